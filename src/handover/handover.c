@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes messages, and checks those that came, before anybody looks at them. */
+/* Makes messages, and checks received ones before anything else uses them. */
 #include "handover/handover.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 
 #include "image/address.h"
 
-/* Its fields lie without gaps, so that every release finds them. */
+/* The fields have no gaps, so that every release finds them in the same place. */
 static_assert(sizeof(struct handover_version) == 128 + 16 + 32 + 32 + 4 * 8 + 2 * 4 + 6 * 8 + 8 + 3 * 8 + 2 * 8 +
 	      2 * 8 + 2 * 4 + 8 + 16, "no gaps");
 static_assert(sizeof(struct handover_opened) <= HANDOVER_MAX, "no message is longer");
@@ -55,7 +55,7 @@ int handover_check(const void *message, size_t length, enum handover_kind kind, 
 	return 0;
 }
 
-/* A reason is one line. */
+/* Keeps a received reason on one line. */
 static void handover_clean(char reason[HANDOVER_REASON])
 {
 	reason[HANDOVER_REASON - 1] = 0;
@@ -87,7 +87,7 @@ void handover_put_version(const struct version *version, const struct index *ind
 	const struct index_shape *shape = &index->shape;
 	struct extent sums = { 0 };
 
-	if (!index->members.count) /* else they are found by the catalogue, as are the members */
+	if (!index->members.count) /* else the catalogue says where they are */
 		sums = extent_list_at(&version->block_sums.extents, 0, version->block_sums.length);
 	*ret = (struct handover_version){
 		.sequence = version->sequence,
@@ -165,7 +165,7 @@ static int handover_check_fields(const struct version *version, struct error *er
 	return 0;
 }
 
-/* The root is there, and the parts lie in the section. */
+/* Checks that there is a root and that the parts fit the section. */
 static int handover_check_index(const struct version *version, struct error *err)
 {
 	struct index_layout layout;
@@ -181,7 +181,7 @@ static int handover_check_index(const struct version *version, struct error *err
 	return 0;
 }
 
-/* Those of several members are found by the catalogue. */
+/* Checks block checksums of a single member. With several members the catalogue says where they are. */
 static int handover_check_block_sums(const struct handover_version *from, struct error *err)
 {
 	const struct extent sums = { from->block_sums_address, from->block_sums_length };
@@ -201,7 +201,7 @@ int handover_get_version(const struct handover_version *from, struct version *re
 
 	if (!memchr(from->label, 0, sizeof(from->label)))
 		return error_set(err, -EPROTO, "the label of the version has no NUL");
-	if (version_check_label(from->label, NULL) < 0) /* whose reason would show it */
+	if (version_check_label(from->label, NULL) < 0) /* its reason would show the label */
 		return error_set(err, -EPROTO, "the label of the version is none that a version can have");
 	handover_copy_version(from, &version);
 	r = handover_check_fields(&version, err);

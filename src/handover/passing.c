@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sendmsg(2) and recvmsg(2) with SCM_RIGHTS, see unix(7). */
+/* Wraps sendmsg(2) and recvmsg(2) with SCM_RIGHTS, see unix(7). */
 #include "handover/passing.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ int passing_send(int fd, const void *message, size_t length, const int *fds, uns
 	return 0;
 }
 
-/* More than there was room for are closed by the kernel, which says MSG_CTRUNC. */
+/* Collects the received descriptors. The kernel closes those that do not fit, and sets MSG_CTRUNC. */
 static void passing_take_fds(struct msghdr *header, struct passing_packet *packet)
 {
 	for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control; control = CMSG_NXTHDR(header, control)) {

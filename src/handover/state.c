@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Seals of memfd_create(2), and a robust futex of one thread, see set_robust_list(2): when that thread is no more,
- * even after SIGKILL, the kernel marks the futex in the shared page. */
+/* Uses the seals of memfd_create(2), and a robust futex of one thread, see set_robust_list(2): when that thread ends,
+ * even by SIGKILL, the kernel marks the futex in the shared page. */
 #include "handover/state.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define STATE_SIZE  4096u
 #define STATE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
-/* What lies in the memfd. Later releases add fields behind these. */
+/* The contents of the memfd. Later releases add fields at the end. */
 struct state_page {
 	uint64_t magic;
 	_Atomic uint64_t key;    /* of the version that is served; 0: none any more */
@@ -30,13 +30,13 @@ struct state_page {
 struct state {
 	int fd; /* O_RDONLY, for clients */
 	struct state_page *page;
-	struct robust_list entry; /* the list of one thread with one futex */
+	struct robust_list entry; /* the only entry of the thread's list */
 	struct robust_list_head list;
 };
 
 /* ---- the daemon's ---- */
 
-/* Read-only, so that no client gets a descriptor that another's mapping could be made writable by. */
+/* Opens a read-only descriptor, because a client could make another's mapping writable through a writable one. */
 static int state_seal(int fd, int *ret_fd, struct error *err)
 {
 	char path[32];
@@ -96,7 +96,7 @@ void state_live(struct state *state)
 		.futex_offset = (char *)&state->page->lives - (char *)&state->entry,
 	};
 	atomic_store(&state->page->lives, (uint32_t)thread);
-	/* In place of the C library's own, of which a thread without robust mutexes has no need. */
+	/* Replaces the C library's list, which a thread without robust mutexes does not need. */
 	syscall(SYS_set_robust_list, &state->list, sizeof(state->list));
 }
 

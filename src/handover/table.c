@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One head with the lengths of the parts that follow, in the byte order of the machine: both sides are on it. */
+/* A header with the lengths of the parts that follow, in the machine's byte order, as both sides run on it. */
 #include "handover/table.h"
 
 #include <errno.h>
@@ -18,24 +18,24 @@
 #define TABLE_MAGIC UINT32_C(0x54534644) /* "DFST" */
 #define TABLE_MOST  (UINT64_C(1) << 34)  /* bytes */
 
-/* Later releases add parts behind the last one. */
+/* Later releases add parts after the last one. */
 struct table_head {
 	uint32_t magic, segment_log;
 	uint64_t first_size; /* of member 0 */
 	uint8_t first_uuid[16];
-	uint64_t member_count;  /* uint64_t each: missing_from */
-	uint64_t extent_count;  /* struct extent each, of the block checksums */
-	uint64_t sums_length;   /* of the block checksums; 0: there are none */
-	uint64_t head_length;   /* of these, the part that is in memory */
+	uint64_t member_count;  /* length of the array of missing_from, uint64_t each */
+	uint64_t extent_count;  /* length of the array of struct extent of the block checksums */
+	uint64_t sums_length;   /* of the block checksums; 0: none */
+	uint64_t head_length;   /* the part of sums_length that is in memory */
 	uint64_t table_length;
 };
 
-/* Where the parts lie. */
+/* Offsets of the parts in the file. */
 struct table_parts {
 	uint64_t missing, extents, head, table, length;
 };
 
-/* False: the numbers are too large. */
+/* Computes the offsets. False: the counts are too large. */
 static bool table_parts(const struct table_head *head, struct table_parts *ret)
 {
 	if (head->member_count > DSFS_MEMBER_MAX + 1 || head->extent_count > TABLE_MOST / sizeof(struct extent) ||
@@ -103,7 +103,7 @@ int table_write(const struct members *members, const struct version *version, co
 
 /* --- reading --- */
 
-/* The catalogue's checks, but for what only a superblock has: nothing of it is younger than this one says. */
+/* Checks the table like a catalogue's, with sequence checks disabled because there is no superblock here. */
 static int table_read_members(struct span file, const struct table_head *head, const struct table_parts *parts,
 			      struct members *ret, struct error *err)
 {
