@@ -11,15 +11,15 @@
 
 struct chunk_entry {
 	uint64_t key, number; /* key 0: empty */
-	uint64_t used;             /* when, by the cache's clock */
+	uint64_t used;             /* time of last use, by the cache's clock */
 	size_t length;
-	unsigned pins; /* threads that copy from it; 1 while it is coming */
+	unsigned pins; /* threads that copy from it; 1 while it is being read */
 	bool coming;   /* claimed, without bytes yet */
 	uint8_t *bytes;
 };
 
 struct chunk_cache {
-	pthread_mutex_t lock; /* all but the bytes */
+	pthread_mutex_t lock; /* protects everything except the bytes */
 	uint64_t clock;
 	size_t chunk_size, count;
 	uint8_t *memory;
@@ -64,7 +64,7 @@ void chunk_cache_free(struct chunk_cache *cache)
 	free(cache);
 }
 
-/* Under the lock. */
+/* Requires the lock. */
 static struct chunk_entry *chunk_cache_find(struct chunk_cache *cache, uint64_t key, uint64_t number)
 {
 	for (size_t i = 0; i < cache->count; i++)
@@ -73,7 +73,7 @@ static struct chunk_entry *chunk_cache_find(struct chunk_cache *cache, uint64_t 
 	return NULL;
 }
 
-/* The least recently used entry that nobody uses; NULL when all are in use. Under the lock. */
+/* Returns the least recently used entry that is not pinned; NULL if all are. Requires the lock. */
 static struct chunk_entry *chunk_cache_oldest(struct chunk_cache *cache)
 {
 	struct chunk_entry *oldest = NULL;
@@ -84,7 +84,7 @@ static struct chunk_entry *chunk_cache_oldest(struct chunk_cache *cache)
 	return oldest;
 }
 
-/* Under the lock. */
+/* Reserves the oldest entry for a chunk that the caller will read. Requires the lock. */
 static enum chunk_cached chunk_cache_claim(struct chunk_cache *cache, uint64_t key, uint64_t number)
 {
 	struct chunk_entry *entry = chunk_cache_oldest(cache);
@@ -125,7 +125,7 @@ enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t key, uint6
 	return result;
 }
 
-/* length 0: there is nothing to keep. */
+/* Ends a claim; length 0: drops the entry. */
 static void chunk_cache_settle(struct chunk_cache *cache, struct chunk_entry *entry, size_t length)
 {
 	pthread_mutex_lock(&cache->lock);

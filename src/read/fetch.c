@@ -19,7 +19,7 @@ static void fetch_add_scratch(struct read_range *range, uint64_t length)
 	op->scratch_used += round_up(length, DSFS_BLOCK);
 }
 
-/* The wanted bytes, run by run; the first run begins and the last one ends with a whole block. */
+/* Adds the wanted bytes run by run. The first run is widened to begin, and the last one to end, with a whole block. */
 static void fetch_add_payload(struct read_range *range, uint64_t head)
 {
 	const struct read_op *op = range->fetch.op;

@@ -3,14 +3,14 @@
 #pragma once
 #include "read/op.h"
 
-/* The addresses of all copies of the bytes that it reads; returns how many. */
+/* Lists the addresses of the copies that the fetch may read; returns how many. */
 uint32_t fetch_copies(const struct read_fetch *fetch, uint64_t ret[DSFS_COPIES_MAX]);
 enum fetch_wait {
-	FETCH_FINE,  /* it does not wait, or not in vain */
-	FETCH_STUCK, /* its member is suspect, and another one has the bytes that is not */
-	FETCH_ALONE, /* its member is suspect, and so is every other one that has the bytes */
+	FETCH_FINE,  /* does not wait, or its member is not suspect */
+	FETCH_STUCK, /* its member is suspect, but another member with the bytes is not */
+	FETCH_ALONE, /* its member and all others with the bytes are suspect */
 };
 
 enum fetch_wait fetch_look(const struct read_fetch *fetch, int64_t now);
-/* Starts what is ready; each read ends in done(). */
+/* Starts every read that is ready; each one calls done() at its end. */
 void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result));

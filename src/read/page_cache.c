@@ -17,7 +17,7 @@
 
 struct page_entry {
 	uint64_t key, page; /* key 0: empty */
-	uint64_t used;           /* when, by the set's clock */
+	uint64_t used;           /* time of last use, by the set's clock */
 	bool bad;
 };
 
@@ -45,7 +45,7 @@ int page_cache_new(struct page_cache **ret, struct error *err)
 		free(cache);
 		return error_errno(err, "cannot reserve the cache of block checksums");
 	}
-	cache->memory = memory; /* locks are zeroes, PTHREAD_MUTEX_INITIALIZER: a cache without pages takes no memory */
+	cache->memory = memory; /* zeros are PTHREAD_MUTEX_INITIALIZER, so a cache without pages takes no memory */
 	*ret = cache;
 	return 0;
 }
@@ -58,7 +58,7 @@ void page_cache_free(struct page_cache *cache)
 	free(cache);
 }
 
-/* Neighbouring pages are in different sets. */
+/* Puts neighbouring pages into different sets. */
 static struct page_set *page_cache_set(struct page_cache *cache, uint64_t key, uint64_t page)
 {
 	return &cache->sets[(page + key * UINT64_C(0x9e3779b97f4a7c15)) % PAGE_CACHE_SETS];
@@ -72,7 +72,7 @@ static uint8_t *page_cache_bytes(const struct page_cache *cache, const struct pa
 	return cache->memory + number * DSFS_BLOCK;
 }
 
-/* Under the set's lock: the page's entry, else (for_new) the oldest, else NULL. */
+/* Returns the page's entry, else the oldest one if for_new, else NULL. Requires the set's lock. */
 static struct page_entry *page_cache_find(struct page_set *set, uint64_t key, uint64_t page, bool for_new)
 {
 	struct page_entry *oldest = &set->entries[0];

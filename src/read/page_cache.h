@@ -9,18 +9,18 @@
 
 struct page_cache;
 
-/* Reserves PAGE_CACHE_SIZE; memory comes when it is first needed. */
+/* Reserves PAGE_CACHE_SIZE of address space; memory is taken when it is first used. */
 must_check int page_cache_new(struct page_cache **ret, struct error *err);
 void page_cache_free(struct page_cache *cache);
 
 enum page_cached {
 	PAGE_ABSENT,
 	PAGE_FOUND, /* copied */
-	PAGE_BAD    /* a read of it gave something else: not worth another one for now */
+	PAGE_BAD    /* it was read and found damaged: not worth another read for now */
 };
 
-/* Copies length bytes at offset of the page of the version with this key, if it is there. */
+/* Copies length bytes at offset of a page of the version with this key, if the page is cached. */
 must_check enum page_cached page_cache_get(struct page_cache *cache, uint64_t key, uint64_t page, uint32_t offset,
 					   uint32_t length, void *out);
-/* Keeps a copy; bytes NULL: the page is bad. */
+/* Stores a copy of the page; bytes NULL: the page is bad. */
 void page_cache_put(struct page_cache *cache, uint64_t key, uint64_t page, const void *bytes);

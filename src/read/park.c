@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parks reads while the way to the device fails. */
+/* Parks reads while the path to the device fails. */
 #include "read/park.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cuts a request into pieces, one per chunk, and joins pieces that are adjacent on the device into ranges. What
- * needs no device is answered here. */
+/* Cuts a request into pieces, one per chunk, and joins pieces that are adjacent on the device into ranges. Bytes
+ * that need no device are answered here. */
 #include "read/plan.h"
 
 #include <assert.h>
@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PLAN_LARGE (64u << 10) /* bytes of a chunk that is not copied */
+#define PLAN_LARGE (64u << 10) /* bytes from which a chunk of a list is not copied */
 
-/* True when the device can put the wanted bytes where they belong in the payload. What else is in their first and their
- * last block spills over to where the owner lets it. */
+/* True if the device can put the wanted bytes in their place in the payload. The rest of their first and last block
+ * spills over to where the owner allows it. */
 static bool plan_fits_payload(const struct read_op *op, const struct read_piece *piece)
 {
 	uint64_t align = op_align(op), end = piece->at + piece->part.want;
@@ -32,7 +32,7 @@ static bool plan_joins_run(const struct read_op *op, const struct read_range *ra
 	return last->at + last->part.want == at;
 }
 
-/* Copies of two segments lie in different places. */
+/* A range must not cross segments, because copies of two segments lie in different places. */
 static bool plan_is_in_segment(const struct read_op *op, const struct read_range *range,
 			       const struct read_piece *piece)
 {
@@ -42,7 +42,7 @@ static bool plan_is_in_segment(const struct read_op *op, const struct read_range
 	return !members->count || (first ^ piece->part.chunk.address) >> members->segment_log == 0;
 }
 
-/* Chunks with a hole between them lie next to each other on the device: still one read, in several runs. */
+/* Chunks with a hole between them in the file are adjacent on the device: still one read, in several runs. */
 static bool plan_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
 			   bool direct)
 {
@@ -53,7 +53,7 @@ static bool plan_continues(const struct read_op *op, const struct read_range *ra
 	return !direct || plan_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
-/* The read of it may be left where it is stuck, see read_leave(). */
+/* True if a read of the piece can be left when it is stuck, see read_leave(). */
 static bool plan_may_be_left(const struct read_op *op, const struct read_piece *piece)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
@@ -61,7 +61,7 @@ static bool plan_may_be_left(const struct read_op *op, const struct read_piece *
 	return members_copies(&op->request.version.index->members, piece->part.chunk.address, copies) > 1;
 }
 
-/* Small chunks of a list are worth a copy: the one that would fit divides the read of all. */
+/* Small chunks of a list are better copied: a direct chunk would split the read of all. */
 static bool plan_is_direct(const struct read_op *op, const struct read_piece *piece)
 {
 	if (op->request.keeps_payload && plan_may_be_left(op, piece))
@@ -86,7 +86,7 @@ static void plan_place(struct read_op *op, const struct read_piece *piece)
 	op->pieces[op->piece_count++] = *piece;
 }
 
-/* Bytes that need no device: holes and files in the index. */
+/* Answers bytes that need no device: holes and files in the index. */
 static int plan_from_index(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
 			   struct error *err)
 {
@@ -110,7 +110,7 @@ static int plan_from_index(struct read_op *op, const struct extent_piece *part, 
 	return 0;
 }
 
-/* The page as far as the cache has what is wanted of it; else it is to be read. NULL: it is of no use. */
+/* Returns the page for these sums, filled from the cache if it has them, else to be read. NULL: the page is bad. */
 static struct read_page *plan_page(struct read_op *op, uint64_t number, uint32_t offset, uint32_t length)
 {
 	struct page_cache *cache = op->reader->setup.pages;
@@ -136,7 +136,7 @@ static struct read_page *plan_page(struct read_op *op, uint64_t number, uint32_t
 	return page;
 }
 
-/* The blocks around what is wanted instead of the chunk, when it has sums for them. */
+/* Narrows the piece to the blocks around the wanted bytes, if the chunk has block checksums. */
 static bool plan_narrow(struct read_op *op, struct read_piece *piece)
 {
 	const struct extent_piece *part = &piece->part;
@@ -157,9 +157,9 @@ static bool plan_narrow(struct read_op *op, struct read_piece *piece)
 	return true;
 }
 
-/* A chunk wanted in part: its neighbour's request may have read it, or be about to. The next request of a
- * sequential reader comes while this one is under way, and both want a part of the chunk between them: it is
- * put off until the rest of the request is there. With block checksums there is no part that both need. */
+/* Plans a chunk. If it is wanted in part, a neighbouring request may have read it or be reading it: a sequential
+ * reader sends the next request while this one is in flight, and both need the chunk between them. Such a chunk is
+ * put off until the rest of the request is there. Block checksums avoid this. */
 static void plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
 {
 	uint64_t start = address_offset(part->chunk.address);
@@ -185,7 +185,7 @@ static void plan_chunk(struct read_op *op, const struct extent_piece *part, size
 	}
 }
 
-/* As extent_next(). */
+/* Returns the next chunk of the file or the list, like extent_next(). */
 static int plan_next(struct read_op *op, struct extent_piece *ret, struct error *err)
 {
 	const struct read_request *request = &op->request;
@@ -224,7 +224,6 @@ static int plan_piece(struct read_op *op, struct error *err)
 	return 0;
 }
 
-/* The next round: as much of the request as there are ranges for; at last what was put off. */
 int plan_round(struct read_op *op, struct error *err)
 {
 	int r = 0;
@@ -251,7 +250,6 @@ static void plan_begin_chunks(struct read_op *op)
 	assert(op->size <= op->request.room);
 }
 
-/* Nothing is planned yet. */
 void plan_begin(struct read_op *op, uint64_t offset, uint64_t size)
 {
 	op->planned = 0;

@@ -3,7 +3,7 @@
 #pragma once
 #include "read/op.h"
 
-/* Nothing is planned yet of so many bytes at offset. */
+/* Prepares to plan size bytes from offset. */
 void plan_begin(struct read_op *op, uint64_t offset, uint64_t size);
-/* The next round: as much of the request as there are ranges for; at last what was put off. */
+/* Plans the next round: as much of the request as there are ranges for, and finally the chunk that was put off. */
 must_check int plan_round(struct read_op *op, struct error *err);

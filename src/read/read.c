@@ -20,11 +20,11 @@
  * more, from the next copy where there are several; then whole chunks are read instead of blocks; then the request
  * fails with EIO and a line in the log. No byte leaves before all of them are verified.
  *
- * When the way to the device failed, and not the data, the request is parked, and the owner of the reader retries it
+ * When the path to the device failed, and not the data, the request is parked, and the owner of the reader retries it
  * once a second until the deadline. A device read that does not return keeps its memory: at the deadline somebody else
- * answers the request, and it ends here when the device lets go (read_abandon()). Where other members have the bytes
- * that one member keeps, its owner need not wait for the deadline: he leaves the read (read_leave()), with the memory
- * that the device has, and begins it again in other memory (serve/request/content.c). */
+ * answers the request, and it ends here when the device lets go (read_abandon()). If other members have the bytes that
+ * one member does not return, the owner need not wait for the deadline: it leaves the read (read_leave()) with the
+ * memory that the device has, and begins it again in other memory (serve/request/content.c). */
 #include "read/read.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static bool read_is_unwanted(const struct read_op *op)
 	return op->request.wanted && atomic_load_explicit(op->request.wanted, memory_order_relaxed) == 0;
 }
 
-/* op may be another read when done() returns. */
+/* Calls done(), after which op may already be another read. */
 static void read_end(struct read_op *op, int64_t result)
 {
 	struct reader_counters *counters = op->reader->setup.counters;
@@ -60,7 +60,7 @@ static void read_end(struct read_op *op, int64_t result)
 	op->request.done(op, result);
 }
 
-/* The device's ECANCELED is no -ECANCELED of ours. */
+/* Reports a failure. The device's ECANCELED becomes EIO, because our -ECANCELED means not wanted. */
 static void read_fail(struct read_op *op, const struct read_piece *piece, const struct error *err)
 {
 	op->reader->setup.events->failed(op, piece ? &piece->part.chunk : NULL, err);
@@ -68,14 +68,14 @@ static void read_fail(struct read_op *op, const struct read_piece *piece, const 
 	read_end(op, err->code == -ECANCELED ? -EIO : err->code);
 }
 
-/* Its process was killed, or the deadline came first. */
+/* Ends a read that nobody wants: its process was killed, or the deadline came first. */
 static void read_abandon(struct read_op *op)
 {
 	op_drop_claims(op);
 	read_end(op, -ECANCELED);
 }
 
-/* The request begins again, with whole chunks. */
+/* Begins the request again, with whole chunks. */
 static void read_fall_back(struct read_op *op, const struct error *err)
 {
 	op->reader->setup.events->fell_back(op, err);
@@ -85,10 +85,10 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 	plan_begin(op, op->request.offset, op->size);
 }
 
-/* What a read does next, while no device read of it is under way. */
+/* What a read does next, while none of its device reads is in flight. */
 enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_END };
 
-/* Checks what has arrived and plans what comes next. READ_FAIL: *ret_piece is to blame, if a piece is. */
+/* Checks what has arrived and plans what comes next. READ_FAIL: *ret_piece is the piece to blame, if any. */
 static enum read_next read_step(struct read_op *op, const struct read_piece **ret_piece, struct error *err)
 {
 	bool again = false;
@@ -100,7 +100,7 @@ static enum read_next read_step(struct read_op *op, const struct read_piece **re
 		return READ_FAIL;
 	else if (again)
 		return op->waits ? READ_PARK : READ_FETCH;
-	else /* it got on */
+	else /* it made progress */
 		atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 	*ret_piece = NULL;
 	if (op->planned == op->size && !op->has_late)
@@ -110,7 +110,7 @@ static enum read_next read_step(struct read_op *op, const struct read_piece **re
 
 static void read_done(struct io_read *io, int result);
 
-/* Goes on until a device read is under way, or the request is parked or answered. */
+/* Goes on until a device read is in flight, or the request is parked or answered. */
 static void read_advance(struct read_op *op)
 {
 	const struct read_piece *piece = NULL;
@@ -205,7 +205,7 @@ void read_leave(struct read_op *op)
 	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 }
 
-/* A block device that was taken away is one of no size: its end is everywhere, and that is no error to the kernel. */
+/* A removed block device has size 0, so every read is at its end, which the kernel does not call an error. */
 static int read_result(const struct read_fetch *fetch, int result)
 {
 	const struct file_geometry *geometry = fetch->op->reader->setup.geometry;

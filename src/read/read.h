@@ -3,18 +3,18 @@
 #pragma once
 #include "read/op.h"
 
-/* op->request is filled in. May call done() before it returns. */
+/* Starts the read that op->request describes. May call done() before it returns. */
 void read_begin(struct reader *reader, struct read_op *op);
-/* Tries the reads again that failed because of the way to the device; what is past the deadline fails. */
+/* Retries the parked reads, which failed on the path to the device; those past the deadline fail. */
 void read_retry(struct reader *reader);
-/* Whether a device read of it waits at a member that is suspect, while another one has the same bytes. It can be left:
- * nothing that it waits for writes to a payload that it keeps. The reader's thread. */
+/* True if a device read of op waits for a suspect member while another member has the same bytes, and op can be
+ * left: no read in flight writes to a payload that it keeps. Called on the reader's thread. */
 bool read_is_stuck(const struct read_op *op, int64_t now);
-/* Whoever wanted it does not any more. Its memory stays with the device, but for a payload that it keeps: when the last
- * device read of it has come back, done() is called with -ECANCELED. */
+/* Abandons a read that nobody wants any more. Its memory, except a payload that it keeps, stays with the device:
+ * done() is called with -ECANCELED when the last device read has come back. */
 void read_leave(struct read_op *op);
-/* What an engine gave back (engine_wind_up()) is read with the reader's present one, unless it was left: then it is
- * over. */
+/* Restarts a read that an engine gave back (engine_wind_up()) on the reader's present engine, or ends it if it was
+ * left. */
 void read_move(struct io_read *io);
-/* The device will not come back, or the reader's owner ends: what is parked fails, and nothing is parked any more. */
+/* Fails all parked reads and parks no more, because the device will not come back or the reader's owner ends. */
 void read_give_up(struct reader *reader);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates what a reader needs besides its engine. */
+/* Allocates a reader's memory; its engine is the owner's. */
 #include "read/reader.h"
 
 #include <errno.h>

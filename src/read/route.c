@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The score of a member is the time that a read there is expected to take: (reads under way + 1) times its latency, or
- * times the time since anything came back if that is longer. So a member that is stuck gets worse by itself. Several
- * threads may choose the same member at once; the next ones see it. */
+/* Scores a member by the time that a read is expected to take: (reads in flight + 1) times its latency, or times the
+ * time since anything came back if that is longer. So a stuck member gets worse by itself. Several threads may
+ * choose the same member at once; later choices see it. */
 #include "read/route.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ bool route_is_suspect(const struct route *route, uint32_t number, int64_t now)
 	return ROUTE_LOAD(member->failures) >= ROUTE_FAILURES || route_is_silent(member, now);
 }
 
-/* Now and then one read of a suspect member tests whether it is well again, whatever its score. */
+/* Lets one read of a suspect member through now and then, whatever its score, to test whether it is well again. */
 static bool route_probes(struct route_member *member, int64_t now)
 {
 	int64_t last = ROUTE_LOAD(member->probed);
@@ -68,8 +68,8 @@ static void route_progress(const struct route *route, struct route_member *membe
 	ROUTE_STORE(member->passed, ROUTE_LOAD(route->ended));
 }
 
-/* How much of ROUTE_FADE has passed since the member's last read: by the clock or by the reads of others, whichever is
- * less. */
+/* Returns how much of ROUTE_FADE has passed since the member's last read: by the clock or by the reads of others,
+ * whichever is less. */
 static int64_t route_faded(const struct route *route, const struct route_member *member, int64_t now)
 {
 	int64_t since = now - ROUTE_LOAD(member->progress);
@@ -81,7 +81,7 @@ static int64_t route_faded(const struct route *route, const struct route_member 
 	return since > 0 ? since : 0;
 }
 
-/* The latency, as far as it has faded back to the base since the last read. */
+/* Returns the latency, as far as it has faded back to the base since the last read. */
 static int64_t route_fade(const struct route *route, const struct route_member *member, int64_t now)
 {
 	int64_t base = ROUTE_LOAD(member->base), above = ROUTE_LOAD(member->latency) - base;
@@ -135,12 +135,12 @@ void route_begin(struct route *route, uint32_t number, int64_t now)
 		ROUTE_STORE(member->latency, route_fade(route, member, now)); /* as far as it faded while idle */
 		route_progress(route, member, now);
 	}
-	/* Last: a member that was idle must not seem to have been silent for as long. */
+	/* Must come last: a member that was idle must not seem to have been silent all that time. */
 	atomic_fetch_add_explicit(&member->under_way, 1, memory_order_release);
 }
 
-/* What is faster than the base becomes it at once. What is slower moves it by a 1024th of the difference, or of itself
- * if that is less: the base follows the device, and one read that hung does not tell what the device is like. */
+/* Updates the base: a faster read sets it at once, a slower one moves it by a 1024th of the difference, or of itself
+ * if that is less. So the base follows the device, and one read that hung does not distort it. */
 static int64_t route_base(int64_t base, int64_t took)
 {
 	int64_t above = took - base;

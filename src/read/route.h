@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which copy is read: by what each member has under way and how fast it was. It knows no device and no clock: times are
- * passed in, in ns of any clock that never goes back, so a simulation runs the same code. All readers of a volume share
- * one; a choice looks at a few words per copy, without a lock. */
+/* Chooses which copy to read, by the reads in flight on each member and its speed. It uses no device and no clock:
+ * times are passed in, in ns of any monotonic clock, so a simulation runs the same code. All readers of a volume
+ * share one route; a choice looks at a few words per copy, without a lock. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,22 +9,22 @@
 
 #include "base/error.h"
 
-#define ROUTE_SILENCE  INT64_C(100000000)  /* ns without progress after which a member is suspect, at least; */
-#define ROUTE_SLOWER   8                   /* as many times its base latency, too */
-#define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, for another try; */
-#define ROUTE_FADES    512                 /* it takes this many reads of others, too, so that such tries stay rare */
-#define ROUTE_FAILURES 3u                  /* one after the other, after which it is suspect */
-#define ROUTE_PROBE    INT64_C(1000000000) /* ns between two reads that try a suspect one after failures */
+#define ROUTE_SILENCE  INT64_C(100000000)  /* least ns without progress after which a member is suspect */
+#define ROUTE_SLOWER   8                   /* it must also have been silent for this many times its base latency */
+#define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, for another try */
+#define ROUTE_FADES    512                 /* reads of others that it also takes, so that such tries stay rare */
+#define ROUTE_FAILURES 3u                  /* consecutive failures that make a member suspect */
+#define ROUTE_PROBE    INT64_C(1000000000) /* ns between two test reads of a suspect member */
 
 struct route_member {
 	_Atomic uint32_t under_way;
 	_Atomic uint32_t failures;  /* since the last read that succeeded */
 	_Atomic int64_t latency;    /* ns, rises at once and fades; base: of a read that waited for no other */
 	_Atomic int64_t base;
-	_Atomic int64_t progress;   /* when the last read ended, or the first of those under way began; */
-	_Atomic uint64_t passed;    /* route.ended then */
+	_Atomic int64_t progress;   /* when the last read ended, or the first of those in flight began */
+	_Atomic uint64_t passed;    /* route.ended at that time */
 	_Atomic int64_t probed;     /* when it was last tried while suspect */
-	_Atomic uint64_t reads, bytes, errors; /* that ended, in all */
+	_Atomic uint64_t reads, bytes, errors; /* totals of reads that ended */
 };
 
 struct route {
@@ -38,13 +38,13 @@ void route_free(struct route *route); /* NULL does nothing */
 
 /* Chooses one of these members to read from; returns its index in the list. */
 uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now);
-/* Call when a read of a member begins, and when one that began at begun has ended. result: bytes; 0 or less: it
- * failed. */
+/* Call route_begin() when a read of a member begins, and route_end() when one that began at begun has ended. result:
+ * bytes; 0 or less: it failed. */
 void route_begin(struct route *route, uint32_t member, int64_t now);
 void route_end(struct route *route, uint32_t member, int64_t begun, int64_t now, int64_t result);
-/* ns since any of its reads under way has come back; 0: none is under way. */
+/* Returns the ns since any of its reads in flight came back; 0: none is in flight. */
 int64_t route_silence(const struct route *route, uint32_t member, int64_t now);
-/* ns that a read of the member is expected to take now. */
+/* Returns the ns that a read of the member is expected to take now. */
 int64_t route_latency(const struct route *route, uint32_t member, int64_t now);
-/* Whether it has been silent for long with reads under way, or keeps failing. */
+/* True if the member has been silent for long with reads in flight, or keeps failing. */
 bool route_is_suspect(const struct route *route, uint32_t member, int64_t now);

@@ -9,7 +9,7 @@
 #include "read/fetch.h"
 #include "read/park.h"
 
-/* Where the piece's bytes lie in memory: in 1 to 3 parts. */
+/* Finds the piece's bytes in memory, in 1 to 3 parts. */
 static int settle_parts(const struct read_range *range, const struct read_piece *piece, struct iovec parts[4])
 {
 	uint64_t at = address_offset(range->fetch.address), start, end;
@@ -81,7 +81,7 @@ static int settle_compressed(struct read_op *op, const struct read_range *range,
 	return 0;
 }
 
-/* Less than needed has arrived. */
+/* Fails if the device returned an error or less than needed. */
 static int settle_missing(const struct read_op *op, int result, uint64_t needed, struct error *err)
 {
 	if (result >= 0 && (uint64_t)result >= needed)
@@ -93,7 +93,7 @@ static int settle_missing(const struct read_op *op, int result, uint64_t needed,
 	return error_set(err, -EIO, "the device returned %d bytes, expected %" PRIu64, result, needed);
 }
 
-/* What a page must have, of which this is the fetch. */
+/* Returns the sum that the page of this fetch must have. */
 static uint64_t settle_page_sum(const struct read_op *op, const struct read_fetch *fetch)
 {
 	const struct read_page *page = (const void *)((const char *)fetch - offsetof(struct read_page, fetch));
@@ -101,7 +101,7 @@ static uint64_t settle_page_sum(const struct read_op *op, const struct read_fetc
 	return block_sums_page_sum(op->request.version.block_sums, page->number);
 }
 
-/* piece NULL: a page. The chunk is to blame, of which perhaps only a part was read. */
+/* Describes the bytes to blame: a page if piece is NULL, else the whole chunk, even if only a part was read. */
 static struct reader_place settle_place(const struct read_op *op, const struct read_fetch *fetch,
 					const struct read_piece *piece)
 {
@@ -126,7 +126,7 @@ static bool settle_may_be_a_sector(const struct read_op *op, const struct read_f
 	       !(route && route_is_suspect(route, fetch->io.member, clock_now()));
 }
 
-/* One of several copies is of no use. */
+/* Reports that one of several copies failed. */
 static void settle_tell(struct read_op *op, const struct read_fetch *fetch, const struct read_piece *piece,
 			const struct error *err)
 {
@@ -140,8 +140,8 @@ static void settle_tell(struct read_op *op, const struct read_fetch *fetch, cons
 		events->copy_wrong(op, &place, err);
 }
 
-/* Whether what failed is read again: every copy is, each in turn and all together least times, and then for as long as
- * the way to one may come back. */
+/* Decides whether to read again: every copy in turn, at least least tries in all, and then for as long as the path
+ * to a copy may come back. */
 static bool settle_tries_again(struct read_op *op, struct read_fetch *fetch, const struct read_piece *piece,
 			       uint32_t least, const struct error *err)
 {
@@ -157,7 +157,7 @@ static bool settle_tries_again(struct read_op *op, struct read_fetch *fetch, con
 	return fetch->tries < least || fetch->tries % count || park_may_wait(op, fetch->path_error);
 }
 
-/* Right pages are kept, and of wrong ones that they are. */
+/* Checks a page and caches it, or caches that it is bad. */
 static int settle_page(struct read_op *op, struct read_page *page, struct error *err)
 {
 	int r = settle_missing(op, page->fetch.result, DSFS_BLOCK, err);
@@ -178,7 +178,7 @@ static int settle_page(struct read_op *op, struct read_page *page, struct error 
 	return r;
 }
 
-/* On failure *ret_piece is the piece that is to blame. */
+/* Checks all pieces of a range. On failure *ret_piece is the piece to blame. */
 static int settle_range(struct read_op *op, struct read_range *range,
 			     const struct read_piece **ret_piece, struct error *err)
 {
@@ -200,7 +200,7 @@ static int settle_range(struct read_op *op, struct read_range *range,
 	return r;
 }
 
-/* *ret_again: some are to be read once more, and nothing can be checked without them. */
+/* Checks the pages. *ret_again: some are to be read again, and nothing can be verified without them. */
 static int settle_pages(struct read_op *op, bool *ret_again, struct error *err)
 {
 	int r = 0;

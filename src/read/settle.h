@@ -3,7 +3,7 @@
 #pragma once
 #include "read/op.h"
 
-/* 0: every range is right, or is to be read again, which *ret_again says; op->waits: when the device is back.
- * On failure *ret_piece is to blame, if a piece is. */
+/* Checks the reads that have arrived. 0: every range is right, or *ret_again: some are to be read again, op->waits:
+ * when the device is back. On failure *ret_piece is the piece to blame, if any. */
 must_check int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
 			    struct error *err);
