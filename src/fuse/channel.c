@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all channels share: dispatching requests, and answering each exactly once. */
+/* Shared by all channels: dispatches requests, and answers each exactly once. */
 #include "fuse/channel.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ void channel_dispatch(struct channel *channel, struct channel_request *request)
 		handlers->leave(channel->context);
 }
 
-/* Numbers of requests are never used again, so a late taker cannot hit the slot's next request. */
+/* Takes the right to answer. Request numbers are never reused, so a late taker cannot hit the slot's next request. */
 static bool channel_take(struct channel_request *request, uint64_t unique)
 {
 	return unique && atomic_compare_exchange_strong(&request->owed, &unique, 0);

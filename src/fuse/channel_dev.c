@@ -16,8 +16,7 @@
 #include "fuse/channel.h"
 #include "fuse/payloads.h"
 
-/* Room for one request: names, and as many forgets as the kernel puts together. At least
- * FUSE_MIN_READ_BUFFER. */
+/* Room for one request: names, and as many forgets as the kernel batches. At least FUSE_MIN_READ_BUFFER. */
 #define RECEIVE_SIZE 65536u
 
 struct channel_dev {
@@ -63,13 +62,13 @@ static int channel_dev_reply(struct channel *channel, uint64_t unique, int error
 	(void)request;
 	if (writev(dev->fd, iov, length ? 2 : 1) >= 0)
 		return 0;
-	/* ENOENT: aborted meanwhile. ENODEV: unmounted. Both leave nobody to answer. */
+	/* ENOENT: the request was aborted. ENODEV: unmounted. In both cases nobody waits for the answer. */
 	if (errno != ENOENT && errno != ENODEV)
 		log_err("cannot answer request %llu: %s", (unsigned long long)unique, strerror(errno));
 	return -errno;
 }
 
-/* The kernel never sends such a request; when one comes all the same, its process must not wait for ever. */
+/* Answers a malformed request. The kernel never sends one, but if one comes its process must not wait for ever. */
 static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, size_t length,
 			       const struct error *why)
 {

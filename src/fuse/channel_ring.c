@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The channel over io_uring (Linux 6.14): a request is the completion of a command, its reply the next command, and
- * both travel on the ring of the device reads. An entry is a header and a payload that the kernel copies to and
- * from; the data of a reply must begin at the payload's base, so a device read goes straight there.
+ * both use the ring of the device reads. An entry is a header and a payload that the kernel copies to and from; reply
+ * data must begin at the payload's base, so a device read goes straight there.
  *
- * Each possible CPU has a queue and all must have entries before the kernel uses any; a worker serves its own CPU's
- * queue and adopts those of CPUs without a worker. FORGET and INTERRUPT stay on /dev/fuse: another worker's. */
+ * Each possible CPU has a queue, and all must have entries before the kernel uses any. A worker serves its own CPU's
+ * queue and adopts those of CPUs without a worker. FORGET and INTERRUPT stay on /dev/fuse, which another worker
+ * reads. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,9 @@
 #include "fuse/channel.h"
 #include "fuse/payloads.h"
 
-/* Room to put a request together. The longest that comes is an ioctl with its data, below 17 KiB. */
+/* Room to assemble a request. The longest is an ioctl with its data, below 17 KiB. */
 #define ASSEMBLE_SIZE 32768u
-#define HEADER_SIZE   4096u /* each on a page of its own: the kernel pins pages */
+#define HEADER_SIZE   4096u /* a page each, because the kernel pins pages */
 
 struct ring_queue {
 	uint16_t number;
@@ -31,7 +32,7 @@ struct ring_entry {
 	struct wire_uring_header *header;
 	struct iovec iov[2];
 	struct ring_queue *queue;
-	int64_t deferred; /* when a request came that cannot be handled before the slot is released, ns; 0: none */
+	int64_t deferred; /* arrival of a request that waits for the slot's release, ns; 0: none */
 };
 
 struct channel_ring {
@@ -40,8 +41,8 @@ struct channel_ring {
 	struct ring_entry *entries; /* one per slot */
 	struct ring_queue *queues;
 	unsigned alive; /* entries of all queues */
-	/* A command failed for another reason than the end of the mount, and its queue's entries are all gone: requests
-	 * from its CPU would wait for ever. */
+	/* A queue that lost all its entries to failed commands, other than by the end of the mount: requests from its
+	 * CPU would wait for ever. */
 	const struct ring_queue *starved;
 	int why;
 	uint8_t *headers;
@@ -62,7 +63,7 @@ static void channel_ring_command(struct ring_entry *entry, uint32_t operation, u
 	engine_command(entry->ring->engine, &entry->command);
 }
 
-/* Data that is elsewhere is copied; handlers that read from the device have it in place. */
+/* Copies data from elsewhere to the payload; handlers that read from the device have it there already. */
 static int channel_ring_reply(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
 			      struct channel_request *request)
 {
@@ -78,7 +79,7 @@ static int channel_ring_reply(struct channel *channel, uint64_t unique, int erro
 	return 0;
 }
 
-/* As on /dev/fuse: it never happens, but its process must not wait for ever. */
+/* Answers a malformed request. None should come, but its process must not wait for ever. */
 static void channel_ring_refuse(struct ring_entry *entry, const struct error *why)
 {
 	static struct log_limit limit = { .burst = 10 };
@@ -116,8 +117,8 @@ static void channel_ring_fail_deferred(struct ring_entry *entry)
 	channel_ring_reply(&entry->ring->channel, entry->header->commit_id, -EIO, NULL, 0, entry->request);
 }
 
-/* The entry went to the kernel with the reply. After an early one it may be back with another request: a name or data
- * that this brought lies in the payload, where the device may have written since. */
+/* Releases a slot. Its entry went to the kernel with the reply. After an early reply it may be back with another
+ * request, whose name or data in the payload the device may have overwritten since. */
 static void channel_ring_release(struct channel *channel, struct channel_request *request)
 {
 	struct channel_ring *ring = (struct channel_ring *)channel;
@@ -142,15 +143,15 @@ static void channel_ring_expire(struct channel *channel, int64_t before)
 			channel_ring_fail_deferred(&ring->entries[i]);
 }
 
-/* ENOENT: the request was aborted before its reply came. ECONNABORTED: the connection was, and the worker of /dev/fuse
- * says so. */
+/* ENOENT: the request was aborted before its reply came. ECONNABORTED: the connection was aborted, which the worker of
+ * /dev/fuse reports. */
 static bool channel_ring_is_end(int result)
 {
 	return result == -ENOTCONN || result == -ECANCELED || result == -ENODEV || result == -ENOENT ||
 	       result == -ECONNABORTED;
 }
 
-/* The kernel gives the entry back for good. */
+/* Accounts for an entry that the kernel gives back for good. */
 static void channel_ring_lose(struct ring_entry *entry, int result)
 {
 	static struct log_limit limit = { .burst = 1 };
@@ -184,7 +185,7 @@ static void channel_ring_done(struct io_command *command, int result)
 		channel_ring_lose(entry, result);
 }
 
-/* Requests come by completions; here it is only seen whether there will be more. */
+/* Tells only whether there will be more requests; they come by completions. */
 static int channel_ring_receive(struct channel *channel, bool *ret_drained, struct error *err)
 {
 	struct channel_ring *ring = (struct channel_ring *)channel;
@@ -197,7 +198,7 @@ static int channel_ring_receive(struct channel *channel, bool *ret_drained, stru
 	return ring->alive ? 0 : error_set(err, -ENODEV, "unmounted");
 }
 
-/* The kernel holds every request back until all queues have entries, and refuses one at once or not at all. */
+/* Registers the entries. The kernel holds back all requests until each queue has one, and refuses one now or never. */
 static int channel_ring_start(struct channel *channel, struct engine *engine, struct error *err)
 {
 	struct channel_ring *ring = (struct channel_ring *)channel;

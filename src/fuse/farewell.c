@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The name of the socket begins with the filesystem's numbers. The kernel gives a device number to the next filesystem
- * as soon as it has unmounted the one before, whose server may take a while to close its socket, or hang: so the folder
- * is a part of the name. */
+/* Names the socket by the filesystem's numbers. The kernel reuses a device number as soon as a filesystem is
+ * unmounted, while its server may take a while to close its socket, or hang, so the name includes the inode of the
+ * sysfs folder. */
 #include "fuse/farewell.h"
 
 #include <stdint.h>

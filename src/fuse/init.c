@@ -15,18 +15,18 @@
 #include "base/cleanup.h"
 #include "fuse/wire.h"
 
-/* Not taken: AUTO_INVAL_DATA (asks for attributes at each read), WRITEBACK_CACHE, POSIX_ACL, EXPORT_SUPPORT.
- * NO_OPEN and NO_OPENDIR are only announced by the kernel; ENOSYS to the requests switches them off. */
+/* Not taken: AUTO_INVAL_DATA (fetches attributes at each read), WRITEBACK_CACHE, POSIX_ACL, EXPORT_SUPPORT. The kernel
+ * only announces NO_OPEN and NO_OPENDIR; answering ENOSYS to the requests switches them off. */
 static const uint64_t init_wanted = FUSE_ASYNC_READ | /* a large file's read-ahead goes out in parallel */
 				    FUSE_ASYNC_DIO |
 				    FUSE_PARALLEL_DIROPS | /* else one lookup per directory at a time */
-				    FUSE_DO_READDIRPLUS | /* always: what is listed is read next, without a LOOKUP */
+				    FUSE_DO_READDIRPLUS | /* always: listed files are read next, without a LOOKUP */
 				    FUSE_CACHE_SYMLINKS |
 				    FUSE_MAX_PAGES | /* a file up to 1 MiB is one READ */
 				    FUSE_ABORT_ERROR | /* tells an abort from an unmount */
 				    FUSE_NO_OPEN_SUPPORT | FUSE_NO_OPENDIR_SUPPORT | FUSE_INIT_EXT;
 
-/* The descriptor blocks until the kernel has sent INIT, right after mount(2). */
+/* Reads INIT. The descriptor blocks until the kernel has sent it, right after mount(2). */
 static int init_receive(int fd, struct request *ret, struct error *err)
 {
 	static uint8_t bytes[FUSE_MIN_READ_BUFFER * 2];
@@ -112,9 +112,9 @@ int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
 	out.flags = (uint32_t)ret->taken;
 	out.flags2 = (uint32_t)(ret->taken >> 32);
 	out.max_readahead = UINT32_MAX; /* the kernel takes the smaller of this and its own */
-	out.max_background = 1024;      /* 12 when not set: too few for read-ahead of many readers */
+	out.max_background = 1024;      /* the default of 12 is too few for read-ahead of many readers */
 	out.congestion_threshold = 1024;
-	out.max_write = 4096; /* the least: nothing is ever written */
+	out.max_write = 4096; /* the minimum: nothing is ever written */
 	out.max_pages = init_max_pages((size_t)sysconf(_SC_PAGESIZE));
 	out.time_gran = 1;
 	return init_reply(fd, request.unique, 0, &out, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts together what the kernel is to forget. */
+/* Builds the notifications. */
 #include "fuse/invalidate.h"
 
 #include <errno.h>

@@ -33,7 +33,7 @@ struct mount {
 	struct rendezvous farewell;
 };
 
-/* libfuse tells the reason in a log line of its own only. */
+/* libfuse gives its reason only in a log line. */
 static __thread char mount_reason[256];
 
 static void mount_log(enum fuse_log_level level, const char *fmt, va_list ap) printf_like(2, 0);
@@ -109,13 +109,13 @@ unsigned mount_device_minor(const struct mount *mount)
 
 static int mount_look(const struct mount *mount, struct statx *ret, struct error *err)
 {
-	/* DONT_SYNC: answered by the kernel, also when nobody serves. */
+	/* DONT_SYNC: the kernel answers, even if nobody serves. */
 	if (statx(AT_FDCWD, mount->mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, ret) < 0)
 		return error_errno(err, "cannot look at '%s'", mount->mountpoint);
 	return 0;
 }
 
-/* The first line of what fusermount3 wrote, without its name, becomes the reason: one failure is one line. */
+/* Makes the first line that fusermount3 wrote, without its name, the reason: one failure is one line. */
 static void mount_take_reason(int fd)
 {
 	static const char name[] = "fusermount3: ";
@@ -132,7 +132,7 @@ static void mount_take_reason(int fd)
 	snprintf(mount_reason, sizeof(mount_reason), "%s", line);
 }
 
-/* libfuse runs fusermount3 for users, with our stderr. No other thread writes there yet. */
+/* Captures standard error, because libfuse lets fusermount3 write to ours. No other thread writes there yet. */
 static int mount_session_mount(struct fuse_session *session, const char *mountpoint)
 {
 	auto_close int capture = memfd_create("fusermount3", MFD_CLOEXEC);
@@ -185,7 +185,7 @@ void mount_note(struct mount *mount)
 	mount->noted = utab_add(mount->source, mount->mountpoint);
 }
 
-/* Somebody else's filesystem may lie there by now. */
+/* Compares device numbers, because another filesystem may be mounted there by now. */
 static bool mount_is_ours(const struct mount *mount)
 {
 	struct statx info;
@@ -194,7 +194,7 @@ static bool mount_is_ours(const struct mount *mount)
 	       info.stx_dev_minor == mount->device_minor;
 }
 
-/* -EBUSY for any other refusal: fusermount3 gives one exit status for all. */
+/* Unmounts by fusermount3. Any refusal is -EBUSY, because fusermount3 has one exit status for all. */
 static int mount_detach_helper(const struct mount *mount, bool lazy, struct error *err)
 {
 	extern char **environ;
@@ -225,8 +225,8 @@ static int mount_detach_helper(const struct mount *mount, bool lazy, struct erro
 	return error_set(err, -EBUSY, "fusermount3: %s", mount_reason[0] ? mount_reason : "no reason given");
 }
 
-/* Where the filesystem is mounted now, as the kernel writes it; false when it is nowhere in this namespace.
- * Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
+/* Finds where the filesystem is mounted now, as the kernel writes it; false if nowhere in this namespace. Lines of
+ * proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
 static bool mount_find(const struct mount *mount, char where[256])
 {
 	unsigned device_major, device_minor;
@@ -262,7 +262,7 @@ int mount_detach(struct mount *mount, bool lazy, struct error *err)
 	return 0;
 }
 
-/* Frees what libfuse holds for a mount. It would unmount what still answers; that is not asked for here. */
+/* Frees libfuse's state of a mount. libfuse would also unmount a filesystem that still answers, so that is skipped. */
 static void mount_forget(struct fuse_session *session)
 {
 	struct pollfd fd = { .fd = fuse_session_fd(session) };

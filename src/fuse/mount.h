@@ -10,22 +10,22 @@ struct mount_setup {
 	const char *source; /* first field of /proc/mounts */
 	bool allow_other;
 	bool noexec;
-	bool suid; /* root's to ask for */
+	bool suid; /* only for root */
 };
 
 struct mount;
 
-/* As root by mount(2), else through fusermount3. */
+/* Mounts by mount(2) as root, else through fusermount3. */
 must_check int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
 unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
-/* So that umount(8) waits for the server's end, see utab.h. While it serves. */
+/* Enters the mount in utab.h's table, so that umount(8) waits for the server's end. Call it while serving. */
 void mount_note(struct mount *mount);
-/* -EBUSY while it is used, unless lazy: then it disappears at once and ends when its last user does.
- * 0 too when it is no longer mounted. */
+/* Unmounts. -EBUSY while it is used, unless lazy: then it disappears at once and ends with its last user. Returns 0
+ * also if it is no longer mounted. */
 must_check int mount_detach(struct mount *mount, bool lazy, struct error *err);
-bool mount_is_over(const struct mount *mount); /* nobody can make a request any more */
-/* Nothing of what is served is open any more: who waits for that learns it. */
+bool mount_is_over(const struct mount *mount); /* true: nobody can make a request any more */
+/* Tells a waiting umount(8) that the server has closed everything. */
 void mount_farewell(struct mount *mount);
 void mount_free(struct mount *mount);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A notification is a reply header with unique 0 and the code of the notification as its error. */
+/* Writes a notification: a reply header with unique 0 and the notification's code as its error. */
 #include "fuse/notice.h"
 
 #include <errno.h>

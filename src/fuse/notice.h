@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes one notification to the kernel: what invalidate.c and store.c have in common. */
+/* Writes one notification to the kernel, for invalidate.c and store.c. */
 #pragma once
 #include <sys/uio.h>
 
 #include "base/error.h"
 
-/* iov[0] is left for the header. 0 or a negative errno; -ENOENT where the kernel does not know the node. */
+/* Writes iov, with the header as iov[0]. 0 or a negative errno; -ENOENT: the kernel does not know the node. */
 must_check int notice_write(int fd, int code, struct iovec *iov, int count);

@@ -6,7 +6,7 @@
 
 #include "base/huge.h"
 
-/* The huge pages of the first and the last slot are within it as a whole. */
+/* Reserves two huge pages more, so that those of the first and the last slot are in the mapping as a whole. */
 int payloads_reserve(struct payloads *ret, unsigned slots, size_t size, struct error *err)
 {
 	size_t map_size = slots * size + 2 * HUGE_PAGE;

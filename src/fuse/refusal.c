@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the device, at our rights and at fusermount3, in the order in which a mount needs them. The messages are
- * listed in datasetfs(7), TROUBLESHOOTING. */
+/* Checks the device, our rights and fusermount3, in the order in which a mount needs them. The messages are listed in
+ * datasetfs(7), TROUBLESHOOTING. */
 #include "fuse/refusal.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define REFUSAL_DEVICE "/dev/fuse"
 #define REFUSAL_TABLE  "/etc/mtab"
 
-/* systemd, podman, docker and kubelet each leave one of these; sd_booted(3) and others look for the same. */
+/* Looks for a mark that systemd, podman, docker or kubelet leaves, as sd_booted(3) and others do. */
 static bool refusal_in_container(void)
 {
 	static const char *const marks[] = { "/run/systemd/container", "/run/.containerenv", "/.dockerenv" };
@@ -38,7 +38,7 @@ static int refusal_no_device(struct error *err)
 	return error_set(err, -EIO, "there is no " REFUSAL_DEVICE ": 'modprobe fuse' loads the kernel's FUSE driver");
 }
 
-/* A control group of a container refuses with EPERM what the device's mode allows. */
+/* A container's control group refuses with EPERM an open that the device's mode allows. */
 static int refusal_check_device(struct error *err)
 {
 	auto_close int fd = open(REFUSAL_DEVICE, O_RDWR | O_CLOEXEC);
@@ -68,7 +68,7 @@ static bool refusal_may_mount(void)
 	       (sets[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN));
 }
 
-/* Where libfuse looks: its own folder first, then as execvp(3) does. */
+/* Searches where libfuse does: its own folder first, then like execvp(3). */
 static bool refusal_find_helper(char path[512])
 {
 	const char *search = getenv("PATH");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a mount was refused, and what to do about it. libfuse and fusermount3 name the call that failed at most. */
+/* Explains why a mount was refused and what to do; libfuse and fusermount3 at most name the call that failed. */
 #pragma once
 #include "base/error.h"
 
-/* -EIO where the table of mounts is missing that fusermount3 reads before it unmounts. */
+/* Returns -EIO if the table of mounts is missing that fusermount3 reads before it unmounts. */
 must_check int refusal_check_table(struct error *err);
-/* After a refusal: sets what was found on this machine, or what libfuse said (may be empty) when nothing is found.
- * -EIO in any case. */
+/* Explains a refused mount by what is wrong on this machine, else by libfuse's message, which may be empty. Always
+ * returns -EIO. */
 must_check int refusal_explain(const char *libfuse, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* FUSE_NOTIFY_STORE; over io_uring the kernel takes none, so it goes to the mount's /dev/fuse. */
+/* Sends FUSE_NOTIFY_STORE to the mount's /dev/fuse, because the kernel takes none over io_uring. */
 #include "fuse/store.h"
 
 #include "fuse/notice.h"

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* The fixed argument of an opcode and whether a name follows. Opcodes that are answered without a look at
- * their argument have size 0. */
+/* The fixed argument of an opcode and whether a name follows. Opcodes that are answered without looking at their
+ * argument have size 0. */
 struct wire_opcode {
 	const char *name;
 	uint16_t least; /* bytes that must be there */
-	uint16_t size;  /* bytes that are taken when there */
+	uint16_t size;  /* bytes that are used if they are there */
 	uint8_t has_name;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes requests of the FUSE wire protocol. A pure function of its input, which it does not trust.
  *
- * Structures and numbers come from <linux/fuse.h>. Debian 12 has that of protocol 7.38 (Linux 6.1); what is
- * newer and needed is added here with the number and name of the kernel's include/uapi/linux/fuse.h (7.45,
- * Linux 6.18). The kernel never changes or reuses one. */
+ * Structures and numbers come from <linux/fuse.h>. Debian 12 has the one of protocol 7.38 (Linux 6.1); newer ones that
+ * are needed are added here with the number and name of the kernel's include/uapi/linux/fuse.h (7.45, Linux 6.18). The
+ * kernel never changes or reuses one. */
 #pragma once
 #include <linux/fuse.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-#define WIRE_MINOR 45 /* the protocol we know: 7.45 */
+#define WIRE_MINOR 45 /* the newest protocol that we know: 7.45 */
 
 #if FUSE_KERNEL_MINOR_VERSION < 39
 #define FUSE_STATX 52 /* 7.39 */
@@ -24,7 +24,7 @@
 #define WIRE_NOTIFY_INC_EPOCH 8 /* FUSE_NOTIFY_INC_EPOCH, 7.44 (Linux 6.16) */
 #define WIRE_NOTIFY_PRUNE     9 /* FUSE_NOTIFY_PRUNE, 7.45 (Linux 6.18) */
 
-struct wire_notify_prune { /* fuse_notify_prune_out; so many nodes follow */
+struct wire_notify_prune { /* fuse_notify_prune_out; count nodes follow */
 	uint32_t count;
 	uint32_t padding;
 	uint64_t spare;
@@ -55,9 +55,9 @@ struct wire_uring_command { /* fuse_uring_cmd_req, the argument of both commands
 };
 _Static_assert(sizeof(struct wire_uring_command) == 24, "fuse_uring_cmd_req");
 
-#define WIRE_OPCODES 64 /* opcodes below it have a name and a handler */
+#define WIRE_OPCODES 64 /* all opcodes with a name and a handler are below it */
 
-/* A request, decoded. name and rest point into its bytes. */
+/* A decoded request. name and rest point into its bytes. */
 struct request {
 	uint32_t opcode;
 	uint64_t unique, nodeid;
@@ -68,27 +68,27 @@ struct request {
 		struct fuse_batch_forget_in batch_forget;
 		struct fuse_getattr_in getattr;
 		struct fuse_read_in read;         /* READ, READDIR, READDIRPLUS */
-		struct fuse_getxattr_in getxattr; /* and LISTXATTR */
+		struct fuse_getxattr_in getxattr; /* GETXATTR and LISTXATTR */
 		struct fuse_lseek_in lseek;
 		struct fuse_interrupt_in interrupt;
 		struct fuse_ioctl_in ioctl;
 	} in;
 	const char *name;    /* NUL-terminated, of LOOKUP and GETXATTR */
 	size_t name_length;  /* without the NUL, at least 1 */
-	const uint8_t *rest; /* what follows the argument */
+	const uint8_t *rest; /* the bytes after the argument */
 	size_t rest_length;
 };
 
-/* -EBADMSG: shorter than its own length or than its opcode's argument, no NUL after a name, counts that do
- * not fit. */
+/* Decodes a request. -EBADMSG: it is shorter than its own length or its opcode's argument, a name has no NUL, or a
+ * count does not fit. */
 must_check int wire_parse(const void *bytes, size_t length, struct request *ret, struct error *err);
-/* The same request as it comes over io_uring: header and first argument in the entry's header, the rest in its
- * payload. It is put together in bytes (room of them), which the result points into. */
+/* Decodes a request from io_uring: header and first argument are in the entry's header, the rest in its payload. It is
+ * assembled in bytes (room of them), which *ret points into. */
 must_check int wire_parse_uring(const struct wire_uring_header *header, const void *payload, size_t payload_room,
 				uint8_t *bytes, size_t room, struct request *ret, struct error *err);
-/* Element i of BATCH_FORGET, i below in.batch_forget.count. */
+/* Returns element i of BATCH_FORGET; i must be below in.batch_forget.count. */
 struct fuse_forget_one wire_forget(const struct request *request, uint32_t i);
-/* False for requests that the kernel expects no answer to. */
+/* Returns false for requests that the kernel expects no answer to. */
 bool wire_wants_reply(uint32_t opcode);
-/* "LOOKUP"; "OTHER" for opcodes without a name. */
+/* Returns "LOOKUP" and so on; "OTHER" for opcodes without a name. */
 const char *wire_opcode_name(uint32_t opcode);
