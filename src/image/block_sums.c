@@ -41,7 +41,7 @@ void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_co
 
 /* --- the head --- */
 
-/* Every later offset follows from these counts. */
+/* Checks the counts, from which every later offset follows. */
 static int block_sums_check_counts(const struct dsfs_fine *disk, const struct version *version,
 				   struct block_sums_layout *ret, struct error *err)
 {
@@ -120,7 +120,7 @@ void block_sums_close(struct block_sums *block_sums)
 	free(block_sums);
 }
 
-/* From the copy with this number, which tells how long the head is. */
+/* Reads the head's first block from copy number turn; its counts give the length of the head. */
 static int block_sums_look(struct source *source, const struct version *version, const struct members *members,
 			   uint32_t turn, struct block_sums_layout *ret, struct error *err)
 {
@@ -153,7 +153,7 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 	return r;
 }
 
-/* Who says that it is longer or shorter than it is, is not the copy that is right. */
+/* Tries each copy's idea of the head's length, because a damaged copy may give a wrong one. */
 static int block_sums_find_head(struct source *source, const struct version *version, const struct members *members,
 				uint8_t **ret, uint64_t *ret_length, struct error *err)
 {
@@ -268,7 +268,7 @@ uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sum
 	return count;
 }
 
-/* Cuts the next block off the pieces: it lies in parts, of which this returns the count. */
+/* Cuts the next block off the pieces into parts, and returns how many there are. */
 static int block_sums_next_block(struct iovec *left, int *count, struct iovec *parts)
 {
 	size_t room = DSFS_BLOCK;

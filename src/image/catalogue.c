@@ -86,7 +86,7 @@ int catalogue_encode(const struct catalogue *c, uint8_t **ret_bytes, uint64_t *r
 
 /* --- decoding --- */
 
-/* Sequences ascend below next_sequence, labels differ, current exists. */
+/* Checks that sequences ascend below next_sequence, labels differ, and current exists. */
 static int catalogue_check(const struct catalogue *c, struct error *err)
 {
 	uint64_t last = 0;
@@ -139,7 +139,7 @@ static int catalogue_decode_versions(struct version_decoder *d, const struct dsf
 	return catalogue_check(c, err);
 }
 
-/* The parts that follow the header, each as long as its counts say. */
+/* Decodes the parts after the header, each as long as its counts say. */
 static int catalogue_decode_parts(struct span span, const struct dsfs_catalogue *head, const struct superblock *super,
 				  struct catalogue *c, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the superblocks of all members to the one catalogue that is in force. */
+/* Finds the one catalogue in force from the superblocks of all members. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock 
 	return 0;
 }
 
-/* Whatever was made for each member when the volume was opened fits this table: engines, routes, counters. A publish
+/* Everything made for each member when the volume was opened must fit this table: engines, routes, counters. A publish
  * never changes the number of members. */
 static int catalogue_check_count(const struct source *source, struct catalogue *catalogue, struct error *err)
 {
@@ -84,20 +84,20 @@ static int load_one(struct source *source, struct superblock_ring *ring, struct 
 
 /* --- a volume with a table of members --- */
 
-/* What was found in the place of a member. */
+/* The superblock found in the place of a member. */
 struct load_place {
 	struct superblock super; /* sequence 0: none that counts */
-	uint64_t stale;          /* of one that is behind: its sequence */
-	bool has_lost_slots;     /* it counts by an older slot: the newer ones are damaged */
+	uint64_t stale;          /* of a member that is behind: its sequence */
+	bool has_lost_slots;     /* it counts by an older slot, because the newer ones are damaged */
 	struct error why;        /* why it does not count */
 };
 
 struct load {
 	struct source *source;
-	struct superblock_ring *rings; /* LOAD_PLACES */
-	struct load_place *places; /* LOAD_PLACES */
+	struct superblock_ring *rings; /* LOAD_PLACES of them */
+	struct load_place *places; /* LOAD_PLACES of them */
 	uint64_t newest, total;    /* the highest sequence, and the sum of all */
-	uint64_t seen;             /* up to this superblock all that are found count */
+	uint64_t seen;             /* every superblock up to this one counts if it is found */
 };
 
 static void load_look(struct load *load, uint32_t number, const struct superblock *first)
@@ -120,7 +120,7 @@ static void load_look(struct load *load, uint32_t number, const struct superbloc
 		place->super = super;
 }
 
-/* first: of any member, to know the volume. */
+/* Looks at all places. first is the superblock of any member, which identifies the volume. */
 static void load_look_at_all(struct load *load, const struct superblock *first)
 {
 	load->newest = load->total = 0;
@@ -133,7 +133,7 @@ static void load_look_at_all(struct load *load, const struct superblock *first)
 	}
 }
 
-/* Any copy of the newest catalogue will do, so damage to one is no reason to give up. */
+/* Tries every copy of the newest catalogue, so that damage to one does not matter. */
 static int load_newest(struct load *load, struct superblock *ret_super, struct catalogue *ret, struct error *err)
 {
 	int r = error_set(err, -ENODEV, "the superblocks of all members are gone");
@@ -150,8 +150,8 @@ static int load_newest(struct load *load, struct superblock *ret_super, struct c
 	return r;
 }
 
-/* Of one that was away for longer than the history goes back, the table knows the last superblock. One that is older
- * still, as a slot did not reach it, counts for nothing. */
+/* True for a superblock of a member's known past. If a member was away for longer than the history goes back, the table
+ * has its last superblock. An older one, from a slot that missed that, is known to be past too. */
 static bool load_is_past(const struct members *members, const struct member *member, const struct superblock *super)
 {
 	uint32_t count = members->history_count;
@@ -163,8 +163,8 @@ static bool load_is_past(const struct members *members, const struct member *mem
 		!memcmp(super->catalogue_sha256, member->stale_sha256, sizeof(member->stale_sha256)));
 }
 
-/* Whether the slots of all superblocks that came after the member's own, which is so many steps behind, are damaged
- * there. A copy of the past has valid ones. */
+/* True if the member's slots of all superblocks after its own, which is age steps behind, are damaged. A copy of the
+ * past would have valid ones. */
 static bool load_has_lost_slots(const struct load *load, const struct superblock *newest,
 				const struct members *members, uint32_t number, uint32_t age)
 {
@@ -176,9 +176,9 @@ static bool load_has_lost_slots(const struct load *load, const struct superblock
 	return is_lost;
 }
 
-/* Whether a member belongs to the newest catalogue. One that is a step behind missed only the slot: a publisher that
- * was cut off had written everything else to all members in use. One that is further behind counts as missing, unless
- * it lost slots that it had. */
+/* Decides whether a member belongs to the newest catalogue. A member one step behind missed only the slot: an
+ * interrupted publisher had written everything else to all members in use. One that is further behind counts as
+ * missing, unless it lost slots that it had. */
 static int load_judge(struct load *load, const struct superblock *newest, const struct members *members,
 		      uint32_t number, struct error *err)
 {
@@ -221,7 +221,7 @@ __attribute__((format(printf, 3, 4))) static void load_note(char *text, size_t s
 	va_end(arguments);
 }
 
-/* Without those that are missing some bytes may be nowhere. */
+/* Fails if so many members are missing that some bytes may be nowhere. */
 static int load_check_missing(const struct load *load, const struct members *members, struct error *err)
 {
 	char names[sizeof(err->reason)] = "", uuid[UUID_TEXT_SIZE];
@@ -243,8 +243,8 @@ static int load_check_missing(const struct load *load, const struct members *mem
 	return 0;
 }
 
-/* Of one that was away, and that the table knows to be, groups that are older than its last superblock are complete:
- * who publishes without a member opens new ones. Any other one that is behind is a copy of the past. */
+/* Sets which groups a member lacks. If the table knows that it was away, groups older than its last superblock are
+ * complete, because a publisher without it opens new ones. Any other member that is behind is a copy of the past. */
 static void load_enter(const struct load_place *place, struct member *member)
 {
 	member->missing_from = place->super.sequence ? 0 : 1;
@@ -266,8 +266,8 @@ static int load_judge_all(struct load *load, const struct superblock *newest, st
 	return r < 0 ? r : load_check_missing(load, members, err);
 }
 
-/* Whether a mount may follow it: not one that would be gone with members that may be lost. Of those that are there and
- * count, none is more than a step behind, but for those that lost slots, which show nothing. */
+/* True if a mount may follow the newest catalogue: the loss of members that may be lost must not undo it. Members that
+ * are there are at most a step behind, except those that lost slots, which show nothing. */
 static bool load_is_shown(const struct load *load, const struct members *members)
 {
 	uint32_t showing = 0, there = 0, least = members_spare(members) + 1;
@@ -329,7 +329,7 @@ static int load_try(struct load *load, struct superblock *super, struct catalogu
 	return r;
 }
 
-/* Tries again for as long as somebody publishes. */
+/* Tries again as long as somebody publishes. */
 static int load_all(struct source *source, struct superblock_ring *rings, uint64_t seen, struct superblock *super,
 		    struct catalogue *ret, struct error *err)
 {
@@ -350,7 +350,7 @@ static int load_all(struct source *source, struct superblock_ring *rings, uint64
 	return r;
 }
 
-/* Of the first member that is there. Why it is none of ours, is told of the first one alone. */
+/* Finds the superblock of the first member that has one. The reason of a failure is the first member's. */
 static int load_find_any(struct source *source, struct superblock_ring *rings, struct superblock *ret,
 			 struct error *err)
 {

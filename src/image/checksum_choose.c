@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The C library asked the CPU when the process began: asking again takes 4 us where a hypervisor answers. */
+/* Uses the CPU features that the C library read at start-up: asking again takes 4 us under a hypervisor. */
 #include "image/checksum_choose.h"
 
 #include <sys/platform/x86.h>

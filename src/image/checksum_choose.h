@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which code for sums this CPU runs. */
+/* Chooses the checksum code for this CPU. */
 #pragma once
 #include "image/checksum_code.h"
 
-/* The fastest one that it can run. A few instructions. */
+/* Returns the fastest code that the CPU can run. Costs a few instructions. */
 const struct checksum_code *checksum_choose(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In the place of checksum_choose.c where there is no choice. */
+/* Replaces checksum_choose.c where there is no choice. */
 #include "image/checksum_choose.h"
 
 const struct checksum_code *checksum_choose(void)

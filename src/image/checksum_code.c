@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The only user of xxHash. CHECKSUM_CODE is what the build calls the code for one kind of CPU: all of it is in here, as
- * the compiler is told of that CPU. */
+/* The only user of xxHash. The build compiles this file for each kind of CPU, with CHECKSUM_CODE as the name of the
+ * result. It includes all of xxHash, because the compiler is told of that CPU. */
 #include "image/checksum_code.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Compilers forget it: gcc 12 where XXH3 ends with a call. While the upper halves of registers are in use, code for
- * SSE takes up to seven times as long, and a program that calls us has some. */
+/* Clears the upper halves of registers, which compilers forget: gcc 12 if XXH3 ends with a call. While they are in use,
+ * SSE code takes up to seven times as long, and the calling program has some. */
 static void checksum_leave(void)
 {
 #ifdef __AVX__

@@ -13,5 +13,5 @@ struct checksum_code {
 	struct checksum_key (*sum_128)(const void *bytes, size_t length);
 };
 
-/* For every CPU of the architecture. The others are there on x86-64, where the C library tells of the CPU. */
+/* The baseline runs on every CPU of the architecture. The others exist on x86-64 if the C library describes the CPU. */
 extern const struct checksum_code checksum_baseline, checksum_avx2, checksum_avx512;

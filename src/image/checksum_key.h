@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The key of some content: equal content has an equal one. */
+/* The key of some content: equal content has an equal key. */
 #pragma once
 #include <stdint.h>
 

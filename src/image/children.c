@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which ordinals the entries of a directory have, and whose entry an ordinal is. */
+/* Finds the ordinals of a directory's entries, and the directory of an ordinal. */
 #include "image/children.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "image/inode.h"
 
-/* Where the ordinals of a directory's entries begin, or would. */
+/* The first ordinal of a directory's entries, or the one that would be. */
 struct children_start {
 	uint64_t directory;
 	uint64_t first;
@@ -96,7 +96,7 @@ static const struct children_start *children_late_of(const struct children *chil
 	return NULL;
 }
 
-/* The first directory from that one on that has entries, and where their ordinals begin: -ENOENT without one. */
+/* Finds the first directory at or after directory that has entries, and their first ordinal; -ENOENT if none has. */
 static int children_from(const struct children *children, struct names_reader *reader, uint64_t directory,
 			 uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
 {
@@ -129,13 +129,13 @@ int children_range(const struct children *children, const struct index *index, s
 	return 0;
 }
 
-/* The directory of an ordinal is in between: low is one whose entries begin at or before it, high the last that may be,
- * and the entries of the next begin about at high.first. */
+/* The range that holds the ordinal's directory: the entries of low begin at or before the ordinal, high is the last
+ * candidate, and the entries of the directory after it begin at about high.first. */
 struct children_search {
 	struct children_start low, high;
 };
 
-/* Where it is when all directories have as many entries; each third time in the middle, so that no tree makes it
+/* Interpolates as if all directories had equally many entries; every third time halves the range, so that no tree is
  * slow. */
 static uint64_t children_guess(const struct children_search *search, uint64_t ordinal, unsigned step)
 {
@@ -166,7 +166,7 @@ static int children_narrow(const struct children *children, struct names_reader 
 	return 0;
 }
 
-/* A directory comes before its entries. */
+/* Searches only directories before the ordinal, because a directory comes before its entries. */
 int children_find(const struct children *children, const struct index *index, struct names_reader *reader,
 		  uint64_t ordinal, uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
 {

@@ -21,7 +21,7 @@ bool chunk_is_inline(const struct chunk *chunk)
 	return address_member(chunk->address) == DSFS_IN_INDEX;
 }
 
-/* Bytes of the i-th chunk of a file: all are full but the last. */
+/* Returns the bytes of the i-th chunk of a file: all are full except the last. */
 static uint32_t chunk_length(const struct index *index, const struct inode *inode, uint64_t i)
 {
 	uint64_t start = i << index->chunk_log, full = UINT64_C(1) << index->chunk_log;
@@ -67,7 +67,7 @@ static bool chunk_is_possible(const struct index *index, const struct chunk *chu
 	return chunk_has_possible_size(chunk) && (chunk_is_hole(chunk) || chunk_is_inside(index, chunk));
 }
 
-/* True when the i-th chunk lies in a long hole. Else long holes before it have taken no records. */
+/* True if the i-th chunk lies in a long hole. Else skips the chunks of long holes before it, which have no records. */
 static bool chunk_find_hole(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *chunk,
 			    uint64_t *ret_count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks: the record, the part of a request that falls into one, and the check of its content. */
+/* Chunks: their records in an index, and the check of their content. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,27 +19,27 @@ struct chunk {
 	uint8_t codec;    /* DSFS_CODEC_* */
 };
 
-/* Chunk number i of the file, checked: address inside its member, lengths possible. */
+/* Gets chunk number i of the file, checked: its address is inside its member, its lengths are possible. */
 must_check int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
 			 struct error *err);
-/* The same, and how many chunks from it on are like it: those of a long hole, else 1. *ret has the first one's
- * length. */
+/* Gets chunk number i and how many chunks from it on are like it: those of a long hole, else 1. *ret has the first
+ * one's length. */
 must_check int chunk_get_run(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
 			     uint64_t *ret_count, struct error *err);
-/* Bytes of content of so many chunks from the i-th on. */
+/* Returns the bytes of content of count chunks from the i-th on. */
 uint64_t chunk_run_bytes(const struct index *index, const struct inode *inode, uint64_t i, uint64_t count);
-/* The record's fields and nothing more: nothing is checked, number and length are 0. */
+/* Copies the record's fields without any check; number and length are 0. */
 struct chunk chunk_of_record(const struct dsfs_chunk *disk);
-/* Can so many stored bytes be content of the chunk's length? What may be true of no chunk is refused here. */
+/* True if a chunk of this codec and length can have so many stored bytes. Refuses what no chunk can have. */
 bool chunk_has_possible_size(const struct chunk *chunk);
 bool chunk_is_hole(const struct chunk *chunk);
 bool chunk_is_inline(const struct chunk *chunk); /* its bytes lie in the index's blob */
 const void *chunk_inline_bytes(const struct index *index, const struct chunk *chunk);
 
-/* Verifies content that lies in pieces in memory. -EBADMSG when its sum is not the chunk's. */
+/* Verifies content that lies in pieces in memory. -EBADMSG if its sum is not the chunk's. */
 must_check int chunk_verify(const struct chunk *chunk, const struct iovec *pieces, int count,
 			    struct error *err);
-/* stored bytes → content at out (chunk->length bytes), verified. */
+/* Decodes stored bytes into out (chunk->length bytes) and verifies them. */
 must_check int chunk_decode(const struct chunk *chunk, struct codec *codec, const void *stored, void *out,
 			    struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* zstd: one chunk is one frame. Contexts belong to one thread. */
+/* zstd: one chunk is one frame. A codec belongs to one thread. */
 #pragma once
 #include <stddef.h>
 
@@ -11,12 +11,12 @@
 
 struct codec;
 
-struct codec *codec_new(void); /* NULL without memory */
+struct codec *codec_new(void); /* NULL: out of memory */
 void codec_free(struct codec *codec);
 
-/* Bytes written to out, 0 when the frame would not be smaller than room. */
+/* Compresses into out. *ret_length is 0 if the frame does not fit into room bytes. */
 must_check int codec_compress(struct codec *codec, int level, const void *in, size_t length, void *out,
 			      size_t room, size_t *ret_length, struct error *err);
-/* Fails with -EBADMSG unless the frame holds exactly length bytes. */
+/* Decompresses a frame. -EBADMSG unless it holds exactly length bytes. */
 must_check int codec_decompress(struct codec *codec, const void *in, size_t stored, void *out, size_t length,
 				struct error *err);

@@ -16,7 +16,7 @@
 #include "image/sha256.h"
 
 #define ROOM       65536u
-#define LINE_SPARE 20480u /* more than any line's part written between two checks */
+#define LINE_SPARE 20480u /* more than any part of a line written between two checks */
 
 struct dump {
 	struct index *index;
@@ -28,7 +28,7 @@ struct dump {
 	char text[ROOM];
 };
 
-/* A hole of a few bytes may stand for a quarter of a billion lines, so this looks for signals. */
+/* Checks for signals too, because a hole of a few bytes may stand for a quarter of a billion lines. */
 static int dump_flush(struct dump *d)
 {
 	int r = interrupt_check(d->err);
@@ -57,7 +57,7 @@ static void dump_word(struct dump *d, const char *word)
 	d->used += length;
 }
 
-/* Digits by hand: a dump of millions of files is mostly numbers. */
+/* Formats digits by hand: a dump of millions of files is mostly numbers. */
 static void dump_digits(struct dump *d, uint64_t n, unsigned base, unsigned width)
 {
 	char digits[24];
@@ -79,7 +79,7 @@ static void dump_number(struct dump *d, uint64_t n)
 	dump_digits(d, n, 10, 1);
 }
 
-/* Printable ASCII as it is, everything else, space and backslash as \xHH. */
+/* Writes printable ASCII as it is, and everything else, space and backslash as \xHH. */
 static void dump_escaped(struct dump *d, const uint8_t *bytes, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {
@@ -141,7 +141,7 @@ static int dump_xattr(void *argument, struct span name, struct span value)
 	return 0;
 }
 
-/* " c LENGTH SUM" for a chunk, " h LENGTH" for one that is all zeros. */
+/* Writes " c LENGTH SUM" for a chunk, " h LENGTH" for one that is all zeros. */
 static int dump_chunk(struct dump *d, const struct chunk *chunk)
 {
 	int r = dump_make_room(d);
@@ -158,7 +158,7 @@ static int dump_chunk(struct dump *d, const struct chunk *chunk)
 	return 0;
 }
 
-/* What was written last, so many times more. */
+/* Repeats the last length bytes so many times. */
 static int dump_repeat(struct dump *d, size_t length, uint64_t times)
 {
 	char line[64];
@@ -233,7 +233,7 @@ static int dump_inode(struct dump *d, uint64_t ordinal, uint64_t parent, const c
 	return r;
 }
 
-/* A second name of an inode: ORDINAL h PARENT NAME. */
+/* Writes the inode at its first name; a further name is ORDINAL h PARENT NAME. */
 static int dump_entry(void *argument, uint64_t directory, const struct names_entry *entry)
 {
 	struct dump *d = argument;

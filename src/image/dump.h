@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The dump: a text that describes a version and contains no place on the volume. Its SHA-256 is the digest. */
+/* The dump: a text that describes a version without any address on the volume. Its SHA-256 is the digest. */
 #pragma once
 #include <stdint.h>
 
 #include "base/error.h"
 #include "image/index.h"
 
-/* Hands the text to put() line by line (newline included). put() returns 0 or a negative errno. The form is in
- * datasetfs-volume(5), DUMP. */
+/* Passes the text to put() in pieces, which need not end with a line. put() returns 0 or a negative errno. The format
+ * is in datasetfs-volume(5), DUMP. */
 must_check int dump_text(struct index *index, int (*put)(void *argument, const char *text, size_t length),
 			 void *argument, struct error *err);
 must_check int dump_digest(struct index *index, uint8_t digest[32], struct error *err);

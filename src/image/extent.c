@@ -76,7 +76,7 @@ static uint64_t extent_hole_bytes(const struct index *index, const struct inode 
 	return bytes;
 }
 
-/* Holes are whole chunks, so they can be counted only for files that have some. */
+/* Looks for holes, which are whole chunks, only in sparse files. */
 uint64_t extent_blocks(const struct index *index, const struct inode *inode)
 {
 	uint64_t bytes = inode->size;

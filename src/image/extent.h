@@ -13,21 +13,21 @@ struct extent_piece {
 	uint32_t want; /* bytes of the chunk in the request */
 };
 
-/* Pieces of a request in file order; the request is clipped at the end of the file. */
+/* A walk over a request's pieces in file order; the request is clipped at the end of the file. */
 struct extent_cursor {
 	const struct index *index;
 	const struct inode *inode;
 	uint64_t offset, end;
 };
 
-/* *ret_size: bytes that will be answered after clipping (0 at or past the end). */
+/* Starts a walk. *ret_size: bytes of the request after clipping (0 at or past the end). */
 void extent_map(struct extent_cursor *cursor, const struct index *index, const struct inode *inode,
 		uint64_t offset, uint64_t size, uint64_t *ret_size);
-/* 1 and a piece, 0 at the end, or a negative errno. */
+/* Returns 1 and a piece, 0 at the end, or a negative errno. */
 must_check int extent_next(struct extent_cursor *cursor, struct extent_piece *ret, struct error *err);
 
-/* SEEK_DATA and SEEK_HOLE over chunks: the offset, or -ENXIO. */
+/* Finds SEEK_DATA or SEEK_HOLE over chunks. Returns the offset, or -ENXIO. */
 int64_t extent_seek(const struct index *index, const struct inode *inode, uint64_t offset, bool hole,
 		    struct error *err);
-/* What the file takes without its holes, in units of 512 bytes: st_blocks. */
+/* Returns st_blocks: the file's bytes without its holes, in units of 512 bytes. */
 uint64_t extent_blocks(const struct index *index, const struct inode *inode);

@@ -32,7 +32,7 @@ static int extent_list_append(struct extent_list *list, uint64_t address, uint64
 {
 	struct extent *items;
 
-	if ((list->count & (list->count - 1)) == 0) { /* room for twice as many at every power of two */
+	if ((list->count & (list->count - 1)) == 0) { /* at every power of two, makes room for twice as many */
 		items = realloc(list->items, (list->count ? 2 * (size_t)list->count : 1) * sizeof(*items));
 		if (!items)
 			return error_no_memory(err);

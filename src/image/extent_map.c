@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The extent of an offset is found by halving. */
+/* Finds the extent of an offset by binary search. */
 #include "image/extent_map.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ void extent_map_close(struct extent_map *map)
 
 uint64_t extent_map_address(const struct extent_map *map, uint64_t at)
 {
-	uint32_t low = 0, high = map->list.count - 1; /* the last that begins at or before it */
+	uint32_t low = 0, high = map->list.count - 1; /* search for the last extent that begins at or before it */
 
 	while (low < high) {
 		uint32_t middle = high - (high - low) / 2;

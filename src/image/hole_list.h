@@ -8,7 +8,7 @@
 #include "image/index.h"
 
 struct hole_list {
-	uint64_t first;  /* number of its first hole's record in the index's chunk array */
+	uint64_t first;  /* number of the first hole's record in the index's chunk array */
 	uint64_t count;  /* holes; 0: all chunks of the file have records */
 	uint64_t chunks; /* chunks in them */
 };
@@ -20,12 +20,12 @@ struct hole {
 	uint64_t before; /* chunks of the holes before it in the list */
 };
 
-/* The list whose head is that record, of a file of so many chunks. False when the head is impossible; *ret then has the
+/* Opens the list with this head record, of a file of so many chunks. False if the head is impossible; *ret then has the
  * count that it claims. */
 bool hole_list_open(const struct index *index, uint64_t head, uint64_t chunks, struct hole_list *ret);
-/* Checks every hole of the list, once, when the index is opened; what follows relies on it. The ordinal is the file's:
- * the reason names it. */
+/* Checks every hole of the list, once, when the index is opened; hole_list_find() relies on it. The reason names the
+ * file by ordinal. */
 must_check int hole_list_check(const struct index *index, const struct hole_list *list, uint64_t chunks,
 			       uint64_t ordinal, struct error *err);
-/* The last hole that begins at or before the chunk; false when there is none. By halves: O(log holes). */
+/* Finds the last hole that begins at or before the chunk; false if there is none. Binary search: O(log holes). */
 bool hole_list_find(const struct index *index, const struct hole_list *list, uint64_t chunk, struct hole *ret);

@@ -21,7 +21,7 @@ struct index_layout {
 	uint64_t length;                               /* of the section */
 };
 
-/* Every part's place from its size. -EBADMSG when sizes do not fit in 2^62 bytes. */
+/* Computes every part's place from the sizes. -EBADMSG if a size is above its limit. */
 must_check int index_layout(const struct index_shape *shape, struct index_layout *ret, struct error *err);
 
 /* A file of more than DSFS_SHARED_MAX bytes that has holes. */
@@ -30,18 +30,18 @@ struct index_sparse {
 	uint64_t hole_bytes;
 };
 
-/* A section in a memfd, shared read-only by all threads. index_load() returns one that is sealed and checked; only what
- * checks it sees it before. */
+/* A section in a memfd, shared read-only by all threads. index_load() returns it sealed and checked; only the checks
+ * see it before. */
 struct index {
 	struct index_shape shape;
 	uint32_t chunk_log;
 	uint64_t member_sizes[DSFS_MEMBER_MAX + 1]; /* addresses must lie inside */
 	uint32_t member_count;
-	struct members members; /* as in the catalogue; with any, chunks lie in their groups */
+	struct members members; /* as in the catalogue; if there are any, chunks lie in their groups */
 	bool has_lists; /* of long holes, see hole_list.h */
 	struct span inodes, chunks, classes, blob;
 	struct names *names;
-	bool is_measured;            /* records_measure() was here; else there is no list of sparse files */
+	bool is_measured;            /* records_measure() has run; else there is no list of sparse files */
 	struct index_sparse *sparse; /* by ordinal, see records.h */
 	uint64_t sparse_count;
 	int memfd;
@@ -51,7 +51,7 @@ struct index {
 
 /* Maps the section in index->memfd, whose shape is set, and points the flat parts into it. */
 must_check int index_map(struct index *index, struct error *err);
-/* Where addresses may lie: in these members, of which it takes a copy; NULL or none: in one of this size. */
+/* Sets where addresses may lie: in these members, which are copied; if NULL or none, in one member of this size. */
 must_check int index_set_members(struct index *index, uint64_t member_size, const struct members *members,
 				 struct error *err);
 void index_close(struct index *index);

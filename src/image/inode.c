@@ -53,7 +53,7 @@ static int inode_decode_class(const struct index *index, uint32_t class, struct 
 	return 0;
 }
 
-/* The list's head stands behind the records of the other chunks. */
+/* Opens the file's list of holes, whose head follows the records of the other chunks. */
 static int inode_open_holes(const struct index *index, struct inode *inode, struct error *err)
 {
 	uint64_t head = inode->where & ~DSFS_WHERE_HOLES, chunks = inode_chunk_count(index, inode);
@@ -188,7 +188,7 @@ static int inode_path_match_child(void *argument, const struct names_entry *entr
 	return inode_path_match(argument, search->directory, entry);
 }
 
-/* A directory names its parent; for anything else all entries are looked at. */
+/* Finds the first name of search->ordinal. A directory names its parent; for anything else all entries are searched. */
 static bool inode_path_find(const struct index *index, struct names_reader *reader, struct inode_search *search)
 {
 	struct inode inode;

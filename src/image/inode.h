@@ -24,13 +24,13 @@ struct inode {
 	uint64_t xattrs;     /* 1 + offset in the blob, 0 for none */
 };
 
-/* Seconds that fit the format. */
+/* Range of seconds that the format can hold. */
 #define INODE_TIME_MIN (-INT64_C(2147483648))
 #define INODE_TIME_MAX (INT64_C(15032385535))
 
 must_check int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err);
-/* For who will ask for many: loads the record of an inode into the CPU's cache; then, when that is there, the record of
- * its first chunk. Any number does. */
+/* Prefetch for a caller that will read many inodes: inode_expect() loads an inode's record into the CPU's cache; once
+ * it is there, inode_expect_chunk() loads the record of its first chunk. Any ordinal is allowed. */
 void inode_expect(const struct index *index, uint64_t ordinal);
 void inode_expect_chunk(const struct index *index, uint64_t ordinal);
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode);
@@ -38,18 +38,18 @@ uint64_t inode_record_count(const struct index *index, const struct inode *inode
 must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,
 				 struct error *err);
 
-/* st_blksize, by which CPython's open() and stdio choose their buffers: a file that one read can bring (largest: its
- * bytes) is asked for as a whole by whoever looks at its head first. Of a larger one perhaps only small parts are
- * wanted. */
+/* Returns st_blksize, by which CPython's open() and stdio choose their buffers. A file that one read can bring (at most
+ * largest bytes) gets a size that covers it, so that looking at its head reads all of it. Of a larger one perhaps only
+ * small parts are wanted. */
 uint32_t inode_io_size(const struct inode *inode, uint32_t largest);
 
-/* each() gets name and value; non-zero from it ends the walk and is returned. */
+/* Calls each() with the name and value of each attribute; non-zero from it ends the walk and is returned. */
 must_check int inode_xattrs(const struct index *index, const struct inode *inode,
 			    int (*each)(void *argument, struct span name, struct span value), void *argument,
 			    struct error *err);
 
-/* The path of an inode (its first name), by search: for error lines only. Falls back to "inode N". */
+/* Finds the path of an inode (its first name) by search: for error lines only. Falls back to "inode N". */
 void inode_path(const struct index *index, struct names_reader *reader, uint64_t ordinal, char *path, size_t size);
 
-/* For the packer: class is the number of its attribute class; where is as on the volume but for SPARSE. */
+/* Encodes an inode for the packer. class is its attribute class's number; where is as on the volume, without SPARSE. */
 void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns are found by halving: a few thousand, in memory that stays in the cache. */
+/* Finds columns by binary search: they are a few thousand, in memory that stays in the CPU's cache. */
 #include "image/members.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ uint64_t members_size(const struct members *members, uint32_t member)
 	return member < members->count ? members->list[member].size : 0;
 }
 
-/* The number of columns at or before this address. */
+/* Returns the number of columns at or before this address. */
 static uint32_t members_places_to(const struct members *members, uint64_t address)
 {
 	uint32_t low = 0, high = members->column_count;
@@ -114,7 +114,7 @@ bool members_are_data(const struct members *members, const uint32_t *runs, uint6
 									  << members->segment_log;
 }
 
-/* Whether the bytes of a column are where they should be. */
+/* True if the bytes of a column are on its member. */
 static bool members_has(const struct members *members, const struct member_group *group, uint32_t column)
 {
 	const struct member *member = &members->list[address_member(members->columns[group->first_column + column])];
@@ -169,7 +169,7 @@ uint32_t members_spare(const struct members *members)
 	return spare;
 }
 
-/* Catalogues are written to be thrown away, groups stay. */
+/* A catalogue may not lie in a group: catalogues are written to be thrown away, groups stay. */
 int members_check_superblock(const struct members *members, const struct superblock *super, struct error *err)
 {
 	uint64_t segment = UINT64_C(1) << members->segment_log, at = round_down(super->catalogue_address, segment);

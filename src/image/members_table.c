@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encodes the table, and decodes it with every value checked: what it costs follows from the bytes that are there. */
+/* Encodes the table, and decodes it with every value checked, at a cost that is bounded by the bytes that are there. */
 #include "image/members_table.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "image/address.h"
 
-/* The parts of the table, one behind the other. */
+/* The parts of the table, one after the other. */
 struct table_parts {
 	struct dsfs_members *head;
 	struct dsfs_member *list;
@@ -181,7 +181,7 @@ static int group_check(const struct members *m, uint32_t number, uint64_t next_c
 	return 0;
 }
 
-/* A column of a file may be cut short behind the tail. */
+/* True if the column is on its member. In a file it may be cut short after the tail. */
 static bool column_is_inside(const struct members *m, uint64_t address, uint32_t tail)
 {
 	uint64_t segment = UINT64_C(1) << m->segment_log, offset = address_offset(address);
@@ -273,7 +273,7 @@ static int table_allocate(struct members *m, struct error *err)
 	return 0;
 }
 
-/* The counts, before anything is as large as they say. */
+/* Checks the counts before anything is allocated by them. */
 static int table_decode_head(struct span span, const struct superblock *super, struct members *m, struct error *err)
 {
 	const struct dsfs_members *head = span_at(span, 0, sizeof(*head));

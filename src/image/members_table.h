@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table at the end of a catalogue, as bytes. */
+/* Encodes and decodes the table at the end of a catalogue. */
 #pragma once
 #include <stdint.h>
 
@@ -7,10 +7,10 @@
 #include "base/span.h"
 #include "image/members.h"
 
-/* Bytes of the table; 0 when there is none. */
+/* Returns the bytes of the table; 0 if there is none. */
 uint64_t members_table_length(const struct members *members);
-/* Writes so many bytes, into zeros. */
+/* Writes members_table_length() bytes, which must be zeros before. */
 void members_table_encode(const struct members *members, uint8_t *bytes);
-/* Checks everything against the volume of this superblock; what may follow the table is ignored. */
+/* Checks everything against the volume of this superblock; ignores bytes after the table. */
 must_check int members_table_decode(struct span span, const struct superblock *super, struct members *ret,
 				    struct error *err);

@@ -18,12 +18,12 @@
 
 #define KEY_SIZE   (DSFS_KEY_PARENT + DSFS_NAME_MAX)
 #define WRITE_SIZE (UINT64_C(1) << 38) /* address space for the names being written: 256 GiB */
-#define BATCH      32768u              /* entries a transaction: what is dirty stays below 20 MiB */
+#define BATCH      32768u              /* entries a transaction, so that dirty pages stay below 20 MiB */
 
 struct names {
 	MDB_env *env;
 	MDB_dbi dbi;
-	struct stat file; /* that LMDB has open */
+	struct stat file; /* the file that LMDB has open */
 	struct names_tree tree;
 };
 
@@ -59,7 +59,7 @@ static uint64_t names_key_directory(const uint8_t *key)
 
 /* --- opening --- */
 
-/* LMDB leaves its descriptor to programs that are executed. */
+/* Sets close-on-exec, which LMDB leaves off, and remembers which file it is. */
 static int names_keep(struct names *names)
 {
 	int fd;
@@ -109,7 +109,7 @@ int names_open(int fd, struct span file, struct names **ret, struct error *err)
 	return 0;
 }
 
-/* Not after the program closed all numbers that it did not know, and got this one for a file of its own. */
+/* False if the program closed unknown descriptors and LMDB's number now belongs to a file of its own. */
 static bool names_is_kept(const struct names *names)
 {
 	struct stat st;
@@ -175,7 +175,7 @@ const struct names_tree *names_reader_tree(const struct names_reader *reader)
 	return &reader->names->tree;
 }
 
-/* Without LMDB, which waits for the memory of one comparison after the other. */
+/* Looks up without LMDB, which waits for the memory of one comparison after the other. */
 int names_lookup(struct names_reader *reader, uint64_t directory, const char *name, size_t length,
 		 uint64_t *ret_ordinal)
 {
@@ -202,7 +202,7 @@ static int names_entry_of(const MDB_val *key, const MDB_val *value, struct names
 	return 0;
 }
 
-/* Puts the cursor on the directory's entry first or, by its marks, on one shortly before; tells which. */
+/* Puts the cursor on the directory's entry first or, by its marks, on one shortly before; returns which. */
 static int names_seek(struct names_reader *reader, uint64_t directory, uint64_t first, MDB_val *key, MDB_val *value,
 		      uint64_t *ret_number)
 {
@@ -253,7 +253,7 @@ int names_list(struct names_reader *reader, uint64_t directory, uint64_t first,
 	return r == MDB_NOTFOUND ? 0 : -EBADMSG;
 }
 
-/* Marks stand before the entries: a directory with some is looked for again, behind them. */
+/* Marks sort before the entries, so a directory with marks is searched again after them. */
 int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_directory, uint64_t *ret_ordinal)
 {
 	struct names_entry entry;

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* The part as an open file, which LMDB maps; shared by all threads. LMDB trusts it: only after names_check(). */
+/* The part in an open file, which LMDB maps; shared by all threads. LMDB trusts it: only after names_check(). */
 struct names;
 struct names_tree;
-/* fd stays the caller's; the part lies at its offset 0, and mapped at file, which outlives the names. */
+/* Opens the part, which is at offset 0 of fd, and mapped at file, which must outlive it. fd stays the caller's. */
 must_check int names_open(int fd, struct span file, struct names **ret, struct error *err);
 void names_close(struct names *names);
 
@@ -27,33 +27,33 @@ struct names_entry {
 	uint8_t name_length;
 };
 
-/* Where a look-up in steps goes, see names_find.h. */
+/* Returns the tree for look-ups in steps, see names_find.h. */
 const struct names_tree *names_reader_tree(const struct names_reader *reader);
-/* -ENOENT when there is no such name. */
+/* Finds a name's ordinal. -ENOENT if there is no such name. */
 must_check int names_lookup(struct names_reader *reader, uint64_t directory, const char *name, size_t length,
 			    uint64_t *ret_ordinal);
 /* Calls each() for the directory's entries from number first on, in order, until it returns non-zero (which is
  * returned) or they end (0). */
 must_check int names_list(struct names_reader *reader, uint64_t directory, uint64_t first,
 			  int (*each)(void *argument, const struct names_entry *entry), void *argument);
-/* The first directory from that one on that has entries, and the ordinal of its first entry; -ENOENT when none has. */
+/* Finds the first directory from directory on with entries, and its first entry's ordinal; -ENOENT if there is none. */
 must_check int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_directory,
 			   uint64_t *ret_ordinal);
-/* The last directory that has entries; -ENOENT when none has. */
+/* Finds the last directory that has entries; -ENOENT if none has. */
 must_check int names_last(struct names_reader *reader, uint64_t *ret_directory);
-/* All entries of the version in key order: parents ascending, names in bytewise order. */
+/* Calls each() for all entries of the version in key order: parents ascending, names in bytewise order. */
 must_check int names_walk(struct names_reader *reader,
 			  int (*each)(void *argument, uint64_t directory, const struct names_entry *entry),
 			  void *argument);
 
-/* Writing the names part. Entries must come in key order; a directory's marks before its entries. */
+/* Writes the names part. Entries must come in key order; a directory's marks before its entries. */
 struct names_writer;
 must_check int names_writer_open(const char *path, struct names_writer **ret, struct error *err);
 must_check int names_writer_mark(struct names_writer *writer, uint64_t directory, uint32_t number,
 				 const char *name, size_t length, struct error *err);
 must_check int names_writer_add(struct names_writer *writer, uint64_t directory, const char *name,
 				size_t length, uint64_t ordinal, uint8_t type, struct error *err);
-/* Writes the finished, compact names part to fd (at its offset 0) and closes the writer, also on failure.
- * *ret_length is a multiple of DSFS_BLOCK. The same entries give the same bytes. */
+/* Writes the finished, compact names part to fd (at its offset 0) and closes the writer, also on failure. *ret_length
+ * is a multiple of DSFS_BLOCK. The same entries give the same bytes. */
 must_check int names_writer_finish(struct names_writer *writer, int fd, uint64_t *ret_length, struct error *err);
 void names_writer_abort(struct names_writer *writer);

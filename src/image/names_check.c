@@ -26,11 +26,11 @@ struct check {
 	uint64_t page_count, pages_seen;
 	uint8_t *seen; /* a bit per page */
 	uint32_t depth;
-	struct span last_key, bound; /* base NULL when not set */
+	struct span last_key, bound; /* base NULL: not set */
 	uint64_t highest;            /* ordinal given so far */
 	uint64_t entries;
-	uint64_t claimed;       /* entries that directories say they have; at most those of the version */
-	struct inode directory; /* whose entries are being read; ordinal 0 before the first */
+	uint64_t claimed;       /* entries that directories say they have; at most the version's */
+	struct inode directory; /* the one whose entries are being read; ordinal 0 before the first */
 	uint64_t number;        /* of the next entry in it */
 	struct span *marks;     /* names of entries n * DSFS_MARK_EVERY of the directory */
 	size_t mark_count, mark_room;
@@ -55,7 +55,7 @@ static bool name_is_legal(struct span name)
 	return !(name.base[0] == '.' && (name.size == 1 || (name.size == 2 && name.base[1] == '.')));
 }
 
-/* A mount has a folder of its own there, by which it is told apart and commanded. */
+/* A mount has its own folder of that name there, which identifies it and takes commands. */
 static bool name_is_taken(uint64_t directory, struct span name)
 {
 	return directory == INODE_ROOT && name.size == strlen(DSFS_CONTROL_FOLDER) &&
@@ -113,8 +113,8 @@ static int check_mark(struct check *c, struct span key, struct span name, struct
 	return 0;
 }
 
-/* A directory without entries has no key, so only the sum shows that it claims some: those that have entries make up
- * all there are. */
+/* Adds up the entries that directories claim. A directory without entries has no key, so only the sum shows that it
+ * claims some: the directories with entries account for all there are. */
 static int check_claim(struct check *c, const struct inode *directory, struct error *err)
 {
 	if (directory->size > c->index->shape.entry_count - c->claimed)
@@ -126,7 +126,7 @@ static int check_claim(struct check *c, const struct inode *directory, struct er
 	return 0;
 }
 
-/* Breadth-first numbering: the next ordinal, or a hard link to something given before that is no directory. */
+/* Checks breadth-first numbering: the next ordinal, or a hard link to an earlier inode that is no directory. */
 static int check_ordinal(struct check *c, uint64_t ordinal, uint8_t type, struct error *err)
 {
 	bool is_new = ordinal == c->highest + 1;
@@ -219,7 +219,7 @@ static int check_page_header(struct check *c, uint64_t number, uint32_t flags, c
 	return 0;
 }
 
-/* NULL when the node, its key or its data leave the page's node area. */
+/* Returns NULL if the node, its key or its data leave the page's node area. */
 static const struct lmdb_node *page_node(const struct lmdb_page *page, uint32_t i, bool leaf, struct span *ret_key,
 					 struct span *ret_data)
 {
@@ -296,8 +296,8 @@ static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_m
 	return 0;
 }
 
-/* LMDB takes the meta with the higher transaction, the first when they are equal: a compact copy numbers them
- * 0 and 1, and an empty one 0 and 0. */
+/* Chooses the meta like LMDB: the one with the higher transaction, the first if they are equal. A compact copy numbers
+ * them 0 and 1, an empty one 0 and 0. */
 static int check_metas(struct check *c, const struct lmdb_meta **ret, struct error *err)
 {
 	const struct lmdb_meta *first, *second, *meta;

@@ -5,8 +5,8 @@
 #include "base/span.h"
 #include "image/index.h"
 
-/* Every page in bounds, of its type, numbered rightly, referenced once, at the tree's depth; keys ascending;
- * names legal; ordinals breadth-first; each inode decodes and has the type of its entries; counts as in
- * index->shape.
+/* Checks that every page is in bounds, of its type, numbered rightly, referenced once, at the tree's depth; keys
+ * ascend; names are legal; ordinals are breadth-first; each inode decodes and has the type of its entries; counts are
+ * as in index->shape.
  * The flat parts of index must be set; its names are not used. */
 must_check int names_check(const struct index *index, struct span file, struct error *err);

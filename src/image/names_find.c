@@ -9,11 +9,11 @@
 #include "image/checksum.h"
 #include "image/names_page.h"
 
-#define FIND_LINE 64u  /* bytes of the CPU's cache */
+#define FIND_LINE 64u  /* bytes of a cache line */
 #define FIND_HEAD 192u /* bytes of a page with its bounds and most of its offsets */
-#define FIND_FEW  16u  /* nodes that are all asked for; of more those of the next comparisons are */
+#define FIND_FEW  16u  /* nodes that are all prefetched; of more, only those of the next comparisons */
 #define FIND_NEXT 3u   /* comparisons */
-#define FIND_NEAR 2u   /* levels that the cache has: 100 pages at most, which all look-ups pass */
+#define FIND_NEAR 2u   /* levels that stay in the cache: 100 pages at most, which all look-ups pass */
 
 int names_find_open(struct span file, struct names_tree *ret, struct error *err)
 {
@@ -25,7 +25,7 @@ int names_find_open(struct span file, struct names_tree *ret, struct error *err)
 		if (!metas[i])
 			return error_set(err, -EBADMSG, "names: %" PRIu64 " bytes are too few", file.size);
 	}
-	/* As LMDB chooses between the two of a compact copy. */
+	/* LMDB chooses between the two of a compact copy in the same way. */
 	meta = metas[dsfs_le64_get(metas[1]->transaction) > dsfs_le64_get(metas[0]->transaction)];
 	ret->file = file;
 	ret->root = dsfs_le64_get(meta->names.root);
@@ -76,7 +76,7 @@ static void find_expect_node(const struct names_find *find, uint32_t i)
 	__builtin_prefetch((const uint8_t *)find->page + names_page_offset(find->page, i));
 }
 
-/* The nodes that the next comparisons may need: which of them is known only step by step. */
+/* Prefetches the nodes that the next comparisons may need: which of them is known only step by step. */
 static void find_expect_halves(const struct names_find *find, uint32_t low, uint32_t high, unsigned levels)
 {
 	uint32_t middle = low + (high - low) / 2;
@@ -100,7 +100,7 @@ static void find_expect(const struct names_find *find)
 		find_expect_node(find, i);
 }
 
-/* The first separator of a branch means nothing: what is before all others is there. */
+/* Sets the bounds. The first separator of a branch means nothing: keys before all others belong there. */
 static int find_open(struct names_find *find)
 {
 	uint32_t lower = dsfs_le16_get(find->page->lower);
@@ -116,7 +116,7 @@ static int find_open(struct names_find *find)
 	return 1;
 }
 
-/* Compares as often as was asked for ahead. */
+/* Compares only with nodes that were prefetched. */
 static int find_narrow(struct names_find *find)
 {
 	bool is_asked = find_is_near(find) || find->high - find->low <= FIND_FEW;
@@ -142,7 +142,7 @@ static int find_narrow(struct names_find *find)
 	return 1;
 }
 
-/* The entry of a node, when it is the one. */
+/* Returns the ordinal of a node's entry if it has the name. */
 static int find_compare(const struct names_find *find, const struct lmdb_page *page, const struct lmdb_node *node,
 			struct span key, uint64_t *ret_ordinal)
 {

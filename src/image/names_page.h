@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pages of the names part: what names_check() checks, and a look-up follows. The layout is that of struct MDB_page,
+/* The pages of the names part, which names_check() checks and look-ups follow. The layout is that of struct MDB_page,
  * MDB_node, MDB_meta and MDB_db in mdb.c of LMDB 0.9. */
 #pragma once
 #include <stdbool.h>
@@ -45,13 +45,13 @@ struct lmdb_meta {
 _Static_assert(sizeof(struct lmdb_page) == 16 && sizeof(struct lmdb_node) == 8, "LMDB page layout");
 _Static_assert(sizeof(struct lmdb_tree) == 48 && sizeof(struct lmdb_meta) == 152, "LMDB meta layout");
 
-/* Of a page whose lower bound lies in it. */
+/* Returns the number of nodes; the page's lower bound must lie in it. */
 static inline uint32_t names_page_count(const struct lmdb_page *page)
 {
 	return (dsfs_le16_get(page->lower) - (uint32_t)sizeof(*page)) / 2;
 }
 
-/* Where the i-th node begins, in the page or not. */
+/* Returns where the i-th node begins, in the page or not. */
 static inline uint32_t names_page_offset(const struct lmdb_page *page, uint32_t i)
 {
 	dsfs_le16 at;
@@ -60,7 +60,7 @@ static inline uint32_t names_page_offset(const struct lmdb_page *page, uint32_t 
 	return dsfs_le16_get(at);
 }
 
-/* The node there; NULL when it or its key leaves the page. */
+/* Returns the node at offset; NULL if it or its key leaves the page. */
 static inline const struct lmdb_node *names_page_node_at(const struct lmdb_page *page, uint64_t offset,
 							 struct span *ret_key)
 {
@@ -79,7 +79,7 @@ static inline const struct lmdb_node *names_page_node(const struct lmdb_page *pa
 	return names_page_node_at(page, names_page_offset(page, i), ret_key);
 }
 
-/* What stands behind the key of a leaf's node. False when it leaves the page, or is not what an index has. */
+/* Gets the data after the key of a leaf's node. False if it leaves the page, or has flags that an index never has. */
 static inline bool names_page_data(const struct lmdb_page *page, const struct lmdb_node *node, struct span *ret)
 {
 	const struct span span = { (const uint8_t *)page, NAMES_PAGE };
@@ -90,7 +90,7 @@ static inline bool names_page_data(const struct lmdb_page *page, const struct lm
 	return ret->base && dsfs_le16_get(node->flags) == 0;
 }
 
-/* The page below a branch's node. */
+/* Returns the page below a branch's node. */
 static inline uint64_t names_page_child(const struct lmdb_node *node)
 {
 	return dsfs_le16_get(node->low) | (uint64_t)dsfs_le16_get(node->high) << 16 |

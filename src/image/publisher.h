@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/source.h"
 
-/* host may be NULL to clear it. */
+/* Writes the record; host NULL clears it. */
 must_check int publisher_write(struct source *source, uint32_t member, const char *host, uint64_t process,
 			       uint64_t since,
 			       struct error *err);
-/* False when nobody is recorded. host has room for 257 bytes. */
+/* Reads the record. False if nobody is recorded. host has room for 257 bytes. */
 bool publisher_read(struct source *source, uint32_t member, char *host, uint64_t *process, uint64_t *since);

@@ -11,7 +11,7 @@
 #include "image/chunk.h"
 #include "image/inode.h"
 
-/* 1 and the first file of more than DSFS_SHARED_MAX bytes from *ordinal on, which goes on behind it; 0: no more. */
+/* Returns 1 and the next file of more than DSFS_SHARED_MAX bytes from *ordinal, which moves past it; 0: no more. */
 static int records_next(const struct index *index, uint64_t *ordinal, struct inode *ret, struct error *err)
 {
 	const struct dsfs_inode *inodes = (const struct dsfs_inode *)index->inodes.base;
@@ -31,7 +31,7 @@ static int records_next(const struct index *index, uint64_t *ordinal, struct ino
 	return 0;
 }
 
-/* A dump has a line for each chunk, so there is a bound to what a small index may stand for. */
+/* Bounds the chunks that a small index may stand for, because a dump has a line for each chunk. */
 static int records_check_list(const struct index *index, const struct inode *inode, uint64_t *holes, struct error *err)
 {
 	int r = hole_list_check(index, &inode->holes, inode_chunk_count(index, inode), inode->ordinal, err);
@@ -69,7 +69,7 @@ int records_check(const struct index *index, struct error *err)
 	return r;
 }
 
-/* Holes are whole chunks, of which the last may be short. */
+/* Counts holes as whole chunks, of which the last may be short. */
 static uint64_t records_measure_file(const struct index *index, const struct inode *inode)
 {
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A member that lost bytes in many places is passed over as a whole; a few places, on whichever member, are tried one
- * by one. */
+/* Avoids a member that lost bytes in many places as a whole; tries a few places, on whichever member, one by one. */
 #include "image/sections.h"
 
 #include <errno.h>
@@ -14,8 +13,8 @@
 
 #define SECTIONS_STEP   (UINT64_C(4) << 20)
 #define SECTIONS_NOBODY UINT32_MAX
-#define SECTIONS_PLACES 10u                   /* where copies differ, that are tried in all combinations */
-#define SECTIONS_WORK   (UINT64_C(16) << 30)  /* bytes that these combinations are at most */
+#define SECTIONS_PLACES 10u                   /* differing places that are tried in all combinations, at most */
+#define SECTIONS_WORK   (UINT64_C(16) << 30)  /* bytes hashed for these combinations, at most */
 
 static uint32_t sections_copies(const struct sections_wish *wish, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
 {
@@ -23,7 +22,7 @@ static uint32_t sections_copies(const struct sections_wish *wish, uint64_t addre
 	return wish->members ? members_copies(wish->members, address, ret) : 1;
 }
 
-/* From the first copy that can be read and is not on that member, or else from the one that is. */
+/* Reads from the first readable copy that is not on the avoided member, or else from one that is. */
 static int sections_read_step(const struct sections_wish *wish, uint64_t address, uint32_t avoided, uint8_t *to,
 			      uint64_t length, struct error *err)
 {
@@ -39,7 +38,7 @@ static int sections_read_step(const struct sections_wish *wish, uint64_t address
 	return r;
 }
 
-/* Each step is hashed while the CPU's caches have it. */
+/* Hashes each step while it is in the CPU's caches. */
 static int sections_read_all(const struct sections_wish *wish, uint32_t avoided, uint8_t *to, struct sha256 *sha,
 			     struct error *err)
 {
@@ -85,7 +84,7 @@ struct sections_places {
 	bool are_too_many;
 };
 
-/* The copies of a block that can be read and differ. */
+/* Collects the copies of a block that can be read and differ. */
 static void sections_look(const struct sections_wish *wish, const struct extent_list_walk *walk,
 			  struct sections_places *places)
 {
@@ -126,7 +125,7 @@ static bool sections_are_many(const struct sections_wish *wish, const struct sec
 	return places->are_too_many || !places->count || combinations > SECTIONS_WORK / wish->length + 1;
 }
 
-/* As a number is counted up, of which each place is a digit. False: all were there. */
+/* Counts up to the next combination, with each place as a digit. False: all were tried. */
 static bool sections_next(struct sections_places *places, uint8_t *to)
 {
 	for (uint32_t i = 0; i < places->count; i++) {

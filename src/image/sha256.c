@@ -29,7 +29,7 @@ struct sha256 *sha256_new(void)
 void sha256_add(struct sha256 *sha, const void *bytes, size_t length)
 {
 	if (EVP_DigestUpdate(sha->context, bytes, length) != 1)
-		sha->failed = true; /* told at the end: an update has no other way to fail but memory */
+		sha->failed = true; /* reported at the end; an update can fail only for lack of memory */
 }
 
 int sha256_end(struct sha256 *sha, uint8_t out[SHA256_SIZE], struct error *err)

@@ -10,9 +10,9 @@
 
 struct sha256;
 
-struct sha256 *sha256_new(void); /* NULL without memory */
+struct sha256 *sha256_new(void); /* NULL: out of memory */
 void sha256_add(struct sha256 *sha, const void *bytes, size_t length);
 must_check int sha256_end(struct sha256 *sha, uint8_t out[SHA256_SIZE], struct error *err);
 void sha256_free(struct sha256 *sha);
-/* All at once. */
+/* Hashes bytes in one call. */
 must_check int sha256_of(const void *bytes, size_t length, uint8_t out[SHA256_SIZE], struct error *err);

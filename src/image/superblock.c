@@ -35,7 +35,7 @@ void superblock_encode(const struct superblock *super, struct dsfs_superblock *d
 	disk->checksum = dsfs_le64_of(checksum_64(disk, SUMMED));
 }
 
-/* What a reader must know before any other field means something. */
+/* Checks what must be right before any other field means something. */
 static int superblock_check_head(const struct dsfs_superblock *disk, struct error *err)
 {
 	uint64_t sum = checksum_64(disk, SUMMED);
@@ -155,7 +155,7 @@ static void ring_miss(struct superblock_ring *ring, uint32_t slot, const struct 
 		ring->reason = *unread;
 }
 
-/* What is damaged is read twice: a publisher may be writing it. */
+/* Takes a slot into the ring. Reads a damaged one again, because a publisher may be writing it. */
 static void ring_take(struct source *source, struct source_part *part, uint32_t slot, struct superblock_ring *ring)
 {
 	struct dsfs_superblock *disk = part->buffer;
@@ -187,7 +187,7 @@ static void ring_take(struct source *source, struct source_part *part, uint32_t 
 		ring->reason = why;
 }
 
-/* Reads those that the list names. */
+/* Reads the rings that the list names. */
 static void superblock_read_batch(struct source *source, uint32_t first, struct superblock_ring *rings,
 				  const uint32_t *list, uint32_t count)
 {
@@ -209,11 +209,11 @@ static void superblock_read_batch(struct source *source, uint32_t first, struct 
 		else
 			ring_take(source, &parts[i], i % DSFS_SLOT_COUNT, ring);
 	}
-	for (uint32_t i = 0; i < count; i++) /* afterwards: a file may have grown for what was found */
+	for (uint32_t i = 0; i < count; i++) /* afterwards, because a file may have grown meanwhile */
 		rings[list[i]].size = source_size(source, first + list[i]);
 }
 
-/* Why nothing can be read of a member without a size. An empty file says what it is when it is looked at. */
+/* Finds out why a member of size 0 cannot be read. An empty file is described when it is looked at. */
 static void superblock_miss(struct source *source, uint32_t member, struct superblock_ring *ring)
 {
 	struct dsfs_superblock disk __attribute__((aligned(4096)));
@@ -299,7 +299,7 @@ int superblock_write(struct source *source, const struct superblock *super, stru
 			    sizeof(disk), err);
 }
 
-/* Slots behind the end are not there; what cannot be read otherwise may be the only one that is ours. */
+/* Slots past the end do not exist; a slot that cannot be read for another reason may be the only one of ours. */
 int superblock_seen(struct source *source, uint32_t member, bool *ret, struct error *err)
 {
 	struct dsfs_superblock disk __attribute__((aligned(4096)));

@@ -9,7 +9,7 @@
 #include "datasetfs/format.h"
 
 struct superblock {
-	uint64_t feature_compat, feature_incompat; /* DSFS_COMPAT_*, DSFS_INCOMPAT_*; of the first also unknown ones */
+	uint64_t feature_compat, feature_incompat; /* DSFS_COMPAT_*, DSFS_INCOMPAT_*; compat also with unknown bits */
 	uint8_t volume_uuid[16];
 	uint64_t sequence;
 	uint64_t member_size;
@@ -22,13 +22,13 @@ struct superblock {
 	bool next_is_lost;  /* not on the volume, see superblock_may_be_stale() */
 };
 
-/* What the ring of a member holds. */
+/* The contents of a member's ring. */
 struct superblock_ring {
 	bool is_read;
 	uint64_t size;          /* of the member, once the ring was read */
 	struct superblock best; /* sequence 0: no slot is valid */
 	uint64_t unsupported;   /* highest sequence of a slot that only a newer release can read */
-	struct error reason;    /* the most telling one of the slots that are not valid; of one not read: why */
+	struct error reason;    /* the most telling reason of the invalid slots; if not read: why */
 	struct error unread;    /* why a slot could not be read; code 0: all could */
 	uint32_t lost;          /* bit n: slot n is neither empty nor valid, or cannot be read */
 };
@@ -36,27 +36,26 @@ struct superblock_ring {
 #define SUPERBLOCK_RINGS (DSFS_MEMBER_MAX + 1)
 
 void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk);
-/* -EBADMSG: damaged or not one; -EOPNOTSUPP: a newer format or unknown incompatible features. */
+/* Decodes a slot. -EBADMSG: damaged or not one; -EOPNOTSUPP: a newer format or unknown incompatible features. */
 must_check int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret, struct error *err);
 
-/* Reads the rings of the members from first on that were not read yet, all slots at once. A member without a size has
+/* Reads the rings of count members from first on that were not read yet, all slots at once. A member of size 0 has
  * none. */
 void superblock_read_rings(struct source *source, uint32_t first, struct superblock_ring *rings, uint32_t count);
-/* The valid slot with the highest sequence. -EBADMSG with the reason when there is none; -EOPNOTSUPP when the newest
- * cannot be read by this release. */
+/* Returns the valid slot with the highest sequence. -EBADMSG with the reason if there is none; -EOPNOTSUPP if this
+ * release cannot read the newest. */
 must_check int superblock_of_ring(const struct superblock_ring *ring, struct superblock *ret, struct error *err);
-/* Both, of one member. */
+/* Reads a member's ring and returns its valid slot with the highest sequence. */
 must_check int superblock_find(struct source *source, uint32_t member, struct superblock *ret, struct error *err);
-/* True, with the reason, when the slot of the next sequence is neither empty nor valid: of a superblock that was
- * found. A publisher that was cut off leaves that, but so does damage to the newest slot, and then a state was lost.
- * Who goes on from it says so. */
+/* True, with the reason, if the slot after super's is neither empty nor valid. An interrupted publisher leaves that,
+ * but so does damage to the newest slot, and then a state was lost. A caller that continues from super reports it. */
 bool superblock_may_be_stale(const struct superblock *super, struct error *ret);
-/* For who is going to change the volume, of a ring that was read under its lock: superblock_of_ring() passes over what
- * cannot be read, and a change of an older state would undo the newest one. -ESTALE when sequence is not the newest. */
+/* Call before changing the volume, with a ring that was read under its lock: superblock_of_ring() skips unreadable
+ * slots, and a change of an older state would undo the newest one. -ESTALE if sequence is not the newest. */
 must_check int superblock_check_newest(const struct superblock_ring *ring, uint64_t sequence, struct error *err);
 /* Writes the slot that belongs to super->sequence, on super->member; does not flush. */
 must_check int superblock_write(struct source *source, const struct superblock *super, struct error *err);
 
-/* *ret: a slot carries our magic, valid or not: the volume is ours, however damaged. -errno when no readable slot
+/* Sets *ret if a slot carries our magic, valid or not: the volume is ours, however damaged. -errno if no readable slot
  * does and one cannot be read. */
 must_check int superblock_seen(struct source *source, uint32_t member, bool *ret, struct error *err);

@@ -38,7 +38,7 @@ int version_check_label(const char *label, struct error *err)
 
 /* --- encoding --- */
 
-/* Without members, a section lies in one extent, which the record itself names. */
+/* Without members a section lies in one extent, which the record itself names. */
 static struct dsfs_extent section_encode(const struct version_section *section, bool has_members)
 {
 	uint64_t address = section->length && !has_members ? section->extents.items[0].address : 0;
@@ -46,7 +46,7 @@ static struct dsfs_extent section_encode(const struct version_section *section, 
 	return (struct dsfs_extent){ dsfs_le64_of(address), dsfs_le64_of(section->length) };
 }
 
-/* Where the version's lists begin in the table that follows the records. */
+/* Writes where the version's lists begin in the table that follows the records. */
 static void version_encode_lists(const struct version *v, uint32_t first, bool has_members, struct dsfs_version *disk)
 {
 	disk->first_segment = dsfs_le32_of(first);
@@ -115,7 +115,7 @@ struct dsfs_extent *version_encode_extents(const struct version *v, bool has_mem
 
 /* --- decoding --- */
 
-/* 0 when there is no such member. */
+/* Returns 0 if there is no such member. */
 static uint64_t decoder_member_size(const struct version_decoder *d, uint32_t member)
 {
 	if (d->members->count)
@@ -145,7 +145,7 @@ static uint64_t decoder_volume_size(const struct version_decoder *d)
 	return size;
 }
 
-/* Lists lie one behind the other, so a table of n extents never asks for more memory than n extents. */
+/* Requires lists to lie one after the other, so that a table of n extents never takes memory for more than n. */
 static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 count, uint64_t align, const char *what,
 			  struct extent_list *ret, struct error *err)
 {
@@ -172,7 +172,7 @@ static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 
 	return 0;
 }
 
-/* In order and apart, so that no list is longer than the volume has segments. With members, all are data columns. */
+/* Segments ascend without overlap, so no list is longer than the volume. With members, all are data columns. */
 static int segments_check(const struct version_decoder *d, const struct extent_list *list, struct error *err)
 {
 	uint64_t end = 0;
@@ -192,7 +192,7 @@ static int segments_check(const struct version_decoder *d, const struct extent_l
 	return 0;
 }
 
-/* With members, what is read lies in the used part of one column. */
+/* With members, each extent that is read must be in the used part of one column. */
 static int extents_check_columns(const struct version_decoder *d, const struct extent_list *list, const char *what,
 				 struct error *err)
 {
@@ -204,7 +204,7 @@ static int extents_check_columns(const struct version_decoder *d, const struct e
 	return 0;
 }
 
-/* count: of those that are checked. */
+/* Checks that the first count extents are whole blocks. */
 static int extents_check_blocks(const struct extent_list *list, uint32_t count, const char *what, struct error *err)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -245,7 +245,7 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	memcpy(v->block_sums_sha256, disk->fine_sha256, sizeof(v->block_sums_sha256));
 }
 
-/* The label first: every later reason names it. */
+/* Checks the label first, because every later reason names it. */
 static int version_check_own_label(const struct version *v, struct error *err)
 {
 	struct error why = { 0 };
@@ -287,7 +287,7 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 	return 0;
 }
 
-/* Whether the extents hold the section, no more and no less. Each was found in a column, so the sum cannot overflow. */
+/* Checks that the extents hold exactly the section. Each was found in a column, so the sum cannot overflow. */
 static int section_check(const struct version_section *section, uint64_t address, const char *what, struct error *err)
 {
 	uint64_t held = 0;
@@ -301,7 +301,7 @@ static int section_check(const struct version_section *section, uint64_t address
 	return extents_check_blocks(&section->extents, held ? section->extents.count - 1 : 0, what, err);
 }
 
-/* A section that may be absent: a list with members, else one extent. */
+/* Decodes a section that may be absent: a list with members, else one extent. */
 static int section_decode(struct version_decoder *d, const struct dsfs_extent *disk, dsfs_le32 first, dsfs_le32 count,
 			  const char *what, struct version_section *section, struct error *err)
 {

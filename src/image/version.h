@@ -10,10 +10,10 @@
 #include "image/index.h"
 #include "image/superblock.h"
 
-/* A part of a version that need not be there. */
+/* A part of a version that may be absent. */
 struct version_section {
-	struct extent_list extents; /* where it lies, in order */
-	uint64_t length;            /* bytes of all; 0: absent */
+	struct extent_list extents; /* its place, in order */
+	uint64_t length;            /* total bytes; 0: absent */
 };
 
 struct version {
@@ -26,7 +26,7 @@ struct version {
 	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_* and so on; also unknown bits */
 	uint32_t chunk_log, chunk_sum;
 	struct extent_list segments; /* whole segments, as byte runs */
-	struct extent_list index;    /* where the section lies, in order */
+	struct extent_list index;    /* place of the index section, in order */
 	uint64_t index_length;
 	struct index_shape shape;
 	uint64_t file_count, directory_count, symlink_count;
@@ -36,22 +36,23 @@ struct version {
 };
 
 must_check int version_check_label(const char *label, struct error *err);
-void version_free(struct version *version); /* its contents, not the struct */
-/* Of a copy: empties its lists, which stay those of the version that it was copied from. */
+void version_free(struct version *version); /* frees its contents, not the struct */
+/* Empties the version's lists without freeing them, because they belong to another copy of it. */
 void version_disown_lists(struct version *version);
 
-/* first_extent: number of the version's first extent in the table that follows the records. */
-/* Extents that it has there. has_members: with DSFS_INCOMPAT_MEMBERS its sections are lists as well. */
+/* Counts the version's extents in the table that follows the records. has_members: with DSFS_INCOMPAT_MEMBERS its
+ * sections are lists as well. */
 uint64_t version_extent_count(const struct version *version, bool has_members);
+/* first_extent: number of the version's first extent in that table. */
 void version_encode(const struct version *version, uint32_t first_extent, bool has_members, struct dsfs_version *disk);
-/* Writes its part of that table and returns the end. */
+/* Writes the version's part of that table and returns its end. */
 struct dsfs_extent *version_encode_extents(const struct version *version, bool has_members, struct dsfs_extent *disk);
 
-/* The records of one catalogue, decoded one after the other. */
+/* The decoding of one catalogue's records, one after the other. */
 struct version_decoder {
 	const struct superblock *super;
 	const struct members *members; /* count 0: none */
-	const uint32_t *runs;          /* members_runs() of them */
+	const uint32_t *runs;          /* members_runs() of members */
 	const struct dsfs_extent *extents; /* the whole table */
 	uint32_t extent_count, extents_used;
 };

@@ -14,7 +14,7 @@ static int xattr_damaged(uint64_t offset, struct error *err)
 	return error_set(err, -EBADMSG, "xattr set at %" PRIu64 ": damaged", offset);
 }
 
-/* base is NULL when there is no set. */
+/* Returns the set's bytes; base is NULL if there is no set. */
 static struct span xattr_span(const struct index *index, uint64_t offset)
 {
 	const struct dsfs_xattr_set *set = span_at(index->blob, offset, sizeof(*set));
@@ -61,7 +61,7 @@ int xattr_each(const struct index *index, uint64_t offset,
 	return 0;
 }
 
-/* A set whose names are being read. */
+/* The check of one set's names. */
 struct xattr_names {
 	uint64_t offset;
 	struct span last;
@@ -92,7 +92,7 @@ static int xattr_check_name(void *argument, struct span name, struct span value)
 	return 0;
 }
 
-/* No byte of the blob belongs to two sets: otherwise a small index could make much work. */
+/* Requires that no byte of the blob belongs to two sets: otherwise a small index could make much work. */
 int xattr_check(const struct index *index, struct error *err)
 {
 	const struct dsfs_class *classes = (const struct dsfs_class *)index->classes.base;
