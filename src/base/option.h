@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How an option stores its argument in the program's struct. The macros accept only a field of the right type, so
- * the compiler checks a table of options. */
+/* Stores an option's argument in the program's struct. The macros accept only a field of the right type, so the
+ * compiler checks a table of options. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum option_kind {
 	OPTION_KIND_CALL,
 };
 
-/* How to parse and store an argument. Built by the macros below. */
+/* The way to parse and store an argument. Built by the macros below. */
 struct option_value {
 	enum option_kind kind;
 	bool may_be_off;          /* a number for which "off" means -1 */

@@ -94,7 +94,7 @@ static bool locate_is_same(const struct topology *t, const struct topology_names
 	       !strcmp(t->subsystems[a->subsystem].nqn, t->subsystems[b->subsystem].nqn);
 }
 
-/* Of two devices of one namespace returns the first, unless only the second has a live controller. */
+/* Returns the first of two devices of one namespace, unless only the second has a live controller. */
 static const struct topology_namespace *locate_better(const struct topology *t, const struct topology_namespace *a,
 						      const struct topology_namespace *b)
 {

@@ -10,7 +10,7 @@
 #include "device/host.h"
 #include "device/portal.h"
 
-/* What Identify reports. Sizes in bytes, 0: not reported. */
+/* Facts from Identify about a namespace and its controller. Sizes in bytes, 0: not reported. */
 struct nvme_facts {
 	bool is_shared;      /* several controllers can reach it */
 	bool can_reserve;    /* Write Exclusive reservations */

@@ -42,7 +42,7 @@ struct erofs_image {
 	struct erofs_directory directory;
 };
 
-/* Where the data of an inode goes. */
+/* The place and layout of an inode's data. */
 struct image_body {
 	unsigned layout;
 	uint64_t size;

@@ -85,7 +85,7 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 	plan_begin(op, op->request.offset, op->size);
 }
 
-/* What a read does next, while none of its device reads is in flight. */
+/* The next step of a read, while none of its device reads is in flight. */
 enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_END };
 
 /* Checks what has arrived and plans what comes next. READ_FAIL: *ret_piece is the piece to blame, if any. */
