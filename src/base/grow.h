@@ -8,7 +8,7 @@
 /* Makes room for needed items. At least doubles room, the caller's size_t, so that appending copies each item a
  * constant number of times on average. */
 #define grow(items, room, needed, err) grow_room(&(items), &(room), (needed), sizeof(*(items)), (err))
-/* Makes room for one more item, in an array too short to be worth a spare room. */
+/* Makes room for one more item, in an array that is too short to keep spare room. */
 #define grow_one(items, count, err) grow_to(&(items), (size_t)(count) + 1, sizeof(*(items)), (err))
 
 must_check int grow_room(void *items, size_t *room, size_t needed, size_t size, struct error *err);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 must_check int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);
-/* Accepts the suffixes K, M, G and T, which are powers of 1024. */
+/* Parses a size. The suffixes K, M, G and T are powers of 1024. */
 must_check int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);
 /* Like parse_size(), but "off" and "0" give 0 whatever min is. */
 must_check int parse_size_or_off(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);

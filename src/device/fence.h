@@ -20,9 +20,9 @@ struct fence {
 	bool kept;         /* the reservation stays when the fence is lowered, until fence_drop() */
 };
 
-/* Reserves the namespace that fd is on. Returns 0 without a fence if fd is not on a fabric namespace, or that cannot
- * be asked or has no reservations; notice then says so, unless fd is a file or a device local to this host. notice
- * also says what else is unusual, and is empty otherwise. -EBUSY: another host, which is named, holds the
+/* Reserves the namespace that fd is on. Returns 0 without a fence if fd is not on a fabric namespace, or on one
+ * that cannot be asked or has no reservations; notice then says so, unless fd is a file or a device local to this
+ * host. notice also says what else is unusual, and is empty otherwise. -EBUSY: another host, which is named, holds the
  * reservation; with preempt it is taken from that host. */
 #define FENCE_NOTICE_SIZE 320
 must_check int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTICE_SIZE], struct error *err);

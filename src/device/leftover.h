@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* Sets the error for this errno on path; if the mount's daemon is gone, it says how to unmount. Negative. */
+/* Sets the error for this errno on path: how to unmount if the mount's daemon is gone. Returns a negative errno. */
 must_check int leftover_error(int code, const char *path, struct error *err);
 /* Gets type, mode and device of path from its filesystem's server, as the kernel's cache outlives a dead daemon. */
 must_check int leftover_stat(const char *path, struct stat *ret, struct error *err);

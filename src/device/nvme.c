@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-#define NVME_REPORT_SIZE 16384u /* of a reservation report: 255 registrants */
+#define NVME_REPORT_SIZE 16384u /* bytes of a reservation report with 255 registrants */
 #define NVME_TIMEOUT     0u     /* milliseconds; 0: the kernel's default */
 
 /* Turns a return value of libnvme into an error. r is a status of the controller, or -1 with errno. */

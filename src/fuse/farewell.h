@@ -12,5 +12,5 @@
 ino_t farewell_folder(unsigned device_major, unsigned device_minor);
 /* Listens for the filesystem with this device number. RENDEZVOUS_NONE on failure: then nobody waits. */
 struct rendezvous farewell_listen(unsigned device_major, unsigned device_minor);
-/* Connects to the socket of server's daemon or root's, only for polling; -1 if there is none. */
+/* Connects to the socket, only for polling, if it belongs to the user server or root; -1 if there is none. */
 int farewell_connect(unsigned device_major, unsigned device_minor, ino_t folder, uid_t server);

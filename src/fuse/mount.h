@@ -20,7 +20,7 @@ must_check int mount_attach(const char *mountpoint, const struct mount_setup *se
 			    struct error *err);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
 unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
-/* Enters the mount in utab.h's table, so that umount(8) waits for the server's end. Call it while serving. */
+/* Enters the mount in utab (utab.h), so that umount(8) waits for the server's end. Call it while serving. */
 void mount_note(struct mount *mount);
 /* Unmounts. -EBUSY while it is used, unless lazy: then it disappears at once and ends with its last user. Returns 0
  * also if it is no longer mounted. */

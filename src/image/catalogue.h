@@ -44,7 +44,7 @@ must_check int catalogue_load_rings(struct source *source, struct superblock_rin
  * members than every group can lose. Otherwise loads the one before it, which a crash could bring back. */
 must_check int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super,
 				    struct catalogue *ret, struct error *err);
-/* Finds the newest superblock of any member, whether its catalogue counts or not. It changes when anything does. */
+/* Finds the newest superblock of any member, whether its catalogue counts or not. If unchanged, so is the volume. */
 must_check int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err);
 
 /* Loads the catalogue that this superblock names, whatever else the volume has. */
@@ -59,7 +59,7 @@ must_check int catalogue_check_writable(const struct superblock *super, const st
 /* Find a version; NULL if there is none. */
 struct version *catalogue_current(const struct catalogue *catalogue);
 struct version *catalogue_by_label(const struct catalogue *catalogue, const char *label);
-/* Returns -ENOENT with a reason: there is no version of this label, and which there are. */
+/* Returns -ENOENT; the reason says that no version has this label, and which labels there are. */
 must_check int catalogue_refuse(const struct catalogue *catalogue, const char *label, struct error *err);
 struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence);
 /* Finds a version by its UUID. Compaction keeps the UUID under another sequence; otherwise UUIDs are unique. */

@@ -102,7 +102,7 @@ static void dump_time(struct dump *d, const struct inode *inode)
 	dump_digits(d, inode->mtime_nsec, 10, 9);
 }
 
-/* ORDINAL TYPE MODE UID GID MTIME NLINK SIZE PARENT NAME */
+/* Writes ORDINAL TYPE MODE UID GID MTIME NLINK SIZE PARENT NAME. */
 static void dump_inode_line(struct dump *d, const struct inode *inode, uint64_t parent, const char *name,
 			    size_t length)
 {

@@ -34,7 +34,7 @@ must_check int inode_get(const struct index *index, uint64_t ordinal, struct ino
 void inode_expect(const struct index *index, uint64_t ordinal);
 void inode_expect_chunk(const struct index *index, uint64_t ordinal);
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode);
-uint64_t inode_record_count(const struct index *index, const struct inode *inode); /* of its chunks, from where on */
+uint64_t inode_record_count(const struct index *index, const struct inode *inode); /* from where on */
 must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,
 				 struct error *err);
 

@@ -74,7 +74,7 @@ static int sections_try(const struct sections_wish *wish, uint32_t avoided, uint
 struct sections_place {
 	uint64_t at;              /* in the section */
 	uint32_t length;
-	uint32_t count, turn;     /* of bytes, and which are in their place now */
+	uint32_t count, turn;     /* entries of bytes, and the one in place now */
 	uint8_t bytes[DSFS_COPIES_MAX][DSFS_BLOCK];
 };
 

@@ -43,7 +43,7 @@ void version_disown_lists(struct version *version);
 /* Counts the version's extents in the table that follows the records. has_members: with DSFS_INCOMPAT_MEMBERS its
  * sections are lists as well. */
 uint64_t version_extent_count(const struct version *version, bool has_members);
-/* first_extent: number of the version's first extent in that table. */
+/* Encodes the record. first_extent: number of the version's first extent in that table. */
 void version_encode(const struct version *version, uint32_t first_extent, bool has_members, struct dsfs_version *disk);
 /* Writes the version's part of that table and returns its end. */
 struct dsfs_extent *version_encode_extents(const struct version *version, bool has_members, struct dsfs_extent *disk);
@@ -57,6 +57,7 @@ struct version_decoder {
 	uint32_t extent_count, extents_used;
 };
 
-/* Checks every field against the volume. The caller zeroes *ret before and frees it after, on failure as well. */
+/* Decodes a record and checks every field against the volume. The caller zeroes *ret before and frees it after, on
+ * failure as well. */
 must_check int version_decode(struct version_decoder *d, const struct dsfs_version *disk, struct version *ret,
 			      struct error *err);

@@ -86,8 +86,8 @@ struct engine_setup {
 	const int *volume_fds;
 	uint32_t member_count;
 	unsigned depth; /* the most reads in flight; further ones are queued */
-	bool moves;     /* threads use it in turn; else only the creating thread does, */
-	bool is_freed_elsewhere; /* except that another thread frees it */
+	bool moves;     /* several threads use it in turn; false: only the thread that made it */
+	bool is_freed_elsewhere; /* a thread other than the one that made it frees it */
 	bool has_commands;
 	int commands;          /* the descriptor that takes them, if has_commands */
 	unsigned command_depth; /* the most commands in flight */

@@ -47,7 +47,7 @@ static struct io_uring_sqe *ring_sqe(struct ring *ring)
 	return sqe;
 }
 
-/* number: a member, or member_count for the polled descriptor or the one for commands. */
+/* Sets the entry's file. number: a member, or member_count for the polled descriptor or the one for commands. */
 static void ring_set_file(struct ring *ring, struct io_uring_sqe *sqe, uint32_t number)
 {
 	if (ring->registered) {
