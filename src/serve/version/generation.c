@@ -35,7 +35,8 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 	return 0;
 }
 
-/* They only save bytes: chunks have sums of their own. So damage here is no reason not to serve. */
+/* Block checksums only save bytes, as chunks have checksums of their own, so the version is served without them if they
+ * are damaged. */
 static int generation_open_block_sums(struct generation *generation, struct source *source, struct error *err)
 {
 	struct error why = { 0 };
@@ -65,7 +66,7 @@ int generation_open(struct source *source, const struct version *version, const 
 	if (!generation)
 		return error_no_memory(err);
 	generation->version = *version;
-	version_disown_lists(&generation->version); /* but for block checksums, for clients, and segments, for users */
+	version_disown_lists(&generation->version); /* two are copied below: clients get one, users see the other */
 	generation->sequence = version->sequence;
 	generation->key = atomic_fetch_add(&opened, 1) + 1;
 	atomic_init(&generation->uses, 1);

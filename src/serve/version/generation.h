@@ -16,65 +16,66 @@
 #include "read/op.h"
 #include "serve/version/nodeid.h"
 
-#define GENERATION_GONE (UINT64_C(1) << 63) /* in lookups: nothing keeps it any more, and nothing can */
+#define GENERATION_GONE (UINT64_C(1) << 63) /* in `lookups`: the version is being closed, nobody can hold it */
 
-/* What the volume has become of it. In all but the first its space may be used again: its reads then fail like those of
- * damaged content. */
+/* Whether an opened version is still on the volume. In every state but the first its space may have been reused, and
+ * reads fail like those of damaged content. */
 enum generation_fate {
 	GENERATION_THERE,
 	GENERATION_REMOVED,
 	GENERATION_MOVED,       /* by compaction: the same version has another sequence */
-	GENERATION_REFORMATTED, /* the volume is another one */
+	GENERATION_REFORMATTED, /* the whole volume was reformatted */
 };
 
 struct generation {
 	struct version version; /* a copy, without most of its lists */
 	uint64_t sequence;
-	uint64_t key; /* of this opening: a sequence is used again when a publish is undone */
+	uint64_t key; /* unique for each opening; a sequence is reused when a publish is undone */
 	struct index *index;
-	struct block_sums *block_sums; /* NULL: it has no block checksums, or damaged ones */
+	struct block_sums *block_sums; /* NULL: the version has none, or they are damaged */
 	struct names_reader **readers; /* one per worker */
 	unsigned reader_count;
-	uint32_t hidden_mode; /* bits of modes that the mount does not show; of directories too: they count in a copy */
-	_Atomic uint64_t uses;    /* requests in work and the owner */
-	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
+	uint32_t hidden_mode; /* mode bits the mount hides, also of directories: in a copy they would take effect */
+	_Atomic uint64_t uses;    /* requests in progress, plus one for the owner */
+	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten */
 	_Atomic(enum generation_fate) fate; /* by the catalogue that was read last; see generations_compare() */
-	_Atomic bool maybe_stale; /* a read of it failed; see control/stale.c */
-	enum generation_fate told; /* the control thread's: the fate that it has dealt with */
-	bool is_visited;          /* opened for a visitor who may not switch the mount, */
-	uint32_t visitor;         /* this user; both constant once it is in the table */
-	int64_t looked_at;        /* the control thread's: when it was last looked for on the volume; ns, monotonic */
+	_Atomic bool maybe_stale; /* a read of the version failed; see control/stale.c */
+	enum generation_fate told; /* control thread only: the fate that it last handled */
+	bool is_visited;          /* the version was opened for a visitor who may not switch the mount */
+	uint32_t visitor;         /* uid of that visitor; both constant once the version is in the table */
+	int64_t looked_at;        /* control thread only: when it last looked for it on the volume; ns, monotonic */
 	_Atomic bool has_absences; /* the kernel may remember that a name below the root does not exist */
-	_Atomic bool visited;      /* it knows nodes of it below .datasetfs/versions */
-	_Atomic bool root_pruned;   /* since it was left: names of the root are forgotten */
-	/* the control thread's, see prune_settle(); ns, monotonic: */
+	_Atomic bool visited;      /* the kernel knows nodes of the version below .datasetfs/versions */
+	_Atomic bool root_pruned;   /* names in the root were pruned since the mount left the version */
+	/* control thread only, see prune_settle(); ns, monotonic: */
 	int64_t prune_at, prune_delay;
-	int64_t prune_began; /* 0: none that was not cancelled is under way */
+	int64_t prune_began; /* 0: no pruning is under way, or it was cancelled */
 };
 
-/* Whether it is this version: the number of one that was undone on the volume is given again. */
+/* Whether the generation is this version. The sequence alone is not enough: an undone publish frees it for reuse. */
 static inline bool generation_is(const struct generation *generation, const struct version *version)
 {
 	return generation->sequence == version->sequence &&
 	       !memcmp(generation->version.uuid, version->uuid, sizeof(version->uuid));
 }
 
-/* For flags that are raised once and looked at by all workers: no store when it is raised. */
+/* Sets a flag that all workers read. It stores only if the flag is not set yet, to leave the cache line shared. */
 static inline void generation_note(_Atomic bool *flag)
 {
 	if (!atomic_load_explicit(flag, memory_order_relaxed))
 		atomic_store(flag, true);
 }
 
-/* Loads and checks the version's index, and the head of its block checksums: without them it is opened all the same.
- * Opens readers for so many workers. */
+/* Opens a version for `readers` workers: loads and checks its index and the head of its block checksums. Damaged block
+ * checksums do not fail the opening. The caller owns one use of *ret. */
 must_check int generation_open(struct source *source, const struct version *version, const struct members *members,
 			       unsigned readers, struct generation **ret, struct error *err);
+/* Takes a use. */
 static inline void generation_get(struct generation *generation)
 {
 	atomic_fetch_add_explicit(&generation->uses, 1, memory_order_relaxed);
 }
-/* Closes it with the last use. */
+/* Gives up a use; the last one closes the version. NULL is allowed. */
 void generation_put(struct generation *generation);
 
 static inline struct read_version generation_read(const struct generation *generation)
@@ -82,21 +83,21 @@ static inline struct read_version generation_read(const struct generation *gener
 	return (struct read_version){ generation->index, generation->block_sums, generation->key };
 }
 
-/* st_ino; the node too, but for directories below .datasetfs/versions. */
+/* The st_ino of an inode. It is also the node number, except for directories below .datasetfs/versions. */
 static inline uint64_t generation_node(const struct generation *generation, uint64_t ordinal)
 {
 	return ordinal == INODE_ROOT ? NODE_ROOT : generation->sequence << DSFS_ORDINAL_BITS | ordinal;
 }
 
-/* The node of what is found below a directory with node parent. Files are the same ones everywhere, and so are their
- * cached contents. */
+/* The node number of an entry of the directory with node `parent`. A file has the same node in the mount and below
+ * .datasetfs/versions, so the kernel caches its content once. */
 static inline uint64_t generation_node_below(const struct generation *generation, uint64_t parent,
 					     const struct inode *inode)
 {
 	return generation_node(generation, inode->ordinal) | (S_ISDIR(inode->mode) ? parent & NODE_SIDE : 0);
 }
 
-/* The root as a directory below .datasetfs/versions. */
+/* The node number of the version's root as a directory in .datasetfs/versions. */
 static inline uint64_t generation_side_root(const struct generation *generation)
 {
 	return NODE_SIDE | generation->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;

@@ -39,7 +39,8 @@ struct generation *generations_by_label(struct generations *generations, const c
 	return found;
 }
 
-/* Whether it is current says nothing: it may be left, and taken out, before the lookup is counted. */
+/* A check for the current version would not do: a switch may leave it, and the reaping thread remove it, before the
+ * lookup is counted. */
 bool generations_hold(struct generation *generation)
 {
 	uint64_t lookups = atomic_load(&generation->lookups);
@@ -103,7 +104,7 @@ struct generation *generations_get(struct generations *generations, uint64_t seq
 	return generation;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. False: the table is full. */
 static bool generations_put_in(struct generations *generations, struct generation *generation)
 {
 	_Atomic(struct generation *) *slot;
@@ -143,8 +144,8 @@ int generations_add(struct generations *generations, struct generation **generat
 	return 0;
 }
 
-/* Sections are short but with io=threads, where a worker reads the device inside: then this waits for the device. A
- * worker that waits for requests is outside. */
+/* Sections are short, except with io=threads: there a worker reads the device inside its section, and this function
+ * waits for the device. A worker that waits for requests is outside. */
 void generations_wait(const struct generations *generations)
 {
 	const struct timespec pause = { .tv_nsec = 20000 };

@@ -17,76 +17,84 @@
 
 #define GENERATIONS_MAX 256u /* a power of two */
 
-/* Of a worker. */
+/* A worker's record of whether it is inside a section. */
 struct generations_section {
 	_Atomic uint64_t count; /* odd inside a section */
 	struct generations_section *next;
 };
 
 struct generations {
-	_Atomic(struct generation *) current; /* names are looked up in it */
-	_Atomic(struct generation *) announced; /* the kernel knows no other: the former one until a switch is done */
-	pthread_mutex_t lock; /* writers of the slots; that a version which nobody knows is found, or is taken out */
-	const struct wake *wake; /* of the reaping thread: one may be closed, or was marked; NULL before it runs */
-	struct generation *prepared; /* kept open to be switched to; the reaping thread's */
-	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
-	struct generations_section *sections; /* of all workers; constant while they run */
+	_Atomic(struct generation *) current; /* the version that paths through the mountpoint lead to */
+	_Atomic(struct generation *) announced; /* during a switch the former version, otherwise the current one */
+	pthread_mutex_t lock; /* held to write a slot, and to count a lookup of a version that may be removed */
+	const struct wake *wake; /* wakes the reaping thread, to close or examine a version; NULL before it runs */
+	struct generation *prepared; /* kept open for a later switch; reaping thread only */
+	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* open addressing, hashed by sequence */
+	struct generations_section *sections; /* list of all workers' sections; constant while they run */
 };
 
-/* Before its worker runs. */
+/* Adds a worker's section to the list. Call it before that worker runs. */
 void generations_register(struct generations *generations, struct generations_section *section);
 
+/* Enters a section, in which the worker may find versions and use them. */
 static inline void generations_enter(struct generations_section *section)
 {
 	atomic_store(&section->count, atomic_load_explicit(&section->count, memory_order_relaxed) + 1);
 }
 
+/* Leaves the section. The worker may go on using only versions of which it holds a use. */
 static inline void generations_leave(struct generations_section *section)
 {
 	atomic_store_explicit(&section->count, atomic_load_explicit(&section->count, memory_order_relaxed) + 1,
 			      memory_order_release);
 }
 
-/* The version that names are looked up in. In a section, under the lock, or by the thread that reaps. */
+/* The version that paths through the mountpoint lead to. Call it in a section, under the lock, or on the reaping
+ * thread. */
 static inline struct generation *generations_current(struct generations *generations)
 {
 	return atomic_load(&generations->current);
 }
 
-/* In a section, under the lock, or by the thread that reaps. NULL when none is open. */
+/* The open version with this sequence, or NULL. Call it in a section, under the lock, or on the reaping thread. */
 struct generation *generations_find(struct generations *generations, uint64_t sequence);
-/* The opened version that a node belongs to; NULL when none has its sequence. As generations_find(). */
+/* The open version that a node belongs to, or NULL. Call it in a section, under the lock, or on the reaping thread. */
 static inline struct generation *generations_by_node(struct generations *generations, uint64_t nodeid)
 {
 	return nodeid == NODE_ROOT ? generations_current(generations) :
 				     generations_find(generations, nodeid_sequence(nodeid));
 }
-/* The latest of those that have the label, or had it when they were opened. */
+/* The open version with the highest sequence among those that had this label when they were opened, or NULL. Call it
+ * in a section, under the lock, or on the reaping thread. */
 struct generation *generations_by_label(struct generations *generations, const char *label);
-/* In a section: counts a name that the kernel is about to know. False when it is about to be closed. */
+/* Counts a lookup before a name of the version goes to the kernel. False: the version is being closed, so no name of it
+ * may go out. Call it in a section. */
 bool generations_hold(struct generation *generation);
 
-/* Names of it that the kernel forgot, or never took. It may be closed on return. */
+/* Subtracts lookups for names that the kernel forgot or never took. The version may be closed on return. */
 void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups);
-/* A read of it failed for good: the reaping thread is to look whether it is still on the volume. Any thread, in a
- * section or with a use of it. */
+/* Notes that a read of the version failed for good, and has the reaping thread check that it is still on the volume.
+ * Any thread may call this, in a section or with a use of the version. */
 void generations_mark_stale(struct generations *generations, struct generation *generation);
 
-/* Notes what became of each version by the volume's newest catalogue; NULL: another volume is there. Any thread. */
+/* Sets the fate of each open version from the volume's newest catalogue. catalogue NULL: the volume was reformatted.
+ * Any thread may call this. */
 void generations_compare(struct generations *generations, const struct catalogue *catalogue);
 
-/* generations_find() under the lock; with hold a lookup of it is counted. Any thread. */
+/* Finds an open version by its sequence, or returns NULL; takes the lock. hold: a lookup is counted for the caller, so
+ * that the version stays open. Any thread may call this. */
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
-/* Puts *generation into the table, or gives it up for the same version that another thread put there meanwhile. With
- * hold a lookup is counted. -ENFILE when GENERATIONS_MAX are open, -ESTALE when another version has its number. Any
- * thread. */
+/* Puts *generation into the table. If another thread has added the same version meanwhile, gives up the caller's use
+ * and sets *generation to that one. hold: a lookup is counted. -ENFILE: GENERATIONS_MAX versions are open; -ESTALE:
+ * another version with this sequence is open. Any thread may call this. */
 must_check int generations_add(struct generations *generations, struct generation **generation, bool hold,
 			       struct error *err);
 
-/* The rest is the reaping thread's. */
-/* On return no worker is inside a section that it entered before the call. */
+/* The functions below are for the reaping thread only. */
+/* Waits until every worker has left the section that it was in at the call. */
 void generations_wait(const struct generations *generations);
-/* Unless it is known to the kernel: takes it out of the table, waits, gives the owner's use up, and returns true. */
+/* Takes a version out of the table, waits until no worker's section can have it, and gives up the owner's use. False:
+ * the kernel still knows the version, and nothing was done. */
 bool generations_remove(struct generations *generations, struct generation *generation);
-/* Closes what is neither current, prepared, nor known to the kernel. */
+/* Closes every version that is neither current, nor prepared, nor known to the kernel. */
 void generations_reap(struct generations *generations);

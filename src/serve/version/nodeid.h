@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Node numbers, which are also st_ino: the sequence of the version and the ordinal; the root is 1 in every version.
- * Sequence 0 is .datasetfs. A directory has only one place in the kernel's tree, so below .datasetfs/versions it is
- * another node, with the top bit set and the same st_ino. */
+/* Node numbers, which are also st_ino: the version's sequence and the inode's ordinal; the root is 1 in every version.
+ * Sequence 0 belongs to .datasetfs. The kernel allows a directory only one place in its tree, so a directory below
+ * .datasetfs/versions has a node of its own: the top bit is set, st_ino is the same. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,10 +13,10 @@
 
 #define NODE_ROOT         UINT64_C(1)
 #define NODE_DOTDIR       UINT64_C(2)    /* .datasetfs */
-#define NODE_CONTROL      UINT64_C(16)   /* in it: the file that takes commands, */
-#define NODE_VERSIONS     UINT64_C(17)   /* the directory with every version under its label, */
-#define NODE_CLIENT       UINT64_C(18)   /* the file that never changes while the mount is there, */
-#define NODE_SNAPSHOT     UINT64_C(1024) /* and from here on what its other files were when somebody looked them up */
+#define NODE_CONTROL      UINT64_C(16)   /* .datasetfs/control, the file that takes commands */
+#define NODE_VERSIONS     UINT64_C(17)   /* .datasetfs/versions, the directory with every version under its label */
+#define NODE_CLIENT       UINT64_C(18)   /* .datasetfs/client, which does not change while the mount exists */
+#define NODE_SNAPSHOT     UINT64_C(1024) /* the first snapshot of another file of .datasetfs; one node per lookup */
 #define NODE_SIDE         (UINT64_C(1) << 63)
 #define NODE_SEQUENCE_MAX ((UINT64_C(1) << (63 - DSFS_ORDINAL_BITS)) - 1)
 
@@ -30,13 +30,13 @@ static inline uint64_t nodeid_ordinal(uint64_t nodeid)
 	return nodeid & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1);
 }
 
-/* .datasetfs and what is in it. */
+/* Whether a node is .datasetfs or one of its files. */
 static inline bool nodeid_is_dotdir(uint64_t nodeid)
 {
 	return nodeid_sequence(nodeid) == 0 && nodeid != NODE_ROOT;
 }
 
-/* The name of .datasetfs in the root: it is ours, whatever a version has in its place. */
+/* Whether a name in the root is .datasetfs, which hides an entry of that name in the version. */
 static inline bool nodeid_is_dotdir_name(uint64_t directory, const char *name, size_t length)
 {
 	return directory == NODE_ROOT && length == strlen(DSFS_CONTROL_FOLDER) && !memcmp(name, DSFS_CONTROL_FOLDER,
