@@ -32,7 +32,7 @@ unsigned cpus_parse(const char *list, bool *set)
 static unsigned cpus_read(const char *path, bool *set)
 {
 	FILE *file = fopen(path, "re");
-	char list[4096]; /* a page is all that sysfs gives */
+	char list[4096]; /* sysfs gives at most a page */
 	bool there = file && fgets(list, sizeof(list), file);
 
 	if (file)
@@ -40,7 +40,7 @@ static unsigned cpus_read(const char *path, bool *set)
 	return there ? cpus_parse(list, set) : 0;
 }
 
-/* Where the kernel does not tell, all count as online. */
+/* If the kernel does not list the online CPUs, all count as online. */
 static void cpus_read_queues(struct cpus *cpus)
 {
 	cpus->possible = cpus_read("/sys/devices/system/cpu/possible", NULL);
@@ -83,13 +83,13 @@ static bool cpus_has_worker(const struct cpus *cpus, unsigned cpu)
 	return false;
 }
 
-/* Where CPU numbers have gaps the last ones are beyond the queues. */
+/* If CPU numbers have gaps, the highest CPUs have no queue, as queues are numbered without gaps. */
 static bool cpus_has_queue(const struct cpus *cpus, unsigned worker)
 {
 	return cpus->own[worker] < cpus->possible;
 }
 
-/* When the worker is to adopt: those without a queue of their own before the others. */
+/* The worker's turn to adopt a queue: workers without a queue of their own come first. */
 static unsigned cpus_turn(const struct cpus *cpus, unsigned worker)
 {
 	bool has_queue = cpus_has_queue(cpus, worker);

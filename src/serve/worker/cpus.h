@@ -6,30 +6,34 @@
 
 #include "base/error.h"
 
-#define CPUS_MAX       8192u /* as many as Linux can be built for */
+#define CPUS_MAX       8192u /* the most CPUs that Linux can be built for */
 #define CPUS_DEPTH_MIN 4u    /* entries of a queue */
 #define CPUS_DEPTH_MAX 32u
 
 struct cpus {
-	unsigned workers;   /* with a CPU of their own */
-	uint16_t *own;      /* theirs */
-	unsigned possible;  /* CPUs that may ever come online. As many queues, numbered from 0: that of CPU n is n */
-	bool *online;       /* when we looked; CPUS_MAX of them */
-	unsigned depth;     /* entries of the queue of an online CPU; of the others CPUS_DEPTH_MIN */
+	unsigned workers;   /* workers that have a CPU of their own */
+	uint16_t *own;      /* CPU of each of these workers */
+	unsigned possible;  /* CPUs that may ever come online; there are as many queues, and CPU n uses queue n */
+	bool *online;       /* CPUs online at the start; CPUS_MAX elements */
+	unsigned depth;     /* entries of the queue of an online CPU; other queues have CPUS_DEPTH_MIN */
 };
 
-/* most: workers at most, 0 for one on each CPU of the affinity mask. */
+/* Chooses a CPU for each of up to `most` workers; 0: one for each CPU of the affinity mask. Also reads which CPUs exist
+ * and are online. */
 must_check int cpus_find(unsigned most, struct cpus *ret, struct error *err);
 void cpus_free(struct cpus *cpus);
-/* How many CPUs a list such as "0,2-5" has; 0 when it is none. Sets theirs of CPUS_MAX, unless set is NULL. */
+/* Counts the CPUs in a list such as "0,2-5"; 0: the text is no such list. Sets their elements of `set`, which has
+ * CPUS_MAX elements or is NULL. */
 unsigned cpus_parse(const char *list, bool *set);
-/* The queues of a worker: its own CPU's, and its share of those whose CPU has no worker. numbers has room for all.
- * Returns how many, at least one. */
+/* Lists the queues that a worker serves: its own CPU's, and its share of the queues whose CPU has no worker. `numbers`
+ * has room for all queues. Returns how many there are, at least one. */
 unsigned cpus_queues(const struct cpus *cpus, unsigned worker, uint16_t *numbers);
-/* Divides so many entries among the queues of CPUs that are online: a virtual machine may have been promised hundreds
- * of CPUs and have eight. */
+/* Sets the depth: divides `entries` among the queues of online CPUs only, as a virtual machine may have hundreds of
+ * possible CPUs and eight online. */
 void cpus_share(struct cpus *cpus, uint64_t entries);
+/* The number of entries of a queue. */
 unsigned cpus_depth(const struct cpus *cpus, unsigned queue);
+/* The number of entries of the smallest queue. */
 unsigned cpus_depth_least(const struct cpus *cpus);
-/* Of all queues. */
+/* The number of entries of all queues together. */
 uint64_t cpus_entries(const struct cpus *cpus);

@@ -7,8 +7,8 @@
 
 #include "serve/worker/cpus.h"
 
-#define PLACEMENT_UNIT 256u                 /* of the mean: one completion */
-#define PLACEMENT_LOOK 16u                  /* waits that it looks back */
+#define PLACEMENT_UNIT 256u                 /* one completion in `mean` */
+#define PLACEMENT_LOOK 16u                  /* waits that the average spans */
 #define PLACEMENT_PIN  (3 * PLACEMENT_UNIT)
 #define PLACEMENT_FREE (2 * PLACEMENT_UNIT)
 
@@ -41,7 +41,7 @@ void placement_update(struct placement *placement, unsigned completions)
 	if (pin == placement->pinned)
 		return;
 	placement->pinned = pin;
-	/* A CPU that went away meanwhile costs only speed. */
+	/* A failure, as when the CPU went offline, costs only speed. */
 	(void)pthread_setaffinity_np(pthread_self(), placement->size, pin ? placement->own : placement->all);
 }
 

@@ -10,14 +10,14 @@
 #include "base/error.h"
 
 struct placement {
-	cpu_set_t *own, *all; /* the CPU of the queue; those of the process; NULL: the worker stays where it is put */
-	size_t size;          /* of a set, in bytes */
-	unsigned mean;        /* completions of a wait, in 256ths */
+	cpu_set_t *own, *all; /* the queue's CPU; the process's CPUs; NULL: the thread is never moved */
+	size_t size;          /* bytes of a set */
+	unsigned mean;        /* moving average of completions per wait, in 256ths */
 	bool pinned;
 };
 
-/* By the thread itself. cpu -1: any CPU will do, for ever. */
+/* Call it on the worker's thread. cpu: the CPU of its queue; -1: the thread is never pinned. */
 must_check int placement_start(struct placement *placement, int cpu, struct error *err);
-/* Before each wait of the thread: what the one before brought. */
+/* Pins or frees the thread. Call it before each wait, with the number of completions that the previous wait brought. */
 void placement_update(struct placement *placement, unsigned completions);
 void placement_end(struct placement *placement);

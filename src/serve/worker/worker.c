@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Worker threads: what each owns, and the loop. */
+/* Makes worker threads and runs their loop. */
 #include "serve/worker/worker.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct names_reader *worker_reader(const struct worker *worker, const struct gen
 	return generation->readers[worker->number];
 }
 
-/* Tasks in any order: each is about a request of its own. */
+/* Runs the posted tasks, in any order, as each concerns a request of its own. */
 static void worker_woken(void *argument)
 {
 	struct worker *worker = argument;
@@ -86,8 +86,8 @@ int worker_probe_ring(const struct array_source *volume, bool commands, struct e
 	return r;
 }
 
-/* Until the filesystem is unmounted, or worker_stop(). Requests wait in the kernel while all slots are taken: then
- * only device reads may end the wait. */
+/* Serves until the filesystem is unmounted or worker_stop() is called. While all slots are taken, requests wait in the
+ * kernel and only device reads may end the wait. */
 static int worker_serve(struct worker *worker, struct error *err)
 {
 	bool drained = false, readable = true;
@@ -112,10 +112,10 @@ static void worker_wait(struct worker *worker)
 	if (engine_wait(worker->engine, true, &readable, &err) == 0)
 		return;
 	log_error(&err, "worker %u cannot wait for its device reads", worker->number);
-	abort(); /* freed memory would be written to */
+	abort(); /* the device would write to freed memory */
 }
 
-/* What a device keeps it may keep for ever. */
+/* Waits JOIN_LINGER seconds at most for reads of answered requests, as a device may never complete them. */
 static void worker_linger(struct worker *worker)
 {
 	int64_t until = clock_now() + JOIN_LINGER * INT64_C(1000000000);
@@ -126,8 +126,8 @@ static void worker_linger(struct worker *worker)
 	worker->is_stuck = worker->setup.hooks->is_left(worker);
 }
 
-/* Device reads still write into our buffers. Over io_uring requests keep coming meanwhile: of readers that overlap one
- * would always be in work. */
+/* Waits for device reads, which still write into our buffers. It sets `ending`, as over io_uring requests keep coming:
+ * among overlapping readers one request would always be in progress. */
 static void worker_drain(struct worker *worker)
 {
 	worker->engine->polling = false;
@@ -157,7 +157,8 @@ static int worker_run(struct worker *worker, struct error *err)
 	return r;
 }
 
-/* Who waits for the start says itself why there was none. An abort ends every worker and is told once, at the end. */
+/* A failed start is logged by the thread that waits for it. An aborted connection ends every worker and is logged once,
+ * at the end. */
 static void worker_fail(struct worker *worker)
 {
 	if (worker->has_engine && worker->failure.code != -ECONNABORTED)

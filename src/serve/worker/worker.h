@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: one thread with its channel, its engine and its loop. It does not know what requests mean; the hooks do. */
+/* A worker: one thread with its channel, its engine and its loop. The hooks say what requests mean. */
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
@@ -20,18 +20,18 @@ struct contents;
 struct serve;
 struct worker;
 
-/* Something that another thread wants done on a worker's. */
+/* A piece of work that another thread posts to a worker's thread. */
 struct worker_task {
 	void (*run)(struct worker_task *task);
-	struct worker_task *next; /* the worker's */
+	struct worker_task *next; /* worker only */
 };
 
-/* Called on the worker's thread. */
+/* Functions that a worker calls on its own thread. */
 struct worker_hooks {
 	const struct channel_handlers *handlers; /* their context is the worker */
-	void (*start)(struct worker *worker);    /* it has its engine, requests come next */
-	void (*drain)(struct worker *worker);    /* it ends with its last request, which waits for nothing new */
-	bool (*is_left)(const struct worker *worker); /* devices still write to memory of requests that were answered */
+	void (*start)(struct worker *worker);    /* called when the worker has its engine, before the first request */
+	void (*drain)(struct worker *worker);    /* called when the worker ends: no request may wait for anything new */
+	bool (*is_left)(const struct worker *worker); /* whether devices still write to buffers of answered requests */
 };
 
 struct worker_setup {
@@ -39,55 +39,59 @@ struct worker_setup {
 	const struct worker_hooks *hooks;
 	unsigned number;
 	int session_fd;
-	const struct array_source *volume;   /* its descriptors are read when its thread starts */
-	bool uring;                          /* else preadv */
-	int cpu;                             /* -1: any */
-	const struct channel_queues *queues; /* of the ring channel; NULL: /dev/fuse, */
-	size_t slots;                        /* with so many; only looked at by worker_new(), as are the queues */
+	const struct array_source *volume;   /* the thread takes its descriptors when it starts */
+	bool uring;                          /* reads with io_uring; false: with preadv(2) */
+	int cpu;                             /* CPU of its queue; -1: any */
+	const struct channel_queues *queues; /* queues of the ring channel; NULL: /dev/fuse; only for worker_new() */
+	size_t slots;                        /* slots of /dev/fuse; only for worker_new() */
 	sem_t *started;                      /* posted when the thread has its engine or failed to get it */
-	const struct wake *ended;            /* counts workers that ended */
+	const struct wake *ended;            /* woken by each worker that ends */
 };
 
 struct worker {
 	struct counters counters;
 	struct generations_section section;
-	struct serve *serve;       /* the hooks', */
-	struct contents *contents; /* as are its READs: request/content.h */
-	_Atomic uint64_t *reading; /* as is this: by slot, the node whose READ is in work, or 0; any thread looks */
+	struct serve *serve;       /* hooks only */
+	struct contents *contents; /* hooks only: the worker's READs, see request/content.h */
+	_Atomic uint64_t *reading; /* hooks only: by slot, node of the READ in progress, or 0; any thread may load it */
 	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
 	struct placement placement;
-	size_t slots;            /* of its channel */
+	size_t slots;            /* slots of the channel */
 	struct channel *channel;
-	struct engine *engine; /* the thread's own, from its start to its end */
-	struct wake wake;           /* there are tasks */
+	struct engine *engine; /* exists from the thread's start to its end, for this thread only */
+	struct wake wake;           /* wakes the thread when there are tasks, or to stop */
 	pthread_mutex_t task_lock;
 	struct worker_task *tasks;  /* under task_lock */
-	/* The thread's: requests in work that wait for another thread, see serve->jobs; reads: READs of what is being
-	 * read ahead. */
+	/* Requests that wait for another thread, limited by serve->jobs; `reads` are READs of files that are being read
+	 * ahead. Worker's thread only. */
 	unsigned commands, visits, reads;
 	struct worker_setup setup;
-	bool is_stuck;           /* the thread's: it ended while is_left() */
-	bool has_engine;         /* set before the thread posts that it started */
-	atomic_bool stopping;    /* it is to end although the filesystem is mounted */
-	atomic_bool failed;      /* it ended although the filesystem is mounted and nobody stopped it, see failure */
-	struct error failure;    /* the thread's: why it ended, code 0 after an unmount */
+	bool is_stuck;           /* thread only: it ended while is_left() was true */
+	bool has_engine;         /* set before the thread posts `started` */
+	atomic_bool stopping;    /* the thread must end although the filesystem is mounted */
+	atomic_bool failed;      /* the thread failed while the filesystem was mounted, see failure */
+	struct error failure;    /* thread only: why it ended, code 0 after an unmount */
 };
 
-/* Everything but the thread, so that all workers exist before the first one runs. */
+/* Makes a worker without its thread, so that all workers exist before the first one runs. */
 must_check int worker_new(const struct worker_setup *setup, struct worker **ret, struct error *err);
+/* Starts the thread, which posts setup->started. */
 must_check int worker_start(struct worker *worker, struct error *err);
-/* Any thread. For a mount that cannot go on: the worker ends, and requests that it leaves fail when its descriptor and
- * that of the mount are closed. */
+/* Makes the worker end although the filesystem is mounted, as the mount cannot go on. Requests that it leaves fail when
+ * its descriptor and that of the mount are closed. Any thread may call this. */
 void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
-/* Any thread. The task belongs to the worker until it runs, which it does also while the worker ends. */
+/* Has the worker run a task on its thread, even while it is ending. The task belongs to the worker until it runs. Any
+ * thread may call this. */
 void worker_post(struct worker *worker, struct worker_task *task);
+/* The number of the worker's requests that wait for another thread. Worker's thread only. */
 static inline unsigned worker_jobs(const struct worker *worker)
 {
 	return worker->commands + worker->visits + worker->reads;
 }
-/* The generation's index as this worker reads it. */
+/* The worker's own reader of the generation's names. */
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);
-/* Whether io_uring works here, with commands or without; err tells why not. */
+/* Tries to set up a ring on the volume; commands: one that takes FUSE requests too. An error says why io_uring does not
+ * work. */
 must_check int worker_probe_ring(const struct array_source *volume, bool commands, struct error *err);
