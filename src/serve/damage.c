@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list in the order in which places were found, with a hash table of their numbers. */
+/* The list is an array in the order of discovery, with a hash table of indexes into it. */
 #include "serve/damage.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 #include "base/grow.h"
 #include "image/chunk.h"
 
-#define DAMAGE_SLOTS (2 * DAMAGE_MAX) /* of the table: half of them stay empty */
+#define DAMAGE_SLOTS (2 * DAMAGE_MAX) /* slots of the hash table; half of them stay empty */
 
 struct damage_entry {
 	struct damage_place place;
 	uint64_t length;
-	uint64_t generation; /* its key */
+	uint64_t generation; /* key of the generation that was read */
 	bool is_page;
 	bool is_unreadable; /* otherwise it can be read, but the bytes are wrong */
 	char version[DSFS_LABEL_MAX + 1];
@@ -25,12 +25,12 @@ struct damage_entry {
 };
 
 struct damage {
-	pthread_mutex_t lock; /* all below */
+	pthread_mutex_t lock; /* protects all fields below */
 	struct damage_entry *entries;
 	uint32_t count;
 	size_t room;
-	uint64_t more; /* that were found when the list was full, perhaps some of them again and again */
-	uint16_t slots[DAMAGE_SLOTS]; /* 1 + number of the entry; 0: none */
+	uint64_t more; /* finds that the full list had no room for; the same place may count many times */
+	uint16_t slots[DAMAGE_SLOTS]; /* 1 + index of the entry; 0: empty */
 };
 
 int damage_new(struct damage **ret, struct error *err)
@@ -53,7 +53,7 @@ void damage_free(struct damage *damage)
 	free(damage);
 }
 
-/* The slot of the place, or the empty slot where it goes. */
+/* The hash slot of a place, or the empty slot where it would go. */
 static uint16_t *damage_slot(struct damage *damage, uint32_t member, uint64_t offset)
 {
 	uint64_t hash = (offset ^ (uint64_t)member << 56) * UINT64_C(0x9e3779b97f4a7c15);
@@ -87,7 +87,7 @@ static struct damage_place damage_place_of(const struct reader_place *place)
 	return listed;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void damage_put(struct damage *damage, const struct reader_place *place, const struct generation *generation,
 		       const struct error *why)
 {
@@ -119,7 +119,7 @@ void damage_add(struct damage *damage, const struct reader_place *place, const s
 	pthread_mutex_unlock(&damage->lock);
 }
 
-/* Takes out the places of a version, or the one place when it is not NULL. */
+/* Removes the given place, or with place NULL all places that reads of the generation listed. */
 static void damage_take_out(struct damage *damage, uint64_t generation, const struct damage_place *place)
 {
 	uint32_t kept = 0;
@@ -136,7 +136,7 @@ static void damage_take_out(struct damage *damage, uint64_t generation, const st
 		*damage_slot(damage, entry.place.member, entry.place.offset) = (uint16_t)kept;
 	}
 	damage->count = kept;
-	if (!kept) /* what the list had no room for is found again */
+	if (!kept) /* reads will find the places again that had no room */
 		damage->more = 0;
 	pthread_mutex_unlock(&damage->lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all threads do with members. Threads that show their names never wait for the one that changes them, so former
- * names stay. */
+/* Functions about members that all threads call. A thread that prints a member's name takes no lock, so former names
+ * are not freed before the mount ends. */
 #include "serve/serve.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ bool serve_is_silent(const void *owner, uint32_t slot)
 	}
 }
 
-/* Without memory to remember it by, a former name is lost, and not freed. */
+/* If there is no memory to list it, a former name leaks. */
 static void serve_keep_name(struct serve_member *member, char *former)
 {
 	if (grow_one(member->former, member->former_count, NULL) == 0)

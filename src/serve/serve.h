@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all workers share: options, volume, opened version, caches, counters. session.c sets it up before the workers
- * start; it stays constant until they have ended, unless a field says otherwise. */
+/* The state that all parts of a mount share: options, volume, opened versions, caches. session.c sets it up before the
+ * workers start; it stays constant until they have ended, unless a field says otherwise. */
 #pragma once
 #include <semaphore.h>
 #include <stdbool.h>
@@ -17,11 +17,11 @@
 #include "serve/version/generations.h"
 #include "serve/worker/cpus.h"
 
-/* What is read ahead of readers: bytes, the last unless the mount option says. */
+/* Range and default of the mount option readahead=, in bytes. */
 #define SERVE_AHEAD_MIN (UINT64_C(2) << 20)
 #define SERVE_AHEAD_MAX (UINT64_C(1) << 30)
 #define SERVE_AHEAD     (UINT64_C(16) << 20)
-/* The same of what users announce. */
+/* Range and default of the mount option prefetch=, in bytes. */
 #define SERVE_PREFETCH_MIN (UINT64_C(16) << 20)
 #define SERVE_PREFETCH_MAX (UINT64_C(1) << 40)
 #define SERVE_PREFETCH     (UINT64_C(256) << 20)
@@ -35,23 +35,23 @@ struct serve_options {
 	const char *mountpoint;
 	const char *version; /* label; NULL for the current one */
 	bool has_digest;
-	uint8_t digest[32]; /* the version must have it */
+	uint8_t digest[32]; /* every version must have this digest, if has_digest */
 	bool allow_other;
 	bool noexec;
-	bool suid; /* setuid and setgid bits are shown and count */
-	bool noversions; /* without .datasetfs/versions */
+	bool suid; /* setuid and setgid bits are shown and take effect */
+	bool noversions; /* the mount has no .datasetfs/versions */
 	enum serve_io io;
 	enum serve_channel channel;
 	enum serve_notify notify; /* how the kernel is told of a switch */
 	bool has_control_group;
-	uint32_t control_group; /* its members may switch, beside root and the mounting user */
+	uint32_t control_group; /* members may switch the mount, as may root and the mounting user */
 	bool has_direct_group;
-	uint32_t direct_group;  /* its members may read past the mount, beside those two */
-	const char *direct_group_name; /* or its number, as it was given */
-	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
-	unsigned workers;       /* 0: by the CPUs */
-	uint64_t prefetch;      /* bytes that are kept of files that users announce at most; 0: no user may */
-	uint64_t ahead;         /* bytes that are read ahead of readers at most; 0: nothing is */
+	uint32_t direct_group;  /* members may read past the mount, as may root and the mounting user */
+	const char *direct_group_name; /* name or number of direct_group, as the option gave it */
+	unsigned follow;        /* seconds between checks of the volume's current version; 0: never */
+	unsigned workers;       /* 0: one per CPU */
+	uint64_t prefetch;      /* limit of bytes kept of announced files; 0: users cannot announce files */
+	uint64_t ahead;         /* limit of bytes read ahead of readers; 0: no read-ahead */
 	struct reader_options read;
 };
 
@@ -67,87 +67,89 @@ struct watchdog;
 struct wishes;
 struct worker;
 
-/* Where a member is looked for when it is lost. */
+/* Where a member of the volume is, and how to find it again when it is lost. */
 struct serve_member {
-	_Atomic(char *) name; /* as it was found; NULL: it never was */
-	char **former; /* names that it had: somebody may look at one yet */
+	_Atomic(char *) name; /* path by which it was found; NULL: it was never found */
+	char **former; /* former names, kept because another thread may still read one */
 	size_t former_count;
-	struct error lost; /* why, as the control thread said last */
-	_Atomic bool is_lost; /* what is in its place is not the member, or cannot be read */
-	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
+	struct error lost; /* why it is lost, as the control thread last logged it */
+	_Atomic bool is_lost; /* its descriptor leads to something else or cannot be read */
+	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };
 
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* the user who mounted */
 	struct array_source *volume;
-	struct superblock_ring *rings; /* that were read when it was opened, until its catalogue is loaded */
+	struct superblock_ring *rings; /* read when the volume was opened; NULL once the catalogue is loaded */
 	uint8_t volume_uuid[16];
 	struct serve_member *members; /* of the volume, by slot */
-	struct route *route;          /* which of them is read; NULL: there is one */
+	struct route *route;          /* chooses the member to read; NULL: the volume has one member */
 	uint64_t opened;        /* sequence of the superblock at the mount */
-	_Atomic uint64_t newest; /* the highest that was seen */
-	_Atomic uint64_t switches; /* since the mount */
-	_Atomic uint64_t serving_since; /* the version, seconds since 1970 */
-	_Atomic uint64_t loads; /* of versions, also those that failed */
-	_Atomic uint64_t loading; /* bytes that those under way take at most */
-	int mount_fd;     /* /dev/fuse of the mount: the kernel is notified by it */
-	struct wake wake; /* the control thread's */
+	_Atomic uint64_t newest; /* highest superblock sequence seen */
+	_Atomic uint64_t switches; /* number of switches since the mount */
+	_Atomic uint64_t serving_since; /* since when the current version is served, seconds since 1970 */
+	_Atomic uint64_t loads; /* loads of versions, failed ones included */
+	_Atomic uint64_t loading; /* upper bound of the bytes that loads under way will take */
+	int mount_fd;     /* the mount's /dev/fuse, through which the kernel is notified */
+	struct wake wake; /* wakes the control thread */
 	struct generations generations;
 	struct clients *clients; /* constant once workers run */
 	struct control *control;
-	struct damage *damage;  /* that reads found */
-	struct ahead *ahead;    /* NULL: nothing is read ahead */
+	struct damage *damage;  /* damaged places that reads found */
+	struct ahead *ahead;    /* NULL: no read-ahead */
 	struct prune *prune;    /* NULL before the mount serves */
-	struct wishes *wishes;  /* NULL: users may announce nothing */
-	bool may_store;         /* into the page cache; constant once workers run */
-	_Atomic bool storing;   /* a thread that reads ahead is in a store */
-	struct standby *standby; /* NULL: workers do not hang in reads, or nobody could help; constant once they run */
+	struct wishes *wishes;  /* NULL: users cannot announce files */
+	bool may_store;         /* files may be stored into the page cache; constant once workers run */
+	_Atomic bool storing;   /* a thread that reads ahead is storing into the page cache */
+	struct standby *standby; /* NULL: workers do not block in reads, or have no copies; constant once they run */
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */
-	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
-	_Atomic uint64_t outdated_until; /* when it last left a version that was not on the volume, s since 1970 */
-	_Atomic bool is_lost;   /* perhaps: see reopen.h */
-	_Atomic bool is_doubtful; /* a read found damage, perhaps in what took a member's place */
-	_Atomic bool follow_failed; /* the last look at the volume's current version failed */
-	_Atomic bool is_withheld; /* a client did not get a member that did not answer then: see clients/answer.h */
-	_Atomic bool is_degraded; /* perhaps a member is missing, stale or lost: see rejoin.h */
-	int64_t look_at;        /* the control thread's: when to look for it again, ns, monotonic */
-	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
+	_Atomic int64_t listed; /* when to make the kernel forget its listing of versions, ns; 0: it has none */
+	_Atomic uint64_t outdated_until; /* when it last left a version that was gone from the volume, s since 1970 */
+	_Atomic bool is_lost;   /* the volume may be lost: see reopen.h */
+	_Atomic bool is_doubtful; /* a read found damage; a member's descriptor may lead to something else */
+	_Atomic bool follow_failed; /* the last check of the volume's current version failed */
+	_Atomic bool is_withheld; /* a client was not given a member that did not answer: see clients/answer.h */
+	_Atomic bool is_degraded; /* a member may be missing, stale or lost: see rejoin.h */
+	int64_t look_at;        /* control thread only: when to search for the volume again, ns, monotonic */
+	_Atomic int path_error; /* negative errno of the last device read that will be retried */
 	struct chunk_cache *cache;
-	struct page_cache *pages; /* of block checksums */
+	struct page_cache *pages; /* cached pages of block checksums */
 	struct snapshots *snapshots;
 	struct worker **workers;
 	unsigned worker_count;
-	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */
+	bool ring;              /* requests come over io_uring; the last worker serves /dev/fuse for the rest */
 	struct cpus cpus;
-	unsigned jobs;          /* requests of a worker that wait for a thread: no queue gives its last slot to one */
-	size_t slots;           /* of a worker on /dev/fuse */
-	uint64_t buffer_budget; /* bytes that request buffers may take at most */
-	bool uring;             /* else preadv */
-	char io_reason[256];    /* why not, empty when uring */
-	sem_t started_workers;  /* posted by each */
-	int64_t started;        /* ns, monotonic */
+	unsigned jobs;          /* limit of a worker's requests that wait for a thread; leaves each queue a slot */
+	size_t slots;           /* slots of a worker on /dev/fuse */
+	uint64_t buffer_budget; /* limit of bytes for request buffers */
+	bool uring;             /* workers read with io_uring; false: with preadv(2) */
+	char io_reason[256];    /* why io_uring is not used; empty if it is */
+	sem_t started_workers;  /* each worker posts it when it has started */
+	int64_t started;        /* time of the mount, ns, monotonic */
 };
 
-/* The version that names are looked up in; as generations_find(). */
+/* The version that paths through the mountpoint lead to. Call it in a section, under generations.lock, or on the
+ * control thread. */
 static inline struct generation *serve_current(struct serve *serve)
 {
 	return generations_current(&serve->generations);
 }
 
-/* Any thread: a member is not as it should be. */
+/* Notes that a member may be missing, stale or lost, and wakes the control thread. Any thread may call this. */
 static inline void serve_note_degraded(struct serve *serve)
 {
 	if (serve->route && !atomic_exchange(&serve->is_degraded, true))
 		wake_up(&serve->wake);
 }
 
-/* Any thread: lists a place that a read of this version found damaged. The watchdog has the member looked at. */
+/* Lists a place that a read of this version found damaged, and has the watchdog get the member checked. Any thread may
+ * call this. */
 void serve_note_damage(struct serve *serve, const struct reader_place *place, const struct generation *generation,
 		       const struct error *why);
 
-/* As messages call it: the volume, or one member of several. */
+/* The prefix that messages put before the volume's name: "member N of " for one of several members, else "". */
 struct serve_member_name {
 	char text[32];
 };
@@ -160,20 +162,21 @@ static inline struct serve_member_name serve_member_name(const struct serve *ser
 	return name;
 }
 
-/* Whether a member has not answered workers for so long that nobody else should wait for it, as array_source.is_silent
- * of the volume: its owner is the serve. Waits until that is known. */
+/* Whether a member has not answered workers for so long that other threads should not wait for it. Waits until it has
+ * answered or the time is up. This is the volume's array_source.is_silent; `owner` is the struct serve. */
 bool serve_is_silent(const void *owner, uint32_t slot);
 
-/* Whether nothing can be read of a member: it was never found, or is lost. */
+/* Whether a member cannot be read because it was never found or is lost. */
 static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
 {
 	return !atomic_load(&serve->members[slot].name) || atomic_load(&serve->members[slot].is_lost);
 }
 
-/* Whether reads of a member of several, which is there, wait for long just now, or fail. */
+/* Whether reads of a member that is there fail or take long at present. Only for a volume of several members. */
 bool serve_is_suspect(const struct serve *serve, uint32_t slot);
 
-/* By the control thread, or before it runs: what a member is found by, and which namespace it is. Takes the name. */
+/* Sets the name of a member, which it takes, and the identity of its namespace. Control thread only, or before it
+ * runs. */
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name);
-/* All names. */
+/* Frees the members with all their names. */
 void serve_forget_members(struct serve *serve);
