@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes the digest anew and does not trust the one in the catalogue. */
+/* Computes the digest from the index and does not trust the one in the catalogue. */
 #include "serve/opening/digest.h"
 
 #include <errno.h>

@@ -17,13 +17,13 @@
 struct headroom_need {
 	uint64_t bytes;
 	unsigned spare; /* see headroom_check() */
-	uint64_t *least; /* gets what is left where least is; NULL: nobody asks */
+	uint64_t *least; /* receives the least memory left anywhere, instead of a check; NULL: check */
 };
 
 /* One kind of hierarchy and its files. */
 struct headroom_kind {
 	const char *root, *limit, *usage;
-	/* In memory.stat: what goes away under pressure. Pages of the mount that were read twice are active ones. */
+	/* Keys in memory.stat of memory that can be reclaimed. Pages of the mount that were read twice are active. */
 	const char *caches[2];
 };
 
@@ -33,7 +33,7 @@ static const struct headroom_kind headroom_kinds[] = {
 	  { "total_inactive_file", "total_active_file" } },
 };
 
-/* The number behind a word, or the first in the file when word is NULL. False when there is none ("max"). */
+/* Reads the number behind a word of the file; word NULL: the first number. False: there is none, as for "max". */
 static bool headroom_number(const char *path, const char *word, uint64_t *ret)
 {
 	size_t length = word ? strlen(word) : 0;
@@ -50,7 +50,7 @@ static bool headroom_number(const char *path, const char *word, uint64_t *ret)
 	return found;
 }
 
-/* all: what there is, left: what nobody uses. */
+/* Checks one place that limits memory. all: bytes of memory there, left: bytes not in use. */
 static int headroom_compare(const struct headroom_need *need, uint64_t all, uint64_t left, const char *where,
 			    const char *advice, struct error *err)
 {
@@ -71,7 +71,7 @@ static int headroom_compare(const struct headroom_need *need, uint64_t all, uint
 			 advice);
 }
 
-/* One group of the hierarchy; path is the group's folder. */
+/* Checks one control group; path is its folder. A group without a limit passes. */
 static int headroom_group(const struct headroom_kind *kind, const char *path, const struct headroom_need *need,
 			  struct error *err)
 {
@@ -92,7 +92,7 @@ static int headroom_group(const struct headroom_kind *kind, const char *path, co
 				"raise its limit", err);
 }
 
-/* The group and those above it: each may have a limit. */
+/* Checks a control group and all its ancestors, as each may have a limit. */
 static int headroom_groups(const struct headroom_kind *kind, const char *group, const struct headroom_need *need,
 			   struct error *err)
 {
@@ -109,7 +109,7 @@ static int headroom_groups(const struct headroom_kind *kind, const char *group, 
 	}
 }
 
-/* A line of /proc/self/cgroup: "NUMBER:CONTROLLERS:/GROUP". */
+/* Checks the group in a line of /proc/self/cgroup: "NUMBER:CONTROLLERS:/GROUP". */
 static int headroom_line(char *line, const struct headroom_need *need, struct error *err)
 {
 	char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;

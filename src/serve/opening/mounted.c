@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A publisher may format the volume anew, a superblock slot may be unreadable for a while, and a volume may be
- * restored to an older state: what is read is believed only if it continues what was seen before. */
+/* Compares what is read with what the mount saw before: a publisher may reformat the volume, a superblock slot may be
+ * unreadable for a while, and a volume may be restored to an older state. */
 #include "serve/opening/mounted.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "device/locate.h"
 
-/* A namespace that was cloned, or a copy in a file, has everything but the identity. super: of a member. */
+/* Warns if the volume is a copy: a cloned namespace, or a copy in a file, differs only in its identity. super: the
+ * superblock of the member to check. */
 static void mounted_check_identity(const struct serve *serve, const struct superblock *super)
 {
 	char found[TOPOLOGY_IDENTITY_SIZE];
@@ -29,7 +30,7 @@ static void mounted_check_identity(const struct serve *serve, const struct super
 			 found, found[0] ? "'" : "");
 }
 
-/* super: of any of the members. */
+/* super: the superblock of any member, which need not be read again. */
 static void mounted_check_identities(const struct serve *serve, const struct superblock *super)
 {
 	struct superblock other;

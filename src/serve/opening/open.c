@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the version that is meant, checks that there is room for it, and puts it into the table. */
+/* Finds a version in the catalogue, checks that there is room for it, loads it, and puts it into the table. */
 #include "serve/opening/open.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "serve/opening/headroom.h"
 #include "serve/opening/mounted.h"
 
-#define READER_BYTES 8192u /* of each worker, for an open version */
+#define READER_BYTES 8192u /* memory of one worker's reader of a version */
 
 static int open_choose(const struct catalogue *catalogue, const struct open_wish *wish,
 		       const struct version **ret, struct error *err)
@@ -33,13 +33,13 @@ static int open_choose(const struct catalogue *catalogue, const struct open_wish
 	return *ret ? 0 : error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
 }
 
-/* What an open version takes at most. */
+/* Upper bound of the memory of an open version, in bytes. */
 static uint64_t open_bytes(const struct serve *serve, const struct version *version)
 {
 	return version->index_length + block_sums_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
 }
 
-/* others: bytes that the other thread's load may take yet. */
+/* others: bytes that a load on another thread may still take. */
 static int open_check_room(struct serve *serve, const struct version *version, const struct visitor *visitor,
 			   uint64_t others, struct error *err)
 {
@@ -72,8 +72,8 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	return 0;
 }
 
-/* A member that came back while the version was being loaded is known only to versions in the table: the control thread
- * has to look again. */
+/* Has the control thread look for missing members again: if one came back during the load, only versions that were in
+ * the table were told. */
 static void open_note_missing(struct serve *serve, const struct generation *generation)
 {
 	const struct members *members = &generation->index->members;
@@ -109,7 +109,8 @@ static int open_load_beside(struct serve *serve, const struct version *version, 
 	return 0;
 }
 
-/* A visit and a command may load at once, each before the other's memory is taken. */
+/* A visit and a command may load at the same time, each before the other has taken its memory, so each announces in
+ * serve->loading how much it will take. */
 static int open_load(struct serve *serve, const struct version *version, const struct members *members,
 		     const struct visitor *visitor, struct generation **ret, struct error *err)
 {
@@ -120,7 +121,7 @@ static int open_load(struct serve *serve, const struct version *version, const s
 	return r;
 }
 
-/* Compaction keeps the UUID: the latest of them. */
+/* The open version with this UUID, or NULL. Compaction keeps the UUID, so there may be several: the latest counts. */
 static struct generation *open_find(struct serve *serve, const uint8_t *uuid)
 {
 	struct generation *generation, *found = NULL;
@@ -141,8 +142,8 @@ static int open_refuse_number(const struct generation *undone, const struct vers
 			 "here: stop using it, or unmount and mount again", version->label, undone->version.label);
 }
 
-/* The number that a version had is given again after its publish was undone. Numbers of nodes are made of it, so only
- * one of the two can be known to the kernel. */
+/* Closes an undone version whose sequence another version has now. Node numbers contain the sequence, so the kernel may
+ * know only one of the two. */
 static int open_make_way(struct serve *serve, struct generation *undone, const struct version *version,
 			 struct error *err)
 {
@@ -158,7 +159,7 @@ static int open_make_way(struct serve *serve, struct generation *undone, const s
 	return 0;
 }
 
-/* A visitor closes nothing; the lookup that was counted for him is given up. */
+/* A visit closes no version, so it fails, and the lookup that was counted for it is given up. */
 static int open_refuse_visitor(struct serve *serve, struct generation *undone, const struct version *version,
 			       struct error *err)
 {
@@ -168,7 +169,8 @@ static int open_refuse_visitor(struct serve *serve, struct generation *undone, c
 	return r;
 }
 
-/* What is open comes second: a version that was moved is wanted where it lies now. */
+/* Takes the version that the catalogue names, open or not. An open one that is no longer there comes second: if the
+ * version was moved, its new place counts. */
 static int open_take(struct serve *serve, const struct catalogue *catalogue, const struct open_wish *wish,
 		     struct generation **ret, struct error *err)
 {
@@ -197,7 +199,7 @@ static int open_take(struct serve *serve, const struct catalogue *catalogue, con
 	return 0;
 }
 
-/* *ret_super: whose catalogue was read, also on failure; zeroed when none could be. */
+/* *ret_super is also set on failure: the superblock whose catalogue was read, zeroed if none could be. */
 static int open_try(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
 		    struct generation **ret, struct error *err)
 {
@@ -211,7 +213,7 @@ static int open_try(struct serve *serve, const struct open_wish *wish, struct su
 	return r;
 }
 
-/* Meanwhile the version may be removed, or moved, and its index written over. */
+/* The version may be removed or moved during the load, and its index overwritten. */
 static int open_try_again(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
 			  struct generation **ret, struct error *err)
 {
@@ -230,7 +232,7 @@ int open_version(struct serve *serve, const struct open_wish *wish, struct gener
 	return open_try_again(serve, wish, &super, ret, err);
 }
 
-/* A lookup of it is counted. */
+/* The open version with this label, or NULL; a lookup of it is counted. */
 static struct generation *open_under(struct serve *serve, const char *label)
 {
 	struct generation *generation;
@@ -251,7 +253,7 @@ int open_visit(struct serve *serve, const char *label, const struct visitor *vis
 	struct superblock super;
 	int r = open_try_again(serve, &wish, &super, ret, err);
 
-	/* What the newest superblock leads to is an answer, and so is another volume. */
+	/* An error is final if the newest superblock was read, or if the volume is another one. */
 	if (r == 0 || mounted_is_other(serve, &super) || super.sequence >= atomic_load(&serve->newest))
 		return r;
 	generation = open_under(serve, label);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define VISITOR_SPARE 8u /* an eighth of all memory stays free when a visitor opens a version */
-#define VISITOR_MORE  4u /* a quarter when he has one open already */
+#define VISITOR_MORE  4u /* a quarter, if the visitor has one open already */
 
 struct visitor_count {
 	unsigned own, all;
