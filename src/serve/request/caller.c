@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads proc_pid_status(5) of the process that sent a request; the request itself carries a user and one group. The
- * process waits in the kernel as long as the request has no answer; after that its number may belong to another
- * process. So: read first, then check that the request is still unanswered. */
+ * process waits in the kernel until the request is answered; after that its pid may belong to another process. So read
+ * first, then check that the request is still unanswered. */
 #include "serve/request/caller.h"
 
 #include <errno.h>
@@ -15,12 +15,12 @@
 #include "base/cleanup.h"
 #include "serve/serve.h"
 
-#define CALLER_MAP_SIZE 4096u /* bytes of a map of users that are compared */
+#define CALLER_MAP_SIZE 4096u /* bytes of a uid_map that are compared */
 
 struct caller {
-	bool is_admin;  /* has CAP_SYS_ADMIN, in its namespace */
-	bool is_killed; /* by a signal that the thread has not taken yet; other deadly ones become SIGKILL */
-	char *groups;   /* supplementary ones, as text; NULL: not known. Its reader frees it. */
+	bool is_admin;  /* it has CAP_SYS_ADMIN in its own user namespace */
+	bool is_killed; /* SIGKILL is pending; the kernel turns other fatal signals into SIGKILL */
+	char *groups;   /* supplementary groups, as text; NULL: unknown. The function that reads it frees it. */
 };
 
 static bool caller_lists(const char *groups, uint32_t group)
@@ -49,7 +49,7 @@ static void caller_take_line(const char *line, struct caller *caller)
 		caller->is_killed |= bits >> (SIGKILL - 1) & 1;
 }
 
-/* Of a process in another namespace of processes, which has number 0 here, nothing is known. */
+/* Reads /proc/PID/status. A process in another pid namespace has pid 0 here, and nothing is known of it. */
 static struct caller caller_read(uint32_t pid)
 {
 	auto_free char *line = NULL;
@@ -80,7 +80,7 @@ static size_t caller_read_map(const char *path, char map[CALLER_MAP_SIZE])
 	return length;
 }
 
-/* The next best where the namespace itself is not to be seen. */
+/* Whether the process has the same uid_map as we: a substitute when we may not see its user namespace. */
 static bool caller_has_our_map(uint32_t pid)
 {
 	char ours[CALLER_MAP_SIZE], theirs[CALLER_MAP_SIZE], path[64];
@@ -90,8 +90,8 @@ static bool caller_has_our_map(uint32_t pid)
 	return length && caller_read_map(path, theirs) == length && !memcmp(ours, theirs, length);
 }
 
-/* Everybody may make a namespace of users in which he has all capabilities. Where we have fewer than the process,
- * and not CAP_SYS_PTRACE, we may not look which one it is in. */
+/* Any user may create a user namespace and have all capabilities in it. We may not see the namespace of a process if it
+ * has capabilities that we lack and we lack CAP_SYS_PTRACE. */
 static bool caller_is_in_our_namespace(uint32_t pid)
 {
 	struct stat ours, theirs;
@@ -157,7 +157,8 @@ static bool caller_has_group(struct caller_reader *reader, uint32_t group)
 	return reader->groups && caller_lists(reader->groups, group);
 }
 
-/* As path_resolution(7) has it, without capabilities. Most files may be read by all: no look at the process. */
+/* The rules of path_resolution(7), without capabilities. Most files are readable by all, and need no look at the
+ * process. */
 bool caller_may_read(struct caller_reader *reader, uint32_t mode, uint32_t uid, uint32_t gid)
 {
 	bool group = mode & S_IRGRP, others = mode & S_IROTH;

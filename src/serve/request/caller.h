@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Who sent a request, whether that process may switch, and whether it still waits. */
+/* Checks of the process that sent a request: its rights, and whether it still waits for the answer. */
 #pragma once
 #include "fuse/channel.h"
 #include "serve/serve.h"
 
-/* Whether the process of a request may switch the mount: root with CAP_SYS_ADMIN in the daemon's namespace of users,
- * the user who mounted unless he is root, members of the control_group. -EPERM when not; -EINTR when the request was
- * answered meanwhile, so that its process number may be another's. Any thread. */
+/* Checks that the process of a request may switch the mount, as root with CAP_SYS_ADMIN in the daemon's user namespace,
+ * as the mounting user if that is not root, or as a member of control_group. -EPERM if not; -EINTR if the request was
+ * answered meanwhile, so that its pid may belong to another process. Any thread may call this. */
 must_check int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err);
-/* Whether the process with this number now has CAP_SYS_ADMIN in the daemon's namespace of users. */
+/* Whether the process that has this pid now has CAP_SYS_ADMIN in the daemon's user namespace. */
 bool caller_is_admin(uint32_t pid);
 
-/* Who sent a request, as files are opened for reading. All but the request zeroed; caller_reader_free() after it. */
+/* The sender of a request, for checks of file permissions. The user sets the request, zeroes the rest, and calls
+ * caller_reader_free() in the end. */
 struct caller_reader {
 	const struct channel_request *request;
-	char *groups; /* supplementary ones, read when they are first needed */
+	char *groups; /* supplementary groups, read when first needed; NULL: not read, or unknown */
 	bool has_looked;
 };
 
-/* By the bits of the file itself: the kernel has looked at the directories only of a caller who came by a path. What
- * was found counts as long as the request is not answered. */
+/* Whether the sender may read a file with this mode and owner. Directories above it are not checked: the kernel does
+ * that only for an open by path. The result is valid only if the request is still unanswered afterwards. */
 bool caller_may_read(struct caller_reader *reader, uint32_t mode, uint32_t uid, uint32_t gid);
 void caller_reader_free(struct caller_reader *reader);
 
-/* Whether the thread was killed. It waits for its reads all the same, for as long as the device hangs. Only a killed
- * one may be answered early: EINTR to a living one would surprise programs that expect none from files, and raise
- * SIGBUS in a mapping. */
+/* Whether the thread was killed. A killed thread still waits for its reads, as long as the device hangs, so it may be
+ * answered early with EINTR. A living one may not: programs do not expect EINTR from files, and in a mapping it raises
+ * SIGBUS. */
 bool caller_is_killed(uint32_t pid);
-/* Whether nobody waits for the answer any more: it was given already, or the process was killed. Any thread. */
+/* Whether the answer is no longer needed: it was given already, or the process was killed. Any thread may call this. */
 bool caller_is_gone(const struct channel_request *request);

@@ -65,7 +65,7 @@ static void content_note(const struct content *content, const struct reader_plac
 static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	struct content *content = content_of(op);
-	uint64_t copies[DSFS_COPIES_MAX]; /* of which the first one was read: where there are more, each was noted */
+	uint64_t copies[DSFS_COPIES_MAX]; /* of several, content_copy_wrong() noted each; a single one is noted here */
 
 	content_report(content, chunk, err);
 	if (chunk && error_is_damage(err->code) && !chunk_is_inline(chunk)) {
@@ -131,7 +131,7 @@ static const struct reader_events content_events = {
 	.copy_wrong = content_copy_wrong,
 };
 
-/* Before the reply, after which the slot's next request is another one. */
+/* Clears what other threads see of the READ. Call it before the reply: after that the slot may have another request. */
 static void content_end(struct content *content)
 {
 	atomic_store_explicit(&content->op.waiting_since, 0, memory_order_relaxed);
@@ -144,7 +144,7 @@ static void content_spare(struct contents *contents, struct content *content)
 	contents->spare = content;
 }
 
-/* The device has let go of what was left to it. */
+/* The device completed a read that was left to it: the content is spare again. */
 static void content_come_back(struct content *content)
 {
 	struct contents *contents = content->worker->contents;
@@ -163,7 +163,7 @@ static void content_tally(struct worker *worker, const struct channel_request *r
 	counter_time(&counters->read_latency, request->arrived);
 }
 
-/* The generation first: the slot's next request is another one. */
+/* Gives up the generation before the reply, after which the slot may have another request. */
 static void content_done(struct read_op *op, int64_t result)
 {
 	struct content *content = content_of(op);
@@ -176,7 +176,7 @@ static void content_done(struct read_op *op, int64_t result)
 		return;
 	}
 	content_end(content);
-	if (result == -ECANCELED) { /* somebody else answered */
+	if (result == -ECANCELED) { /* another thread answered */
 		reply_end(worker, request);
 	} else if (result < 0) {
 		reply_error(worker, request, -EIO);
@@ -221,7 +221,7 @@ static void content_begin(struct content *content)
 	read_begin(&content->worker->contents->reader, &content->op);
 }
 
-/* ---- what was read ahead ---- */
+/* ---- READs of files that were read ahead ---- */
 
 static void content_give(struct content *content, const struct kept_piece *piece)
 {
@@ -258,7 +258,7 @@ static enum kept_found content_look(struct content *content, struct kept_waiter 
 	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &wish, waiter, ret) : found;
 }
 
-/* On the worker's thread: it is there, or could not be read ahead. */
+/* Continues a READ when its file was read ahead, or could not be. Worker's thread. */
 static void content_arrived(struct worker_task *task)
 {
 	struct content *content = (struct content *)((char *)task - offsetof(struct content, task));
@@ -268,7 +268,7 @@ static void content_arrived(struct worker_task *task)
 	worker->reads--;
 	generations_enter(&worker->section);
 	atomic_store_explicit(&content->op.waiting_since, 0, memory_order_relaxed);
-	if (channel_is_answered(content->request)) { /* it took too long, or its process was killed */
+	if (channel_is_answered(content->request)) { /* past the deadline, or the process was killed */
 		content_end(content);
 		generation_put(content->generation);
 		reply_end(worker, content->request);
@@ -280,7 +280,7 @@ static void content_arrived(struct worker_task *task)
 	generations_leave(&worker->section);
 }
 
-/* On the thread that reads ahead. */
+/* Runs on the thread that reads ahead. */
 static void content_tell(struct kept_waiter *waiter)
 {
 	struct content *content = (struct content *)((char *)waiter - offsetof(struct content, waiter));
@@ -288,8 +288,8 @@ static void content_tell(struct kept_waiter *waiter)
 	worker_post(content->worker, &content->task);
 }
 
-/* The thread that reads ahead may be waiting for the reply to a READ that is still in the kernel: it must find a slot.
- * One more is for a visit, and one for a command. */
+/* Whether one more READ may wait for the thread that reads ahead. That thread may itself wait for the reply to a READ
+ * that is still in the kernel and needs a slot. Two more are left, for a visit and a command. */
 static bool content_may_wait(const struct worker *worker)
 {
 	return worker_jobs(worker) + 2 < worker->serve->jobs;
@@ -309,15 +309,15 @@ static void content_start_read(struct content *content)
 	case KEPT_FOUND:
 		content_give(content, &piece);
 		break;
-	case KEPT_LATER: /* it waits for the device like any other READ */
+	case KEPT_LATER: /* waits for the device like any other READ */
 		content->worker->reads++;
 		atomic_store(&content->op.waiting_since, content->request->arrived);
 		break;
 	}
 }
 
-/* Reading ahead is thought of when the READ is on its way, or answered: the slot may be another one's by then, and the
- * section keeps the generation. */
+/* Reads ahead only after the READ was begun or answered. By then the slot may have another request, so the values are
+ * copied first; the section keeps the generation. */
 void content_read(struct worker *worker, struct channel_request *request)
 {
 	struct content *content = content_at(worker, request->slot);
@@ -346,8 +346,8 @@ void content_read(struct worker *worker, struct channel_request *request)
 
 /* ---- reads that do not come back ---- */
 
-/* Over io_uring the kernel knows the payload by its address, so it stays; nothing was read into it, see
- * read_request.keeps_payload. */
+/* Gives the request the spare content's payload and leaves its own to the device. Not over io_uring, where the kernel
+ * knows the payload by its address; nothing is read into it there, see read_request.keeps_payload. */
 static void content_swap_payload(struct content *content, struct content *spare)
 {
 	content->payload = content->request->payload;
@@ -355,7 +355,7 @@ static void content_swap_payload(struct content *content, struct content *spare)
 	spare->payload = NULL;
 }
 
-/* The device keeps the memory, and the READ begins again with that of a spare one, which takes the slot. */
+/* Leaves a content's memory to the device, and begins its READ again with a spare content, which takes the slot. */
 static void content_leave(struct content *content)
 {
 	struct contents *contents = content->worker->contents;
@@ -391,9 +391,9 @@ bool content_is_left(const struct worker *worker)
 	return worker->contents->left;
 }
 
-/* ---- its life ---- */
+/* ---- set-up and end ---- */
 
-/* Those of slots first, then the spare ones. */
+/* Contents of slots come first in the list, then the spare ones. */
 static int content_lay_out(struct worker *worker, struct contents *contents, struct error *err)
 {
 	bool has_payloads = contents->count > worker->slots && !worker->channel->ops->own_thread;
@@ -417,7 +417,7 @@ static int content_lay_out(struct worker *worker, struct contents *contents, str
 	return 0;
 }
 
-/* Without io_uring the worker itself hangs in a read that does not come back, so spare ones are of no use to it. */
+/* Without io_uring the worker itself hangs in a read that does not complete, so it has no use for spare contents. */
 static size_t content_count(const struct worker *worker)
 {
 	return worker->slots * (worker->serve->route && worker->setup.uring ? 2 : 1);

@@ -11,66 +11,69 @@
 #include "serve/ahead/kept.h"
 #include "serve/worker/worker.h"
 
-/* One for each slot of a worker's channel, and of a volume of several members as many spare ones. */
+/* The state of one READ: one for each slot of a worker's channel, and as many spare ones if the volume has several
+ * members and io_uring. */
 struct content {
-	struct read_op op; /* the first member */
+	struct read_op op; /* must be the first field */
 	struct worker *worker;
-	struct channel_request *request; /* NULL: another content has it, and a device keeps a read of this one */
+	struct channel_request *request; /* NULL: a spare content took it over, while a device keeps this one's read */
 	struct generation *generation; /* with a use */
 	uint8_t *scratch;
-	uint8_t *payload; /* of a spare one, which the request takes with it; NULL where requests keep theirs */
+	uint8_t *payload; /* a spare content's buffer, which its request takes over; NULL: requests keep their own */
 	struct content *next_spare;
-	/* What is asked for, for the standby, as worker->reading. */
+	/* The range asked for. The standby loads it, as it does worker->reading. */
 	_Atomic uint64_t offset;
 	_Atomic uint32_t size;
-	bool was_announced; /* by a user, what was read ahead for this READ; else a walker came to it */
-	struct kept_waiter waiter;     /* for what is being read ahead, */
-	struct worker_task task;       /* and to go on when that is there */
+	bool was_announced; /* the file was read ahead because a user announced it, not for a walker */
+	struct kept_waiter waiter;     /* waits for a file that is being read ahead */
+	struct worker_task task;       /* continues the READ when that file arrived */
 };
 
-/* What the watchdog wants done on the worker's thread, see waiting.c. */
+/* Flags for work that other threads leave to the worker's thread, see waiting.c. */
 struct content_errand {
 	struct worker_task task;
 	struct worker *worker;
 	_Atomic bool posted;
-	_Atomic bool retry; /* what is parked */
-	_Atomic bool renew; /* the volume's descriptor leads elsewhere */
-	_Atomic bool leave; /* what is stuck */
+	_Atomic bool retry; /* try parked reads again */
+	_Atomic bool renew; /* register the volume's descriptors again, as one leads elsewhere */
+	_Atomic bool leave; /* leave stuck reads and begin them again */
 };
 
-/* All of a worker, worker->contents. */
+/* All READ states of a worker, worker->contents. */
 struct contents {
 	struct reader reader;
-	size_t count;             /* of list */
-	uint8_t *scratch;         /* count * READ_SCRATCH */
-	struct payloads payloads; /* of spare ones */
-	struct content *spare;    /* the worker's, as is the next */
-	unsigned left;            /* whose reads devices keep */
-	_Atomic(struct content *) *slot; /* who has it; any thread may look */
-	/* A read was not parked, as on_error=eio or as there is another copy: the volume may be elsewhere. */
+	size_t count;             /* length of list */
+	uint8_t *scratch;         /* count * READ_SCRATCH bytes */
+	struct payloads payloads; /* buffers of spare contents */
+	struct content *spare;    /* list of spare contents; worker only */
+	unsigned left;            /* contents whose reads devices keep; worker only */
+	_Atomic(struct content *) *slot; /* content of each slot; any thread may load it */
+	/* The path to the device failed for a read that was not parked, because of on_error=eio or another copy: the
+	 * volume may be elsewhere. */
 	_Atomic bool path_failed;
 	struct content_errand errand;
 	struct content list[];
 };
 
+/* The content that serves this slot. Any thread may call this. */
 static inline struct content *content_at(const struct worker *worker, size_t slot)
 {
 	return atomic_load_explicit(&worker->contents->slot[slot], memory_order_acquire);
 }
 
-/* Once worker->slots is known, before its thread runs. */
+/* Sets up worker->contents and worker->reading. Call it when worker->slots is known, before the thread runs. */
 must_check int content_open(struct worker *worker, struct error *err);
-/* When the thread has ended; also when it was not opened. */
+/* Frees them after the thread has ended, even if content_open() failed or was not called. */
 void content_close(struct worker *worker);
-/* By its thread: the reader has an engine from here on. */
+/* Gives the reader the worker's engine. Worker's thread only. */
 void content_start(struct worker *worker);
-/* By its thread, for good: no READ waits for the device to come back any more. */
+/* Fails parked reads, and from now on parks none: no READ waits for the device to come back. Worker's thread only. */
 void content_drain(struct worker *worker);
-/* By its thread: READs that wait at a member which does not answer begin again, at another one. */
+/* Begins READs again that wait at a member which does not answer, at another member. Worker's thread only. */
 void content_leave_stuck(struct worker *worker);
-/* Whether devices keep reads of READs that were answered: they write to memory of the worker. By its thread, or when
- * that has ended. */
+/* Whether devices keep reads of answered READs, and so still write to the worker's memory. Worker's thread only, or
+ * after it has ended. */
 bool content_is_left(const struct worker *worker);
 
-/* Answers the request, now or from a completion. */
+/* Answers a READ, at once or when the device has completed it. */
 void content_read(struct worker *worker, struct channel_request *request);

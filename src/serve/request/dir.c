@@ -16,11 +16,11 @@
 struct dir_walk {
 	struct dirlist list;
 	struct generation *generation;
-	uint64_t nodeid;  /* of the directory */
-	uint64_t lookups; /* entries that the kernel will know by this reply */
+	uint64_t nodeid;  /* node of the directory */
+	uint64_t lookups; /* entries that the kernel will know from this reply */
 };
 
-/* Called for each entry; 1 ends the walk. */
+/* Adds an entry to the listing; called by names_list(). 1 ends the walk. */
 static int dir_entry(void *argument, const struct names_entry *entry)
 {
 	struct dir_walk *walk = argument;
@@ -30,7 +30,7 @@ static int dir_entry(void *argument, const struct names_entry *entry)
 	struct error err = { 0 };
 	int r;
 
-	if (nodeid_is_dotdir_name(walk->nodeid, entry->name, entry->name_length)) /* not even if the index has one */
+	if (nodeid_is_dotdir_name(walk->nodeid, entry->name, entry->name_length)) /* hides such an entry */
 		return 0;
 	if (!walk->list.plus)
 		return !dirlist_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
@@ -57,7 +57,7 @@ static int dir_fill(struct worker *worker, const struct inode *directory, struct
 		return 0;
 	r = names_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry,
 		       walk);
-	/* What fits is answered; trouble with a later entry comes with the next request. */
+	/* Answer with the entries that were added; the next request meets the error. */
 	return r < 0 && !walk->list.used ? r : 0;
 }
 
@@ -80,7 +80,7 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 		reply_error(worker, request, r);
 		return;
 	}
-	/* Counted before the kernel can forget them. */
+	/* Count them before the reply, after which the kernel may forget them. */
 	atomic_fetch_add(&walk.generation->lookups, walk.lookups);
 	if (walk.nodeid & NODE_SIDE)
 		generation_note(&walk.generation->visited);

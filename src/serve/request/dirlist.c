@@ -20,7 +20,7 @@ void dirlist_begin(struct dirlist *list, const struct channel_request *request)
 	};
 }
 
-/* position: where a listing goes on after this entry. */
+/* position: the offset at which a listing continues after this entry. */
 static bool dirlist_put(struct dirlist *list, uint64_t position, uint64_t ino, uint8_t type, const char *name,
 			size_t length, const struct fuse_entry_out *entry)
 {

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* A listing in the form that the kernel expects. The position after an entry is its number in the directory + 3: "."
- * is 1, ".." 2, and entry 0 leads to 3. So a position stays valid as long as the version exists. */
+/* A listing as the kernel expects it. The offset behind an entry is its number in the directory + 3; it is 1 behind "."
+ * and 2 behind "..". So an offset stays valid as long as the version exists. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "fuse/channel.h"
 
-/* A listing being put into a request's payload. */
+/* A listing that is being written into a request's payload. */
 struct dirlist {
 	uint8_t *out;
 	size_t used, size;
-	uint64_t offset; /* where the request starts */
-	uint64_t first;  /* entry number to start with after the dots */
-	bool plus;       /* READDIRPLUS: each entry with its attributes */
+	uint64_t offset; /* offset that the request asks for */
+	uint64_t first;  /* number of the first entry to add after the dots */
+	bool plus;       /* READDIRPLUS: each entry has its attributes */
 };
 
+/* Begins an empty listing in the request's payload. */
 void dirlist_begin(struct dirlist *list, const struct channel_request *request);
-/* Both false when there is no room; then the listing is as long as it gets. */
+/* Adds "." and "..", unless the offset is behind them. False: there is no room, and the listing is complete. */
 must_check bool dirlist_add_dots(struct dirlist *list, uint64_t self, uint64_t parent);
-/* entry: what LOOKUP would say; NULL for a name that is not to be known by this (and in a plain listing). */
+/* Adds the entry with this number. entry: the answer to a LOOKUP of it; NULL: the kernel gets no node (always so for
+ * READDIR). False: there is no room, and the listing is complete. */
 must_check bool dirlist_add(struct dirlist *list, uint64_t number, uint64_t ino, uint8_t type, const char *name,
 			    size_t length, const struct fuse_entry_out *entry);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* From a node number to its version and inode, and to what the kernel is told of it: attributes, entry headers. */
+/* Finds the version and inode of a node number, and makes the attributes and entries that the kernel gets. */
 #pragma once
 #include "fuse/wire.h"
 #include "serve/worker/worker.h"
 
-/* The node's version and inode. -ESTALE when its version is not open. */
+/* Finds the version and inode of a node. Call it in a section, during which the version stays open. -ESTALE: no open
+ * version has the node. */
 must_check int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation,
 			 struct inode *ret, struct error *err);
+/* Makes a node's attributes, without the mode bits that the mount hides. */
 void node_attr(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
 	       struct fuse_attr *ret);
-/* What LOOKUP answers and READDIRPLUS embeds. */
+/* Makes the entry with which LOOKUP is answered and which READDIRPLUS embeds. */
 void node_entry(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
 	        struct fuse_entry_out *ret);

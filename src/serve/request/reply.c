@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-/* What a caller of the filesystem may see; anything else is trouble of ours: EIO. */
+/* Lets through the errors that a caller of the filesystem may see. Any other is the daemon's own trouble: EIO. */
 static int reply_code(int code)
 {
 	switch (code) {

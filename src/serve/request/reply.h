@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only way a request ends: exactly one reply, which is counted, and the slot is freed. */
+/* Ends requests: sends exactly one reply, counts it, and frees the slot. Requests end in no other way. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,13 +11,14 @@
  * clamps. */
 #define REPLY_FOREVER UINT64_C(1000000000)
 
-/* code: a negative errno; one that means nothing to a caller of read(2) and the like goes out as EIO. */
+/* Answers with an error. code: a negative errno; one that callers of read(2) and the like do not expect becomes EIO. */
 void reply_error(struct worker *worker, struct channel_request *request, int code);
-/* The same. An inode that does not decode is damage that got past the digest: said in the log, once in a while. */
+/* Answers with an error like reply_error(). -EBADMSG is also logged, rate-limited: the index was damaged after it was
+ * verified. */
 void reply_fail(struct worker *worker, struct channel_request *request, int code, const struct error *err);
-/* True when the kernel took it: names in the reply count as looked up. */
+/* Answers with data. True: the kernel took the reply, so names in it count as looked up. */
 bool reply_data(struct worker *worker, struct channel_request *request, const void *data, size_t length);
-/* For requests that somebody else answered early. */
+/* Ends a request that another thread answered early. */
 void reply_end(struct worker *worker, struct channel_request *request);
-/* For requests that have no answer. */
+/* Ends a request whose opcode has no reply. */
 void reply_none(struct worker *worker, struct channel_request *request);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the slots of all workers when it is told to, and reads with threads of its own (io/pool.c). The slot stays
- * with its worker, which finds that its READ was answered. */
+/* Looks at the slots of all workers when woken, and reads with threads of its own (io/pool.c). A slot stays with its
+ * worker, which finds in the end that its READ was answered. */
 #include "serve/request/standby.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@
 #include "serve/worker/worker.h"
 
 #define STANDBY_READS 8u
-#define STANDBY_WAIT  INT64_C(10000000) /* ns for what is under way, until it looks whether there is more */
+#define STANDBY_WAIT  INT64_C(10000000) /* ns that it waits for its reads before it looks for more READs */
 
 struct standby_slot {
-	struct read_op op; /* the first member */
+	struct read_op op; /* must be the first field */
 	struct standby *standby;
 	struct channel_request *request;
-	uint64_t unique; /* of the READ that it reads for; 0: it is free */
+	uint64_t unique; /* number of the READ that it reads for; 0: the slot is free */
 	struct generation *generation;
 	uint8_t *payload, *scratch;
 };
@@ -96,7 +96,7 @@ static struct standby_slot *standby_free_slot(struct standby *standby, uint64_t 
 	return found;
 }
 
-/* Of a regular file, with a use of its version. */
+/* Finds the node's version and inode, and takes a use of the version. False: it is no file of an open version. */
 static bool standby_find(struct standby *standby, uint64_t node, struct standby_slot *slot)
 {
 	struct generation *generation;
@@ -113,7 +113,8 @@ static bool standby_find(struct standby *standby, uint64_t node, struct standby_
 	return found;
 }
 
-/* What the slot's READ asks for belongs to that number if the READ is owed before and after. */
+/* Begins to read for the worker's READ in this slot, if it has waited since before that time. Its node and range are
+ * loaded between two checks that the same READ is owed, so that they belong to it. */
 static void standby_try(struct standby *standby, struct worker *worker, size_t number, int64_t before)
 {
 	struct channel_request *request = &worker->channel->requests[number];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Without io_uring a worker hangs in the very read that a member does not answer: a thread beside the workers reads
- * what they wait for from another member, and answers. Eight reads at a time at most, each with memory of its own. */
+/* A thread that answers READs for workers that hang: without io_uring a worker blocks in a read that a member does not
+ * complete. The thread reads the same from another member. It has at most eight reads at a time, each with memory of
+ * its own. */
 #pragma once
 #include "base/error.h"
 #include "serve/serve.h"
@@ -8,11 +9,14 @@
 
 struct standby;
 
-/* serve->standby; before the workers run. Nothing for a volume of one member, with io_uring, or over io_uring. */
+/* Starts the thread and sets serve->standby. Call it before the workers run. Does nothing if the volume has one member
+ * or workers read with io_uring. */
 must_check int standby_start(struct serve *serve, struct error *err);
-/* Any thread: a member does not answer. */
+/* Has the thread look for READs that wait too long, as a member does not answer. NULL is allowed. Any thread may call
+ * this. */
 void standby_look(struct standby *standby);
-/* When the workers have ended. False: a device keeps it, and what it uses must stay until the process ends. */
+/* Ends the thread and frees it, after the workers have ended. False: a device keeps the thread, so all memory that it
+ * uses must stay until the process ends. NULL is allowed. */
 bool standby_stop(struct standby *standby);
-/* What it read and answered; NULL: there is none. */
+/* Counters of the thread's reads and answers; NULL if there is no standby. */
 const struct counters *standby_counters(const struct standby *standby);

@@ -12,7 +12,7 @@
  *
  * On /dev/fuse the watchdog also answers a READ that has waited for more than a second when its process was killed.
  *
- * The slot and its memory stay taken until the device lets go of them. In the worst case these are all slots of a
+ * The slot and its memory stay taken until the device completes the read. In the worst case that holds all slots of a
  * worker, which then takes no more requests. */
 #include "serve/request/waiting.h"
 
@@ -21,10 +21,10 @@
 #include "serve/request/content.h"
 #include "serve/serve.h"
 
-#define WAITING_GRACE (2 * WAITING_SECOND) /* for a worker to fail what it has parked, which it does in better words */
+#define WAITING_GRACE (2 * WAITING_SECOND) /* time for a worker to fail its parked reads itself and log the reason */
 
-/* The number of the request whose read began before that, or 0. Looked at twice: else it could be that of the slot's
- * next request. */
+/* The number of the request if its read has waited since before that time, otherwise 0. waiting_since is loaded twice,
+ * as the number could be that of the slot's next request. */
 static uint64_t waiting_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
 {
 	int64_t since = atomic_load(&op->waiting_since);
@@ -76,10 +76,10 @@ void waiting_release_killed(struct worker *worker, struct counters *counters)
 	}
 }
 
-/* On the worker's thread. */
+/* Runs on the worker's thread. */
 static void waiting_run(struct worker_task *task)
 {
-	struct content_errand *errand = (struct content_errand *)task; /* its first member */
+	struct content_errand *errand = (struct content_errand *)task; /* its first field */
 	struct worker *worker = errand->worker;
 
 	atomic_store(&errand->posted, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* READs that wait for the device: since when, who answers those that have waited too long, and how the worker comes
- * to try again. Any thread; it looks at workers while they run. */
+/* READs that wait for the device: tells how long they have waited, answers those that wait too long, and has workers
+ * try again. Any thread may call these functions while workers run, unless a comment says otherwise. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,25 +8,27 @@
 #include "serve/worker/worker.h"
 
 #define WAITING_SECOND INT64_C(1000000000)
-#define WAITING_STALL  WAITING_SECOND /* a device read that takes longer is a stall */
+#define WAITING_STALL  WAITING_SECOND /* a device read that takes longer counts as a stall */
 
-/* Since when the worker's oldest read waits, ns, monotonic; 0: none does. */
+/* The time since when the worker's oldest READ waits, ns, monotonic; 0: none waits. */
 int64_t waiting_oldest(const struct worker *worker);
-/* Whether reads are parked: they are tried again by waiting_retry(). */
+/* Whether the worker has parked reads, which waiting_retry() tries again. */
 bool waiting_has_parked(const struct worker *worker);
-/* Whether reads failed, since the last call, in a way that the volume may be elsewhere. */
+/* Whether reads are parked, or since the last call one failed because of the path to the device: the volume may be
+ * elsewhere. */
 bool waiting_is_lost(struct worker *worker);
-/* The number of the slot's READ, if it has waited since before that time; else 0. */
+/* The number of the slot's READ if it has waited since before that time (ns, monotonic), otherwise 0. */
 uint64_t waiting_number(const struct worker *worker, size_t slot, int64_t before);
-/* Answers EIO to what waits for longer than the deadline; counted in counters, which are the caller's. The worker's
- * thread alone where its channel wants that (own_thread), else any. */
+/* Answers EIO to READs that have waited past the deadline, and counts them in the caller's own counters. If the channel
+ * has own_thread set, only the worker's thread may call this. */
 void waiting_expire(struct worker *worker, struct counters *counters);
-/* Not where the channel wants its own thread: answers reads past the page cache whose process was killed. */
+/* Answers reads past the page cache that have waited for a second and whose process was killed. Not for channels with
+ * own_thread set. */
 void waiting_release_killed(struct worker *worker, struct counters *counters);
-/* The worker is to try again what has failed, and where its channel wants its own thread to do what waiting_expire()
- * does. */
+/* Has the worker try parked reads again and, if its channel has own_thread set, answer those past the deadline. */
 void waiting_retry(struct worker *worker);
-/* The worker is to begin again what waits at a member that does not answer, and that others have. */
+/* Has the worker begin READs again that wait at a member which does not answer, if other members have the bytes. */
 void waiting_leave(struct worker *worker);
-/* The worker is to try again what has failed, and the volume's descriptor leads elsewhere. */
+/* Has the worker's engine register the volume's descriptors again, as one leads elsewhere, and then retries as
+ * waiting_retry() does. */
 void waiting_renew(struct worker *worker);

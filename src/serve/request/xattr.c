@@ -8,7 +8,7 @@
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 
-/* Where GETXATTR and LISTXATTR put what they find. */
+/* The answer that GETXATTR and LISTXATTR build. */
 struct xattr_answer {
 	const struct request *wire;
 	uint8_t *out;
@@ -42,7 +42,7 @@ static int xattr_name(void *argument, struct span name, struct span value)
 	return 0;
 }
 
-/* Size 0 asks how much room is needed. */
+/* A request of size 0 asks how much room is needed. */
 static void xattr_reply(struct worker *worker, struct channel_request *request, const struct xattr_answer *answer)
 {
 	struct fuse_getxattr_out size = { .size = (uint32_t)answer->used };

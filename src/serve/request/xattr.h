@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* GETXATTR and LISTXATTR. They never return ENOSYS: the kernel would not ask again, and another version may have
- * attributes. */
+/* Answers GETXATTR and LISTXATTR. The answer is never ENOSYS: the kernel would not ask again, and another version may
+ * have attributes. */
 #pragma once
 #include "serve/worker/worker.h"
 
+/* Answers for an inode of a version. Call it in a section. */
 void xattr_handle(struct worker *worker, struct channel_request *request);
-/* The same of a node that has none. */
+/* Answers for a node that has no attributes, as in .datasetfs. */
 void xattr_none(struct worker *worker, struct channel_request *request);
