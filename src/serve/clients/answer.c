@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens again, through /proc/self/fd, what the daemon has open. */
+/* Opens the daemon's own descriptors again through /proc/self/fd, so that a client shares no open file description. */
 #include "serve/clients/answer.h"
 
 #include <errno.h>
@@ -22,13 +22,13 @@ static int answer_reopen(int fd, int flags, const char *what, int *ret, struct e
 	return *ret < 0 ? error_errno(err, "cannot open %s again", what) : 0;
 }
 
-/* With a use of it; NULL: it is not open. */
+/* Takes a use of the version that the client asks for; sequence 0: the mount's. NULL: it is not open. */
 static struct generation *answer_find(struct serve *serve, const struct handover_open *wish)
 {
 	struct generations *generations = &serve->generations;
 	struct generation *generation;
 
-	pthread_mutex_lock(&generations->lock); /* while it is held, none is closed that is in the table */
+	pthread_mutex_lock(&generations->lock); /* a version in the table is not closed while it is held */
 	generation = wish->sequence ? generations_find(generations, wish->sequence) :
 				      atomic_load(&generations->announced);
 	if (generation && wish->sequence && memcmp(generation->version.uuid, wish->uuid, sizeof(wish->uuid)) != 0)
@@ -70,7 +70,7 @@ static int answer_put_member(const struct serve *serve, uint32_t member, int *re
 	return answer_reopen(volume->fds[member], is_direct ? O_DIRECT : 0, "the volume", ret, err);
 }
 
-/* How many more members could be lost without the loss of a byte of this version. */
+/* The number of further members that could be lost without losing a byte of this version. */
 static uint32_t answer_spare(const struct serve *serve, const struct generation *generation)
 {
 	uint32_t spare = generation ? members_spare(&generation->index->members) : 0;
@@ -80,7 +80,7 @@ static uint32_t answer_spare(const struct serve *serve, const struct generation 
 	return spare;
 }
 
-/* Sets the bits of members that the client does not get. */
+/* Sets the bits of members that are not there, and of suspect ones that the client can do without. */
 static void answer_withhold(struct serve *serve, const struct generation *generation,
 			    uint8_t ret[HANDOVER_SLOTS / 8])
 {
@@ -97,7 +97,7 @@ static void answer_withhold(struct serve *serve, const struct generation *genera
 	}
 }
 
-/* The first one that comes has a place of its own, whichever it is. */
+/* The first member that is handed over goes to HANDOVER_VOLUME, the others behind the fixed descriptors. */
 static int answer_put_volume(const struct serve *serve, const uint8_t *missing, struct answer *answer,
 			     struct error *err)
 {
@@ -121,7 +121,7 @@ static int answer_put_volume(const struct serve *serve, const uint8_t *missing, 
 	return r;
 }
 
-/* Hands over what several members have and the message has no room for. */
+/* Hands over the table of members, which has no room in the message. Only for a volume of several members. */
 static int answer_put_table(const struct generation *generation, const uint8_t *missing, struct answer *answer,
 			    struct error *err)
 {
@@ -138,7 +138,7 @@ static int answer_put_table(const struct generation *generation, const uint8_t *
 	return 0;
 }
 
-/* The volume comes last of what must be opened: a device that hangs may keep us there. */
+/* Opens the volume after the index and the state, as a device that hangs may keep us there. */
 static int answer_fill(struct serve *serve, const struct state *state, const struct generation *generation,
 		       struct answer *answer, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer to a client that wants a version: descriptors of its own, made for it. */
+/* The answer to a client that asks for a version: a message and descriptors. */
 #pragma once
 #include <stdint.h>
 
@@ -10,13 +10,14 @@ struct state;
 
 struct answer {
 	struct handover_opened message;
-	int fds[HANDOVER_FDS]; /* enum handover_fd, and other members; of the first, fd_count */
+	int fds[HANDOVER_FDS]; /* by enum handover_fd, then further members and their table; fd_count are sent */
 	unsigned fd_count;
 };
 
-/* A member that does not answer now is left out where copies have all its bytes, so a client that has just begun does
- * not have to find out. device: of this mount. Nothing that is shared with others goes out but the state: whoever has a
- * descriptor may change its flags. */
+/* Makes the answer to a client. A member that does not answer now is left out if copies have all its bytes, so that a
+ * new client need not find out by itself. device: device number of this mount. Every descriptor is opened for this
+ * client alone, as the holder of an open file description may change its flags. */
 must_check int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 			   const struct handover_open *wish, struct answer *ret, struct error *err);
+/* Closes the descriptors, once they are sent. */
 void answer_close(struct answer *answer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One poll(2) over all connections. Nothing here waits for a client: what it does not take is not sent, and it is
- * dropped. Who is not entitled is told so and never gets a place in the table. */
+/* Runs one poll(2) over all connections. The thread never waits for a client: one whose socket has no room for its
+ * answer is dropped. A client that is not entitled is told so and gets no place in the table. */
 #include "serve/clients/clients.h"
 
 #include <errno.h>
@@ -27,10 +27,10 @@
 #include "serve/clients/entitled.h"
 
 #define CLIENTS_MAX        1024u
-#define CLIENTS_OF_MEMBER  256u /* of one user who is entitled by the direct_group alone */
-#define CLIENTS_OF_MEMBERS 768u /* of all such users: the rest is for root and the mounting user */
-#define CLIENTS_PAUSE      1000 /* ms without new ones, when there are no descriptors */
-#define CLIENTS_COUNT_MAX  (UINT64_C(1) << 48) /* that one report adds at most */
+#define CLIENTS_OF_MEMBER  256u /* limit for a user who is entitled by direct_group alone */
+#define CLIENTS_OF_MEMBERS 768u /* limit for all such users; the rest is for root and the mounting user */
+#define CLIENTS_PAUSE      1000 /* ms without new connections when descriptors run out */
+#define CLIENTS_COUNT_MAX  (UINT64_C(1) << 48) /* limit of a count in one report */
 
 enum { CLIENTS_WAKE, CLIENTS_LISTENER, CLIENTS_FIRST };
 
@@ -39,17 +39,17 @@ struct clients {
 	pthread_t thread;
 	bool running;
 	struct wake ending;
-	struct state *state;     /* NULL: there is no socket, */
-	struct error why;        /* for this reason; constant, as is the next */
-	struct rendezvous place;
-	_Atomic uint64_t device; /* of the mount; 0: it does not serve yet */
+	struct state *state;     /* NULL: there is no socket */
+	struct error why;        /* why there is no socket; constant */
+	struct rendezvous place; /* constant */
+	_Atomic uint64_t device; /* device number of the mount; 0: it does not serve yet */
 	_Atomic bool ended;
-	struct clients_counters counters; /* the thread counts */
-	/* The thread's: */
+	struct clients_counters counters; /* only the thread counts */
+	/* Thread only: */
 	unsigned most, count;
 	bool paused;
 	struct entitled_peer peers[CLIENTS_MAX];
-	struct pollfd fds[CLIENTS_FIRST + CLIENTS_MAX]; /* the first two are for ENDING and the listener */
+	struct pollfd fds[CLIENTS_FIRST + CLIENTS_MAX]; /* wake, listener, then a connection each */
 };
 
 /* ---- connections ---- */
@@ -83,7 +83,7 @@ static int clients_check_room(const struct clients *clients, const struct entitl
 	return 0;
 }
 
-/* The connection is new, so there is room for this. */
+/* Tells a new client whether it may stay. The socket has room for the message, as the connection is new. */
 static int clients_greet(struct clients *clients, int fd, struct entitled_peer *ret, struct error *err)
 {
 	struct handover_greeting greeting = { 0 };
@@ -117,7 +117,7 @@ static void clients_add(struct clients *clients, int fd)
 	atomic_store(&clients->counters.connected, ++clients->count);
 }
 
-/* One at a time: those who are connected have their turn between two that come. */
+/* Accepts one connection at a time, so that connected clients have a turn before the next one. */
 static void clients_accept(struct clients *clients)
 {
 	static struct log_limit limit = { .burst = 1 };
@@ -133,9 +133,9 @@ static void clients_accept(struct clients *clients)
 		log_warn("no client can connect: %s, trying again", strerror(errno));
 }
 
-/* ---- what they say ---- */
+/* ---- messages from clients ---- */
 
-/* A client that reads its answers has read the former one before it asks again. */
+/* Checks that the client has read its last answer before it asks again. */
 static int clients_check_read(int fd, struct error *err)
 {
 	int unread = 0;
@@ -235,7 +235,7 @@ static int clients_hear(struct clients *clients, unsigned i, struct error *err)
 	return clients_open(clients, fd, &packet, err);
 }
 
-/* Those who went are no news. */
+/* Handles a message. A client that fails is dropped; a client that closed its connection is not worth a log line. */
 static void clients_serve(struct clients *clients, unsigned i)
 {
 	static struct log_limit limit = { .burst = 5 };
@@ -268,7 +268,7 @@ static void *clients_main(void *argument)
 		if (poll(fds, CLIENTS_FIRST + clients->count, clients->paused ? CLIENTS_PAUSE : -1) < 0)
 			continue;
 		clients->paused = false;
-		/* Backwards: who is dropped leaves his place to a later one. Ended: serve may go. */
+		/* Backwards, as clients_drop() fills a gap with the last one. Once ended, serve may be freed. */
 		for (unsigned i = clients->count; i-- > 0 && !atomic_load(&clients->ended);)
 			if (fds[CLIENTS_FIRST + i].revents)
 				clients_serve(clients, i);
@@ -280,7 +280,7 @@ static void *clients_main(void *argument)
 	return NULL;
 }
 
-/* A quarter of the descriptors: the rest are the daemon's own. */
+/* Clients get a quarter of the descriptors, and the daemon keeps the rest. */
 static unsigned clients_most(void)
 {
 	struct rlimit limit;
@@ -297,7 +297,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	if (r == 0)
 		r = wake_open(&clients->ending, err);
 	if (r == 0)
-		r = rendezvous_open("", 0666, &clients->place, err); /* who gets what is decided then */
+		r = rendezvous_open("", 0666, &clients->place, err); /* entitled_check() decides who gets anything */
 	if (r < 0)
 		return r;
 	clients->most = clients_most();
@@ -379,7 +379,7 @@ void clients_free(struct clients *clients)
 	free(clients);
 }
 
-/* ---- what is told of them ---- */
+/* ---- reports about clients ---- */
 
 const struct clients_counters *clients_counters(const struct clients *clients)
 {

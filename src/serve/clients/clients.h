@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that read past the mount: a thread that meets them at a socket, gives those who are entitled to them
- * descriptors of the index and of the volume, and counts what they report. */
+/* The thread that serves programs which read past the mount: it listens on a socket, gives entitled clients descriptors
+ * of the index and the volume, and counts what they report. */
 #pragma once
 #include "base/counter.h"
 #include "base/json.h"
@@ -10,30 +10,32 @@
 struct clients;
 
 struct clients_counters {
-	_Atomic uint64_t connected;    /* now */
-	counter64 opened;              /* versions that were handed over */
-	counter64 refused;             /* connections of those who may not, or for whom there was no room */
-	counter64 dropped;             /* connections that sent nonsense or did not read their answers */
+	_Atomic uint64_t connected;    /* clients connected now */
+	counter64 opened;              /* versions handed over */
+	counter64 refused;             /* connections refused, for lack of rights or of room */
+	counter64 dropped;             /* connections closed because of bad messages or unread answers */
 	counter64 reported[HANDOVER_COUNTS];
-	counter64 failed_at, error_at; /* when failed reads were reported last, and other trouble; seconds since 1970 */
+	counter64 failed_at, error_at; /* last report of failed reads, of other errors; seconds since 1970 */
 };
 
-/* A mount without a socket serves all the same; .datasetfs/client then says why there is none. */
+/* Starts the thread and sets serve->clients. The mount serves even if there can be no socket; .datasetfs/client then
+ * says why. */
 must_check int clients_start(struct serve *serve, struct error *err);
-/* The mount serves: from here on clients can have something. */
+/* Notes the mount's device number once the mount serves. Before that, clients get no version. */
 void clients_settle(struct clients *clients, const char *mountpoint);
-/* The control thread's: another version is served. */
+/* Tells clients that another version is served. Control thread only, or before it runs. */
 void clients_switched(struct clients *clients, const struct generation *generation);
-/* Any thread: a client that asks again gets more of the volume, or gets it anew. */
+/* Tells clients to ask again, as they would get more members of the volume, or reopened ones. Any thread may call
+ * this. */
 void clients_renew(struct clients *clients);
-/* Nobody calls the above any more. NULL too. False: the device holds its thread back in a client's open of the volume;
- * it is left behind and may look at all of serve until the process ends. */
+/* Ends the thread; no other thread may still call the functions above. NULL is allowed. False: the device holds the
+ * thread in an open of the volume for a client; it is left behind and may use all of serve until the process ends. */
 must_check bool clients_stop(struct clients *clients);
-/* When it has stopped. NULL too. */
+/* Frees it after clients_stop() returned true. NULL is allowed. */
 void clients_free(struct clients *clients);
 
 const struct clients_counters *clients_counters(const struct clients *clients);
-/* Why there is no socket; "": there is one. */
+/* The reason why there is no socket; "" if there is one. */
 const char *clients_reason(const struct clients *clients);
-/* What .datasetfs/client says. */
+/* Writes the content of .datasetfs/client. */
 void clients_write(struct serve *serve, struct json *json);

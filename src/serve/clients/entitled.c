@@ -22,7 +22,7 @@ static bool entitled_is_member(int fd, gid_t group)
 	auto_free gid_t *groups = NULL;
 	socklen_t size = 0;
 
-	/* ERANGE, and how much room it takes. */
+	/* Fails with ERANGE and sets the size that is needed. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
 		return false;
 	groups = malloc(size);
@@ -34,8 +34,8 @@ static bool entitled_is_member(int fd, gid_t group)
 	return false;
 }
 
-/* When the process with this number began, ns since boot, rounded down to a tick; INT64_MAX: unknown. Field 22 of
- * proc_pid_stat(5); the second is a name that may have any character. */
+/* The time when the process with this pid began, ns since boot, rounded down to a tick; INT64_MAX: unknown. It is field
+ * 22 of proc_pid_stat(5); field 2 is a name that may contain any character. */
 static int64_t entitled_began(uint32_t pid)
 {
 	unsigned long long ticks;
@@ -57,8 +57,8 @@ static int64_t entitled_began(uint32_t pid)
 	return (int64_t)(ticks * (1000000000u / (unsigned long long)sysconf(_SC_CLK_TCK)));
 }
 
-/* Whether the process that connected is still the one with its number, after that was looked at. Before Linux 6.5 its
- * number counts if who has it began before the connection was accepted. */
+/* Whether the process that connected still has its pid; call it after reading /proc/PID. Before Linux 6.5 the pid
+ * counts if the process that has it now began before the connection was accepted. */
 static bool entitled_is_same(int fd, uint32_t pid, int64_t accepted)
 {
 	auto_close int pidfd = -1;
@@ -97,7 +97,7 @@ static bool entitled_may(const struct serve *serve, int fd, const struct ucred *
 	return *ret_member;
 }
 
-/* Which others are, and what makes somebody one of them. */
+/* Says in the error who may read past the mount. */
 static int entitled_refuse(const struct serve *serve, struct error *err)
 {
 	bool has_group = serve->options.has_direct_group;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may have descriptors of the volume and of an index. They show every byte of every version, also what lies in
- * folders that modes close. */
+/* Decides who may have descriptors of the volume and of an index. Their holder can read every byte of every version,
+ * even in directories that modes close. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,9 +10,9 @@
 
 struct entitled_peer {
 	uint32_t pid, uid;
-	bool is_member; /* may have them as a member of the direct_group alone */
+	bool is_member; /* entitled only as a member of direct_group */
 };
 
-/* Of a connection that was accepted just now: root with CAP_SYS_ADMIN in the daemon's namespace of users, the user who
- * mounted unless he is root, members of the direct_group. -EPERM when it is nobody of these. */
+/* Checks the peer of a connection that was accepted just now. Entitled are root with CAP_SYS_ADMIN in the daemon's user
+ * namespace, the mounting user if that is not root, and members of direct_group. -EPERM for anybody else. */
 must_check int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret, struct error *err);
