@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A new epoch makes the kernel ask for every name again. On kernels without epochs, the names of the root are
- * invalidated one by one. For each name the kernel takes the root's lock, so it waits for all lookups in the root that
- * are under way, then for those that have come meanwhile, and so on. Several threads wait in this queue together, so
- * that each such wait lets one name of every thread through. */
+/* Begins a new epoch, so that the kernel asks for every name again. On kernels without epochs, the names of the root
+ * are invalidated one by one. For each name the kernel takes the root's lock and so waits for all lookups in the root
+ * that came before. Several threads wait in this queue together, so that each wait lets one name of every thread
+ * through. */
 #include "serve/control/announce.h"
 
 #include <pthread.h>
@@ -20,16 +20,16 @@
 struct announcement {
 	int fd;
 	struct generation *old, *new;
-	_Atomic uint64_t next_old, next_new; /* number of the next free entry */
+	_Atomic uint64_t next_old, next_new; /* number of the next entry that no thread has taken */
 	_Atomic bool failed;
 	pthread_mutex_t lock;
-	struct error *err; /* of the first failure; under the lock */
+	struct error *err; /* the first failure; under the lock */
 };
 
-/* One thread's. */
+/* One thread's part of an announcement. */
 struct announcer {
 	struct announcement *shared;
-	struct names_reader *old; /* NULL: all names count, else only those that it lacks */
+	struct names_reader *old; /* names found here are skipped; NULL: no name is */
 	uint64_t end;
 	bool any;
 };
@@ -140,8 +140,8 @@ static int announce_epoch(struct serve *serve, struct generation *old, struct ge
 
 int announce_switch(struct serve *serve, struct generation *old, struct generation *new, struct error *err)
 {
-	/* Any name: it is the lock of the root that counts. A READDIRPLUS answered by the old version must have become
-	 * names before the epoch ends, as the kernel gives those the epoch of their making. */
+	/* Any name will do, as this is done for the root's lock. The kernel must have made names of a READDIRPLUS that
+	 * the old version answered before the epoch ends, because a name gets the epoch in which it is made. */
 	int r = invalidate_entry(serve->mount_fd, NODE_ROOT, DSFS_CONTROL_FOLDER ".", strlen(DSFS_CONTROL_FOLDER) + 1,
 				 err);
 

@@ -16,10 +16,10 @@
 #include "serve/request/reply.h"
 
 struct command {
-	struct control_job job; /* the first member */
+	struct control_job job; /* must be the first field */
 	struct channel_request *request;
-	struct dsfs_switch arguments; /* become the answer */
-	int64_t came; /* ns, monotonic */
+	struct dsfs_switch arguments; /* sent back as the answer */
+	int64_t came; /* when the command arrived, ns, monotonic */
 	int result;
 };
 
@@ -49,7 +49,7 @@ static uint64_t command_us_since(int64_t then)
 	return (uint64_t)(clock_now() - then) / 1000;
 }
 
-/* came: what the caller waits for begins with the queue. */
+/* came: when the command arrived; the time reported to the caller includes the wait in the queue. */
 static int command_switch(struct serve *serve, struct dsfs_switch *arguments, int64_t came,
 			  struct error *err)
 {
@@ -95,7 +95,7 @@ static int command_do(struct serve *serve, struct command *command)
 
 static void command_run(struct serve *serve, struct control_job *job)
 {
-	struct command *command = (struct command *)job; /* its first member */
+	struct command *command = (struct command *)job; /* its first field */
 
 	command->result = command_do(serve, command);
 }
@@ -104,7 +104,7 @@ static void command_run(struct serve *serve, struct control_job *job)
 
 static void command_answer(struct worker_task *task)
 {
-	struct command *command = (struct command *)task; /* its first member */
+	struct command *command = (struct command *)task; /* its first field */
 	struct fuse_ioctl_out out = { .result = command->result };
 	uint8_t *payload = command->request->payload;
 
@@ -143,7 +143,7 @@ void command_ioctl(struct worker *worker, struct channel_request *request)
 	memcpy(&command->arguments, request->wire.rest, sizeof(command->arguments));
 	command->came = clock_now();
 	worker->commands++;
-	/* Looked up now: when the command's turn comes, another process may have this pid. */
+	/* Check the caller now: when the command's turn comes, another process may have this pid. */
 	command->result = caller_check(worker->serve, request, &err);
 	if (command->result == 0) {
 		control_submit(worker->serve->control, &command->job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of jobs, the thread that runs them in order, and its periodic duties. */
+/* Runs queued jobs in order on a thread of its own, and in between the thread's periodic duties. */
 #include "serve/control/control.h"
 
 #include <errno.h>
@@ -21,15 +21,15 @@ struct control {
 	struct serve *serve;
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock; /* jobs, ending */
+	pthread_mutex_t lock; /* protects jobs and ending */
 	struct control_job *jobs, **jobs_end;
 	bool ending;
-	struct follow follow; /* the thread's, as are the next */
+	struct follow follow; /* this field and the next two: thread only */
 	struct recheck recheck;
-	int64_t look;         /* when to look at the volume's catalogue, ns, monotonic */
+	int64_t look;         /* when to check the volume's catalogue, ns, monotonic */
 };
 
-/* False when there is none. *ret_ending: the mount ends, and there are no others. */
+/* Runs the next job. False: there is none. *ret_ending: the mount ends, so no more jobs will come. */
 static bool control_do_next(struct control *control, bool *ret_ending)
 {
 	struct control_job *job;
@@ -43,7 +43,7 @@ static bool control_do_next(struct control *control, bool *ret_ending)
 	if (!job)
 		return false;
 	job->run(control->serve, job);
-	worker_post(job->worker, &job->task); /* the job is gone */
+	worker_post(job->worker, &job->task); /* the worker owns the job now */
 	return true;
 }
 
@@ -60,7 +60,7 @@ static void control_sleep(const struct control *control, int64_t until)
 	wake_wait(&control->serve->wake, until ? (left > 0 ? (int)left + 1 : 0) : -1);
 }
 
-/* Returns when to come back, 0: when woken. */
+/* Does the periodic duties. Returns when to call it again, ns, monotonic; 0: when woken. */
 static int64_t control_look_after(struct control *control)
 {
 	struct serve *serve = control->serve;
@@ -68,7 +68,7 @@ static int64_t control_look_after(struct control *control)
 
 	if (clock_now() >= control->look)
 		control->look = follow_look(serve, &control->follow);
-	reopen_settle(serve); /* first: the others read the volume */
+	reopen_settle(serve); /* first, as the others read the volume */
 	rejoin = rejoin_settle(serve);
 	stale_settle(serve);
 	recheck = recheck_settle(serve, &control->recheck);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The control thread: it carries out commands that take time, so that no worker has to; the worker that has the
- * request answers it. Only this thread changes what is served, announces that to the kernel, and closes versions. */
+/* The control thread: it carries out commands that take time, so that no worker has to. The worker that received the
+ * request answers it. Only this thread switches versions, announces switches to the kernel, and closes versions. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-/* Made by a worker, then the control thread's, then the worker's again. */
+/* A job for the control thread, which owns it from control_submit() until it has posted `task` to the worker. */
 struct control_job {
-	struct worker_task task; /* the first member; what the worker does when the job is done */
+	struct worker_task task; /* must be the first field; the worker runs it when the job is done */
 	struct worker *worker;
-	void (*run)(struct serve *serve, struct control_job *job); /* by the control thread */
+	void (*run)(struct serve *serve, struct control_job *job); /* called on the control thread */
 	struct control_job *next;
 };
 
-/* Before the workers start. */
+/* Starts the thread and sets serve->control. Call it before the workers start. */
 must_check int control_start(struct serve *serve, struct error *err);
-/* After the workers ended. NULL too. False: the device holds its thread back, which is left behind and may look at all
- * of serve until the process ends. */
+/* Ends the thread and frees it, after the workers have ended. NULL is allowed. False: the device holds the thread,
+ * which is left behind and may use all of serve until the process ends. */
 must_check bool control_stop(struct control *control);
 
-/* Any thread. */
+/* Queues a job. Any thread may call this. */
 void control_submit(struct control *control, struct control_job *job);

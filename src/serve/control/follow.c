@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the superblocks of all members at every look, and the catalogue only if one has changed. */
+/* Reads the superblocks of all members at every check, and the catalogue only if it has changed. */
 #include "serve/control/follow.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 
-#define FOLLOW_PERIOD 30 /* seconds between two looks of a mount that does not follow */
+#define FOLLOW_PERIOD 30 /* seconds between two checks of a mount that does not follow */
 
 static int64_t follow_next(const struct serve *serve)
 {
@@ -26,8 +26,8 @@ int64_t follow_begin(struct serve *serve, struct follow *follow)
 	return follow_next(serve);
 }
 
-/* The current version, once when it became that: a switch by hand is not overruled by any other commit. Else the
- * version that is served, where compaction put it. NULL: neither. */
+/* The version to switch to: the volume's current version, if it has just become current, so that other commits do not
+ * undo a switch by hand; otherwise the served version, if compaction moved it. NULL: no switch is due. */
 static const struct version *follow_goal(struct serve *serve, const struct follow *follow,
 					 const struct catalogue *catalogue)
 {
@@ -80,7 +80,7 @@ static int follow_try(struct serve *serve, struct follow *follow, struct error *
 	if (r < 0 || follow_has_acted(follow, &super))
 		return r;
 	r = mounted_read(serve, &super, &catalogue, err);
-	if (r == 0 && !follow_has_acted(follow, &super)) /* too few members show the newest one yet */
+	if (r == 0 && !follow_has_acted(follow, &super)) /* equal if too few members show the newest one */
 		r = follow_act(serve, follow, &super, &catalogue, err);
 	catalogue_free(&catalogue);
 	return r;
@@ -98,7 +98,7 @@ static void follow_current(struct serve *serve, struct follow *follow)
 		log_error(&err, "cannot follow the volume's current version, trying again");
 }
 
-/* Nobody waits for this look, so it does not go to a device that hangs. */
+/* Checks for a mount that does not follow. Nothing depends on it, so it is skipped while the device hangs. */
 static void follow_glance(struct serve *serve, struct follow *follow)
 {
 	struct error err = { 0 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel keeps a listing forever, but the versions of a volume change. */
+/* Drops a listing by invalidating its directory: the kernel would keep it forever, but a volume's versions change. */
 #include "serve/control/listing.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "fuse/invalidate.h"
 
-#define LISTING_VALID INT64_C(50000000) /* ns that the kernel has to take a listing over */
+#define LISTING_VALID INT64_C(50000000) /* ns in which the kernel takes over a listing after the reply */
 
 void listing_answered(struct serve *serve)
 {
@@ -19,7 +19,7 @@ int64_t listing_settle(struct serve *serve)
 	int64_t listed = atomic_load(&serve->listed);
 	struct error err = { 0 };
 
-	/* Another listing may have come meanwhile: later. */
+	/* If another listing was answered meanwhile, its time counts. */
 	if (!listed || clock_now() < listed || !atomic_compare_exchange_strong(&serve->listed, &listed, 0))
 		return listed;
 	if (invalidate_inode(serve->mount_fd, NODE_VERSIONS, &err) < 0)

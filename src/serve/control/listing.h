@@ -3,8 +3,8 @@
 #pragma once
 #include "serve/serve.h"
 
-/* Any thread. */
+/* Notes that a listing of .datasetfs/versions was answered, and wakes the control thread. Any thread may call this. */
 void listing_answered(struct serve *serve);
-/* The control thread's: makes the kernel forget it when that is due. Returns when to call it again, ns, monotonic; 0:
- * when woken. */
+/* Makes the kernel forget the listing if that is due. Returns when to call it again, ns, monotonic; 0: when woken.
+ * Control thread only. */
 int64_t listing_settle(struct serve *serve);

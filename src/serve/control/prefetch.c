@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks what a prefetch command asks for as a whole, and hands the files to the thread that reads ahead. */
+/* Checks a prefetch command as a whole before it hands any file to the thread that reads ahead. */
 #include "serve/control/prefetch.h"
 
 #include <errno.h>
@@ -18,17 +18,17 @@
 
 static_assert(DSFS_PREFETCH_ORDINAL_BITS == DSFS_ORDINAL_BITS, "numbers of files are st_ino");
 
-#define PREFETCH_HEAD offsetof(struct dsfs_prefetch, files) /* what is answered */
+#define PREFETCH_HEAD offsetof(struct dsfs_prefetch, files) /* size of the answer */
 
-/* A command in work. */
+/* A command that is being carried out. */
 struct prefetch {
 	struct worker *worker;
 	struct serve *serve;
-	struct generation *generation; /* that the mount serves */
+	struct generation *generation; /* the version that the mount serves */
 	struct caller_reader caller;
-	bool may_switch;
-	struct dsfs_prefetch arguments; /* become the answer */
-	struct wish files[DSFS_PREFETCH_MOST]; /* size 0: none */
+	bool may_switch; /* the caller may switch the mount; false: not known, or it may not */
+	struct dsfs_prefetch arguments; /* sent back as the answer */
+	struct wish files[DSFS_PREFETCH_MOST]; /* size 0: nothing to read */
 };
 
 static int prefetch_check_head(const struct prefetch *prefetch, struct error *err)
@@ -59,7 +59,7 @@ static bool prefetch_may_read(struct prefetch *prefetch, const struct inode *ino
 	return prefetch->may_switch;
 }
 
-/* Whether somebody else's number is a directory is not told either. */
+/* The error is the same for a directory and for a file that the caller may not read, so it does not tell which. */
 static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct wish *ret, struct error *err)
 {
 	uint64_t sequence = nodeid_sequence(number), ordinal = nodeid_ordinal(number);
@@ -76,7 +76,7 @@ static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struc
 	return 0;
 }
 
-/* Numbers 0 stand for files that are not on the mount. */
+/* A number of 0 stands for a file that is not on the mount, and is skipped. */
 static int prefetch_check_files(struct prefetch *prefetch, struct error *err)
 {
 	const uint64_t *numbers = prefetch->arguments.files;
@@ -99,7 +99,7 @@ static void prefetch_hand_on(struct prefetch *prefetch)
 				      arguments->count, &arguments->credit);
 }
 
-/* Users who may switch have reserved room. Whether the caller is one is asked only when it matters. */
+/* Hands the files on. Users who may switch have reserved room; the caller is checked for that only if it needs it. */
 static void prefetch_take(struct prefetch *prefetch)
 {
 	struct error ignored;

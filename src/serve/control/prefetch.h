@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The prefetch command: users tell which files they are going to read. Answered at once by the worker that gets it. */
+/* The prefetch command, by which users announce files that they will read. The worker that receives it answers it. */
 #pragma once
 #include "serve/worker/worker.h"
 
-/* An IOCTL of the control file with DSFS_IOC_PREFETCH. In a section. */
+/* Answers a DSFS_IOC_PREFETCH ioctl on the control file. Call it in a section. */
 void prefetch_ioctl(struct worker *worker, struct channel_request *request);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing that the kernel still holds of an old version can be reached by a path. Where the kernel can drop unused
- * nodes by their numbers, they are dropped children before parents, as ordinals are breadth-first; this takes no lock
- * of a directory and touches no node of another version. Otherwise names are dropped one by one. */
+/* Drops what the kernel holds of an old version, none of which a path leads to. A kernel that can drop unused nodes by
+ * number gets them in descending order, which is children before parents, as ordinals are breadth-first; this takes no
+ * lock of a directory and touches no node of another version. Otherwise names are dropped one by one. */
 #include "serve/control/prune.h"
 
 #include <dirent.h>
@@ -15,23 +15,23 @@
 #include "fuse/invalidate.h"
 #include "image/names.h"
 
-#define PRUNE_FIRST INT64_C(1000000000)   /* ns between the first two runs for a version that was left */
-#define PRUNE_LEAST INT64_C(10000000000)  /* to which this grows, */
-#define PRUNE_REST  128                   /* or this many times as long as the last one took, */
-#define PRUNE_MOST  INT64_C(600000000000) /* but not above */
+#define PRUNE_FIRST INT64_C(1000000000)   /* ns between the first two runs for a version; the time doubles after each */
+#define PRUNE_LEAST INT64_C(10000000000)  /* least limit of that time, ns */
+#define PRUNE_REST  128                   /* the limit is this many times the length of the last run */
+#define PRUNE_MOST  INT64_C(600000000000) /* greatest limit, ns */
 
 struct prune {
 	struct serve *serve;
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock; /* generation, ending */
+	pthread_mutex_t lock; /* protects generation and ending */
 	pthread_cond_t wake;
-	struct generation *generation; /* under way, with a use; NULL: none */
+	struct generation *generation; /* the version being pruned, with a use; NULL: none */
 	bool ending;
 	_Atomic bool cancelled;
-	/* the thread's: */
-	bool cannot_drop_nodes; /* the kernel does not know how */
-	bool dropped_nodes;     /* of this version, just now */
+	/* thread only: */
+	bool cannot_drop_nodes; /* the kernel cannot drop nodes by number */
+	bool dropped_nodes;     /* this run dropped nodes by number */
 };
 
 /* ---- one version ---- */
@@ -44,7 +44,8 @@ static bool prune_is_over(const struct prune *prune)
 	       generation == serve_current(prune->serve);
 }
 
-/* A file has one node, whose pages a visitor of .datasetfs/versions would lose as well. */
+/* Whether nodes may be dropped by number. A file has only one node, so a visitor of .datasetfs/versions would lose its
+ * cached pages as well. */
 static bool prune_may_drop_nodes(const struct prune *prune)
 {
 	return !prune->cannot_drop_nodes && !atomic_load(&prune->generation->visited);
@@ -70,7 +71,7 @@ static void prune_drop_nodes(struct prune *prune)
 	log_debug("this kernel cannot drop nodes by number, dropping names of old versions one by one");
 }
 
-/* A name of the root is another version's by now, so those are dropped once: after the version was left. */
+/* Names of the root are dropped only once after the version was left, because later they belong to another version. */
 static int prune_drop_name(void *argument, uint64_t directory, const struct names_entry *entry)
 {
 	struct prune *prune = argument;
@@ -97,13 +98,14 @@ static void prune_drop_names(struct prune *prune)
 
 	if (names_reader_open(generation->index->names, &reader, &err) < 0)
 		return;
-	/* Cancelled at its last name it may have been current since. */
+	/* If it was cancelled, the version may have been current since. */
 	if (names_walk(reader, prune_drop_name, prune) == 0 && !atomic_load(&prune->cancelled))
 		atomic_store(&generation->root_pruned, true);
 	names_reader_close(reader);
 }
 
-/* A directory in which names were found to be absent is in use by these absences, which have no number. */
+/* Names are dropped even after nodes if the kernel remembers absent names: they keep their directory in use and have no
+ * node number. */
 static void prune_one(struct prune *prune)
 {
 	prune->dropped_nodes = false;
@@ -224,7 +226,7 @@ void prune_cancel(struct prune *prune)
 	atomic_store(&prune->cancelled, true);
 }
 
-/* What was cancelled for this is taken up again when there is nothing better to do. */
+/* Pruning that was cancelled for this switch begins again a second later. */
 void prune_left(struct serve *serve, struct generation *left)
 {
 	int64_t now = clock_now();
@@ -238,11 +240,11 @@ void prune_left(struct serve *serve, struct generation *left)
 		generation->prune_delay = PRUNE_FIRST;
 		generation->prune_began = 0;
 	}
-	/* Announced one by one they are gone already. */
+	/* If announce_switch() invalidated names one by one, the root's are gone already. */
 	atomic_store(&left->root_pruned, serve->options.notify == SERVE_NOTIFY_ENTRIES);
 }
 
-/* Called when one ended: how long it took decides how often it is worthwhile. */
+/* Schedules the next run for a version when one has ended; the longer it took, the later. */
 static void prune_ended(struct generation *generation)
 {
 	int64_t now = clock_now(), most = (now - generation->prune_began) * PRUNE_REST;

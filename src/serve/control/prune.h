@@ -5,18 +5,19 @@
 #pragma once
 #include "serve/serve.h"
 
-/* Before the control thread starts. */
+/* Starts the thread and sets serve->prune. Call it before the control thread starts. */
 must_check int prune_start(struct serve *serve, struct error *err);
-/* Ends the thread; what may still be called then has no effect. Before control_stop(). */
+/* Ends the thread; the functions below may still be called and then begin nothing. Call it before control_stop(). */
 void prune_stop(struct prune *prune);
+/* Frees it, after control_stop() returned true. NULL is allowed. */
 void prune_free(struct prune *prune);
 
-/* The rest is the control thread's, and does not wait for the kernel. */
-/* What the kernel knows of a version that was left is out of sight, but the version can be closed only without it. So
- * it is pruned at once and, while something is known, again: a second later, then less often. */
+/* The functions below are for the control thread only, and never wait for the kernel. */
+/* Schedules the pruning of a version that the mount left: it can be closed only when the kernel has forgotten it. It is
+ * pruned at once and, while the kernel still knows something of it, again: a second later, then less often. */
 void prune_left(struct serve *serve, struct generation *left);
-/* Begins what is due and returns when to call it again, ns, monotonic; 0: not before the control thread is woken or
+/* Begins pruning that is due. Returns when to call it again, ns, monotonic; 0: when the control thread is woken or
  * switches. */
 int64_t prune_settle(struct serve *serve);
-/* What is under way ends with the notification that it is at. */
+/* Stops the pruning under way after its current notification. */
 void prune_cancel(struct prune *prune);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A few places at a time, so that a long list neither loads the device nor holds the control thread up. */
+/* Checks a few places at a time, so that a long list neither loads the device nor holds up the control thread. */
 #include "serve/control/recheck.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "serve/control/watchdog.h"
 #include "serve/damage.h"
 
-#define RECHECK_PERIOD INT64_C(30000000000) /* ns between two looks, */
-#define RECHECK_SOON   INT64_C(1000000000)  /* and after one that found something right */
-#define RECHECK_PLACES 32u                  /* of a look */
+#define RECHECK_PERIOD INT64_C(30000000000) /* ns between two checks */
+#define RECHECK_SOON   INT64_C(1000000000)  /* ns after a check that found a place undamaged */
+#define RECHECK_PLACES 32u                  /* places in a check */
 
 static int recheck_content(const struct chunk *chunk, const uint8_t *stored, struct error *err)
 {
@@ -42,7 +42,8 @@ static int recheck_place(struct serve *serve, const struct damage_place *place, 
 	return r < 0 ? r : recheck_content(&place->chunk, stored, err);
 }
 
-/* Returns how many places are right. Ends at the first one that cannot be read: that may take a device seconds. */
+/* Returns how many places are undamaged now. Stops at the first one that cannot be read, as a device may take seconds
+ * to fail. */
 static unsigned recheck_look(struct serve *serve, struct recheck *recheck)
 {
 	uint64_t count = damage_count(serve->damage);
@@ -60,7 +61,7 @@ static unsigned recheck_look(struct serve *serve, struct recheck *recheck)
 		wrong += r < 0;
 		recheck->at += r < 0;
 	}
-	if (wrong && serve->route) /* perhaps the whole member is lost */
+	if (wrong && serve->route) /* the whole member may be lost */
 		reopen_wish(serve);
 	if (right)
 		log_info("%u damaged place%s of '%s' %s right again", right, right == 1 ? "" : "s",

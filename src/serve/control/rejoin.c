@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A member that the newest catalogue names joins the mount. members_note() says what it lacks, and it takes over the
- * descriptor number that its slot has had since the mount. */
+/* Opens the members that the newest catalogue names. One that joins takes over the descriptor number that its slot has
+ * had since the mount, and members_note() records which content it lacks. */
 #include "serve/control/rejoin.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "serve/control/reopen.h"
 #include "serve/opening/mounted.h"
 
-#define REJOIN_PERIOD INT64_C(5000000000) /* ns between two looks: each opens all that may be a member */
+#define REJOIN_PERIOD INT64_C(5000000000) /* ns between two attempts, each of which opens all candidates */
 
 /* Whether the file is the one that the slot already has. */
 static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const struct file_source *file)
@@ -51,7 +51,7 @@ static int rejoin_take(struct serve *serve, uint32_t slot, struct assembly *asse
 	return 0;
 }
 
-/* Versions that were opened before it came have groups on it, too. */
+/* Tells all open versions, as those opened before the member came have groups on it, too. */
 static void rejoin_note(struct serve *serve, uint32_t slot, uint64_t missing_from)
 {
 	struct generation *generation;
@@ -77,8 +77,8 @@ static int rejoin_take_one(struct serve *serve, uint32_t slot, struct assembly *
 	return r;
 }
 
-/* *ret_whole: all members are there, complete and in use. Fails for the first that cannot be used, and takes the
- * others all the same. */
+/* Takes all members that can be used. *ret_whole: all are there, complete and in use. The error is that of the first
+ * member that cannot be used. */
 static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const struct members *members,
 			   bool *ret_whole, struct error *err)
 {
@@ -111,7 +111,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 		r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &catalogue, err);
 	if (r == 0)
 		r = mounted_check(serve, &super, atomic_load(&serve->newest), err);
-	if (r == 0 && assembly.count != serve->volume->count) /* of one that is empty it is 1 */
+	if (r == 0 && assembly.count != serve->volume->count) /* an empty volume has 1 */
 		r = error_set(err, -EINVAL, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the mount",
 			      assembly.count, serve->volume->count);
 	if (r == 0)
@@ -128,7 +128,7 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 	struct error err = { 0 };
 	unsigned suppressed;
 	int r = rejoin_look(serve, serve->options.volume, ret_whole, &err);
-	bool is_all = r == 0 && naming_is_one(serve->options.volume); /* that can be found */
+	bool is_all = r == 0 && naming_is_one(serve->options.volume); /* no other name can find more */
 
 	for (uint32_t i = 0; !*ret_whole && !is_all && i < serve->volume->count; i++) {
 		const char *name = atomic_load(&serve->members[i].name);
@@ -153,7 +153,7 @@ int64_t rejoin_settle(struct serve *serve)
 	if (now < serve->look_at)
 		return serve->look_at;
 	serve->look_at = now + REJOIN_PERIOD;
-	atomic_store(&serve->is_degraded, false); /* first: it may be told meanwhile that one is */
+	atomic_store(&serve->is_degraded, false); /* before looking, as another thread may set it meanwhile */
 	rejoin_try(serve, &is_whole);
 	if (is_whole)
 		return 0;

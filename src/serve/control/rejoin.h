@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks for members that were missing or stale at the mount, were lost since, or were replaced by others, as a mount
- * would, and uses them from then on. */
+/* Brings members back into use that were missing or stale at the mount, were lost since, or were replaced. It looks for
+ * them as a mount does. */
 #pragma once
 #include "serve/serve.h"
 
-/* By the control thread. Returns when to come back, ns, monotonic; 0: no member is looked for. */
+/* Looks for members if that is due. Returns when to call it again, ns, monotonic; 0: all members are in use. Control
+ * thread only. */
 int64_t rejoin_settle(struct serve *serve);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the volume, checks it, and puts it in the place of the old descriptor. The number of the descriptor stays,
- * so only rings that have registered it need to know. */
+/* Finds a lost member, checks it, and gives it the number of the old descriptor. Since the number stays, only rings
+ * that have registered the descriptor need to be told. */
 #include "serve/control/reopen.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ void reopen_wish(struct serve *serve)
 		wake_up(&serve->wake);
 }
 
-/* Whether what is in this slot of an array is the member that belongs there. */
+/* Checks that this slot of an array has the member that belongs there. */
 static int reopen_check(const struct serve *serve, struct array_source *array, uint32_t slot, struct error *err)
 {
 	uint32_t block = array->geometry->logical_block, expected_block = serve->volume->geometry->logical_block;
@@ -41,7 +41,7 @@ static int reopen_check(const struct serve *serve, struct array_source *array, u
 	if (super.member != slot)
 		return error_set(err, -ESTALE, "member %" PRIu32 " of the volume is there, expected %" PRIu32,
 				 super.member, slot);
-	if (super.sequence + (serve->volume->count > 1) < serve->opened) /* one of several may lack the last slot */
+	if (super.sequence + (serve->volume->count > 1) < serve->opened) /* one of several may lack the last one */
 		return error_set(err, -ESTALE,
 				 "the volume there is an older state, sequence=%" PRIu64 " expected=%" PRIu64,
 				 super.sequence, serve->opened);
@@ -66,7 +66,7 @@ void reopen_found(struct serve *serve, uint32_t slot)
 void reopen_renew(struct serve *serve, uint32_t slot)
 {
 	reopen_found(serve, slot);
-	if (serve->route) /* it was another device that failed */
+	if (serve->route) /* the failures were those of another device */
 		atomic_store(&serve->route->members[slot].failures, 0);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
@@ -108,7 +108,7 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 static void reopen_settle_member(struct serve *serve, uint32_t slot)
 {
 	static struct log_limit limit = { .burst = 1 };
-	struct error *reported = &serve->members[slot].lost; /* another reason is worth a line at once */
+	struct error *reported = &serve->members[slot].lost; /* a new reason is logged at once */
 	struct error err = { 0 };
 	unsigned suppressed;
 

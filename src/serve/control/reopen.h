@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a device again that went away and came back, perhaps under another name, while the mount serves. */
+/* Opens a device again that went away and came back while the mount serves, perhaps under another name. */
 #pragma once
 #include "serve/serve.h"
 
-/* Any thread: reads fail because of the way to the device. */
+/* Has the control thread check the volume, as reads fail because of the path to the device. Callable on any thread. */
 void reopen_wish(struct serve *serve);
-/* By the control thread. Looks when it was wished whether the volume can still be read, and if not whether it is
- * somewhere else: the namespace with the identity that it was mounted from, or what its path leads to. It must be the
- * same volume, in a state not older than at the mount. Then it takes the descriptor's place. */
+/* After reopen_wish(), checks whether each member can still be read. If not, opens it again: the namespace with the
+ * identity that was mounted, or the file that its path leads to now. If that is the same volume, in a state not older
+ * than at the mount, it takes over the descriptor. Control thread only. */
 void reopen_settle(struct serve *serve);
 /* Whether the control thread must not read this member, because it does not answer and would block the thread. */
 bool reopen_must_wait(const struct serve *serve, uint32_t slot);
-/* Tells everybody who has registered the descriptor of this slot that it leads elsewhere. */
+/* Tells all threads that have registered the descriptor of this slot, and clients, that it leads elsewhere. */
 void reopen_renew(struct serve *serve, uint32_t slot);
-/* The slot has its member. */
+/* Notes that the slot has its member: it is not lost. Failures of the time when it was lost no longer count. */
 void reopen_found(struct serve *serve, uint32_t slot);

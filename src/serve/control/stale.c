@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The space of a removed version is overwritten some day; its chunks then fail their checks like damaged ones. What
- * became of a version is noted whenever anybody reads the catalogue (mounted_read()); here it is told once. */
+/* Logs once what became of a version, which mounted_read() notes whenever a thread reads the catalogue. The space of a
+ * removed version is overwritten sooner or later; its chunks then fail their checks like damaged ones. */
 #include "serve/control/stale.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "serve/opening/mounted.h"
 #include "serve/serve.h"
 
-#define STALE_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
+#define STALE_PERIOD INT64_C(60000000000) /* ns between two checks for the same version */
 
 static void stale_report(const struct serve *serve, const struct generation *generation,
 			 const struct catalogue *catalogue)
@@ -58,7 +58,7 @@ static void stale_look_soon(struct serve *serve, struct generation *generation)
 	stale_look(serve, generation);
 }
 
-/* A mount that follows goes along with what was moved. */
+/* A mount that follows will switch to the moved version by itself. */
 const char *stale_word(struct serve *serve)
 {
 	static const char *const words[] = { NULL, "removed", "moved", "reformatted" };

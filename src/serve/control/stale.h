@@ -4,9 +4,9 @@
 #pragma once
 #include "serve/serve.h"
 
-/* For versions that may be stale (generations_mark_stale()) it reads the catalogue. Says which versions were removed,
- * lie elsewhere, or went with a volume that was reformatted, and takes their damage from the list. */
+/* Reads the catalogue for versions that may be stale (generations_mark_stale()). Logs which versions were removed or
+ * moved, or lost because the volume was reformatted, and removes their damage from the list. Control thread only. */
 void stale_settle(struct serve *serve);
-/* Any thread that may use the served version: "removed", "moved" by compaction or "reformatted"; NULL: the version is
- * on the volume, or the mount is about to follow it. */
+/* The fate of the served version: "removed", "moved" (by compaction) or "reformatted". NULL: it is on the volume, or
+ * the mount is about to follow it. Call it in a section, or on the control thread. */
 const char *stale_word(struct serve *serve);

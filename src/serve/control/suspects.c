@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the state of each member with its last state. Workers and threads that read ahead are only told: each
+/* Compares the state of each member with its last state. Workers and threads that read ahead are only woken, and each
  * abandons its own reads. */
 #include "serve/control/suspects.h"
 
@@ -38,8 +38,8 @@ static void suspects_report(const struct serve *serve, uint32_t number, bool is_
 			 atomic_load(&serve->route->members[number].under_way), suppressed);
 }
 
-/* Has reads that wait for a suspect member abandoned. A worker is told only if it has waited for long enough to make a
- * member suspect. */
+/* Has reads that wait for a suspect member abandoned. A worker is woken only if it has waited long enough for its
+ * member to be suspect. */
 static void suspects_leave(struct serve *serve, int64_t now)
 {
 	int64_t oldest;

@@ -8,9 +8,9 @@
 #include "serve/serve.h"
 
 struct suspects {
-	bool was[DSFS_MEMBER_MAX + 1]; /* suspect at the last look */
-	bool is_failing; /* reads of one of them fail instead of hanging: its device may have moved */
+	bool was[DSFS_MEMBER_MAX + 1]; /* the member was suspect at the last check */
+	bool is_failing; /* reads of a suspect member fail instead of hanging: its device may have moved */
 };
 
-/* Whether any member is suspect. Always false if the volume has one member. */
+/* Checks all members. Returns whether any is suspect; always false if the volume has one member. */
 bool suspects_look(struct suspects *suspects, struct serve *serve);

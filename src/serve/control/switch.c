@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A switch is atomic because of these steps, in this order:
+/* Switches in these steps, whose order makes a switch atomic:
  *
  *   current = new          from here on the new version answers LOOKUPs in the root and listings of it
  *   generations_wait()     no worker answers from the old version any more; over the ring, answers may be under way
- *   an entry of the root   its lock waits for those, and until the kernel is done with lookups and listings of the
- *                          root that were answered before
- *   a new epoch            every name is asked for again (or, on older kernels, the root's are forgotten one by one)
- *   the root's inode       its attributes and cached listing go
- *   announced = new        .datasetfs/version says so: whoever waits for that finds no name of the old version any more
- *   clients_switched()     those who read past the mount are told
+ *   an entry of the root   invalidating it takes the root's lock, and so waits for those answers and until the kernel
+ *                          is done with lookups and listings of the root that were answered before
+ *   a new epoch            the kernel asks for every name again (older kernels: the root's names are dropped singly)
+ *   the root's inode       the kernel drops its attributes and cached listing
+ *   announced = new        .datasetfs/version shows the new version; from here on no name of the old one is found
+ *   clients_switched()     tells programs that read past the mount
  *
- * Nodes of the old version have other numbers, so what is open stays what it was. */
+ * Nodes of the old version have other numbers, so an open file keeps its content. */
 #include "serve/control/switch.h"
 
 #include <string.h>
@@ -37,8 +37,8 @@ static int switch_current(struct serve *serve, struct generation *generation, st
 		prune_left(serve, old);
 		return 0;
 	}
-	/* A switch that is half announced is worse than none: the old version becomes current again, and as much of
-	 * that as possible is announced. */
+	/* A half-announced switch is worse than none, so make the old version current again, and announce as much of
+	 * that as possible. */
 	atomic_store(&serve->generations.current, old);
 	generations_wait(&serve->generations);
 	(void)!announce_switch(serve, generation, old, &ignored);

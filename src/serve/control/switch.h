@@ -3,6 +3,7 @@
 #pragma once
 #include "serve/serve.h"
 
-/* By the control thread. From the return on no request by a path through the mountpoint is answered by another
- * version, and the kernel remembers no name of one. */
+/* Switches the mount to an open version. After it succeeds no other version answers a request by a path through the
+ * mountpoint, and the kernel remembers no name of another one. After an error the old version is served. Control thread
+ * only. */
 must_check int switch_to(struct serve *serve, struct generation *generation, struct error *err);

@@ -24,9 +24,9 @@
 #include "serve/worker/worker.h"
 
 #define SECOND WAITING_SECOND
-#define PERIOD SECOND /* between two looks */
-#define GLANCE (SECOND / 4)   /* at whether a member is suspect, */
-#define STARE  (SECOND / 10)  /* and while one is */
+#define PERIOD SECOND /* time between two checks of all workers */
+#define GLANCE (SECOND / 4)   /* time between two checks for suspect members */
+#define STARE  (SECOND / 10)  /* the same while a member is suspect */
 
 struct watchdog {
 	struct counters counters;
@@ -35,11 +35,11 @@ struct watchdog {
 	struct wake wake;
 	struct suspects suspects;
 	_Atomic bool ending;
-	_Atomic int64_t waiting_since; /* of the stall under way, ns; 0: none */
+	_Atomic int64_t waiting_since; /* begin of the stall under way, ns, monotonic; 0: none */
 	_Atomic int64_t longest; /* ns */
 	_Atomic uint64_t count;
-	unsigned reported; /* lines about the stall under way */
-	bool silent;   /* there were too many lately */
+	unsigned reported; /* reports due so far about the stall under way */
+	bool silent;   /* the stall under way is not logged, as too many were lately */
 };
 
 /* Returns since when the worker's oldest read has been waiting; 0: none waits. */
@@ -59,9 +59,9 @@ static int64_t watchdog_visit(struct watchdog *watchdog, struct worker *worker)
 	return oldest;
 }
 
-/* ---- what is reported ---- */
+/* ---- reports ---- */
 
-/* ": nvme3 connecting, 1 of 2 paths live"; false when all are. */
+/* Writes text like ": nvme3 connecting, 1 of 2 paths live". False: all paths are live. */
 static bool watchdog_describe_namespace(const struct topology *topology, const struct topology_namespace *namespace,
 					char *text, size_t size)
 {

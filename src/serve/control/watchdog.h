@@ -8,17 +8,17 @@
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 
-/* serve->watchdog; the workers exist but need not run yet. */
+/* Starts the thread and sets serve->watchdog. The workers must exist but need not run yet. */
 must_check int watchdog_start(struct serve *serve, struct error *err);
-/* When the workers have ended. NULL is allowed. */
+/* Ends the thread and frees it, after the workers have ended. NULL is allowed. */
 void watchdog_stop(struct watchdog *watchdog);
 
 struct watchdog_stalls {
-	uint64_t since;  /* seconds since 1970; 0: nothing waits */
-	uint64_t count;
-	double longest;  /* seconds, the one under way included */
+	uint64_t since;  /* begin of the stall under way, seconds since 1970; 0: none */
+	uint64_t count;  /* stalls since the mount */
+	double longest;  /* longest stall in seconds, the one under way included */
 };
-/* Any thread. */
+/* The stalls of device reads. Any thread may call this. */
 struct watchdog_stalls watchdog_stalls(const struct watchdog *watchdog);
-/* What this thread answered. */
+/* Counters of the requests that this thread answered. */
 const struct counters *watchdog_counters(const struct watchdog *watchdog);
