@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sleeps until the daemon's first thread ends (PR_SET_PDEATHSIG), and writes to the file by which the kernel aborts a
- * connection. That was opened before, so it is never another connection's. */
+ * connection. The file was opened before, so it cannot belong to a later connection with the same number. */
 #include "serve/session/guard.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 /* ---- the guard ---- */
 
-/* Where nobody has mounted the filesystem of connections: one that nobody sees. */
+/* Mounts fusectl, detached from any path, on a machine where it is not mounted. */
 static int guard_mount(void)
 {
 	auto_close int context = fsopen("fusectl", FSOPEN_CLOEXEC);
@@ -79,7 +79,7 @@ static _Noreturn void guard_main(int socket, pid_t daemon)
 
 /* ---- the daemon ---- */
 
-/* Blocked before there is a guard, for both: else it could come before the guard waits for it. */
+/* Blocks all signals before the fork, as GUARD_SIGNAL could arrive before the guard waits for it. */
 static void guard_block(void)
 {
 	sigset_t signals;

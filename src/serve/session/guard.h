@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A process that aborts the mount's connection when the daemon is killed.
  *
- * A store into the page cache sleeps while a READ of the page is owed (fuse/store.h), through SIGKILL as well. When the
- * workers are killed nobody answers that READ; and as long as the thread sleeps, the daemon's descriptors stay open and
- * the connection does not end by itself. */
+ * A store into the page cache sleeps until a pending READ of the page is answered (fuse/store.h), even through SIGKILL.
+ * When the workers are killed, no thread answers that READ; and while the thread sleeps, the daemon's descriptors stay
+ * open, so the connection does not end by itself. */
 #pragma once
 #include <sys/types.h>
 
@@ -11,14 +11,14 @@
 
 struct guard {
 	pid_t pid;  /* 0: there is none */
-	int socket; /* to it */
+	int socket; /* connected to the guard */
 };
 
-/* While the process has one thread and no version open, whose memory it would share. By the thread that lives as long
- * as the daemon: the guard looks at that one. */
+/* Forks the guard. Call it while the process has one thread and no open version, whose memory the guard would share.
+ * The guard acts when the calling thread ends, so that must live as long as the daemon. */
 must_check int guard_open(struct guard *guard, struct error *err);
-/* From here on it guards the connection of the filesystem with this device number. Fails where the kernel does not let
- * it: then nothing may be stored. */
+/* Has the guard watch the connection of the filesystem with this minor device number. After an error nothing may be
+ * stored, as nothing could abort the connection. */
 must_check int guard_watch(const struct guard *guard, unsigned device_minor, struct error *err);
-/* The connection is left alone from here on. */
+/* Ends the guard, which then leaves the connection alone. */
 void guard_close(struct guard *guard);

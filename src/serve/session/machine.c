@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses the engine, the channel, and the numbers of threads and slots. */
+/* Probes io_uring for the engine and the channel, and computes the numbers of threads and slots. */
 #include "serve/session/machine.h"
 
 #include <errno.h>
@@ -18,13 +18,14 @@
 #define SLOTS_MIN       8u
 #define SLOTS_MAX       64u
 #define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct content))
-#define SPARE           2u /* of several members each slot may have to leave its memory to one of them */
-/* For all workers, unless that left them fewer than SLOTS_MIN, or queues of the kernel's than CPUS_DEPTH_MIN. */
+#define SPARE           2u /* factor for a volume of several members: a slot may leave its memory to one of them */
+/* Limit for all workers, unless it left a worker fewer than SLOTS_MIN slots or a kernel queue fewer than
+ * CPUS_DEPTH_MIN. */
 #define BUFFER_BUDGET   (UINT64_C(1) << 30)
-#define THREADS_PER_CPU 16u                 /* without io_uring a thread is one read in flight */
+#define THREADS_PER_CPU 16u                 /* without io_uring, as a thread has one read in flight */
 #define WORKERS_MAX     1024u
 #define THREADS_MAX     256u
-#define THREAD_SLOTS    4u /* without io_uring: one for a request, the others for commands under way */
+#define THREAD_SLOTS    4u /* without io_uring: one for a request, the others for commands in progress */
 
 static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
 {
@@ -36,7 +37,7 @@ static uint64_t machine_slot_size(const struct serve *serve)
 	return SLOT_SIZE * (serve->route && serve->uring ? SPARE : 1);
 }
 
-/* A worker for each CPU, and one for what the kernel sends by /dev/fuse all the same. */
+/* Plans a worker for each CPU, and one for requests that the kernel sends by /dev/fuse in any case. */
 static void machine_size_ring(struct serve *serve)
 {
 	serve->worker_count = serve->cpus.workers + 1;
@@ -46,7 +47,7 @@ static void machine_size_ring(struct serve *serve)
 			       CHUNK_CACHE_SIZE + PAGE_CACHE_SIZE;
 }
 
-/* Some may hang in reads of a member that does not answer. */
+/* Workers per CPU. With several members there are more, as some may hang in reads of a member that does not answer. */
 static unsigned machine_threads(const struct serve *serve)
 {
 	return serve->uring ? 1 : serve->route ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
@@ -67,7 +68,7 @@ static void machine_size_dev(struct serve *serve, unsigned most)
 			       PAGE_CACHE_SIZE;
 }
 
-/* How many threads, and how much memory they may come to hold. most: threads on /dev/fuse at most. */
+/* Sets the number of workers and the memory that they may use. most: limit of workers on /dev/fuse. */
 static void machine_size_channel(struct serve *serve, unsigned most)
 {
 	if (serve->ring)
@@ -111,7 +112,7 @@ static int machine_choose_io(struct serve *serve, struct error *err)
 	return 0;
 }
 
-/* Y, N, or 0 where the kernel knows nothing of it. */
+/* The kernel's switch for FUSE over io_uring: 'Y' or 'N'; 0: the kernel does not have it. */
 static char machine_ring_switch(void)
 {
 	auto_close int fd = open(MACHINE_RING_SWITCH, O_RDONLY | O_CLOEXEC);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the machine offers and the options ask for: how requests arrive, how the volume is read, the number of
- * workers, and the memory that they may use. */
+/* Chooses how requests arrive, how the volume is read, the number of workers, and the memory that they may use, from
+ * the options and from what the machine offers. */
 #pragma once
 #include "serve/serve.h"
 
-/* Sets what struct serve has of it. The volume is open. */
+/* Sets serve->uring, ring, cpus, worker_count, slots, jobs and buffer_budget. The volume must be open. */
 must_check int machine_choose(struct serve *serve, struct error *err);
-/* The switch was moved after our look at it. The version is open by now, with readers for as many workers as there
- * were to be. */
+/* Chooses anew without the ring, as the kernel's switch was turned off after machine_choose() read it. The number of
+ * workers does not grow, as the open version has readers for the former number. */
 must_check int machine_lose_ring(struct serve *serve, struct error *err);

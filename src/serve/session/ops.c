@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The handler of every opcode. What is answered at once, from memory, is done here; the rest is handed on. */
+/* The handlers of all opcodes. Requests that memory can answer at once are answered here; others are handed on. */
 #include "serve/session/ops.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void ops_reply_entry(struct worker *worker, struct channel_request *reque
 	struct fuse_entry_out entry;
 
 	node_entry(generation, generation_node_below(generation, request->wire.nodeid, inode), inode, &entry);
-	/* Counted before the kernel can forget it. */
+	/* Count it before the reply, after which the kernel may forget it. */
 	atomic_fetch_add(&generation->lookups, 1);
 	if (request->wire.nodeid & NODE_SIDE)
 		generation_note(&generation->visited);
@@ -41,7 +41,7 @@ static void ops_reply_entry(struct worker *worker, struct channel_request *reque
 		generations_forget(&worker->serve->generations, generation, 1);
 }
 
-/* Node 0: the kernel remembers the absence. */
+/* Answers with node 0, so that the kernel remembers the absence. */
 static void ops_reply_absent(struct worker *worker, struct channel_request *request, struct generation *generation)
 {
 	static const struct fuse_entry_out absent = { .entry_valid = REPLY_FOREVER };
@@ -246,7 +246,7 @@ static void ops_lseek(void *context, struct channel_request *request)
 	reply_data(worker, request, &out, sizeof(out));
 }
 
-/* Each open() of CPython asks whether the file is a terminal. */
+/* ENOTTY for all other files is common: each open() of CPython asks whether the file is a terminal. */
 static void ops_ioctl(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
@@ -260,7 +260,8 @@ static void ops_ioctl(void *context, struct channel_request *request)
 		command_ioctl(worker, request);
 }
 
-/* Comes to any worker, whoever has the request; not for reads past the page cache, see request/waiting.c. */
+/* Any worker may get the INTERRUPT of another worker's request. Reads past the page cache get none, see
+ * request/waiting.c. */
 static void ops_interrupt(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
@@ -283,7 +284,7 @@ static void ops_read_only(void *context, struct channel_request *request)
 	reply_error(context, request, -EROFS);
 }
 
-/* The kernel does not ask again: OPEN, OPENDIR and FLUSH succeed without a request from then on. */
+/* After ENOSYS the kernel does not send the opcode again; OPEN, OPENDIR and FLUSH then succeed without a request. */
 static void ops_unknown(void *context, struct channel_request *request)
 {
 	ops_count(context, request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which a mount comes up and goes down. */
+/* Starts and ends the parts of a mount in the order in which they need each other. */
 #include "serve/session/session.h"
 
 #include <errno.h>
@@ -42,14 +42,14 @@
 #include "serve/session/workers.h"
 #include "serve/worker/worker.h"
 
-#define SESSION_LOOK 1000 /* ms between two looks whether it is over, where nobody may say so */
+#define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
 
 struct session {
 	struct serve serve;
 	struct mount *mount;
-	bool unmounted; /* and all workers ended because of it */
-	bool detached;  /* lazily: ends with its last user */
-	bool was_busy;  /* a signal found it in use */
+	bool unmounted; /* it was unmounted, and all workers ended because of that */
+	bool detached;  /* it was detached lazily, and ends with its last user */
+	bool was_busy;  /* a signal could not unmount it, as it was in use */
 	int signal_fd;
 	struct guard guard;
 	struct workers workers;
@@ -100,7 +100,7 @@ static int session_attach(struct session *session, struct error *err)
 	return session->serve.ring == init.ring ? 0 : machine_lose_ring(&session->serve, err);
 }
 
-/* What may only be done while requests are answered. */
+/* Does what is possible only while requests are answered. */
 static void session_settle(struct session *session, const char *label)
 {
 	const struct serve *serve = &session->serve;
@@ -147,7 +147,7 @@ static int session_open_volume(struct serve *serve, struct error *err)
 	serve->volume->owner = serve;
 	serve->volume->is_silent = serve->route ? serve_is_silent : NULL;
 	for (uint32_t i = 0; i < serve->volume->count; i++) {
-		if (array_has(serve->volume, i)) /* another one may answer */
+		if (array_has(serve->volume, i)) /* if it does not answer, another member may */
 			serve->volume->files[i]->patience = serve->route ? FILE_PATIENCE : 0;
 		if (assembly.names[i])
 			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
@@ -159,7 +159,7 @@ static int session_open_volume(struct serve *serve, struct error *err)
 	return 0;
 }
 
-/* Those that unmount. Of a blocked signal the kernel forgets that it is ignored, as nohup(1) has SIGHUP. */
+/* The signals that unmount. SIGHUP is left out if it is ignored, as under nohup(1): blocked, it would be delivered. */
 static void session_signals(sigset_t *ret)
 {
 	sigemptyset(ret);
@@ -208,7 +208,7 @@ static int session_prepare(struct session *session, struct error *err)
 	return chunk_cache_new((size_t)1 << serve_current(serve)->index->chunk_log, &serve->cache, err);
 }
 
-/* Whoever is not guarded stores nothing, and keeps all that is read ahead for its READ. */
+/* Without a guard nothing may be stored into the page cache, so files that are read ahead are kept for their READ. */
 static void session_guard(struct session *session)
 {
 	struct error why = { 0 };
@@ -247,11 +247,11 @@ static int session_bring_up(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	session_guard(session);
-	privileges_drop(); /* of this thread and all that are to come */
+	privileges_drop(); /* for this thread and all that it starts */
 	r = standby_start(&session->serve, err);
 	if (r < 0)
 		return r;
-	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
+	/* Copy the label: outside a section, the control thread may close the version as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
 	r = session_start_threads(&session->serve, err);
 	if (r < 0)
@@ -309,8 +309,8 @@ int session_start(const struct serve_options *options, struct session **ret, str
 
 /* ---- going down ---- */
 
-/* The first signal unmounts, if nobody is in; the next one after a refusal takes the mount out of sight. A terminal
- * that closes sends several SIGHUPs, and means none of them so. */
+/* The first signal unmounts if the mount is not in use. After it was refused, the next one detaches the mount lazily,
+ * except SIGHUP, which a closing terminal sends several times. */
 static void session_signal(struct session *session, uint32_t number)
 {
 	const char *mountpoint = session->serve.options.mountpoint;
@@ -334,8 +334,8 @@ static void session_signal(struct session *session, uint32_t number)
 	notify_send("STATUS='%s' is busy, still serving", mountpoint);
 }
 
-/* Without io_uring workers may be kept by a device, perhaps all of them, and do not see the end. To poll the descriptor
- * beside them would wake this thread for each request. */
+/* Without io_uring a device may keep all workers, so that none notices the end. Polling the descriptor itself would
+ * wake this thread for each request. */
 static bool session_is_over(const struct session *session)
 {
 	return !session->serve.uring && mount_is_over(session->mount);
@@ -369,8 +369,8 @@ static void session_close_versions(struct serve *serve)
 		generation_put(atomic_load(&serve->generations.slots[i]));
 }
 
-/* Half-built or failed: out of sight, and the workers end even if somebody is inside, who gets errors as soon as the
- * last descriptor of the mount is closed. */
+/* Ends a half-built or failed mount: detaches it and ends the workers even if it is in use. Its users get errors as
+ * soon as the last descriptor of the mount is closed. */
 static void session_abandon(struct session *session)
 {
 	struct error err = { 0 };
@@ -383,7 +383,7 @@ static void session_abandon(struct session *session)
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
 
-/* Whether one does not end, as a device keeps it. */
+/* Ends all threads. True: one does not end, as a device keeps it. */
 static bool session_stop_threads(struct session *session)
 {
 	struct serve *serve = &session->serve;
@@ -391,7 +391,7 @@ static bool session_stop_threads(struct session *session)
 
 	is_stuck = !ahead_stop(serve->ahead) || is_stuck;
 	is_stuck = !wishes_stop(serve->wishes) || is_stuck;
-	watchdog_stop(serve->watchdog); /* which wakes the control thread */
+	watchdog_stop(serve->watchdog); /* before control_stop(), as it wakes the control thread */
 	prune_stop(serve->prune);
 	visits_stop(serve->visits);
 	is_stuck = !control_stop(serve->control) || is_stuck;
@@ -409,7 +409,7 @@ bool session_free(struct session *session)
 		session_abandon(session);
 	is_stuck = session_stop_threads(session);
 	guard_close(&session->guard);
-	if (!is_stuck) { /* first: what it lies on may be about to be unmounted */
+	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
 		array_close(session->serve.volume);
 	}

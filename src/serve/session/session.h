@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A mount from its first check to its end: volume, version, mount, INIT, workers, signals. */
+/* A mount from its first check to its end: volume, version, mount, INIT, workers and signals. */
 #pragma once
 #include <stdbool.h>
 
@@ -8,16 +8,16 @@
 
 struct session;
 
-/* Blocks the signals that session_run() waits for; before any thread is started. */
+/* Blocks the signals that session_run() waits for. Call it before any thread is started. */
 void session_block_signals(void);
-/* Everything of session_start() that comes before the mount: volume, version, digest, what the options ask of the
- * machine. */
+/* Does everything that session_start() does before the mount, as a check: opens the volume and the version, compares
+ * the digest, and probes what the options ask of the machine. */
 must_check int session_check(const struct serve_options *options, struct error *err);
-/* On return the filesystem is mounted and served. The strings in options are kept. After an error the caller frees *ret
- * as well, if it was set: threads may have begun. */
+/* Mounts the filesystem and begins to serve it. The strings in options must live as long as the session. After an error
+ * the caller frees *ret as well, if it was set, as threads may have begun. */
 must_check int session_start(const struct serve_options *options, struct session **ret, struct error *err);
-/* Until it is unmounted: by umount(8), fusermount3 or a signal. */
+/* Serves until the filesystem is unmounted by umount(8), fusermount3 or a signal. */
 must_check int session_run(struct session *session, struct error *err);
-/* False: a device keeps a thread. It may run on at any time, so the process ends by _exit(2): nothing is freed any
- * more, neither by main() nor by what libraries do at exit(3). */
+/* Unmounts if necessary, ends all threads and frees the session. NULL is allowed. False: a device keeps a thread, which
+ * may run on at any time. Then the process must end by _exit(2), so that neither main() nor exit(3) frees anything. */
 bool session_free(struct session *session);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives workers their handlers, their queues and their CPUs. */
+/* Gives each worker its handlers, queues and CPU. */
 #include "serve/session/workers.h"
 
 #include <errno.h>
@@ -94,7 +94,7 @@ int workers_start(struct workers *workers, struct error *err)
 
 void workers_report_idle(const struct serve *serve)
 {
-	unsigned serving = serve->worker_count - serve->ring; /* without the one that /dev/fuse has beside the ring */
+	unsigned serving = serve->worker_count - serve->ring; /* not counting the one on /dev/fuse beside the ring */
 	const char *why = "FUSE over io_uring was turned off while the mount came up";
 
 	if (serve->options.workers <= serving)
@@ -106,7 +106,7 @@ void workers_report_idle(const struct serve *serve)
 	log_warn("workers=%u: %u serve, %s", serve->options.workers, serving, why);
 }
 
-/* Over io_uring a worker leaves a read that hangs by itself; else it is in that read. */
+/* With io_uring a worker leaves a hanging read by itself; without, it is blocked in the read. */
 static bool workers_join_one(const struct worker *worker, const struct timespec *deadline)
 {
 	return worker->setup.uring ? pthread_join(worker->thread, NULL) == 0 : join_until(worker->thread, deadline);

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* All workers of a mount, from start to end. */
+/* All workers of a mount, from their start to their end. */
 #pragma once
 #include "base/wake.h"
 #include "serve/serve.h"
 
-/* Zeroed, but ended.fd -1 or open. */
+/* The user zeroes the struct and opens `ended`, or sets ended.fd to -1. */
 struct workers {
-	struct serve *serve; /* NULL: none was made */
-	struct wake ended;   /* counts those that ended */
-	unsigned running;    /* threads that have not been joined */
-	bool is_stuck;       /* one does not end, as a device keeps it */
+	struct serve *serve; /* NULL: workers_create() was not called */
+	struct wake ended;   /* counts the workers that ended */
+	unsigned running;    /* threads that were started and not joined */
+	bool is_stuck;       /* a thread does not end, as a device keeps it */
 };
 
-/* As machine.h chose them; the mount exists. */
+/* Makes the workers without their threads, in the number that machine.h chose. The mount must exist. */
 must_check int workers_create(struct workers *workers, struct serve *serve, struct error *err);
-/* On return each has its engine. */
+/* Starts all threads, and waits until each has its engine. */
 must_check int workers_start(struct workers *workers, struct error *err);
-/* Tells of those that were asked for and have nothing to do. */
+/* Logs why fewer workers serve than the option workers= asked for. */
 void workers_report_idle(const struct serve *serve);
-/* Others take what a worker on /dev/fuse leaves; nobody a queue of the kernel's: its CPU's readers would hang. An
- * error when that is so. */
+/* Fails if a worker that serves kernel queues has failed: no other takes them over, so readers on its CPUs would hang.
+ * A failed worker on /dev/fuse leaves its requests to the others. */
 must_check int workers_check_queues(const struct workers *workers, struct error *err);
-/* Makes them end although the filesystem is mounted. */
+/* Makes all workers end although the filesystem is mounted. */
 void workers_stop(struct workers *workers);
-/* When they end; the error of one that failed. Without io_uring one that is in a read for longer than JOIN_LINGER is
- * left there. */
+/* Waits for all workers to end. Returns the error of one that failed. Without io_uring a worker that stays in a read
+ * for longer than JOIN_LINGER seconds is left behind. */
 must_check int workers_join(struct workers *workers, struct error *err);
-/* When they have ended, or were left: devices still write to memory of theirs, which must stay until the process
- * ends. */
+/* Whether devices still write to memory of workers that have ended or were left behind. That memory must then stay
+ * until the process ends. */
 bool workers_are_stuck(const struct workers *workers);
+/* Frees the workers, of which no thread may be left. */
 void workers_free(struct workers *workers);
