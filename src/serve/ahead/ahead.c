@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the parts together: a READ tells where its thread is (walk), a walker has a stream, a stream gives jobs
- * (fetcher), and what they bring is in the page cache or is kept. */
+/* Puts the parts together: a READ tells where its thread is (walk), a walker has a stream, a stream makes jobs
+ * (fetcher), and the files that they read are stored into the page cache or kept. */
 #include "serve/ahead/ahead.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thr
 	if (!ahead)
 		return;
 	walk_look(&ahead->walk, thread, generation->key, ordinal, &place);
-	/* Between two files of a stream no READ comes for those that are stored. */
+	/* Files in between that were stored cause no READ. */
 	in_order = walk_is_next(place.ordinal, ordinal) ||
 		   streams_cover(ahead->streams, generation->key, place.ordinal, ordinal);
 	if (walk_step(&place, ordinal, in_order))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading ahead across files: whoever reads files in the order of the tree finds the next ones there already. */
+/* Reading ahead across files: for a thread that reads files in the order of the tree, the next files are read before it
+ * asks for them. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,23 +13,27 @@ struct channel_request;
 struct generation;
 struct serve;
 
-/* What a READ asks for. */
+/* The file and range that a READ asks for. */
 struct ahead_wish {
 	const struct generation *generation;
 	uint64_t ordinal, offset, size;
 };
 
-/* serve->options.ahead bytes at most; sets serve->ahead, which stays NULL when it is 0. Before the workers start. */
+/* Starts reading ahead, up to serve->options.ahead bytes, and sets serve->ahead; it stays NULL if the option is 0. Call
+ * it before the workers start. */
 must_check int ahead_start(struct serve *serve, struct error *err);
-/* As fetcher_stop(). */
+/* Ends the thread. False: the device holds it, and it is left behind, see fetcher_stop(). NULL is allowed. */
 bool ahead_stop(struct ahead *ahead);
+/* Frees it after ahead_stop(). NULL is allowed. */
 void ahead_free(struct ahead *ahead);
-/* NULL too. */
+/* The thread that reads ahead of walkers. ahead NULL: NULL. */
 struct fetcher *ahead_fetcher(const struct ahead *ahead);
 
-/* A READ of this file began at its head, by this thread. Any thread, in a section; never waits. NULL too. */
+/* Notes that a thread began to READ this file at its head, and reads ahead if the thread is a walker. It never waits.
+ * Any worker may call this, in a section. NULL is allowed. */
 void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thread, uint64_t ordinal);
-/* As kept_take() and kept_release(). NULL too. */
+/* Looks for a READ's bytes among those read ahead, see kept_take(). ahead NULL: KEPT_NONE. */
 enum kept_found ahead_take(struct ahead *ahead, const struct ahead_wish *wish, struct kept_waiter *waiter,
 			   struct kept_piece *ret);
+/* Unpins a piece from ahead_take(), and has files behind it stored that the kernel did not know before. */
 void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Divides memory between files and reads under way: a quarter is for these, and what no file may have. */
+/* Reads under way get a quarter of the memory, or what files leave of it if that is more. */
 #include "serve/ahead/allowance.h"
 
 #include "read/op.h"
 
-#define ALLOWANCE_READS 4u /* the part of the memory for reads under way */
+#define ALLOWANCE_READS 4u /* reads under way get one part in this many of the memory */
 
 struct allowance allowance_of(uint64_t memory, uint64_t most, unsigned reads)
 {

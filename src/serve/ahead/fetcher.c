@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of jobs, a thread with a reader and an engine, and a few reads at a time. */
+/* Runs a queue of jobs on a thread with a reader and an engine, a few reads at a time. */
 #include "serve/ahead/fetcher.h"
 
 #include <errno.h>
@@ -22,27 +22,27 @@
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-#define FETCHER_STORE_MOST (128u << 10)      /* bytes of a file that is stored: larger ones gain little by it */
-#define FETCHER_KEEP   INT64_C(30000000000)  /* ns that a file is kept for */
-#define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without a read ahead when the way to the device failed */
-#define FETCHER_LOOK   (UINT64_C(32) << 20)  /* bytes between two looks at what memory is left */
-#define FETCHER_LOOK_AFTER INT64_C(1000000000) /* ns, the same */
-#define FETCHER_SHARE  4u                    /* the part of the free memory that may be ahead of readers */
-#define FETCHER_TURN 16u                   /* files that are stored between two looks at what has arrived */
+#define FETCHER_STORE_MOST (128u << 10)      /* largest file that is stored, bytes: larger ones gain little by it */
+#define FETCHER_KEEP   INT64_C(30000000000)  /* ns for which a file is kept */
+#define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without reads after the path to the device failed */
+#define FETCHER_LOOK   (UINT64_C(32) << 20)  /* bytes read between two checks of free memory */
+#define FETCHER_LOOK_AFTER INT64_C(1000000000) /* ns between two checks of free memory */
+#define FETCHER_SHARE  4u                    /* files and reads get one part in this many of the free memory */
+#define FETCHER_TURN 16u                   /* files stored between two checks for completed reads */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
-#define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could come back */
+#define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could complete */
 
 struct fetcher_slot {
-	struct read_op op; /* the first member */
+	struct read_op op; /* must be the first field */
 	struct fetcher *fetcher;
-	struct fetcher_job *job; /* NULL: free */
-	bool is_left; /* it is not: a device keeps a read of a job that goes on without it */
+	struct fetcher_job *job; /* NULL: the slot is free, unless is_left */
+	bool is_left; /* a device keeps the slot's read, and the job went on without it */
 	struct kept_batch *batch;
 	struct gather gather;
 	uint8_t *scratch;
 };
 
-/* Where files were kept that can be stored now. Whoever takes it fills it in and sets it. */
+/* The place from which kept files can be stored now. The thread that sets is_taken fills it in and then sets is_set. */
 struct fetcher_again {
 	_Atomic bool is_taken, is_set;
 	struct generation *generation; /* a lookup of it is counted */
@@ -57,28 +57,28 @@ struct fetcher {
 	int mount_fd;
 	pthread_t thread;
 	struct wake wake;
-	pthread_mutex_t lock; /* jobs, count */
+	pthread_mutex_t lock; /* protects jobs, last and count */
 	struct fetcher_job *jobs, **last;
 	unsigned count;
-	_Atomic uint64_t going; /* 0: it ends, and reads of more than one round with it */
+	_Atomic uint64_t going; /* 0: the thread must end, and reads end with their current round */
 	_Atomic bool renew, tick, leave;
-	sem_t started;   /* posted by the thread, */
-	bool has_engine; /* which says by then whether it goes on */
-	bool is_stuck;   /* fetcher_stop() left it behind */
-	_Atomic int64_t paused; /* no jobs until then, ns, monotonic */
+	sem_t started;   /* the thread posts it when has_engine is known */
+	bool has_engine; /* the thread has its engine; false: it ended */
+	bool is_stuck;   /* fetcher_stop() left the thread behind */
+	_Atomic int64_t paused; /* no jobs are taken before this time, ns, monotonic */
 	_Atomic uint64_t budget; /* bytes that may be kept */
 	uint64_t most;
-	/* The thread's: */
-	unsigned reads;   /* batches that may be busy, 1 at least */
-	unsigned touched; /* slots, the first ones, whose scratch may have memory */
+	/* Thread only: */
+	unsigned reads;   /* limit of busy batches, 1 at least */
+	unsigned touched; /* the first slots, as many as may have memory in their scratch */
 	struct reader_options options;
 	struct file_geometry geometry[DSFS_MEMBER_MAX + 1]; /* copies: the thread may outlive the volume */
 	struct reader reader;
-	unsigned busy;    /* batches that are being read or wait to be stored: nothing takes their memory away */
-	struct kept_batch *stores, **last_store; /* that arrived, with files to be stored */
-	uint64_t looked;   /* bytes read when a read looked at the memory, */
-	int64_t looked_at; /* and when that was, ns, monotonic; 0: none did yet */
-	uint64_t *owed; /* nodes; room for those of all workers' slots */
+	unsigned busy;    /* batches being read or waiting to be stored: nothing can free their memory */
+	struct kept_batch *stores, **last_store; /* batches that arrived and have files to store */
+	uint64_t looked;   /* bytes read until the last check of free memory */
+	int64_t looked_at; /* time of that check, ns, monotonic; 0: none yet */
+	uint64_t *owed; /* nodes whose READ is owed; room for all workers' slots */
 	size_t owed_count;
 	unsigned slot_count;
 	struct fetcher_slot slots[FETCHER_SLOTS_MOST];
@@ -108,7 +108,7 @@ bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
 	return posted;
 }
 
-/* The job that is next to be worked on; NULL: none. It stays in the queue until all of it is under way. */
+/* The job at the head of the queue, or NULL. It stays there until all its reads have begun. */
 static struct fetcher_job *fetcher_peek(struct fetcher *fetcher)
 {
 	struct fetcher_job *job;
@@ -129,7 +129,7 @@ static void fetcher_pop(struct fetcher *fetcher, const struct fetcher_job *job)
 	pthread_mutex_unlock(&fetcher->lock);
 }
 
-/* A part of it ended; it is done when all of it is under way no more. */
+/* Ends the job if all its files were read or skipped and none of its reads is pending. */
 static void fetcher_settle(struct fetcher *fetcher, struct fetcher_job *job)
 {
 	struct generation *generation = job->generation;
@@ -142,7 +142,7 @@ static void fetcher_settle(struct fetcher *fetcher, struct fetcher_job *job)
 
 /* ---- a batch that has arrived ---- */
 
-/* The nodes whose READ began before the fetch did: a store would wait for its reply. */
+/* Collects the nodes whose READ may have begun before the fetch did, as a store would wait for its reply. */
 static void fetcher_note_owed(struct fetcher *fetcher)
 {
 	const struct serve *serve = fetcher->serve;
@@ -165,8 +165,8 @@ static bool fetcher_is_owed(const struct fetcher *fetcher, uint64_t node)
 	return false;
 }
 
-/* One fetcher at a time. Else two could wait for each other: each in a store, for the reply to a READ of that file,
- * which waits for what the other one reads. */
+/* Stores a file if no other fetcher is storing. Otherwise two could wait for each other: each in a store, for the reply
+ * to a READ that waits for a file which the other one reads. Returns 1 if it may not store. */
 static int fetcher_store_alone(struct fetcher *fetcher, uint64_t node, const struct kept_file *file)
 {
 	_Atomic bool *storing = &fetcher->serve->storing;
@@ -179,7 +179,8 @@ static int fetcher_store_alone(struct fetcher *fetcher, uint64_t node, const str
 	return r;
 }
 
-/* 0: the kernel has it; 1: it stays; -ENOENT: and the kernel does not know its node. */
+/* Stores a file. Returns 0: the kernel has it; 1: it stays kept; -ENOENT: the same, as the kernel does not know its
+ * node. */
 static int fetcher_store_one(struct fetcher *fetcher, const struct generation *generation, struct kept_file *file)
 {
 	uint64_t node = generation_node(generation, file->ordinal), size = file->size;
@@ -198,7 +199,7 @@ static int fetcher_store_one(struct fetcher *fetcher, const struct generation *g
 	return 0;
 }
 
-/* A few files of the batch that arrived first: then whoever waits for another one has his turn. */
+/* Stores a few files of the batch that arrived first, and then lets READs that wait for other batches have a turn. */
 static void fetcher_store_some(struct fetcher *fetcher)
 {
 	struct kept_batch *batch = fetcher->stores;
@@ -245,7 +246,7 @@ void fetcher_again(struct fetcher *fetcher, struct generation *generation, uint6
 	wake_up(&fetcher->wake);
 }
 
-/* Files that the kernel knows by now, not those that the reader is about to ask for. */
+/* Stores kept files that the kernel knows by now, except those that the reader is about to ask for. */
 static void fetcher_store_again(struct fetcher *fetcher)
 {
 	struct generation *generation = fetcher->again.generation;
@@ -300,7 +301,7 @@ static void fetcher_done(struct read_op *op, int64_t result)
 	fetcher_settle(fetcher, job);
 }
 
-/* Slot and batch are the device's until it lets go. */
+/* Leaves a stuck read. The device has the slot and the batch until it completes the read. */
 static void fetcher_leave_one(struct fetcher *fetcher, struct fetcher_slot *slot)
 {
 	struct fetcher_job *job = slot->job;
@@ -323,7 +324,7 @@ static void fetcher_leave_stuck(struct fetcher *fetcher)
 			fetcher_leave_one(fetcher, &fetcher->slots[i]);
 }
 
-/* ---- what is read next ---- */
+/* ---- the next read ---- */
 
 static bool fetcher_reserve(struct fetcher *fetcher, struct kept_batch *batch)
 {
@@ -334,14 +335,14 @@ static bool fetcher_reserve(struct fetcher *fetcher, struct kept_batch *batch)
 	return r == 0;
 }
 
-/* The reader is there before us, as when many walk at once. */
+/* Whether the reader will be at this file before a read of it could complete, as when many walk at once. */
 static bool fetcher_is_late(const struct fetcher_job *job, uint64_t ordinal)
 {
 	return job->reader_at &&
 	       ordinal <= atomic_load_explicit(job->reader_at, memory_order_relaxed) + FETCHER_LATE;
 }
 
-/* Takes files of the job as long as they fit. False: there was none, or no memory. */
+/* Takes files of the job as long as they fit. False: no file is wanted, or there is no memory. */
 static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
 {
 	const struct index *index = job->generation->index;
@@ -384,7 +385,7 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 	read_begin(&fetcher->reader, &slot->op);
 }
 
-/* What others may need: the scratch of slots that are not to be used, and what free() keeps for the next batches. */
+/* Gives memory back to the system: the scratch of slots that may not be used now, and what free() keeps. */
 static void fetcher_give_back(struct fetcher *fetcher)
 {
 	while (fetcher->touched > fetcher->reads && !fetcher->slots[fetcher->touched - 1].job &&
@@ -393,8 +394,8 @@ static void fetcher_give_back(struct fetcher *fetcher)
 	malloc_trim(0);
 }
 
-/* A part of what would be free of the machine's memory and of the control groups' if nothing were read ahead: stored
- * pages are charged to the daemon's. What is kept already shrinks with it. */
+/* Sets the budget to a part of the memory that the machine and the control groups would have free if nothing were read
+ * ahead; stored pages are charged to the daemon's group. Kept files above the budget are dropped. */
 static void fetcher_look(struct fetcher *fetcher)
 {
 	uint64_t held = kept_bytes(fetcher->kept) + fetcher->touched * READ_SCRATCH;
@@ -408,7 +409,7 @@ static void fetcher_look(struct fetcher *fetcher)
 		fetcher_give_back(fetcher);
 }
 
-/* Before a read: others may have taken memory since the last look. */
+/* Checks free memory before a read if the last check is old, as others may have taken memory since. */
 static void fetcher_look_again(struct fetcher *fetcher)
 {
 	uint64_t bytes = atomic_load(&fetcher->counters.ahead_bytes);
@@ -428,7 +429,7 @@ static bool fetcher_may_read(struct fetcher *fetcher)
 	       atomic_load(&fetcher->budget);
 }
 
-/* Starts one read of the job, or passes over the rest of it. */
+/* Starts one read of the job, or skips the rest of its files. */
 static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
 {
 	bool found = false;
@@ -453,9 +454,8 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	fetcher_read(fetcher, slot);
 }
 
-/* The first one, so that few are touched. A batch that waits to be stored counts as busy as well: a read that is done
- * at once, as without io_uring, would be followed by the next one until all jobs are read and none of their files is
- * stored. */
+/* The first free slot, so that few are touched. A batch that waits to be stored counts as busy as well: otherwise, if
+ * reads complete at once, as without io_uring, all jobs would be read before any of their files is stored. */
 static struct fetcher_slot *fetcher_free_slot(struct fetcher *fetcher)
 {
 	struct fetcher_slot *slot = fetcher->slots;
@@ -494,7 +494,7 @@ static void fetcher_path_failed(struct read_op *op, int code, bool is_parked)
 	atomic_store(&fetcher->paused, clock_now() + FETCHER_PAUSE);
 }
 
-/* A thread that was left behind may outlive the list. */
+/* Notes damage only while `going`, as a thread that was left behind may outlive the list. */
 static void fetcher_copy_wrong(struct read_op *op, const struct reader_place *place, const struct error *err)
 {
 	const struct fetcher_slot *slot = (const struct fetcher_slot *)op;
@@ -510,8 +510,8 @@ static const struct reader_events fetcher_events = {
 	.copy_wrong = fetcher_copy_wrong,
 };
 
-/* Once a second while something is kept, which others may need the memory of; or while there is no memory: nothing is
- * read then, so that nothing else looks whether there is some again. */
+/* Drops old files and checks free memory. It runs once a second while files are kept, as others may need the memory,
+ * and while there is no budget: nothing is read then, so no read would notice that there is memory again. */
 static void fetcher_look_after(struct fetcher *fetcher)
 {
 	counter_add(&fetcher->counters.ahead_dropped, kept_expire(fetcher->kept, clock_now() - FETCHER_KEEP));
@@ -533,7 +533,7 @@ static void fetcher_woken(void *argument)
 		fetcher_look_after(fetcher);
 }
 
-/* An io_uring belongs to the thread that makes it. */
+/* Makes the engine on the thread that uses it, as an io_uring belongs to the thread that makes it. */
 static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 {
 	struct engine_setup setup = { .poll_fd = -1,
@@ -568,10 +568,10 @@ static void *fetcher_main(void *argument)
 		block = !fetcher->stores && (atomic_load(&fetcher->going) || fetcher->busy);
 		if (engine_wait(fetcher->reader.engine, block, &readable, &err) < 0) {
 			log_error(&err, "cannot wait for reads ahead");
-			abort(); /* freed memory would be written to */
+			abort(); /* the device would write to freed memory */
 		}
 	}
-	engine_free(fetcher->reader.engine); /* which has the volume open */
+	engine_free(fetcher->reader.engine); /* it holds the volume open */
 	return NULL;
 }
 

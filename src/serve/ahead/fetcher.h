@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads files that will be asked for, with large reads of the device, by a thread of its own: verified, small ones are
- * stored into the kernel's page cache, the others and those whose nodes the kernel does not know yet are kept for their
- * READ. What cannot be read or is damaged is left to the READ, which finds it again and reports it.
+/* A thread that reads files before they are asked for, with large reads of the device, and verifies them. Small files
+ * are stored into the kernel's page cache; larger ones, and files whose nodes the kernel does not know yet, are kept
+ * for their READ. A file that cannot be read or is damaged is left to its READ, which meets the error again and reports
+ * it.
  *
- * Whoever knows what comes makes a job. It is bounded by jobs in the queue, by the bytes that are kept, and by what the
- * machine and the daemon's control groups have left; what does not fit is not read. */
+ * Callers post jobs. Limits are the number of queued jobs, the bytes kept, and the memory that the machine and the
+ * daemon's control groups have left; files that do not fit are not read. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,57 +18,60 @@ struct fetcher;
 struct generation;
 struct serve;
 
-#define FETCHER_JOBS       2048u /* in the queue */
-#define FETCHER_SLOTS_MOST 16u   /* reads at a time */
+#define FETCHER_JOBS       2048u /* limit of jobs in the queue */
+#define FETCHER_SLOTS_MOST 16u   /* limit of reads at a time */
 
-/* Files to be read. Made by its giver, zeroed; the fetcher's from a fetcher_post() that said true until done(). */
+/* Files to be read. The caller makes it, zeroed; the fetcher owns it from a successful fetcher_post() until done(). */
 struct fetcher_job {
 	struct generation *generation;
-	/* In any order; the fetcher sorts them. What is no file, is empty or larger than one READ is passed over. */
+	/* In any order, as the fetcher sorts them. Nodes that are no file, empty files, and files larger than one READ
+	 * are skipped. */
 	uint64_t *ordinals;
 	uint32_t count; /* GATHER_FILES at most */
-	/* Where its reader is, if that is known, else NULL: files up to there, and a few more, are passed over. As
-	 * long as the fetcher lives. */
+	/* The reader's place, NULL if unknown: files up to there, and a few more, are skipped. It must live as long as
+	 * the fetcher. */
 	const _Atomic uint64_t *reader_at;
-	uint32_t owner; /* the user for whom it is kept, see kept_bytes_of() */
-	uint64_t marker; /* this file is not stored, so that its READ comes and says how far the reader is; 0: none */
-	/* Exactly once, on the fetcher's thread, or on that of fetcher_stop(). Must not wait. */
+	uint32_t owner; /* user for whom the files are kept, see kept_bytes_of() */
+	uint64_t marker; /* ordinal of a file that is not stored, so that its READ shows the reader's place; 0: none */
+	/* Called exactly once, on the fetcher's thread. Must not wait. */
 	void (*done)(struct fetcher_job *job);
-	/* For its giver, when it is done: */
-	uint32_t fetched, stored; /* files, stored ones are among the fetched */
-	uint64_t bytes;           /* of the fetched */
-	/* The fetcher's: */
+	/* Result for the caller, in done(): */
+	uint32_t fetched, stored; /* files read; files of these that were stored */
+	uint64_t bytes;           /* bytes read */
+	/* Fetcher only: */
 	bool is_sorted;
 	uint32_t next_file;
 	unsigned pending;
 	struct fetcher_job *next;
 };
 
-/* most: bytes that are kept at most; slots: reads at a time, each of up to READ_RANGES places on the device. It serves
- * serve->volume and serve->mount_fd. All workers exist. */
+/* Starts a thread that reads serve->volume and stores through serve->mount_fd. most: limit of bytes kept; slots: reads
+ * at a time, each of up to READ_RANGES places on the device. All workers must exist. */
 must_check int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fetcher **ret,
 			     struct error *err);
-/* Takes no more jobs and ends those that it has. NULL too, and once more. While the workers serve, as a store may wait
- * for them, or when the filesystem is unmounted. False: the device holds its thread back, which is left behind and may
- * look at all of serve until the process ends. */
+/* Ends all jobs and the thread. Call it while the workers serve, as a store may wait for them, or when the filesystem
+ * is unmounted. NULL and a second call are allowed. False: the device holds the thread, which is left behind and may
+ * use all of serve until the process ends. */
 bool fetcher_stop(struct fetcher *fetcher);
-/* When it has stopped, and nothing when it was left behind. */
+/* Frees it after fetcher_stop(), or does nothing if the thread was left behind. NULL is allowed. */
 void fetcher_free(struct fetcher *fetcher);
 
-/* Any thread, inside a section (serve/version/generations.h). Never waits. False: there is no room, or the device
- * fails; the job stays its giver's. */
+/* Queues a job, without waiting. False: there is no room, or the device fails; the job stays the caller's. Any thread
+ * may call this, inside a section (serve/version/generations.h). */
 must_check bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job);
-/* A READ found this file among those that are kept, so the kernel knows its directory: what else is kept of it can be
- * stored. As fetcher_post(). */
+/* Has kept files behind this one stored: a READ found it among the kept files, so the kernel knows its directory now.
+ * Any thread may call this, inside a section; it does not wait. */
 void fetcher_again(struct fetcher *fetcher, struct generation *generation, uint64_t ordinal);
-/* What has been kept; for READs. */
+/* The cache of files that were read ahead, for READs. */
 struct kept *fetcher_kept(const struct fetcher *fetcher);
-/* How many bytes may be ahead of all readers: what was asked for, or less where memory is short. Any thread. */
+/* Bytes that may be ahead of all readers: `most`, or less if memory is short. Any thread may call this. */
 uint64_t fetcher_budget(const struct fetcher *fetcher);
+/* Counters of the thread. */
 const struct counters *fetcher_counters(const struct fetcher *fetcher);
-/* Once a second, any thread: drops what was kept for too long. */
+/* Has the thread drop files that were kept for too long. The watchdog calls it once a second; any thread may. */
 void fetcher_tick(struct fetcher *fetcher);
-/* The volume's descriptor leads elsewhere. */
+/* Has the thread register the volume's descriptors again, as one leads elsewhere. Any thread may call this. */
 void fetcher_renew(struct fetcher *fetcher);
-/* A member does not answer: READs that wait for what is being read there go elsewhere. Any thread. */
+/* Has the thread leave reads that are stuck at a member which does not answer, so that READs that wait for their files
+ * read them elsewhere. Any thread may call this. */
 void fetcher_leave(struct fetcher *fetcher);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up what a list of chunks comes to, see read_request.chunks. */
+/* Builds the list of chunks of a read and adds up their sizes, see read_request.chunks. */
 #include "serve/ahead/gather.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ static int gather_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* 0: on no member. */
+/* The address of the file's first chunk; 0: it is on no member, or the file is not wanted. */
 static uint64_t gather_address(const struct index *index, const struct inode *inode)
 {
 	struct chunk chunk;
@@ -61,9 +61,9 @@ void gather_sort(const struct index *index, uint64_t *ordinals, uint32_t count)
 		ordinals[i] = places[i].ordinal;
 }
 
-/* Where the files of a leg lie on a member. */
+/* The span of a leg's files on one member. */
 struct gather_span {
-	uint64_t first, end; /* addresses of the first and of the last one; 0: it has none of them */
+	uint64_t first, end; /* addresses of the first and of the last file; 0: the member has none */
 };
 
 static void gather_measure(const struct index *index, const uint64_t *ordinals, uint32_t count,
@@ -82,7 +82,7 @@ static void gather_measure(const struct index *index, const uint64_t *ordinals, 
 	}
 }
 
-/* It can lie in a gap, and does between these. */
+/* Whether a file lies within the span of its member and is small enough to fill the rest of a block. */
 static bool gather_is_among(const struct index *index, uint64_t ordinal, const struct gather_span *spans)
 {
 	const struct gather_span *span;
@@ -137,7 +137,8 @@ static void gather_add_chunk(struct gather *gather, const struct chunk *chunk)
 	gather->end = chunk->address + chunk->stored;
 }
 
-/* The next member's files would only begin here: with a read of their own they are one piece, and read at once. */
+/* Whether the chunk is the first on another member and the read is large enough to end here. The other member's files
+ * then come in one piece, with the next read. */
 static bool gather_turns(const struct gather *gather, const struct chunk *chunk)
 {
 	return gather->stored >= READ_MAX / 2 && !chunk_is_hole(chunk) && !chunk_is_inline(chunk) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table under one lock, with a filter before it that says without the lock what is not there. Bytes are used
- * outside the lock, while their batch is pinned. */
+/* The cache is a hash table under one lock, behind a filter that tells without the lock that a file is not there. Bytes
+ * are used outside the lock, while their batch is pinned. */
 #include "serve/ahead/kept.h"
 
 #include <assert.h>
@@ -18,11 +18,11 @@
 
 struct kept {
 	pthread_mutex_t lock;
-	uint64_t most;                      /* bytes; under the lock */
-	_Atomic uint64_t size;              /* of all batches; changes under the lock */
-	struct kept_batch *first, **last;   /* those that arrived, by age */
+	uint64_t most;                      /* limit of bytes; under the lock */
+	_Atomic uint64_t size;              /* memory of all batches, bytes; changes under the lock */
+	struct kept_batch *first, **last;   /* batches that arrived, oldest first */
 	struct kept_file *buckets[KEPT_BUCKETS];
-	/* Files of each bucket, on lines of their own: while nothing is kept, no thread writes to them. */
+	/* Number of files in each bucket, on cache lines of their own: while nothing is kept, no thread writes them. */
 	_Alignas(128) _Atomic uint16_t present[KEPT_BUCKETS];
 };
 
@@ -65,7 +65,7 @@ void kept_free(struct kept *kept)
 	free(kept);
 }
 
-/* ---- under the lock ---- */
+/* ---- functions whose caller holds the lock ---- */
 
 static struct kept_file **kept_find(struct kept *kept, uint64_t key, uint64_t ordinal)
 {
@@ -76,7 +76,7 @@ static struct kept_file **kept_find(struct kept *kept, uint64_t key, uint64_t or
 	return file;
 }
 
-/* Files go before they arrive only when their batch is bad, and is in no list yet. */
+/* Gives up a use of a batch; the last one frees it. A batch that is freed before it arrived is in no list. */
 static void kept_put(struct kept *kept, struct kept_batch *batch)
 {
 	struct kept_batch **link = &kept->first;
@@ -109,7 +109,7 @@ static void kept_take_out(struct kept *kept, struct kept_file *file)
 	kept_put(kept, file->batch);
 }
 
-/* The files of a batch that the caller has a use of. Returns how many had arrived. */
+/* Takes all files of a batch out of the table; the caller has a use of the batch. Returns how many had arrived. */
 static uint64_t kept_take_out_all(struct kept *kept, struct kept_batch *batch)
 {
 	uint64_t ready = 0;
@@ -121,7 +121,7 @@ static uint64_t kept_take_out_all(struct kept *kept, struct kept_batch *batch)
 	return ready;
 }
 
-/* Its files; the batch itself goes when nobody looks at it any more. */
+/* Drops a batch's files; the batch itself is freed with its last use. Returns how many files had arrived. */
 static uint64_t kept_drop(struct kept *kept, struct kept_batch *batch)
 {
 	uint64_t dropped;
@@ -132,7 +132,7 @@ static uint64_t kept_drop(struct kept *kept, struct kept_batch *batch)
 	return dropped;
 }
 
-/* For so much memory beside what stays. Returns how many files nobody asked for. */
+/* Drops the oldest batches until there is room for that much more memory. Returns how many files went unread. */
 static uint64_t kept_make_room(struct kept *kept, uint64_t memory)
 {
 	struct kept_batch *first, *next;
@@ -145,7 +145,7 @@ static uint64_t kept_make_room(struct kept *kept, uint64_t memory)
 	return dropped;
 }
 
-/* ---- a READ ---- */
+/* ---- functions for READs ---- */
 
 static enum kept_found kept_look(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_waiter *waiter,
 				 struct kept_piece *ret)
@@ -197,7 +197,7 @@ void kept_release(struct kept *kept, const struct kept_piece *piece)
 	pthread_mutex_unlock(&kept->lock);
 }
 
-/* ---- the thread that reads ahead ---- */
+/* ---- functions for the thread that reads ahead ---- */
 
 struct kept_batch *kept_begin(uint32_t owner)
 {
@@ -233,7 +233,7 @@ int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_drop
 	return batch->bytes ? 0 : -ENOMEM;
 }
 
-/* The one that is there already stays, and this one is of no use. */
+/* If the file is in the table already, that copy stays there and the new one is not used. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker)
 {
 	struct kept_file *file = &batch->files[batch->count], **link;
@@ -260,7 +260,7 @@ void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const s
 	pthread_mutex_unlock(&kept->lock);
 }
 
-/* Those of all files of a batch, which will find what there is now. */
+/* Takes the waiters of all files of a batch. */
 static struct kept_waiter *kept_waiters(struct kept_batch *batch)
 {
 	struct kept_waiter *all = NULL, *waiter;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Verified files that nobody has asked for yet: a bounded cache, filled a batch at a time by the thread that reads
- * ahead, and emptied by the READs of workers. */
+/* A bounded cache of verified files that were read ahead. The thread that reads ahead fills it a batch at a time, and
+ * the READs of workers empty it. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,21 +10,21 @@
 #include "base/error.h"
 #include "image/inode.h"
 
-#define KEPT_FILES 512u /* of a batch */
+#define KEPT_FILES 512u /* limit of files in a batch */
 
 struct fetcher_job;
 struct kept;
 struct kept_batch;
 
 enum kept_state {
-	KEPT_OUT,    /* not in the table */
-	KEPT_COMING, /* being read */
+	KEPT_OUT,    /* the file is not in the table */
+	KEPT_COMING, /* the file is being read */
 	KEPT_READY,
 };
 
-/* A READ that waits for a file that is being read. */
+/* A READ that waits for a file that is being read ahead. */
 struct kept_waiter {
-	void (*arrived)(struct kept_waiter *waiter); /* or it failed; by the thread that reads ahead */
+	void (*arrived)(struct kept_waiter *waiter); /* the file arrived or failed; called on the reading thread */
 	struct kept_waiter *next;
 };
 
@@ -32,78 +32,82 @@ enum kept_found { KEPT_NONE, KEPT_FOUND, KEPT_LATER };
 
 struct kept_file {
 	uint64_t key, ordinal;
-	uint32_t offset, size; /* in the batch */
-	bool is_marker;        /* is to stay until its READ */
+	uint32_t offset, size; /* place in the batch's bytes */
+	bool is_marker;        /* the file is not stored, so that its READ comes */
 	_Atomic enum kept_state state; /* changes under the cache's lock */
 	struct kept_batch *batch;
 	struct kept_waiter *waiters; /* under the lock */
-	struct kept_file *next; /* with the same hash */
+	struct kept_file *next; /* next file with the same hash */
 };
 
-/* What one fetch brings: files, one behind the other. */
+/* The files that one fetch brings, one behind the other. */
 struct kept_batch {
 	uint8_t *bytes; /* page-aligned; NULL until kept_reserve() */
 	size_t size;
-	uint64_t memory; /* with what it takes itself, which counts: it may be more than the bytes of a small file */
+	uint64_t memory; /* size plus this struct, which may be larger than a small file */
 	uint32_t owner; /* the user for whom it is kept, where users have shares */
 	uint32_t count;
-	unsigned uses;   /* files in the table, READs that look at it, and its fetch; under the lock */
-	int64_t arrived; /* ns, monotonic */
+	unsigned uses;   /* files in the table, pieces that READs hold, and the fetch; under the lock */
+	int64_t arrived; /* when it arrived, ns, monotonic */
 	struct kept_batch *next;
-	/* Its fetch's: */
+	/* Fetcher only: */
 	struct fetcher_job *job;
-	struct kept_batch *next_store; /* the next one whose files are to be stored */
-	uint32_t next_file;            /* to be stored */
+	struct kept_batch *next_store; /* next batch with files to store */
+	uint32_t next_file;            /* next file to store */
 	struct kept_file files[KEPT_FILES];
 };
 
-/* A part of a file, pinned. */
+/* A part of a kept file, whose batch is pinned. */
 struct kept_piece {
 	const uint8_t *bytes;
 	size_t size;
 	struct kept_file *file;
-	bool is_last; /* it ends with the file */
+	bool is_last; /* the piece reaches the end of the file */
 };
 
-/* most: bytes of all batches; 0: there will be none. */
+/* Makes an empty cache. most: limit of bytes of all batches; 0: nothing is kept. */
 must_check int kept_new(uint64_t most, struct kept **ret, struct error *err);
+/* Frees the cache with all batches that have arrived. NULL is allowed. */
 void kept_free(struct kept *kept);
 
-/* ---- a READ ---- */
+/* ---- functions for READs ---- */
 
-/* Any thread; a few loads when the file is not there. KEPT_LATER: it is being read, and the waiter will be told; never
- * when it is NULL. */
+/* Finds a range of a file and pins it. KEPT_LATER: the file is being read, and waiter->arrived() will be called; with
+ * waiter NULL the result is KEPT_NONE instead. Costs a few loads if the file is not there. Any thread may call this. */
 enum kept_found kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
 			  struct kept_waiter *waiter, struct kept_piece *ret);
-/* The bytes were used; a file that was read to its end is not needed any more. */
+/* Unpins a piece. A file that was read to its end leaves the cache. */
 void kept_release(struct kept *kept, const struct kept_piece *piece);
 
-/* ---- the thread that reads ahead ---- */
+/* ---- functions for the thread that reads ahead ---- */
 
-/* An empty batch; NULL: no memory. */
+/* Makes an empty batch; the caller has a use of it until kept_end(). NULL: no memory. */
 struct kept_batch *kept_begin(uint32_t owner);
-/* One more file; its bytes come behind the others'. */
+/* Adds a file to the batch, with its bytes behind those of the others. READs can wait for it from now on. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker);
-/* Memory for the bytes of its files. What came first makes room; *ret_dropped: files of it that nobody asked for. */
+/* Allocates memory for the bytes of the batch's files. The oldest batches make room; *ret_dropped: how many files that
+ * were never read went with them. */
 must_check int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_dropped);
-/* Its bytes are there: from here on READs find them. */
+/* Publishes the batch when its bytes are there: READs find its files, and those that wait are told. */
 void kept_arrive(struct kept *kept, struct kept_batch *batch);
-/* The kernel has this file now. */
+/* Removes a file that was stored, as the kernel has it now. */
 void kept_remove(struct kept *kept, struct kept_file *file);
-/* The fetch is done with it; is_bad: no file of it is of use. */
+/* Gives up the fetch's use of the batch. is_bad: its files are removed, and READs that wait are told. */
 void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad);
-/* Its fetch does not come back for now: READs that wait for its files are told, and it has none any more. */
+/* Removes the files of a batch whose fetch is stuck, and tells READs that wait for them. The batch itself stays until
+ * kept_end(). */
 void kept_give_up(struct kept *kept, struct kept_batch *batch);
-/* A file that is there is pinned, until kept_unpin(). NULL: it is not. */
+/* Finds a file that has arrived and pins it until kept_unpin(). NULL: it is not there. */
 struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
+/* Unpins a file from kept_pin(). */
 void kept_unpin(struct kept *kept, struct kept_file *file);
-/* Drops what arrived before that time (ns, monotonic). Returns how many files nobody asked for. */
+/* Drops batches that arrived before that time (ns, monotonic). Returns how many files were dropped unread. */
 uint64_t kept_expire(struct kept *kept, int64_t before);
-/* So many bytes at most from here on: what came first goes. Returns how many files nobody asked for. */
+/* Sets the limit of bytes, and drops the oldest batches above it. Returns how many files were dropped unread. */
 uint64_t kept_limit(struct kept *kept, uint64_t most);
-/* Memory of all batches, also of those that are being read. Any thread. */
+/* Bytes of memory of all batches, including those being read. Any thread may call this. */
 uint64_t kept_bytes(const struct kept *kept);
-/* Memory of what has arrived and is kept for a user. Any thread. */
+/* Bytes of memory of the batches that have arrived and are kept for a user. Any thread may call this. */
 uint64_t kept_bytes_of(struct kept *kept, uint32_t owner);
-/* Whether there is nothing to expire. Any thread. */
+/* Whether there is no batch, not even one being read. Any thread may call this. */
 bool kept_is_empty(const struct kept *kept);

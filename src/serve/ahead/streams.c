@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A few streams; the one that was used least recently makes room. Ranges are read by any thread and change under the
- * lock, which nobody waits for: who does not get it comes again with the walker's next READ. */
+/* Holds a few streams; the least recently used one makes room. Any thread may load the ranges, which change under the
+ * lock. No thread waits for the lock: if it is taken, the walker's next READ tries again. */
 #include "serve/ahead/streams.h"
 
 #include <assert.h>
@@ -19,37 +19,37 @@
 
 #define STREAMS      8u
 #define STREAM_LEGS  64u
-#define STREAM_FIRST (UINT64_C(512) << 10) /* bytes ahead of a walker at first; doubles with each leg */
-#define STREAM_LEG   (UINT64_C(256) << 10) /* of a leg at least, */
-#define STREAM_LEG_MOST (UINT64_C(1) << 20) /* and at most: one device read of each member */
-#define STREAM_QUARTER 4u                  /* legs in a window, at least */
-#define STREAM_SCAN  4096u                 /* ordinals that are looked at for a leg */
-#define STREAM_LIVE  INT64_C(2000000000)   /* ns since its last READ: it shares the budget */
+#define STREAM_FIRST (UINT64_C(512) << 10) /* bytes ahead of a walker at first; doubles each time it is filled */
+#define STREAM_LEG   (UINT64_C(256) << 10) /* least size of a leg, bytes */
+#define STREAM_LEG_MOST (UINT64_C(1) << 20) /* largest size for each member, bytes: one device read */
+#define STREAM_QUARTER 4u                  /* legs that a window has room for at least */
+#define STREAM_SCAN  4096u                 /* limit of ordinals examined for a leg */
+#define STREAM_LIVE  INT64_C(2000000000)   /* ns since its last READ during which a stream shares the budget */
 
 static_assert(KEPT_FILES <= GATHER_FILES, "a leg is one job");
 
-/* What one job brings. */
+/* The files that one job brings. */
 struct stream_leg {
-	uint64_t first; /* its first file, */
-	uint64_t bytes; /* of all, in whole blocks, as they lie on the volume */
+	uint64_t first; /* ordinal of the first file */
+	uint64_t bytes; /* bytes of all files, in whole blocks, as they lie on the volume */
 };
 
-/* Under the lock. */
+/* A stream; its fields are under the lock. */
 struct stream {
-	uint64_t window;  /* bytes ahead */
-	uint64_t next;    /* the first ordinal that is in no leg, but for those that are taken */
-	struct gather_taken taken; /* behind next, files of legs */
-	int64_t used;     /* ns, monotonic */
-	struct stream_leg legs[STREAM_LEGS]; /* that the walker is not through with, from the one that he is in */
+	uint64_t window;  /* bytes to have ahead of the walker */
+	uint64_t next;    /* first ordinal that is in no leg, except for those taken */
+	struct gather_taken taken; /* files at or after next that are in a leg */
+	int64_t used;     /* time of the last READ that extended it, ns, monotonic */
+	struct stream_leg legs[STREAM_LEGS]; /* the leg that the walker is in, and those ahead */
 	unsigned count;
 };
 
 struct streams {
-	/* Of stream i: written under the lock, read by any thread. */
-	_Atomic uint64_t keys[STREAMS]; /* 0: none */
-	_Atomic uint64_t from[STREAMS], to[STREAMS]; /* ordinals; to: the first that is not in it */
-	_Atomic uint64_t at[STREAMS];    /* where the walker is */
-	_Atomic uint64_t marks[STREAMS]; /* a READ from here on moves it */
+	/* Element i belongs to stream i. Written under the lock, except at; any thread may load them. */
+	_Atomic uint64_t keys[STREAMS]; /* key of the version; 0: no stream */
+	_Atomic uint64_t from[STREAMS], to[STREAMS]; /* range of ordinals, without to */
+	_Atomic uint64_t at[STREAMS];    /* ordinal that the walker reads */
+	_Atomic uint64_t marks[STREAMS]; /* a READ at or after this ordinal extends the stream */
 	_Alignas(128) pthread_mutex_t lock;
 	struct fetcher *fetcher;
 	struct stream stream[STREAMS];
@@ -81,7 +81,7 @@ static uint64_t streams_load(const _Atomic uint64_t *word)
 	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/* STREAMS: none. */
+/* The number of the stream that has this file in its range, or just behind it; STREAMS: none has. */
 static unsigned streams_find(const struct streams *streams, uint64_t key, uint64_t ordinal)
 {
 	unsigned i = 0;
@@ -122,7 +122,8 @@ static struct fetcher_job *streams_job(struct generation *generation)
 	return NULL;
 }
 
-/* Where another walker's stream begins, or next itself in the middle of one: what he reads is not read twice. */
+/* The ordinal at which stream i must end: where another live stream begins, or next if that is inside one, so that no
+ * file is read ahead twice. */
 static uint64_t streams_end(const struct streams *streams, unsigned i, const struct generation *generation)
 {
 	const struct stream *stream = &streams->stream[i];
@@ -140,8 +141,8 @@ static uint64_t streams_end(const struct streams *streams, unsigned i, const str
 	return end;
 }
 
-/* Files from stream->next on, up to so many bytes and before end. A file that is too large to be read ahead is a leg of
- * its own, without files: its READ moves the stream as well. */
+/* Collects the files of a leg from stream->next on, up to `most` bytes and before `end`. A file that is too large to be
+ * read ahead is a leg of its own without files, as its READ moves the stream, too. */
 static struct stream_leg streams_scan(struct stream *stream, const struct generation *generation, uint64_t end,
 				      uint64_t most, struct fetcher_job *job)
 {
@@ -169,7 +170,7 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 	return leg;
 }
 
-/* As much as the window lets be in a leg, for all members together. */
+/* The size of a leg in bytes, for all members together, as the window allows. */
 static uint64_t streams_leg_bytes(const struct stream *stream, const struct generation *generation)
 {
 	uint64_t members = generation->index->member_count, most = stream->window / STREAM_QUARTER;
@@ -178,7 +179,7 @@ static uint64_t streams_leg_bytes(const struct stream *stream, const struct gene
 	return most > STREAM_LEG ? most : STREAM_LEG;
 }
 
-/* False: no more, for now. */
+/* Adds a leg to stream i and posts its job. False: nothing can be added for now. */
 static bool streams_extend(struct streams *streams, unsigned i, struct generation *generation)
 {
 	struct stream *stream = &streams->stream[i], before = *stream;
@@ -204,7 +205,7 @@ static bool streams_extend(struct streams *streams, unsigned i, struct generatio
 	return leg.first;
 }
 
-/* Bytes ahead of the walker, who is at this ordinal. Legs behind him go. */
+/* Removes legs behind the walker, which is at this ordinal. Returns the bytes of the remaining legs. */
 static uint64_t streams_pass(struct stream *stream, uint64_t ordinal)
 {
 	unsigned passed = 0;
@@ -219,7 +220,8 @@ static uint64_t streams_pass(struct stream *stream, uint64_t ordinal)
 	return ahead;
 }
 
-/* Its share of what may be ahead of all; the rest is for legs that walkers are in. */
+/* The limit of a stream's window: its share of three quarters of the budget. The rest is for legs that walkers are
+ * in. */
 static uint64_t streams_limit(struct streams *streams, int64_t now)
 {
 	unsigned live = 0;
@@ -241,7 +243,7 @@ static void streams_fill(struct streams *streams, unsigned i, struct generation 
 	while (ahead < stream->window && stream->count < STREAM_LEGS && streams_extend(streams, i, generation))
 		ahead += stream->legs[stream->count - 1].bytes;
 	atomic_store_explicit(&streams->to[i], stream->next, memory_order_relaxed);
-	/* Where nothing could be added, or no leg follows, any READ asks again. */
+	/* If nothing could be added, or no leg follows, the next READ tries again. */
 	atomic_store_explicit(&streams->marks[i],
 			      stream->count > 1 && stream->count > before ? stream->legs[1].first : ordinal + 1,
 			      memory_order_relaxed);

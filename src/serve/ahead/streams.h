@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is ahead of each walker: a range of ordinals that grows as he goes on, a leg at a time, and stops when he does.
+/* The streams of files ahead of walkers: each is a range of ordinals that grows a leg at a time while its walker goes
+ * on, and stops when the walker does.
  *
- * The first file of each leg is not stored but kept, so that its READ comes and tells where the walker is while the
- * legs behind it are already there. */
+ * The first file of each leg is kept and not stored, so that its READ shows where the walker is while the next legs are
+ * there already. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,10 +14,13 @@ struct fetcher;
 struct generation;
 struct streams;
 
+/* Makes an empty table of streams, which post their jobs to the fetcher. */
 must_check int streams_new(struct fetcher *fetcher, struct streams **ret, struct error *err);
 void streams_free(struct streams *streams);
 
-/* Any thread; a few loads. Whether one stream has both files in its range, which begins where it did. */
+/* Whether one stream has both files in its range, `last` before `ordinal`. Costs a few loads. Any thread may call
+ * this. */
 bool streams_cover(const struct streams *streams, uint64_t key, uint64_t last, uint64_t ordinal);
-/* A walker reads this file: goes on with its stream, or begins one. Any thread, in a section; never waits. */
+/* Notes that a walker reads this file: extends its stream, or begins one. It never waits. Any thread may call this, in
+ * a section. */
 void streams_walk(struct streams *streams, struct generation *generation, uint64_t ordinal);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A place is one word: ordinal, 8 bits of the version's key, steps, and trust. */
+/* Keeps each place in one word: ordinal, 8 bits of the version's key, steps, and trust. */
 #include "serve/ahead/walk.h"
 
 #include "datasetfs/format.h"
 
 #define WALK_STEPS_MOST 255u
-#define WALK_LONG       8u /* steps after which a jump is one of a walker, who goes to another directory */
-#define WALK_TRUST      3u /* jumps that are taken for such */
+#define WALK_LONG       8u /* steps after which a jump counts as a walker's, to another directory */
+#define WALK_TRUST      3u /* jumps in a row that count as such */
 
 #define WALK_STEPS_AT   DSFS_ORDINAL_BITS
 #define WALK_TRUST_AT   (WALK_STEPS_AT + 8)
@@ -19,7 +19,7 @@ static void walk_fill(struct walk_place *place, uint64_t word)
 	place->trust = (uint8_t)(word >> WALK_TRUST_AT);
 }
 
-/* Threads that cannot be told apart are told by where they are. */
+/* Whether the word is the thread's place. Threads with number 0 are told apart by where they are. */
 static bool walk_is_its(const struct walk_place *place, uint64_t word, uint32_t thread, uint64_t ordinal)
 {
 	uint64_t last = word & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1);
@@ -28,7 +28,7 @@ static bool walk_is_its(const struct walk_place *place, uint64_t word, uint32_t 
 	       (thread || walk_is_next(last, ordinal));
 }
 
-/* Whose place is taken by a thread that has none: nobody's, that of one who does not walk, or any. */
+/* Chooses a place for a thread that has none: a free one, that of a thread which does not walk, or any. */
 static unsigned walk_victim(const struct walk_bucket *bucket, uint64_t ordinal)
 {
 	unsigned victim = (unsigned)(ordinal % WALK_WAYS);
@@ -71,7 +71,7 @@ void walk_look(struct walk *walk, uint32_t thread, uint64_t key, uint64_t ordina
 
 bool walk_step(struct walk_place *place, uint64_t ordinal, bool in_order)
 {
-	if (ordinal == place->ordinal) /* its head once more */
+	if (ordinal == place->ordinal) /* another READ of the file's head */
 		return false;
 	if (in_order) {
 		place->steps += place->steps < WALK_STEPS_MOST;
@@ -79,7 +79,7 @@ bool walk_step(struct walk_place *place, uint64_t ordinal, bool in_order)
 		if (place->steps >= WALK_LONG)
 			place->trust = WALK_TRUST;
 		else
-			place->trust -= place->trust && !place->steps; /* a jump after a jump is no walk */
+			place->trust -= place->trust && !place->steps; /* two jumps in a row are no walk */
 		place->steps = 0;
 	}
 	place->ordinal = ordinal;

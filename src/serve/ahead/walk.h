@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Who walks: whether a thread reads files in the order of their ordinals, which is that of the tree and of the volume.
+/* Detects walkers: threads that read files in the order of their ordinals, which is that of the tree and of the volume.
  *
- * A thread's last READ is in a place that belongs to threads with its number, so readers do not write to each other's
- * cache lines, whichever worker serves them. Nothing is locked: two READs of one thread at once, or two threads of one
- * number, cost a detection and nothing else. */
+ * A thread's last READ is recorded in a place that only threads with its number use, so readers do not write to each
+ * other's cache lines, whichever worker serves them. There is no lock: two concurrent READs of one thread, or two
+ * threads with one number, only make a detection fail. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WALK_GAP  4u /* files that a walker may pass over: directories and empty files are never read */
-#define WALK_SURE 3u /* steps in order that make a walker, as chance makes none of a shuffled reader */
+#define WALK_GAP  4u /* largest step in ordinals: a walker passes directories and empty files without a READ */
+#define WALK_SURE 3u /* steps in order that make a walker; a shuffled reader does not make them by chance */
 
 #define WALK_BUCKETS 128u
 #define WALK_WAYS    4u
@@ -24,22 +24,24 @@ struct walk {
 	struct walk_bucket buckets[WALK_BUCKETS];
 };
 
-/* Where a thread was. */
+/* The last place of a thread. */
 struct walk_place {
-	uint64_t ordinal; /* 0: nothing is known of it */
-	uint8_t steps;    /* in order, up to there */
-	uint8_t trust;    /* not 0: it walked lately, and one step in order is enough */
-	_Atomic uint64_t *at; /* walk.c's, as are the next two */
+	uint64_t ordinal; /* file that it read last; 0: unknown */
+	uint8_t steps;    /* steps in order up to that file */
+	uint8_t trust;    /* not 0: the thread walked lately, and one step in order makes it a walker again */
+	_Atomic uint64_t *at; /* this field and the next three: walk.c only */
 	_Atomic uint32_t *thread_at;
 	uint64_t version;
 	uint32_t thread;
 };
 
-/* Thread 0 is any in another process namespace. key: the version's. */
+/* Finds the last place of a thread. Thread 0 stands for all threads of other pid namespaces, which are told apart by
+ * where they are: `ordinal` is the file that it reads now. key: the version's. */
 void walk_look(struct walk *walk, uint32_t thread, uint64_t key, uint64_t ordinal, struct walk_place *ret);
-/* It is at this ordinal now. in_order: since its last place it skipped nothing. True: it walks. */
+/* Records that the thread is at this file now. in_order: it skipped no file since its last place. True: it is a
+ * walker. */
 bool walk_step(struct walk_place *place, uint64_t ordinal, bool in_order);
-/* Whether it is the next file, or nearly. */
+/* Whether a step from `last` to `ordinal` is in order: to the next file, or WALK_GAP ordinals on at most. */
 static inline bool walk_is_next(uint64_t last, uint64_t ordinal)
 {
 	return last && ordinal > last && ordinal - last <= WALK_GAP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A share for each user: what waits to be read, and what is kept for him. */
+/* Counts for each user the files that wait to be read and the bytes that are kept, and posts jobs within the limits. */
 #include "serve/ahead/wishes.h"
 
 #include <assert.h>
@@ -12,11 +12,11 @@
 #include "serve/serve.h"
 #include "serve/version/generation.h"
 
-#define WISHES_JOBS (WISHES_OF_USER / WISHES_OF_JOB) /* of a user: few files in each do not fill the queue */
+#define WISHES_JOBS (WISHES_OF_USER / WISHES_OF_JOB) /* limit of a user's jobs, which may have few files each */
 
 static_assert(WISHES_USERS * WISHES_JOBS <= FETCHER_JOBS, "there is a place in the queue for each user");
 
-/* What a user has waiting; files 0: nobody's, and the others 0 as well. */
+/* The files that a user has waiting. files 0: the share is free, and all its counts are 0. */
 struct wishes_share {
 	uint32_t uid, files, jobs;
 	uint64_t bytes;
@@ -24,19 +24,19 @@ struct wishes_share {
 
 struct wishes {
 	struct fetcher *fetcher;
-	struct kept *kept; /* the fetcher's */
-	pthread_mutex_t lock; /* the shares */
+	struct kept *kept; /* the fetcher's cache */
+	pthread_mutex_t lock; /* protects the shares */
 	struct wishes_share shares[WISHES_USERS];
 };
 
 struct wishes_job {
-	struct fetcher_job job; /* the first member */
+	struct fetcher_job job; /* must be the first field */
 	struct wishes *wishes;
-	uint64_t bytes; /* of its files */
+	uint64_t bytes; /* bytes of its files */
 	uint64_t ordinals[WISHES_OF_JOB];
 };
 
-/* What a user may still have waiting. */
+/* The files and bytes that a user may still add. */
 struct wishes_room {
 	uint32_t files;
 	uint64_t bytes;
@@ -104,9 +104,10 @@ struct fetcher *wishes_fetcher(const struct wishes *wishes)
 	return wishes->fetcher;
 }
 
-/* ---- shares, under the lock ---- */
+/* ---- shares ---- */
 
-/* His own, or a free one; the last free one is for those who may switch. NULL: there is none. */
+/* The user's share, or a free one; the last free one is for users who may switch. NULL: there is none. The caller holds
+ * the lock. */
 static struct wishes_share *wishes_share(struct wishes *wishes, const struct wishes_user *user)
 {
 	unsigned most = user->may_switch ? WISHES_USERS : WISHES_USERS - 1;
@@ -134,7 +135,8 @@ static void wishes_give_back(struct wishes *wishes, const struct wishes_job *job
 	pthread_mutex_unlock(&wishes->lock);
 }
 
-/* Half of what may be kept is a user's, so that no user takes it from all others. used: bytes that are kept for him. */
+/* The room that a user has left: half of the budget, so that no user takes it from all others; all of it for users who
+ * may switch. used: bytes that are kept for the user. */
 static struct wishes_room wishes_room(const struct wishes *wishes, const struct wishes_user *user,
 				      const struct wishes_share *share, uint64_t used)
 {
@@ -155,13 +157,13 @@ static struct wishes_room wishes_room(const struct wishes *wishes, const struct 
 
 static void wishes_done(struct fetcher_job *done)
 {
-	struct wishes_job *job = (struct wishes_job *)done; /* its first member */
+	struct wishes_job *job = (struct wishes_job *)done; /* its first field */
 
 	wishes_give_back(job->wishes, job);
 	free(job);
 }
 
-/* The first of the files, as far as the room goes; returns how many. */
+/* Fills a job with the first of the files, as far as there is room. Returns how many files that covers. */
 static uint32_t wishes_fill(struct wishes_job *job, const struct wish *files, uint32_t count, struct wishes_room room)
 {
 	uint32_t taken;
@@ -212,7 +214,7 @@ static uint32_t wishes_reserve(struct wishes *wishes, const struct wishes_user *
 	return taken;
 }
 
-/* Posts one job with the first of the files; returns how many, 0: there is no room for any. */
+/* Posts one job with the first of the files. Returns how many files that covers; 0: there is no room for any. */
 static uint32_t wishes_post(struct wishes *wishes, const struct wishes_user *user, struct generation *generation,
 			    const struct wish *files, uint32_t count)
 {

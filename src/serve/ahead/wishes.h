@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that users announce before they read them: jobs for a fetcher of its own, and the share that each user has. */
+/* Files that users announce before they read them: posts them to a fetcher of its own, and limits each user's share. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,39 +12,43 @@ struct generation;
 struct serve;
 struct wishes;
 
-#define WISHES_OF_JOB  64u   /* files that are read together, in the order of the volume */
-#define WISHES_OF_USER 8192u /* files of a user that wait to be read */
-#define WISHES_USERS   16u   /* that have files waiting */
+#define WISHES_OF_JOB  64u   /* files of a job, which are read in the order of the volume */
+#define WISHES_OF_USER 8192u /* limit of files that a user has waiting to be read */
+#define WISHES_USERS   16u   /* limit of users who have files waiting */
 
-/* Those who may switch the mount have room that others cannot take. */
+/* The user who announces files. */
 struct wishes_user {
 	uint32_t uid;
-	bool may_switch;
+	bool may_switch; /* the user may switch the mount, and has room that others cannot take */
 };
 
 /* A regular file of a version. */
 struct wish {
 	uint64_t ordinal;
-	uint64_t size; /* empty ones, and those larger than READ_MAX, are taken and passed over */
+	uint64_t size; /* a file of size 0, or larger than READ_MAX, is accepted and skipped */
 };
 
-/* serve->options.prefetch bytes are kept at most; sets serve->wishes, which stays NULL when it is 0. Before the workers
- * start. */
+/* Starts the fetcher, which keeps serve->options.prefetch bytes at most, and sets serve->wishes; it stays NULL if the
+ * option is 0. Call it before the workers start. */
 must_check int wishes_start(struct serve *serve, struct error *err);
-/* As fetcher_stop() and fetcher_free(). NULL too. */
+/* Ends the thread. False: the device holds it, and it is left behind, see fetcher_stop(). NULL is allowed. */
 bool wishes_stop(struct wishes *wishes);
+/* Frees it after wishes_stop(). NULL is allowed. */
 void wishes_free(struct wishes *wishes);
 
-/* Files of the generation, in the order in which they will be read: takes the first of them, as many as there is room
- * for, and returns how many. *ret_credit: how many more it would take now. Inside a section; never waits. */
+/* Accepts files of the generation, given in the order in which they will be read: the first of them, as many as there
+ * is room for. Returns how many. *ret_credit: how many more it would accept now. It never waits. Call it in a
+ * section. */
 uint32_t wishes_add(struct wishes *wishes, const struct wishes_user *user, struct generation *generation,
 		    const struct wish *files, uint32_t count, uint32_t *ret_credit);
-/* As kept_take() and kept_release(). NULL too. */
+/* Looks for a READ's bytes among announced files that were read, see kept_take(). wishes NULL: KEPT_NONE. */
 enum kept_found wishes_take(struct wishes *wishes, const struct ahead_wish *wish, struct kept_waiter *waiter,
 			    struct kept_piece *ret);
+/* Unpins a piece from wishes_take(). */
 void wishes_release(struct wishes *wishes, const struct kept_piece *piece);
-/* As fetcher_tick() and fetcher_renew(); NULL too. */
+/* Calls fetcher_tick(). NULL is allowed. */
 void wishes_tick(struct wishes *wishes);
+/* Calls fetcher_renew(). NULL is allowed. */
 void wishes_renew(struct wishes *wishes);
-/* What reads them. */
+/* The fetcher that reads announced files. */
 struct fetcher *wishes_fetcher(const struct wishes *wishes);
