@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes versions as JSON, and keeps such texts for those who looked them up. */
+/* Writes versions as JSON, and keeps a text as a snapshot for the user who looked it up. */
 #include "serve/dotdir/describe.h"
 
 #include <errno.h>

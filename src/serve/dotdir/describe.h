@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What .datasetfs says of versions, as JSON, and lookups that are answered with a text. */
+/* Describes versions in JSON for the files of .datasetfs, and answers a lookup with a file that holds a text. */
 #pragma once
 #include <stddef.h>
 
@@ -8,9 +8,9 @@
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-/* The fields of a version, in an object that was begun. */
+/* Writes the fields of a version into an object that the caller has begun. */
 void describe_version(const struct version *version, struct json *json);
-/* All versions of a volume: an array of an object for each. free() the text. */
+/* Describes all versions of a volume, as an array of objects. The caller frees the text with free(3). */
 must_check int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *ret_length);
-/* Answers a lookup with a new file that holds the text, and takes that. */
+/* Answers a lookup with a new file that holds the text, which it takes. */
 void describe_reply(struct worker *worker, struct channel_request *request, char *text, size_t length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The directory .datasetfs, and its files that describe the mount. */
+/* Looks up, reads and lists .datasetfs, with a table of its files that describe the mount. */
 #include "serve/dotdir/dotdir.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 #include "serve/request/reply.h"
 #include "serve/serve.h"
 
-#define DOTDIR_LISTED UINT64_C(3) /* inode numbers in the listing: 3 + number of the file */
+#define DOTDIR_LISTED UINT64_C(3) /* inode number in a listing of the first file of the table */
 
 static void dotdir_version_write(struct serve *serve, struct json *json)
 {
@@ -133,7 +133,8 @@ static void dotdir_lookup_control(struct worker *worker, struct channel_request 
 	reply_data(worker, request, &entry, sizeof(entry));
 }
 
-/* Each program that reads past the mount begins with this file: after the first one the kernel knows it. */
+/* Answers with the one node of .datasetfs/client. Each program that reads past the mount looks it up first, so the
+ * kernel may keep the name. */
 static void dotdir_reply_client(struct worker *worker, struct channel_request *request, char *text, size_t length)
 {
 	struct fuse_entry_out entry;
@@ -209,7 +210,7 @@ void dotdir_read(struct worker *worker, struct channel_request *request)
 		reply_data(worker, request, request->payload, size);
 }
 
-/* All of a snapshot is data. */
+/* Answers LSEEK; a snapshot has no holes. */
 void dotdir_seek(struct worker *worker, struct channel_request *request)
 {
 	const struct fuse_lseek_in *in = &request->wire.in.lseek;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* MNT/.datasetfs: nodes with sequence 0. Its files are snapshots (snapshots.h), with an entry timeout of 0 if they may
- * change. */
+/* Answers requests on MNT/.datasetfs, whose nodes have sequence 0. Its files are snapshots (snapshots.h); one that may
+ * change has an entry timeout of 0. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-/* When nodeid_is_dotdir_name(). */
+/* Answers the LOOKUP of .datasetfs in the root, see nodeid_is_dotdir_name(). */
 void dotdir_lookup_folder(struct worker *worker, struct channel_request *request);
-/* When nodeid_is_dotdir(). */
+/* The functions below answer requests on nodes for which nodeid_is_dotdir() is true. */
 void dotdir_lookup(struct worker *worker, struct channel_request *request);
 void dotdir_getattr(struct worker *worker, struct channel_request *request);
 void dotdir_read(struct worker *worker, struct channel_request *request);

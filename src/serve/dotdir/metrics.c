@@ -19,13 +19,13 @@
 
 /* ---- the format ---- */
 
-/* help: as in struct series. */
+/* Begins a family. help: as in struct series. */
 static void metrics_family(FILE *out, const char *name, const char *type, const char *help)
 {
 	fprintf(out, "# HELP datasetfs_%s %s\n# TYPE datasetfs_%s %s\n", name, help, name, type);
 }
 
-/* A family of one series. */
+/* Writes a family that has one series. */
 static void metrics_number(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
 {
 	metrics_family(out, name, type, help);
@@ -38,7 +38,7 @@ static void metrics_real(FILE *out, const char *name, const char *type, const ch
 	fprintf(out, "datasetfs_%s %.6f\n", name, value);
 }
 
-/* ---- what is served ---- */
+/* ---- the served version ---- */
 
 static void metrics_version(struct serve *serve, FILE *out)
 {
@@ -137,8 +137,8 @@ static void metrics_series(const struct serve *serve, FILE *out)
 		metrics_number(out, series->family, series->type, series->help, series->get(serve, series->offset));
 }
 
-/* offset: of a struct counter_times. All bounds but the last two are below a second, so none of them is a whole number:
- * the two formats of Prometheus would write a whole number differently. */
+/* offset: place of a struct counter_times in struct counters. All bounds but the last two are below a second, so none
+ * of them is a whole number, which the two formats of Prometheus would write differently. */
 static void metrics_histogram(const struct serve *serve, FILE *out, const char *name, const char *help, size_t offset)
 {
 	uint64_t sum = series_sum(serve, offset + offsetof(struct counter_times, sum)), total = 0;

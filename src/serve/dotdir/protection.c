@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up what is in the groups that the version uses, as datasetfsctl list does. */
+/* Adds up the bytes in the groups that the version uses, as datasetfsctl list does. */
 #include "serve/dotdir/protection.h"
 
 #include <stdarg.h>
@@ -9,17 +9,18 @@
 #include "image/members.h"
 
 struct protection {
-	uint64_t bytes, copied, single; /* of its groups: all; those that were given copies; those with one left */
+	uint64_t bytes, copied, single; /* bytes of all its groups; of those written with copies; with one copy left */
 };
 
-/* Also when it is stale. The control thread notes when it is back. */
+/* Whether a member is missing or stale. The control thread clears that when the member is back. */
 static bool protection_is_missing(const struct serve *serve, const struct members *members, uint32_t number)
 {
 	return __atomic_load_n(&members->list[number].missing_from, __ATOMIC_ACQUIRE) != 0 ||
 	       serve_is_missing(serve, number);
 }
 
-/* Members that are lost while the mount serves are looked for, so their copies still count for reads, but not here. */
+/* The number of copies that can be read now. Reads still try a member that was lost while the mount serves, as it may
+ * come back, but its copies do not count here. */
 static uint32_t protection_copies(const struct serve *serve, const struct members *members, uint64_t address)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
@@ -53,7 +54,7 @@ static struct protection protection_measure(const struct serve *serve, const str
 	return protection;
 }
 
-/* All of it only when it is all, and nothing of it only when it is nothing. */
+/* Rounds so that only a whole is 100 and only nothing is 0. */
 static unsigned protection_percent(uint64_t part, uint64_t all)
 {
 	unsigned percent = all ? (unsigned)((double)part * 100 / (double)all) : 0;
@@ -72,7 +73,7 @@ __attribute__((format(printf, 3, 4))) static size_t protection_say(char *text, s
 	return n < 0 || used + (size_t)n >= 256 ? 255 : used + (size_t)n;
 }
 
-/* text: 256 bytes. False: no member is missing. */
+/* Writes which members are missing, and what that means, to text, which has 256 bytes. False: none is missing. */
 static bool protection_explain(const struct serve *serve, const struct members *members, unsigned single, char *text)
 {
 	uint32_t missing = 0;

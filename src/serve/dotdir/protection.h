@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How well the version that is served is protected by copies, and how well it is now. */
+/* Reports how well copies protect the served version, and how much of it has only one copy left. */
 #pragma once
 #include <stdbool.h>
 
@@ -9,10 +9,10 @@
 struct protection_report {
 	unsigned protected_percent, single_percent; /* see DSFS_CONTROL_PROTECTION */
 	bool is_degraded;
-	char degraded[256]; /* why, in words */
+	char degraded[256]; /* why it is degraded, in words */
 };
 
-/* False: the volume has one member. */
+/* Makes the report. False: the volume has one member. Call it in a section. */
 bool protection_look(struct serve *serve, struct protection_report *ret);
-/* An object; null for a volume of one member. */
+/* Writes the report as an object; null for a volume of one member. Call it in a section. */
 void protection_write(struct serve *serve, struct json *json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every thread counts for itself; a number is read from all of them when somebody asks. */
+/* Adds up the counters of all threads, each of which counts for itself, whenever a file is looked up. */
 #include "serve/dotdir/series.h"
 
 #include "serve/ahead/ahead.h"
@@ -13,7 +13,7 @@
 
 /* ---- counters of threads ---- */
 
-#define SERIES_OTHERS 4u /* threads that count, beside the workers */
+#define SERIES_OTHERS 4u /* threads with counters beside the workers */
 
 static uint64_t series_read(const void *counters, size_t offset)
 {
@@ -22,19 +22,19 @@ static uint64_t series_read(const void *counters, size_t offset)
 	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
 }
 
-/* Of the thread that reads ahead of walkers. */
+/* A counter of the thread that reads ahead of walkers. */
 static uint64_t series_ahead(const struct serve *serve, size_t offset)
 {
 	return serve->ahead ? series_read(fetcher_counters(ahead_fetcher(serve->ahead)), offset) : 0;
 }
 
-/* Of the thread that reads files users announce. */
+/* A counter of the thread that reads announced files. */
 static uint64_t series_announced(const struct serve *serve, size_t offset)
 {
 	return serve->wishes ? series_read(fetcher_counters(wishes_fetcher(serve->wishes)), offset) : 0;
 }
 
-/* The counter of each thread in turn; 0 where there is no such thread. */
+/* The counter of thread i; 0 if there is no such thread. */
 static uint64_t series_of(const struct serve *serve, unsigned i, size_t offset)
 {
 	const struct counters *standby;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of texts, with a limit for each user; the slot of a node is its number modulo the size of the table. */
+/* Keeps texts in a table, with a limit for each user. A node's slot is its number modulo the size of the table. */
 #include "serve/dotdir/snapshots.h"
 
 #include <errno.h>
@@ -13,20 +13,20 @@
 #include "serve/request/reply.h"
 #include "serve/version/nodeid.h"
 
-#define SNAPSHOTS_MAX 1024u /* live at once: each open one holds its text */
+#define SNAPSHOTS_MAX 1024u /* limit of snapshots, each of which holds its text in memory */
 
 struct snapshot {
 	uint64_t nodeid; /* NODE_SNAPSHOT + count * SNAPSHOTS_MAX + slot; 0: free */
 	uint64_t lookups;
-	uint32_t uid; /* who looked it up */
+	uint32_t uid; /* user who looked it up */
 	struct timespec when;
 	char *text;
 	size_t length;
 };
 
 struct snapshots {
-	pthread_mutex_t lock; /* all below */
-	struct snapshot client; /* nodeid 0: nobody has looked it up yet */
+	pthread_mutex_t lock; /* protects all fields below */
+	struct snapshot client; /* nodeid 0: not looked up yet */
 	uint64_t made;
 	struct snapshot slots[SNAPSHOTS_MAX];
 };
@@ -53,7 +53,7 @@ void snapshots_free(struct snapshots *snapshots)
 	free(snapshots);
 }
 
-/* Under the lock. */
+/* Finds a snapshot, or returns NULL. The caller holds the lock. */
 static struct snapshot *snapshots_find(struct snapshots *snapshots, uint64_t nodeid)
 {
 	struct snapshot *snapshot;
@@ -84,7 +84,7 @@ static void snapshots_attr(const struct snapshot *snapshot, struct fuse_attr *at
 	};
 }
 
-/* A free one, as far as this user may have one more. Under the lock. */
+/* Finds a free slot, if the user may have one more snapshot. The caller holds the lock. */
 static int snapshots_find_free(struct snapshots *snapshots, uint32_t uid, bool may_switch, struct snapshot **ret)
 {
 	struct snapshot *snapshot, *free = NULL;
@@ -132,7 +132,7 @@ int snapshots_keep(struct snapshots *snapshots, uint32_t uid, bool may_switch, c
 	return r;
 }
 
-/* A lookup more than the kernel knows of: it is never forgotten. */
+/* The snapshot has one lookup more than the kernel knows of, so it is never freed. */
 void snapshots_keep_client(struct snapshots *snapshots, char *text, size_t length, struct fuse_entry_out *ret)
 {
 	struct snapshot *client = &snapshots->client;

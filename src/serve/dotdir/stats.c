@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the numbers of series.c and what else is known as JSON (the fields are in datasetfs/control.h). */
+/* Writes the numbers of series.c and the state of the mount as JSON (the fields are in datasetfs/control.h). */
 #include "serve/dotdir/stats.h"
 
 #include <stdio.h>
@@ -86,7 +86,7 @@ static void stats_groups(const struct serve_options *options, struct json *json)
 	json_string(json, "direct_group", options->has_direct_group ? options->direct_group_name : "");
 }
 
-/* In the order of main_words in main.c. */
+/* Writes the mount options, in the order of main_words in main.c. */
 static void stats_options(const struct serve_options *options, struct json *json)
 {
 	static const char *const ios[] = { "auto", "uring", "threads" };
@@ -158,7 +158,7 @@ static void stats_member(const struct serve *serve, uint32_t number, int64_t now
 	json_end_object(json);
 }
 
-/* Of a volume of one member the counters of all reads say the same. */
+/* Writes the state of each member. Empty for a volume of one member, where the counters of all reads say the same. */
 static void stats_members(const struct serve *serve, struct json *json)
 {
 	int64_t now = clock_now();

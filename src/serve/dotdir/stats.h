@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* .datasetfs/stats.json: what a mount reports of itself, and what is open. */
+/* .datasetfs/stats.json: the numbers that a mount reports of itself, its options, members and open versions. */
 #pragma once
 #include <stdint.h>
 
@@ -9,4 +9,5 @@
 /* The state of a member of several: "ok", "suspect" or "missing". */
 const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now);
 
+/* Writes the content of the file. Call it in a section. */
 void stats_write(struct serve *serve, struct json *json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of lookups and listings, and the thread that carries them out. */
+/* Queues lookups and listings, and carries them out on a thread of its own. */
 #include "serve/dotdir/visits.h"
 
 #include <dirent.h>
@@ -19,21 +19,21 @@
 #include "serve/request/reply.h"
 #include "serve/serve.h"
 
-#define VISITS_MAX   64u /* waiting and under way */
-#define VISITS_VALID 9u  /* seconds that a label stays what it was: it may be published anew */
-#define VISITS_SHORT 1u  /* and when the volume was not asked; both together are 10 */
+#define VISITS_MAX   64u /* limit of visits, waiting and under way */
+#define VISITS_VALID 9u  /* entry timeout of a label in seconds, as it may be published anew */
+#define VISITS_SHORT 1u  /* the same if the volume was not read; both together are 10 */
 
-/* A request in work. Made by its worker, then the thread's, then the worker's again. */
+/* A request that waits for the thread. Its worker makes it, the thread owns it until it posts `task` to the worker. */
 struct visit {
 	struct worker_task task;
 	struct worker *worker;
 	struct channel_request *request;
 	enum { VISIT_LOOKUP, VISIT_LIST, VISIT_DESCRIBE } kind;
-	char label[DSFS_LABEL_MAX + 1];  /* to look up */
-	struct generation *generation; /* found; its lookups count it already */
+	char label[DSFS_LABEL_MAX + 1];  /* label to look up */
+	struct generation *generation; /* version that was found; a lookup of it is counted */
 	struct fuse_entry_out entry;
 	struct dirlist list;
-	char *text; /* of VISIT_DESCRIBE */
+	char *text; /* result of VISIT_DESCRIBE */
 	size_t length;
 	int result;
 	struct visit *next;
@@ -44,21 +44,21 @@ struct visits {
 	pthread_t thread;
 	bool running;
 	pthread_cond_t wake;
-	pthread_mutex_t lock; /* all below */
+	pthread_mutex_t lock; /* protects the fields below, up to `ending` */
 	struct visit *waiting, **end;
-	const struct visit *doing; /* out of the queue, not answered yet */
-	unsigned count;            /* waiting and under way */
+	const struct visit *doing; /* taken from the queue and not finished; NULL: none */
+	unsigned count;            /* visits waiting and under way */
 	bool ending;
-	unsigned most, most_of_user; /* constant: of all, and of a user who may not switch the mount */
-	/* the thread's: */
+	unsigned most, most_of_user; /* limits of visits: for all, for a user who may not switch the mount; constant */
+	/* thread only, but served is under the lock: */
 	struct visitor_failures failures;
-	uint32_t served; /* whose visit was the last */
+	uint32_t served; /* user of the last visit */
 };
 
 /* ---- the thread ---- */
 
-/* The caller sees an errno only, so the reason goes to the log. What a device says of a bad block, or that it is
- * gone, is EIO as for a read; in other replies these numbers mean that there is no attribute or no data. */
+/* Logs the reason, as the caller sees only an errno, and returns the code to answer with. A device's ENODATA (a bad
+ * block) and ENXIO (it is gone) become EIO, as for a read: in replies they would mean no attribute and no data. */
 static int visits_report(int code, const struct error *err, const struct visit *visit)
 {
 	static struct log_limit limit = { .burst = 10 };
@@ -82,7 +82,7 @@ static void visits_report_unsure(const struct error *err, const char *label)
 			 "/%s' is still the open version: %s, ignoring, suppressed=%u", label, err->reason, suppressed);
 }
 
-/* What LOOKUP of a label answers, for so many seconds. */
+/* Makes the answer to a LOOKUP of a label. valid: entry timeout in seconds. */
 static int visits_entry(struct generation *generation, unsigned valid, struct fuse_entry_out *ret, struct error *err)
 {
 	struct inode root;
@@ -114,7 +114,7 @@ static int visits_do_lookup(struct visits *visits, struct visit *visit)
 	r = visits_entry(visit->generation, valid, &visit->entry, &err);
 	if (r < 0)
 		generations_forget(&visits->serve->generations, visit->generation, 1);
-	else /* What was read of it comes before its end: the reply and the FORGET are ordered by the kernel alone. */
+	else /* Orders our loads before the version's end: reply and FORGET are ordered by the kernel alone. */
 		atomic_fetch_add(&visit->generation->lookups, 0);
 	return visits_report(r, &err, visit);
 }
@@ -169,11 +169,11 @@ static void visits_do(struct visits *visits, struct visit *visit)
 	visits->count--;
 	visits->doing = NULL;
 	pthread_mutex_unlock(&visits->lock);
-	worker_post(visit->worker, &visit->task); /* the visit is gone */
+	worker_post(visit->worker, &visit->task); /* the worker owns the visit now */
 }
 
-/* The first of another user than the last one was, so that nobody waits for all visits of one who came before. Takes it
- * out of the queue. Under the lock. */
+/* Takes the first visit of another user than the last one, or else the first, out of the queue, so that no user waits
+ * for all visits of another. The caller holds the lock. */
 static struct visit *visits_pick(struct visits *visits)
 {
 	struct visit **at = &visits->waiting, *visit;
@@ -188,7 +188,7 @@ static struct visit *visits_pick(struct visits *visits)
 	return visit;
 }
 
-/* NULL: the mount ends. */
+/* Waits for the next visit. NULL: the mount ends. */
 static struct visit *visits_next(struct visits *visits)
 {
 	struct visit *visit;
@@ -214,7 +214,7 @@ static void *visits_main(void *argument)
 	return NULL;
 }
 
-/* With the ring no visit comes to the last worker. */
+/* The limit of visits: all that the workers may have waiting. With the ring the last worker gets none. */
 static unsigned visits_room(const struct serve *serve)
 {
 	unsigned room = (serve->worker_count - serve->ring) * (serve->jobs - 1);
@@ -222,7 +222,7 @@ static unsigned visits_room(const struct serve *serve)
 	return room < VISITS_MAX ? room : VISITS_MAX;
 }
 
-/* Half of them, but not all of one worker's: over the ring nobody else answers that CPU. */
+/* The limit for one user: half of all, but not all of one worker's, as over the ring no other one answers its CPU. */
 static unsigned visits_room_of_user(const struct serve *serve)
 {
 	unsigned half = visits_room(serve) / 2, worker = serve->jobs > 4 ? serve->jobs - 2 : 2;
@@ -277,7 +277,7 @@ static void visits_free(struct visit *visit)
 
 static void visits_answer_lookup(struct worker_task *task)
 {
-	struct visit *visit = (struct visit *)task; /* its first member */
+	struct visit *visit = (struct visit *)task; /* its first field */
 
 	if (visit->result < 0)
 		reply_error(visit->worker, visit->request, visit->result);
@@ -288,7 +288,7 @@ static void visits_answer_lookup(struct worker_task *task)
 
 static void visits_answer_list(struct worker_task *task)
 {
-	struct visit *visit = (struct visit *)task; /* its first member */
+	struct visit *visit = (struct visit *)task; /* its first field */
 
 	if (visit->result < 0)
 		reply_error(visit->worker, visit->request, visit->result);
@@ -299,7 +299,7 @@ static void visits_answer_list(struct worker_task *task)
 
 static void visits_answer_describe(struct worker_task *task)
 {
-	struct visit *visit = (struct visit *)task; /* its first member */
+	struct visit *visit = (struct visit *)task; /* its first field */
 
 	if (visit->result < 0)
 		reply_error(visit->worker, visit->request, visit->result);
@@ -313,7 +313,7 @@ static bool visits_looks_up(const struct visit *visit, const char *label)
 	return visit && visit->kind == VISIT_LOOKUP && !strcmp(visit->label, label);
 }
 
-/* Whether a look-up of the label is under way already. Under the lock. */
+/* Whether a lookup of the label is waiting or under way. The caller holds the lock. */
 static bool visits_is_asked(const struct visits *visits, const char *label)
 {
 	const struct visit *visit = visits->waiting;
@@ -323,7 +323,7 @@ static bool visits_is_asked(const struct visits *visits, const char *label)
 	return visit || visits_looks_up(visits->doing, label);
 }
 
-/* Waiting and under way. Under the lock. */
+/* The number of a user's visits, waiting and under way. The caller holds the lock. */
 static unsigned visits_of_user(const struct visits *visits, uint32_t uid)
 {
 	unsigned count = visits->doing && visits->doing->request->wire.uid == uid;
@@ -333,8 +333,8 @@ static unsigned visits_of_user(const struct visits *visits, uint32_t uid)
 	return count;
 }
 
-/* A worker keeps a slot for a command, and one for other requests. Refused are visits when their user has so many,
- * and, with `once`, a label that is asked for. */
+/* Queues a visit if a worker keeps a slot for a command and one for other requests, and if its user has fewer than
+ * most_of_user visits. once: a lookup is refused if one of the same label is waiting or under way. */
 static bool visits_take(struct visits *visits, struct visit *visit, unsigned most_of_user, bool once)
 {
 	struct worker *worker = visit->worker;
@@ -355,7 +355,7 @@ static bool visits_take(struct visits *visits, struct visit *visit, unsigned mos
 	return taken;
 }
 
-/* NULL: the request is answered. */
+/* Makes a visit. NULL: there is no memory, and the request was answered. */
 static struct visit *visits_new(struct worker *worker, struct channel_request *request,
 				void (*answer)(struct worker_task *task))
 {
@@ -371,7 +371,7 @@ static struct visit *visits_new(struct worker *worker, struct channel_request *r
 	return visit;
 }
 
-/* Without a look at the volume. False when no version is open under that label: nothing was answered. */
+/* Answers a lookup without reading the volume. False: no version with that label is open, and nothing was answered. */
 static bool visits_lookup_open(struct worker *worker, struct channel_request *request)
 {
 	struct serve *serve = worker->serve;
@@ -414,7 +414,7 @@ void visits_lookup(struct worker *worker, struct channel_request *request)
 	memcpy(visit->label, request->wire.name, request->wire.name_length);
 	if (visits_take(worker->serve->visits, visit, worker->serve->visits->most_of_user, true))
 		return;
-	/* One visitor of an open version waits for the volume, not all; and none when too many wait already. */
+	/* Of all visitors of an open version only one waits for the volume, and none if too many wait already. */
 	if (visits_lookup_open(worker, request))
 		free(visit);
 	else

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* MNT/.datasetfs/versions: lookups and listings there read the volume, and the first lookup of a version waits until
- * it is loaded. One thread does that, one visit after the other, so commands in the control thread never wait for a
- * visitor. */
+/* Answers requests on MNT/.datasetfs/versions. Lookups and listings there read the volume, and the first lookup of a
+ * version waits until it is loaded. One thread carries out these visits in turn, so that commands in the control thread
+ * never wait for a visitor. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-/* After the control thread, before the workers start. */
+/* Starts the thread and sets serve->visits. Call it before the workers start. */
 must_check int visits_start(struct serve *serve, struct error *err);
-/* After the workers ended, before the control thread does. */
+/* Ends the thread and frees it, after the workers have ended and before the control thread does. NULL is allowed. */
 void visits_stop(struct visits *visits);
 
-/* LOOKUP and READDIR of the folder. */
+/* Answers a LOOKUP of a label in the directory. */
 void visits_lookup(struct worker *worker, struct channel_request *request);
+/* Answers a READDIR of the directory. */
 void visits_list(struct worker *worker, struct channel_request *request);
-/* LOOKUP of the file that describes them all. */
+/* Answers the LOOKUP of .datasetfs/versions.json, which describes all versions. */
 void visits_describe(struct worker *worker, struct channel_request *request);
