@@ -19,7 +19,7 @@ struct damage_entry {
 	uint64_t length;
 	uint64_t generation; /* key of the generation that was read */
 	bool is_page;
-	bool is_unreadable; /* otherwise it can be read, but the bytes are wrong */
+	bool is_unreadable; /* false: it can be read, but the bytes are wrong */
 	char version[DSFS_LABEL_MAX + 1];
 	char reason[96];
 };

@@ -11,7 +11,7 @@
 #include "read/reader.h"
 #include "serve/version/generation.h"
 
-#define DAMAGE_MAX 4096u /* places; further ones are counted */
+#define DAMAGE_MAX 4096u /* limit of listed places; further finds are only counted */
 
 struct damage;
 

@@ -12,8 +12,8 @@
 #include "device/locate.h"
 #include "serve/damage.h"
 
-#define SERVE_SILENCE INT64_C(5000000000) /* ns, after which a member counts as missing */
-#define SERVE_NAP     50000u              /* µs */
+#define SERVE_SILENCE INT64_C(5000000000) /* ns without an answer after which a member counts as missing */
+#define SERVE_NAP     50000u              /* µs between two checks of a silent member */
 
 void serve_note_damage(struct serve *serve, const struct reader_place *place, const struct generation *generation,
 		       const struct error *why)

@@ -33,7 +33,7 @@ enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV }
 struct serve_options {
 	const char *volume; /* a path, or an identity (device/locate.h) */
 	const char *mountpoint;
-	const char *version; /* label; NULL for the current one */
+	const char *version; /* label; NULL: the volume's current version */
 	bool has_digest;
 	uint8_t digest[32]; /* every version must have this digest, if has_digest */
 	bool allow_other;
@@ -69,7 +69,7 @@ struct worker;
 
 /* Where a member of the volume is, and how to find it again when it is lost. */
 struct serve_member {
-	_Atomic(char *) name; /* path by which it was found; NULL: it was never found */
+	_Atomic(char *) name; /* path or identity by which it was found; NULL: it was never found */
 	char **former; /* former names, kept because another thread may still read one */
 	size_t former_count;
 	struct error lost; /* why it is lost, as the control thread last logged it */
@@ -79,11 +79,11 @@ struct serve_member {
 
 struct serve {
 	struct serve_options options;
-	uint32_t owner; /* the user who mounted */
+	uint32_t owner; /* uid of the mounting user */
 	struct array_source *volume;
 	struct superblock_ring *rings; /* read when the volume was opened; NULL once the catalogue is loaded */
 	uint8_t volume_uuid[16];
-	struct serve_member *members; /* of the volume, by slot */
+	struct serve_member *members; /* members of the volume, by slot */
 	struct route *route;          /* chooses the member to read; NULL: the volume has one member */
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest; /* highest superblock sequence seen */
@@ -172,7 +172,8 @@ static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
 	return !atomic_load(&serve->members[slot].name) || atomic_load(&serve->members[slot].is_lost);
 }
 
-/* Whether reads of a member that is there fail or take long at present. Only for a volume of several members. */
+/* Whether a member that is there has not answered reads for a while, or keeps failing. Only for a volume of several
+ * members. */
 bool serve_is_suspect(const struct serve *serve, uint32_t slot);
 
 /* Sets the name of a member, which it takes, and the identity of its namespace. Control thread only, or before it

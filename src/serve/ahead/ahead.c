@@ -11,7 +11,7 @@
 #include "serve/ahead/walk.h"
 #include "serve/serve.h"
 
-#define AHEAD_SLOTS 4u /* a walker has few places on the device, each with many files */
+#define AHEAD_SLOTS 4u /* reads at a time: a walker needs few, each with many files */
 
 struct ahead {
 	struct walk walk;

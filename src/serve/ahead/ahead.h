@@ -26,7 +26,7 @@ must_check int ahead_start(struct serve *serve, struct error *err);
 bool ahead_stop(struct ahead *ahead);
 /* Frees it after ahead_stop(). NULL is allowed. */
 void ahead_free(struct ahead *ahead);
-/* The thread that reads ahead of walkers. ahead NULL: NULL. */
+/* The fetcher that reads ahead of walkers; NULL if ahead is NULL. */
 struct fetcher *ahead_fetcher(const struct ahead *ahead);
 
 /* Notes that a thread began to READ this file at its head, and reads ahead if the thread is a walker. It never waits.

@@ -4,7 +4,7 @@
 
 #include "read/op.h"
 
-#define ALLOWANCE_READS 4u /* reads under way get one part in this many of the memory */
+#define ALLOWANCE_READS 4u /* reads under way get 1/ALLOWANCE_READS of the memory */
 
 struct allowance allowance_of(uint64_t memory, uint64_t most, unsigned reads)
 {

@@ -27,7 +27,7 @@
 #define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without reads after the path to the device failed */
 #define FETCHER_LOOK   (UINT64_C(32) << 20)  /* bytes read between two checks of free memory */
 #define FETCHER_LOOK_AFTER INT64_C(1000000000) /* ns between two checks of free memory */
-#define FETCHER_SHARE  4u                    /* files and reads get one part in this many of the free memory */
+#define FETCHER_SHARE  4u                    /* files and reads get 1/FETCHER_SHARE of the free memory */
 #define FETCHER_TURN 16u                   /* files stored between two checks for completed reads */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
 #define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could complete */
@@ -45,7 +45,7 @@ struct fetcher_slot {
 /* The place from which kept files can be stored now. The thread that sets is_taken fills it in and then sets is_set. */
 struct fetcher_again {
 	_Atomic bool is_taken, is_set;
-	struct generation *generation; /* a lookup of it is counted */
+	struct generation *generation; /* holds a lookup */
 	uint64_t ordinal;
 };
 
@@ -70,7 +70,7 @@ struct fetcher {
 	uint64_t most;
 	/* Thread only: */
 	unsigned reads;   /* limit of busy batches, 1 at least */
-	unsigned touched; /* the first slots, as many as may have memory in their scratch */
+	unsigned touched; /* number of the first slots whose scratch may have memory */
 	struct reader_options options;
 	struct file_geometry geometry[DSFS_MEMBER_MAX + 1]; /* copies: the thread may outlive the volume */
 	struct reader reader;
@@ -335,7 +335,7 @@ static bool fetcher_reserve(struct fetcher *fetcher, struct kept_batch *batch)
 	return r == 0;
 }
 
-/* Whether the reader will be at this file before a read of it could complete, as when many walk at once. */
+/* Whether the reader is past this file, or will be before a read of it could complete, as when many walk at once. */
 static bool fetcher_is_late(const struct fetcher_job *job, uint64_t ordinal)
 {
 	return job->reader_at &&

@@ -24,7 +24,7 @@
 #define STREAM_LEG_MOST (UINT64_C(1) << 20) /* largest size for each member, bytes: one device read */
 #define STREAM_QUARTER 4u                  /* legs that a window has room for at least */
 #define STREAM_SCAN  4096u                 /* limit of ordinals examined for a leg */
-#define STREAM_LIVE  INT64_C(2000000000)   /* ns since its last READ during which a stream shares the budget */
+#define STREAM_LIVE  INT64_C(2000000000)   /* ns after `used` during which a stream shares the budget */
 
 static_assert(KEPT_FILES <= GATHER_FILES, "a leg is one job");
 

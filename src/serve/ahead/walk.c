@@ -6,7 +6,7 @@
 
 #define WALK_STEPS_MOST 255u
 #define WALK_LONG       8u /* steps after which a jump counts as a walker's, to another directory */
-#define WALK_TRUST      3u /* jumps in a row that count as such */
+#define WALK_TRUST      3u /* jumps right after another jump that end the trust in a walker */
 
 #define WALK_STEPS_AT   DSFS_ORDINAL_BITS
 #define WALK_TRUST_AT   (WALK_STEPS_AT + 8)
@@ -79,7 +79,7 @@ bool walk_step(struct walk_place *place, uint64_t ordinal, bool in_order)
 		if (place->steps >= WALK_LONG)
 			place->trust = WALK_TRUST;
 		else
-			place->trust -= place->trust && !place->steps; /* two jumps in a row are no walk */
+			place->trust -= place->trust && !place->steps; /* a jump right after a jump */
 		place->steps = 0;
 	}
 	place->ordinal = ordinal;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that users announce before they read them: posts them to a fetcher of its own, and limits each user's share. */
+/* Has files read that users announce before they read them, by a fetcher of its own, and limits each user's share. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

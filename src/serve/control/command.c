@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The switch command: a worker receives and answers it, the control thread carries it out. */
+/* Handles the switch command: a worker receives and answers it, the control thread carries it out. */
 #include "serve/control/command.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static void command_answer(struct worker_task *task)
 	free(command);
 }
 
-/* -ENOTTY: not a command. -EBUSY: a worker must keep a slot for other requests. */
+/* Checks that the request is a command (-ENOTTY) and that the worker keeps a slot for other requests (-EBUSY). */
 static int command_check_request(const struct worker *worker, const struct request *wire)
 {
 	const struct fuse_ioctl_in *in = &wire->in.ioctl;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Drops what the kernel holds of an old version, none of which a path leads to. A kernel that can drop unused nodes by
- * number gets them in descending order, which is children before parents, as ordinals are breadth-first; this takes no
- * lock of a directory and touches no node of another version. Otherwise names are dropped one by one. */
+/* Drops the nodes and names of an old version in the kernel, to which no path leads any more. If the kernel can drop
+ * unused nodes by number, they are dropped in descending order, which is children before parents, as ordinals are
+ * breadth-first; this takes no directory's lock and touches no other version. Otherwise names are dropped singly. */
 #include "serve/control/prune.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the kernel forget old versions, so that they can be closed. It has a thread of its own, because to drop a
- * name the kernel takes the lock of its directory, which can take a while among many readers. Nobody waits for this
- * thread. */
+ * name the kernel takes the lock of its directory, which can take a while among many readers. No other thread waits for
+ * it. */
 #pragma once
 #include "serve/serve.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Versions that were removed from the volume, or moved on it, while the mount serves them: the control thread logs what
- * became of them. After a read has failed for good it looks at once. */
+/* Reports versions that were removed from the volume, or moved on it, while the mount serves them. It checks at once
+ * after a read has failed for good. */
 #pragma once
 #include "serve/serve.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks every worker once a second: waiting.c answers overdue requests, this file reports stalls and has the volume
- * looked for. Members are checked more often, and even more often while one is suspect. */
+/* Checks every worker once a second: waiting.c answers overdue requests; this file reports stalls and has the control
+ * thread look for the volume. Members are checked more often, and even more often while one is suspect. */
 #include "serve/control/watchdog.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ struct watchdog {
 	bool silent;   /* the stall under way is not logged, as too many were lately */
 };
 
-/* Returns since when the worker's oldest read has been waiting; 0: none waits. */
+/* Checks one worker. Returns the time since when its oldest read waits, ns, monotonic; 0: none waits. */
 static int64_t watchdog_visit(struct watchdog *watchdog, struct worker *worker)
 {
 	int64_t oldest = waiting_oldest(worker);

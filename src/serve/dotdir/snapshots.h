@@ -15,6 +15,7 @@
 
 struct snapshots;
 
+/* Makes an empty table of snapshots. */
 must_check int snapshots_new(struct snapshots **ret, struct error *err);
 void snapshots_free(struct snapshots *snapshots);
 

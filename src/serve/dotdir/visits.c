@@ -414,7 +414,7 @@ void visits_lookup(struct worker *worker, struct channel_request *request)
 	memcpy(visit->label, request->wire.name, request->wire.name_length);
 	if (visits_take(worker->serve->visits, visit, worker->serve->visits->most_of_user, true))
 		return;
-	/* Of all visitors of an open version only one waits for the volume, and none if too many wait already. */
+	/* Only one visitor of an open version waits for the volume, and none if too many wait already. */
 	if (visits_lookup_open(worker, request))
 		free(visit);
 	else

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 
-#define HEADROOM_MARGIN (UINT64_C(16) << 20) /* for everything else that the daemon does meanwhile */
+#define HEADROOM_MARGIN (UINT64_C(16) << 20) /* bytes for all other memory that the daemon needs meanwhile */
 
 struct headroom_need {
 	uint64_t bytes;
@@ -20,7 +20,7 @@ struct headroom_need {
 	uint64_t *least; /* receives the least memory left anywhere, instead of a check; NULL: check */
 };
 
-/* One kind of hierarchy and its files. */
+/* A kind of control group hierarchy and its files. */
 struct headroom_kind {
 	const char *root, *limit, *usage;
 	/* Keys in memory.stat of memory that can be reclaimed. Pages of the mount that were read twice are active. */

@@ -4,7 +4,7 @@
 #include "serve/opening/visitor.h"
 #include "serve/serve.h"
 
-/* Names the version to open, and for whom. */
+/* The version to open, and the user for whom. */
 struct open_wish {
 	const char *label;   /* NULL or empty: uuid counts */
 	const uint8_t *uuid; /* may be a removed version that is still open; NULL: the volume's current version */

@@ -258,7 +258,7 @@ static enum kept_found content_look(struct content *content, struct kept_waiter 
 	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &wish, waiter, ret) : found;
 }
 
-/* Continues a READ when its file was read ahead, or could not be. Worker's thread. */
+/* Continues a READ when its file was read ahead, or could not be. Runs on the worker's thread. */
 static void content_arrived(struct worker_task *task)
 {
 	struct content *content = (struct content *)((char *)task - offsetof(struct content, task));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* READDIR and READDIRPLUS of a version's directories. */
+/* Answers READDIR and READDIRPLUS for the directories of versions. */
 #pragma once
 #include "serve/worker/worker.h"
 
-/* Answers a READDIR or READDIRPLUS. Call it in a section. */
+/* Answers one request. Call it in a section. */
 void dir_handle(struct worker *worker, struct channel_request *request);

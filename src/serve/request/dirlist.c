@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <string.h>
 
-#define DIRLIST_DOTS 2u /* "." and ".." come first */
+#define DIRLIST_DOTS 2u /* entries before the first one of the directory: "." and ".." */
 
 void dirlist_begin(struct dirlist *list, const struct channel_request *request)
 {

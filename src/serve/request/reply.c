@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Replies, and the errors that may leave the daemon. */
+/* Sends and counts replies, and translates errors that may not leave the daemon. */
 #include "serve/request/reply.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ static int reply_code(int code)
 	case -ESTALE:
 	case -ENFILE:
 	case -EDQUOT:
-	case -EINTR: /* to a process that was killed */
+	case -EINTR: /* only goes to a process that was killed */
 	case -ENOMEM:
 	case -EBUSY:
 		return code;

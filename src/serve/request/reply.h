@@ -7,14 +7,13 @@
 #include "fuse/channel.h"
 #include "serve/worker/worker.h"
 
-/* Timeouts of names and attributes that never change, in seconds. The kernel keeps them in jiffies and
- * clamps. */
+/* Timeout of names and attributes that never change, in seconds. The kernel converts it to jiffies and clamps it. */
 #define REPLY_FOREVER UINT64_C(1000000000)
 
 /* Answers with an error. code: a negative errno; one that callers of read(2) and the like do not expect becomes EIO. */
 void reply_error(struct worker *worker, struct channel_request *request, int code);
-/* Answers with an error like reply_error(). -EBADMSG is also logged, rate-limited: the index was damaged after it was
- * verified. */
+/* Answers with an error like reply_error(). -EBADMSG, for an inode that does not decode although the index was
+ * verified, is also logged, rate-limited. */
 void reply_fail(struct worker *worker, struct channel_request *request, int code, const struct error *err);
 /* Answers with data. True: the kernel took the reply, so names in it count as looked up. */
 bool reply_data(struct worker *worker, struct channel_request *request, const void *data, size_t length);

@@ -59,8 +59,8 @@ void waiting_expire(struct worker *worker, struct counters *counters)
 		channel->ops->expire(channel, before);
 }
 
-/* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal
- * ends the wait. */
+/* Makes up for an INTERRUPT that the kernel does not send for reads past the page cache: it waits for them in the
+ * background, where no signal ends the wait. */
 void waiting_release_killed(struct worker *worker, struct counters *counters)
 {
 	int64_t before = clock_now() - WAITING_STALL;

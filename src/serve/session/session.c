@@ -414,7 +414,7 @@ bool session_free(struct session *session)
 		array_close(session->serve.volume);
 	}
 	mount_farewell(session->mount);
-	if (is_stuck) /* a thread or a device still uses the rest, which the end of the process frees */
+	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */
 		return false;
 	ahead_free(session->serve.ahead);
 	wishes_free(session->serve.wishes);

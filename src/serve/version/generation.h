@@ -23,7 +23,7 @@
 enum generation_fate {
 	GENERATION_THERE,
 	GENERATION_REMOVED,
-	GENERATION_MOVED,       /* by compaction: the same version has another sequence */
+	GENERATION_MOVED,       /* compaction moved it, and the version has another sequence now */
 	GENERATION_REFORMATTED, /* the whole volume was reformatted */
 };
 
@@ -38,7 +38,7 @@ struct generation {
 	uint32_t hidden_mode; /* mode bits the mount hides, also of directories: in a copy they would take effect */
 	_Atomic uint64_t uses;    /* requests in progress, plus one for the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten */
-	_Atomic(enum generation_fate) fate; /* by the catalogue that was read last; see generations_compare() */
+	_Atomic(enum generation_fate) fate; /* as of the catalogue read last, see generations_compare() */
 	_Atomic bool maybe_stale; /* a read of the version failed; see control/stale.c */
 	enum generation_fate told; /* control thread only: the fate that it last handled */
 	bool is_visited;          /* the version was opened for a visitor who may not switch the mount */
@@ -78,6 +78,7 @@ static inline void generation_get(struct generation *generation)
 /* Gives up a use; the last one closes the version. NULL is allowed. */
 void generation_put(struct generation *generation);
 
+/* The version as read/ takes it. */
 static inline struct read_version generation_read(const struct generation *generation)
 {
 	return (struct read_version){ generation->index, generation->block_sums, generation->key };

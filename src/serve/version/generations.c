@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A small open-addressed table of atomic pointers; sections are counters that workers own. */
+/* Keeps open versions in a small open-addressed table of atomic pointers; sections are counters that workers own. */
 #include "serve/version/generations.h"
 
 #include <errno.h>

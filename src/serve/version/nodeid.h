@@ -20,11 +20,13 @@
 #define NODE_SIDE         (UINT64_C(1) << 63)
 #define NODE_SEQUENCE_MAX ((UINT64_C(1) << (63 - DSFS_ORDINAL_BITS)) - 1)
 
+/* The sequence of the version that a node belongs to; 0: .datasetfs, or the root of the mount. */
 static inline uint64_t nodeid_sequence(uint64_t nodeid)
 {
 	return (nodeid & ~NODE_SIDE) >> DSFS_ORDINAL_BITS;
 }
 
+/* The ordinal of a node's inode in its version. */
 static inline uint64_t nodeid_ordinal(uint64_t nodeid)
 {
 	return nodeid & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1);

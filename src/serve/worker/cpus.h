@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which CPUs exist, which worker serves the queue of which CPU, and how many requests a queue takes. */
+/* Finds the CPUs, and decides which worker serves which CPU's queue and how many requests a queue takes. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 #define CPUS_MAX       8192u /* the most CPUs that Linux can be built for */
-#define CPUS_DEPTH_MIN 4u    /* entries of a queue */
+#define CPUS_DEPTH_MIN 4u    /* least number of entries of a queue */
 #define CPUS_DEPTH_MAX 32u
 
 struct cpus {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A moving average with two thresholds, so that a steady load does not move the thread back and forth. */
+/* Compares a moving average with two thresholds, so that a steady load does not move the thread back and forth. */
 #include "serve/worker/placement.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs on which a worker that serves one CPU's queue runs. While requests and completions come several at a
+/* Chooses the CPUs on which a worker that serves one CPU's queue runs. While requests and completions come several at a
  * time, it stays on that CPU, where readers wake it without an interrupt to another CPU. When they come one by one, it
  * may run where the completion of the device arrives, so that the waiting reader gets its answer sooner. */
 #pragma once

@@ -81,6 +81,7 @@ must_check int worker_start(struct worker *worker, struct error *err);
 /* Makes the worker end although the filesystem is mounted, as the mount cannot go on. Requests that it leaves fail when
  * its descriptor and that of the mount are closed. Any thread may call this. */
 void worker_stop(struct worker *worker);
+/* Frees a worker whose thread has ended or was never started. NULL is allowed. */
 void worker_free(struct worker *worker);
 /* Has the worker run a task on its thread, even while it is ending. The task belongs to the worker until it runs. Any
  * thread may call this. */
