@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of a batch. It is mapped, so pages that a batch of tiny files never touches cost nothing. */
+/* Allocates the memory of batches. It is mapped, so pages that a batch of tiny files never touches cost nothing. */
 #include "content/batch.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A batch: consecutive inodes of the scan, or a piece of a large file. It is a reader's unit of work. */
+/* A batch is a reader's unit of work: consecutive inodes of the scan, or a piece of a large file. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 
 enum item_kind {
 	ITEM_FILE,      /* a whole file of at most BATCH_BYTES */
-	ITEM_PIECE,     /* BATCH_BYTES of a larger one, less at its end */
+	ITEM_PIECE,     /* BATCH_BYTES of a larger file, less at its end */
 	ITEM_SKIP,      /* a hole that would be many pieces, with other pieces before and after it */
 	ITEM_UNCHANGED, /* a file whose content is taken from an older version without reading it */
 	ITEM_SYMLINK,
@@ -25,13 +25,13 @@ enum item_kind {
 	ITEM_LINK,      /* another name of an inode that came before */
 };
 
-/* One chunk, as the reader leaves it. */
+/* A chunk after the reader's work. */
 struct batch_chunk {
 	uint64_t sum;
 	uint64_t duplicate_of; /* record of the same content on the volume, see dedup.h; 0: none */
 	const dsfs_le64 *block_sums; /* sums of its blocks, for a chunk of a large file; else NULL */
 	const uint8_t *content;
-	const uint8_t *bytes; /* what is stored: content itself, or a frame in the batch's frames */
+	const uint8_t *bytes; /* stored bytes: content itself, or a frame in the batch's frames */
 	uint32_t length;      /* of content */
 	uint32_t stored;      /* of bytes */
 	uint8_t codec;
@@ -44,17 +44,17 @@ struct item {
 	uint64_t parent, entries, subdirectories; /* directories */
 	uint64_t offset;                          /* pieces: where in the file */
 	uint64_t skip;                            /* bytes of the hole, a multiple of BATCH_BYTES */
-	uint64_t previous_ordinal;                /* of the same file in the version that is trusted, 0: none */
+	uint64_t previous_ordinal;                /* of the same file in the trusted version, 0: none */
 	uint32_t length;                          /* bytes of content, or room for a symlink's target */
 	uint32_t name_length;
 	uint16_t file_kind;                       /* see compress_hints.h */
-	bool is_loaded;                           /* content and xattrs came with it: nothing is read */
-	bool compress;                            /* try to */
+	bool is_loaded;                           /* content and xattrs came with the item: nothing is read */
+	bool compress;                            /* the reader tries to compress it */
 	struct attributes attributes;
 	struct dirfd *dir;
 	char *name;
-	uint32_t content_at; /* in the memory of the batch */
-	uint8_t *content;    /* once memory was lent */
+	uint32_t content_at; /* offset in the memory of the batch */
+	uint8_t *content;    /* valid once memory was lent */
 	/* results */
 	uint32_t first_chunk, chunk_count;
 	struct checksum_key key; /* whole files */
@@ -63,7 +63,7 @@ struct item {
 	uint32_t xattrs_length;
 };
 
-/* Lent to a batch from the time a reader starts on it until it was taken; a waiting batch needs none. */
+/* Memory lent to a batch from the time a reader starts on it until it was taken; a waiting batch needs none. */
 struct batch_memory {
 	uint8_t *content; /* BATCH_BYTES */
 	uint8_t *frames;  /* BATCH_BYTES; NULL if nothing is compressed */
@@ -78,22 +78,22 @@ struct batch {
 	struct batch_chunk chunks[BATCH_CHUNKS];
 	uint32_t chunk_count;
 	uint32_t frames_used;
-	dsfs_le64 blocks[BATCH_BLOCKS]; /* their sums, in chunks[].block_sums */
+	dsfs_le64 blocks[BATCH_BLOCKS]; /* block checksums; chunks[].block_sums point here */
 	uint32_t block_count;
 	struct batch_memory memory;
 	char names[BATCH_ITEMS * (DSFS_NAME_MAX + 1)];
 	uint32_t names_used;
 	bool done;
-	int result; /* of the reader, with error */
+	int result; /* of the reader; error has the reason */
 	struct error error;
 };
 
 must_check int batch_memory_open(struct batch_memory *memory, bool frames, struct error *err);
 void batch_memory_close(struct batch_memory *memory); /* a zeroed one as well */
 
-/* Makes it an empty batch, which is a zeroed one. Its memory must have been taken back. */
+/* Drops all items, which leaves an empty batch; a zeroed one is empty as well. Its memory must have been taken back. */
 void batch_clear(struct batch *batch);
-/* Adds an item, zeroed except for dir, name and length. NULL if the batch has no room for it. */
+/* Adds an item, zeroed except for dir, name and length. Returns NULL if the batch has no room for it. */
 struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name, size_t name_length, size_t content);
 void batch_lend(struct batch *batch, struct batch_memory memory);
 struct batch_memory batch_take_back(struct batch *batch);

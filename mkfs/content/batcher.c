@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the scan to the pipeline. */
+/* Turns entries of the scan into items of batches. */
 #include "content/batcher.h"
 
 #include <dirent.h>
@@ -11,10 +11,10 @@
 #include "content/reader.h"
 #include "image/names.h"
 
-/* Holes of smaller files are never skipped. */
+/* Holes are skipped only in files larger than this. */
 #define BATCHER_SKIP_FROM ((PIPELINE_DEPTH + 2) * (uint64_t)BATCH_BYTES)
 
-/* Names go to a temporary file that LMDB writes; the user knows only its directory. */
+/* Explains a full disk: LMDB writes names to a temporary file, and the user knows only its directory. */
 static int batcher_name_failed(int r, struct error *err)
 {
 	if (r == -ENOSPC)
@@ -98,7 +98,8 @@ static int batcher_directory(void *argument, const struct scan_directory *direct
 	return 0;
 }
 
-/* Inode numbers are unique within one filesystem: only files on that of the first file are looked up. */
+/* Looks a file up in the stat cache. Inode numbers are unique only within a filesystem, so files on another one than
+ * the first file's are read. */
 static bool batcher_is_unchanged(struct batcher *batcher, const struct attributes *attributes, struct inode *ret)
 {
 	if (!batcher->stat_cache_device)
@@ -110,7 +111,7 @@ static bool batcher_is_unchanged(struct batcher *batcher, const struct attribute
 	return true;
 }
 
-/* The file is not read. Content that lies in the index is copied. */
+/* Adds an item for a file that is not read. Content that lies in the index is copied. */
 static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, const struct scan_entry *entry,
 				 const struct inode *inode, struct error *err)
 {
@@ -134,7 +135,7 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 struct batcher_holes {
 	int fd; /* -1: no hole is skipped */
 	uint64_t size;
-	uint64_t start, end; /* a hole that starts with a piece; end is 0, or where data begins */
+	uint64_t start, end; /* a hole that begins with a piece; end is 0, or the offset where data begins */
 };
 
 static struct batcher_holes batcher_open_holes(struct dirfd *dir, const struct scan_entry *entry)
@@ -147,9 +148,9 @@ static struct batcher_holes batcher_open_holes(struct dirfd *dir, const struct s
 	return holes;
 }
 
-/* How many bytes of a hole to skip at this piece. The first PIPELINE_DEPTH pieces of a hole are never skipped, so a
- * batch after the hole knows everything about the batches before it, just as if no piece had been skipped. Nor is the
- * last piece of a file. */
+/* Returns how many bytes of a hole to skip at this piece. The first PIPELINE_DEPTH pieces of a hole are never skipped,
+ * so a batch after the hole knows everything about the batches before it, just as if no piece had been skipped. The
+ * last piece of a file is not skipped either. */
 static uint64_t batcher_skip(struct batcher_holes *holes, uint64_t at)
 {
 	uint64_t last = (holes->size - 1) / BATCH_BYTES * BATCH_BYTES, end;
@@ -187,7 +188,7 @@ static int batcher_add_piece(struct batcher *batcher, struct dirfd *dir, const s
 	return 0;
 }
 
-/* One item, or one for each piece of a large file. */
+/* Adds one item for the file, or one for each piece of a large file. */
 static int batcher_add_file(struct batcher *batcher, struct dirfd *dir, const struct scan_entry *entry,
 			    struct error *err)
 {
@@ -208,7 +209,7 @@ static int batcher_add_file(struct batcher *batcher, struct dirfd *dir, const st
 	return r;
 }
 
-/* Room for the target and one more byte, which shows whether it grew. */
+/* Adds a symlink or a hard link. A symlink gets room for one byte more than its target, to show whether it grew. */
 static int batcher_add_other(struct batcher *batcher, struct dirfd *dir, const struct scan_entry *entry,
 			     struct error *err)
 {

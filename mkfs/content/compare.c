@@ -22,7 +22,7 @@ int compare_chunk(const struct compare *compare, const struct dsfs_chunk *record
 	if (found.codec != DSFS_CODEC_RAW) {
 		if (codec_decompress(compare->codec, bytes, found.stored, compare->decoded, found.length,
 				     NULL) < 0)
-			return 0; /* of another length */
+			return 0; /* another length */
 		bytes = compare->decoded;
 	}
 	return memcmp(bytes, chunk->content, chunk->length) == 0;

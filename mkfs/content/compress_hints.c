@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which kinds of files did not shrink. */
+/* Decides from the first files of each kind whether the kind shrinks. */
 #include "content/compress_hints.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --compress auto: which kinds of file (by extension) are worth compressing. */
+/* Remembers for --compress auto which kinds of file (by extension) are worth compressing. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,19 +9,19 @@
 #define COMPRESS_HINTS_KINDS   4096u /* extensions are hashed to this many kinds */
 #define COMPRESS_HINTS_SAMPLES 8u    /* files after which a kind is decided */
 
-/* A decision takes effect PIPELINE_DEPTH batches after the one that made it, so the result is the same for any number
- * of threads and any timing. Until then, every file of the kind is tried. */
+/* A decision about a kind takes effect PIPELINE_DEPTH batches after the one that made it, so the result is the same for
+ * any number of threads and any timing. Until then, every file of the kind is tried. */
 struct compress_hints {
 	struct compress_hints_entry {
-		uint64_t content, stored; /* bytes of the samples; used by the taker only */
-		uint32_t samples;         /* used by the taker only */
+		uint64_t content, stored; /* bytes of the samples; used only by the thread that takes batches */
+		uint32_t samples;         /* likewise */
 		atomic_uint_least64_t raw_after; /* 1 + the batch that decided against compression; 0: none */
 	} entries[COMPRESS_HINTS_KINDS];
 };
 
 uint16_t compress_hints_kind_of(const char *name, size_t length);
-/* Should files of the kind in this batch be tried? For the thread that fills it. */
+/* Returns whether readers should try to compress files of this kind in this batch. For the thread that fills it. */
 bool compress_hints_wants(struct compress_hints *hints, uint16_t kind, uint64_t batch);
-/* A file of the kind in this batch was tried. For the thread that takes it. */
+/* Adds the result for a file of this kind, which was tried in this batch. For the thread that takes the batch. */
 void compress_hints_learn(struct compress_hints *hints, uint16_t kind, uint64_t batch, uint64_t content,
 			  uint64_t stored);

@@ -61,7 +61,7 @@ static uint64_t dedup_count(const struct dedup *dedup)
 	return dedup->records.length / sizeof(struct dsfs_chunk);
 }
 
-/* A small file whose table slot is being prefetched. */
+/* A small file while its table slot is being prefetched. */
 struct dedup_file {
 	struct table_key key;
 	uint64_t where, count; /* its records in the version */
@@ -127,8 +127,8 @@ static int dedup_add_small(struct dedup_load *load, const struct inode *inode, u
 	return dedup_ask(load, &file, err);
 }
 
-/* 1 if the file has a chunk that is not in the table yet; 0 if not, or if a chunk lies in the index. It also checks
- * every record: a run takes the records one after the other, so a bad one must not be added. */
+/* Returns 1 if the file has a chunk that is not in the table yet; 0 if not, or if a chunk lies in the index. Checks
+ * every record as well: a run takes the records one after the other, so a bad one must not be added. */
 static int dedup_has_new(const struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
 	uint64_t other, run;
@@ -146,7 +146,7 @@ static int dedup_has_new(const struct dedup_load *load, const struct inode *inod
 	return is_new;
 }
 
-/* Adds all records or none: a run continues with the next record. */
+/* Adds all records of a large file, or none, because a run continues with the next record. */
 static int dedup_add_large(struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
 	const struct index *index = &load->previous->index;
@@ -204,7 +204,7 @@ int dedup_settle(struct dedup *dedup, struct error *err)
 
 /* --- lookup --- */
 
-/* A part of the volume. It is read the second time that it is needed. */
+/* A part of the volume, which is read the second time that it is needed. */
 struct dedup_window {
 	uint64_t base; /* a multiple of DEDUP_WINDOW; UINT64_MAX: not used yet */
 	uint8_t *bytes;
@@ -265,7 +265,7 @@ static bool dedup_view_read(const struct dedup_view *view, uint64_t start, uint6
 	       members_read(&dedup->members, dedup->source, start, 0, to, end - start, NULL) == 0;
 }
 
-/* The window at base, loaded; NULL if this is the first time that it is needed, or if it cannot be read. */
+/* Returns the loaded window at base; NULL if it is needed for the first time, or cannot be read. */
 static const struct dedup_window *dedup_view_window(struct dedup_view *view, uint64_t base)
 {
 	struct dedup_window *window = view->windows;
@@ -283,7 +283,7 @@ static const struct dedup_window *dedup_view_window(struct dedup_view *view, uin
 	return window->loaded ? window : NULL;
 }
 
-/* Bytes of the volume; NULL if they cannot be read. Large chunks do not go through windows. */
+/* Returns bytes of the volume; NULL if they cannot be read. Large chunks do not go through windows. */
 static const uint8_t *dedup_view_bytes(struct dedup_view *view, uint64_t address, uint32_t length)
 {
 	uint64_t start = round_down(address, DSFS_BLOCK), inside = address % DEDUP_WINDOW;
@@ -331,7 +331,7 @@ static void dedup_find_file(struct dedup_view *view, struct batch *batch, struct
 		batch->chunks[item->first_chunk + i].duplicate_of = DEDUP_RECORD | (first + i);
 }
 
-/* For each chunk tries the record after the previous chunk's duplicate, then the table. */
+/* Tries for each chunk the record after the previous chunk's duplicate, then the table. */
 static void dedup_find_pieces(struct dedup_view *view, struct batch *batch, struct item *item)
 {
 	uint64_t next = UINT64_MAX, found;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The size is part of a key, so that files that are all holes do not collide. */
+/* Hashes sizes and sums into keys. The size is part of a key, so that files that are all holes do not collide. */
 #include "content/key.h"
 
 #include <string.h>

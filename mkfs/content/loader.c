@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the stream to the pipeline. What an archive leaves out of a file is a hole. */
+/* Turns entries of the stream into items of batches. Parts of a file that an archive leaves out are holes. */
 #include "content/loader.h"
 
 #include <errno.h>
@@ -37,7 +37,8 @@ static int loader_add(struct loader *loader, size_t content, struct item **ret, 
 	return loader_add_in(loader, loader->dir, content, ret, err);
 }
 
-/* An item whose layout may fail for what the archive says: it has its directory, so that it can be named. */
+/* Adds an item with its own directory, so that an error of the layout can name its path: the size of a hole comes from
+ * the archive. */
 static int loader_add_named(struct loader *loader, struct item **ret, struct error *err)
 {
 	const char *path = tar_tree_path(loader->tree);
@@ -54,7 +55,7 @@ static uint64_t loader_piece_end(const struct loader *loader)
 	return loader->piece->offset + loader->piece->length;
 }
 
-/* The piece at the position. */
+/* Makes the piece at the position the current one; adds it if it is new. */
 static int loader_begin_piece(struct loader *loader, struct error *err)
 {
 	uint64_t left = loader->attributes.size - loader->position;
@@ -73,7 +74,7 @@ static int loader_begin_piece(struct loader *loader, struct error *err)
 	return 0;
 }
 
-/* A hole that begins with a piece: whole pieces of it are left out, but never the first and the last of a file. */
+/* Leaves out whole pieces of a hole that begins with a piece, but never the first and the last piece of a file. */
 static int loader_skip(struct loader *loader, uint64_t end, bool *ret_skipped, struct error *err)
 {
 	uint64_t last = (loader->attributes.size - 1) / BATCH_BYTES * BATCH_BYTES;
@@ -95,7 +96,7 @@ static int loader_skip(struct loader *loader, uint64_t end, bool *ret_skipped, s
 	return 0;
 }
 
-/* Bytes up to the end that belong into the piece at the position, and where. */
+/* Returns room in the piece at the position for bytes up to end, and moves the position past them. */
 static int loader_room(struct loader *loader, uint64_t end, uint8_t **ret, uint64_t *ret_room, struct error *err)
 {
 	int r = loader_begin_piece(loader, err);
@@ -108,7 +109,7 @@ static int loader_room(struct loader *loader, uint64_t end, uint8_t **ret, uint6
 	return 0;
 }
 
-/* Nothing comes before the end. */
+/* Fills the file with a hole from the position to end. */
 static int loader_fill(struct loader *loader, uint64_t end, struct error *err)
 {
 	uint64_t room;
@@ -144,7 +145,7 @@ static int loader_data(struct loader *loader, struct error *err)
 	return r;
 }
 
-/* The entry is complete. */
+/* Completes the current file: its content ends with a hole if the archive has no more. */
 static int loader_finish(struct loader *loader, struct error *err)
 {
 	int r = loader->number ? loader_fill(loader, loader->attributes.size, err) : 0;
@@ -182,7 +183,7 @@ static int loader_add_directory(struct loader *loader, struct error *err)
 	return r;
 }
 
-/* A new inode. Files follow with their content. */
+/* Begins a new inode. The content of a file follows in later messages. */
 static int loader_begin(struct loader *loader, const struct tar_stream_entry *entry, struct error *err)
 {
 	const char *path = tar_tree_path(loader->tree), *slash = strrchr(path, '/');
@@ -225,7 +226,7 @@ static void loader_warn(struct loader *loader)
 		log_warn("%s, ignoring", loader->stream->text);
 }
 
-/* The inode of folders that no archive names comes first. */
+/* Adds the inode that all folders without an entry of their own share; it comes first. */
 static int loader_implied(struct loader *loader, struct error *err)
 {
 	int r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills batches from archives: inodes with their content, in the order in which they come. Ordinals are the numbers
- * of struct tar_tree. */
+/* Fills batches from archives: inodes with their content, in the order of arrival. Ordinals are the numbers of struct
+ * tar_tree. */
 #pragma once
 #include "content/compress_hints.h"
 #include "content/pipeline.h"
@@ -14,20 +14,20 @@ struct loader {
 	struct compress_hints *hints;
 	struct tar_stream *stream;
 	struct tar_tree *tree;
-	struct dirfd *dir;    /* of all items: the root of the tree */
-	struct batch *batch;  /* being filled */
+	struct dirfd *dir;    /* directory of all items: the root of the tree */
+	struct batch *batch;  /* the batch being filled */
 	unsigned warnings;
 	/* the file that is being loaded */
-	uint64_t number;      /* 0: none, or it is not packed */
+	uint64_t number;      /* of its inode; 0: there is no file, or it is not packed */
 	struct attributes attributes;
 	const char *name;     /* last component of its path */
-	uint8_t *xattrs;      /* until its first piece takes them */
+	uint8_t *xattrs;      /* NULL once the first piece has taken them */
 	uint32_t xattrs_length;
-	struct item *piece;   /* being filled, or NULL */
+	struct item *piece;   /* the piece being filled, or NULL */
 	uint64_t position;    /* bytes so far */
 };
 
-/* Until the stream ends. */
+/* Reads the stream to its end and fills batches with its entries. */
 must_check int loader_run(struct loader *loader, struct error *err);
-void loader_flush(struct loader *loader); /* afterwards, before pipeline_end() */
+void loader_flush(struct loader *loader); /* submits the last batch; before pipeline_end() */
 void loader_close(struct loader *loader); /* a zeroed one as well */

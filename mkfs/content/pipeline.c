@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of batches under one lock. Batches are so large that the lock does not matter. */
+/* Keeps a ring of batches under one lock. Batches are so large that the lock does not matter. */
 #include "content/pipeline.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ int pipeline_open(const struct pipeline_work *work, unsigned jobs, bool frames, 
 	return 0;
 }
 
-/* After the threads ended. */
+/* Frees the batch, after the threads have ended. */
 static void pipeline_close_batch(struct batch *batch)
 {
 	struct batch_memory memory = batch_take_back(batch);
@@ -197,7 +197,7 @@ void pipeline_end(struct pipeline *pipeline, int result, const struct error *err
 	pthread_mutex_unlock(&pipeline->mutex);
 }
 
-/* With the lock held: waits for the next batch to be read; NULL at the end. */
+/* Waits for the next batch to be read, with the lock held; NULL at the end. */
 static struct batch *pipeline_wait(struct pipeline *pipeline)
 {
 	for (;;) {

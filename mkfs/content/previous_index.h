@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index of a version on the volume, without its names, in a temporary file. */
+/* Loads the index of a version on the volume, without its names, into a temporary file. */
 #pragma once
 #include "base/source.h"
 #include "image/index.h"
@@ -11,8 +11,8 @@ struct previous_index {
 	struct index index;    /* spans of section; it has no names */
 };
 
-/* verified: the whole section is read and compared with its SHA-256. Otherwise its records are only hints;
- * inode_get() and chunk_get() check bounds as always. In both cases it is checked that large files share no records. */
+/* Loads the index of the version. verified: reads the whole section and compares its SHA-256. Otherwise the records are
+ * only hints; inode_get() and chunk_get() check bounds as always. Always checks that large files share no records. */
 must_check int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
 				   const struct members *members, const struct version *version, bool verified,
 				   struct previous_index *ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A reader for each thread of the pipeline. */
+/* Does a batch's work in a thread of the pipeline, which has a reader of its own. */
 #include "content/reader.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ void reader_free(void *argument)
 	free(reader);
 }
 
-/* Every error names the item. */
+/* Sets an error that names the item. */
 static int reader_failed(const struct item *item, int code, const char *reason, struct error *err)
 {
 	auto_free char *path = dirfd_join(item->dir->path, item->name);
@@ -67,7 +67,7 @@ static int reader_changed(const struct item *item, struct error *err)
 	return reader_failed(item, -ESTALE, "changed while being packed", err);
 }
 
-/* After the bytes were read, the file must still be what the scan saw. */
+/* Checks, after the bytes were read, that the file is still the one that the scan saw. */
 static int reader_check(const struct item *item, int fd, struct error *err)
 {
 	struct attributes now;
@@ -79,8 +79,8 @@ static int reader_check(const struct item *item, int fd, struct error *err)
 }
 
 /* Checks the name before it is opened, because opening a FIFO or a device that replaced the file would have side
- * effects. One that replaces it in the microseconds before the open is opened without blocking, and noticed at the
- * first read. */
+ * effects. If one replaces the file in the microseconds before the open, the open does not block, and the first read
+ * notices it. */
 static int reader_look(const struct item *item, struct error *err)
 {
 	struct attributes now;
@@ -110,7 +110,7 @@ int reader_open(const struct item *item, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* A read failed: either the file was changed, or there is some other reason. */
+/* Finds out why a read failed: either the file was changed, or the caller's reason holds. */
 static int reader_read_failed(const struct item *item, int fd, int code, const char *reason, struct error *err)
 {
 	int r = reader_check(item, fd, err);
@@ -128,8 +128,8 @@ static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, st
 	return (uint64_t)n < to - from ? reader_changed(item, err) : 0;
 }
 
-/* Reads data and fills holes with zeros. *ret_empty: all of it is a hole, and nothing was filled in. Only ENXIO means
- * that no data follows; if the filesystem gives any other answer that makes no sense, everything is read. */
+/* Reads data and fills holes with zeros. *ret_empty: the whole range is a hole, and nothing was filled in. Only ENXIO
+ * means that no data follows; if the filesystem gives any other answer that makes no sense, everything is read. */
 static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
 {
 	uint64_t at = item->offset, end = item->offset + item->length, stop;
@@ -156,7 +156,8 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 	return 0;
 }
 
-/* A frame is kept if it saves a sixteenth; below that, reading raw bytes without a copy is worth more. */
+/* Compresses the chunk. A frame is kept if it saves a sixteenth; below that, raw bytes, read without a copy, are worth
+ * more. */
 static int reader_compress(struct reader *reader, struct batch *batch, struct batch_chunk *chunk, struct error *err)
 {
 	size_t room = chunk->length - chunk->length / 16;
@@ -186,8 +187,8 @@ static void reader_sum(struct batch_chunk *chunk, bool empty)
 	chunk->stored = chunk->length;
 }
 
-/* Only for large files, which may be read in parts. Small ones are read from start to end, and then whole chunks,
- * cached for the next step, take fewer reads. A chunk of one block already has the block's sum. */
+/* Sums the blocks of a chunk of a large file, which may be read in parts. Small files are read from start to end, and
+ * then whole chunks, cached for the next step, take fewer reads. A chunk of one block already has the block's sum. */
 static void reader_sum_blocks(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
 {
 	if (item->kind != ITEM_PIECE || chunk->is_hole || size == DSFS_BLOCK)
@@ -241,7 +242,7 @@ static int reader_xattrs(struct item *item, int fd, const char *path, struct err
 	return r < 0 ? reader_failed(item, r, why.reason, err) : 0;
 }
 
-/* Some files with a size of 0 have content, for example in /proc. */
+/* Refuses a file that has content although its size is 0, as in /proc. */
 static int reader_check_empty(const struct item *item, int fd, struct error *err)
 {
 	char byte;
@@ -276,7 +277,7 @@ static int reader_file(struct reader *reader, struct batch *batch, struct item *
 	return reader_chunks(reader, batch, item, empty, err);
 }
 
-/* Nothing is read, but it must still be a hole. */
+/* Checks that a skipped range is still a hole, without reading it. */
 static int reader_skip(const struct item *item, struct error *err)
 {
 	auto_close int fd = -1;
@@ -294,7 +295,7 @@ static int reader_skip(const struct item *item, struct error *err)
 	return reader_check(item, fd, err);
 }
 
-/* The stat cache has no xattrs. They can be read by path, without opening the file. */
+/* Reads the xattrs of an unchanged file, which the stat cache does not have, by path and without opening the file. */
 static int reader_unchanged_xattrs(const struct reader *reader, struct item *item, struct error *err)
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
@@ -346,7 +347,7 @@ static int reader_directory(struct item *item, struct error *err)
 	return r < 0 ? r : reader_check(item, item->dir->fd, err);
 }
 
-/* Its content is there. */
+/* Makes the chunks of an item that came with its content. */
 static int reader_loaded(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
 {
 	if (item->kind != ITEM_FILE && item->kind != ITEM_PIECE)

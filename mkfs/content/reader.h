@@ -16,5 +16,5 @@ struct reader_setup {
 void *reader_new(const void *setup);
 void reader_free(void *reader);
 must_check int reader_work(void *reader, struct batch *batch, struct error *err);
-/* Opens the item's file. Also used to look for its holes. */
+/* Opens the item's file for reading, also for a caller that looks for holes. */
 must_check int reader_open(const struct item *item, int *ret_fd, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The section holds two arrays of dsfs_le64, each with an element per ordinal: the inode number in the source, then the
- * ctime in nanoseconds. 0 marks inodes that were left out. */
+/* Reads the source section: two arrays of dsfs_le64, each with an element per ordinal, first the inode number in the
+ * source, then the ctime in nanoseconds. 0 marks inodes that were left out. */
 #include "content/stat_cache.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ static bool stat_cache_ordinal(const struct stat_cache *cache, uint64_t number, 
 	return true;
 }
 
-/* Nobody can set a ctime: if it is the same, nothing about the inode has changed. */
+/* Compares the ctime, which no program can set: if it is the same, nothing about the inode has changed. */
 static bool stat_cache_has_ctime(const struct stat_cache *cache, uint64_t ordinal, const struct attributes *attributes)
 {
 	uint64_t at = cache->version->shape.inode_count + ordinal - 1; /* of its ctime */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two arrays grow with the files; at the end the second is appended to the first. */
+/* Grows two arrays with the files, and appends the second to the first at the end. */
 #include "content/stat_cache_writer.h"
 
 #include "image/address.h"

@@ -17,7 +17,7 @@ must_check int stat_cache_writer_open(struct stat_cache_writer *writer, const st
 void stat_cache_writer_close(struct stat_cache_writer *writer); /* a zeroed one as well */
 must_check int stat_cache_writer_add(struct stat_cache_writer *writer, uint64_t ordinal,
 				     const struct attributes *attributes, struct error *err);
-/* After the last file: *ret holds the section, whole blocks, or nothing if there is nothing to record. Valid until
- * close. */
+/* Builds the section after the last file: *ret has whole blocks, or nothing if there is nothing to record. It is valid
+ * until close. */
 must_check int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count, const struct mapped **ret,
 				     struct error *err);
