@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the index together. */
+/* Copies the parts of the index into one file, and writes sections in steps. */
 #include "layout/assemble.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static int assemble_each(const struct temp *temp, int fd, uint64_t length,
 	return 0;
 }
 
-/* Writes bytes of a section: where space was reserved for all of it, or, with several members, spread over them. */
+/* Writes bytes of a section into the space reserved for all of it, or, with several members, spread over them. */
 static int assemble_put(struct writer *writer, const uint8_t *bytes, uint64_t length, struct extent_list *extents,
 			struct error *err)
 {
@@ -97,13 +97,13 @@ static int assemble_put(struct writer *writer, const uint8_t *bytes, uint64_t le
 	return r;
 }
 
-/* In one piece. */
+/* Reserves contiguous space for a section; with several members assemble_put() reserves space step by step. */
 static int assemble_reserve(struct writer *writer, uint64_t length, struct error *err)
 {
 	return writer_is_spread(writer) ? 0 : writer_reserve(writer, length, SPACE_BLOCK, err);
 }
 
-/* Without room a section is left out. */
+/* Leaves a section out because there is no room for it, and warns. */
 static int assemble_leave_out(struct extent_list *extents, const char *consequence)
 {
 	log_warn("%s, ignoring", consequence);
@@ -161,7 +161,7 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 	return r;
 }
 
-/* A thread that opens the section as a mount would: an index that it refuses must not be published. */
+/* Arguments of the thread that opens the section as a mount would: an index that it refuses must not be published. */
 struct assemble_check {
 	pthread_t thread;
 	int fd;

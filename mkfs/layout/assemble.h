@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index section: put together in a temporary file, checked as a mount would, and streamed to the volume. */
+/* Builds the index section in a temporary file, checks it as a mount would, and streams it to the volume. */
 #pragma once
 #include "base/progress.h"
 #include "content/stat_cache_writer.h"
@@ -7,11 +7,11 @@
 #include "layout/records.h"
 #include "output/writer.h"
 
-/* Takes ownership of names. Fills shape and index_length of the version, whose other fields must be set; *ret_fd is
- * the section. */
+/* Builds the section in a temporary file, *ret_fd. Takes ownership of names. Fills shape and index_length of the
+ * version, whose other fields must be set. */
 must_check int assemble_section(const struct records *records, struct names_writer *names, const struct temp *temp,
 				struct version *version, int *ret_fd, struct error *err);
-/* Writes the stat cache and fills version->source; nothing if there is no room in one piece. */
+/* Writes the stat cache and fills version->source; leaves both out if there is no contiguous room for it. */
 must_check int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_cache, struct version *version,
 				   struct error *err);
 /* Writes the section while a thread checks it against the members as they are now; fills index, index_sha256 and
@@ -19,6 +19,6 @@ must_check int assemble_stat_cache(struct writer *writer, struct stat_cache_writ
 must_check int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
 			       const struct members *members, struct progress *progress, struct version *version,
 			       struct error *err);
-/* Writes the block checksums and fills version->block_sums; nothing if there is no room in one piece. */
+/* Writes the block checksums and fills version->block_sums; leaves both out if there is no contiguous room for them. */
 must_check int assemble_sums(struct writer *writer, const struct temp *temp, struct records *records,
 			     struct version *version, struct error *err);

@@ -43,7 +43,7 @@ static struct table_key classes_key(const struct item *item, const struct dsfs_c
 	return (struct table_key){ key.low, key.high };
 }
 
-/* A key is only a checksum, so the class that it finds is compared. */
+/* Returns whether the class has the item's attributes: its key is only a checksum, so they are compared. */
 static bool classes_is(const struct classes *classes, const struct mapped *blob, uint64_t number,
 		       const struct item *item, const struct dsfs_class *class)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attribute classes: each set of mode, owner and xattrs is stored once, and inodes refer to it. */
+/* Collects attribute classes: each set of mode, owner and xattrs is stored once, and inodes refer to it. */
 #pragma once
 #include "content/batch.h"
 #include "spill/mapped.h"
@@ -13,6 +13,6 @@ struct classes {
 must_check int classes_open(struct classes *classes, const struct temp *temp, struct error *err);
 void classes_close(struct classes *classes); /* a zeroed one as well */
 void classes_end(struct classes *classes);   /* after the last item: frees the lookup table */
-/* The item's class. A new set of xattrs is appended to blob. */
+/* Sets *ret to the item's class, which is added if it is new. A new set of xattrs is appended to blob. */
 must_check int classes_find(struct classes *classes, struct mapped *blob, const struct item *item, uint32_t *ret,
 			    struct error *err);

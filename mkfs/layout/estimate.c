@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up what content would take without sharing and compression, with the placement rules of store.c. */
+/* Adds up the space of content without sharing and compression, by the placement rules of store.c. */
 #include "layout/estimate.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "output/writer.h"
 #include "spill/table.h"
 
-#define ESTIMATE_NODE 10u /* of an LMDB entry: header and pointer */
+#define ESTIMATE_NODE 10u /* bytes of an LMDB entry beside key and value: header and pointer */
 
 struct estimate {
 	uint32_t chunk_log;
@@ -80,7 +80,7 @@ static int estimate_directory(void *argument, const struct scan_directory *direc
 	return 0;
 }
 
-/* As the writer does it: padding is not filled any more once its buffer was handed to the thread. */
+/* Takes space as the writer does: padding is not filled any more once its buffer was handed to the thread. */
 static void estimate_reserve(struct estimate *estimate, uint64_t bytes)
 {
 	uint64_t offset, end;
@@ -95,7 +95,7 @@ static void estimate_reserve(struct estimate *estimate, uint64_t bytes)
 	estimate->end = end;
 }
 
-/* Holes count as data: the allocated size would be wrong for files that their filesystem compresses. */
+/* Adds a file. Holes count as data: the allocated size would be wrong for files that their filesystem compresses. */
 static void estimate_file(struct estimate *estimate, const struct attributes *attributes)
 {
 	uint64_t bytes = attributes->size;
@@ -140,7 +140,8 @@ struct scan_sink estimate_sink(struct estimate *estimate)
 	return (struct scan_sink){ estimate_mark, estimate_directory, estimate_entry, estimate };
 }
 
-/* Leaf pages are filled in order and lose about half an entry each; branch pages add a hundredth. */
+/* Estimates the index. Leaf pages of LMDB are filled in order and lose about half an entry each; branch pages add a
+ * hundredth. */
 static uint64_t estimate_index(const struct estimate *estimate, const struct scan_counts *counts)
 {
 	uint64_t names = round_up(estimate->names_bytes + estimate->names_bytes / 32 + 4 * DSFS_BLOCK, DSFS_BLOCK);
@@ -158,14 +159,14 @@ static uint64_t estimate_block_sums(const struct estimate *estimate)
 	return estimate->rows ? layout.length : 0;
 }
 
-/* Inode numbers and ctimes. */
+/* Estimates the stat cache: inode numbers and ctimes. */
 static uint64_t estimate_stat_cache(const struct estimate *estimate, const struct scan_counts *counts)
 {
 	return estimate->files ? round_up(2 * counts->inodes * sizeof(dsfs_le64), DSFS_BLOCK) : 0;
 }
 
-/* The index and the stat cache twice (their parts, and put together), block checksums, tables, and the
- * spool of directories. */
+/* Estimates temporary files: the index and the stat cache twice (in parts, and put together), block checksums, tables,
+ * and the spool of directories. */
 static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
 				   uint64_t index_bytes, uint64_t block_sums_bytes)
 {

@@ -7,11 +7,11 @@
 struct estimate;
 struct target;
 
-/* What a dry run found. */
+/* The result of a dry run. */
 struct pack_estimate {
 	uint64_t files, directories, symlinks, hard_links, special;
 	uint64_t content_bytes;
-	/* upper bounds: nothing shared or compressed, no holes */
+	/* upper bounds, as if nothing were shared or compressed and there were no holes */
 	uint64_t index_bytes, block_sums_bytes, temporary_bytes, image_bytes;
 	uint64_t free_bytes;
 	uint32_t versions; /* on the volume; their content would be shared */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a hole becomes is decided at its end, so that the bytes do not depend on how it was found: reported by the
+/* Decides at the end of a hole how to store it, so that the bytes do not depend on how it was found: reported by the
  * filesystem, read as zeros, or copied from an older version. */
 #include "layout/holes.h"
 
@@ -37,7 +37,7 @@ static int holes_refuse(const struct holes *holes, const struct item *item, stru
 			 format_size(UINT64_C(1) << holes->chunk_log, chunk));
 }
 
-/* Records instead of a list would take 20 bytes for each chunk, without end. */
+/* Refuses holes beyond the limit: as records they would take 20 bytes for each chunk, without end. */
 int holes_add(struct holes *holes, const struct item *item, uint64_t chunks, struct error *err)
 {
 	holes->pending += chunks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sharing must not scatter a file, so it shares only runs of at least LARGE_RUN contiguous chunks, or shorter runs of
- * an older version between two borders (a border is an end of the file, or a hole). Chunks of a run are held back
- * until it is long enough; if it ends before that, they are stored. */
+/* Decides for each chunk whether to share it. Sharing must not scatter a file, so only runs of at least LARGE_RUN
+ * contiguous chunks are shared, or shorter runs of an older version between two borders (a border is an end of the
+ * file, or a hole). Chunks are held back until their run is long enough; if it ends before that, they are stored. */
 #include "layout/large.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void large_begin(struct large *large, const struct item *item)
 	holes_begin(large->holes);
 }
 
-/* A file of many pieces is spread: each piece of this length goes where there is least. */
+/* Spreads a large file: each LARGE_PIECE of it goes to the member that has least. */
 static void large_choose(struct large *large, const struct batch_chunk *chunk)
 {
 	uint64_t piece = large->left < LARGE_PIECE ? large->left : LARGE_PIECE;
@@ -51,7 +51,7 @@ static void large_choose(struct large *large, const struct batch_chunk *chunk)
 	large->piece_left -= chunk->length;
 }
 
-/* Puts the file into one extent of free space if one is large enough; otherwise it goes chunk by chunk. */
+/* Reserves space for the chunk: in one extent for the whole file if one is large enough, else chunk by chunk. */
 static int large_reserve(struct large *large, const struct batch_chunk *chunk, struct error *err)
 {
 	if (!large->reserved)
@@ -88,7 +88,7 @@ static int large_share(struct large *large, uint64_t record, const struct batch_
 				       records_add_chunk(large->records, &copy, chunk->block_sums, err);
 }
 
-/* Ends the run. A long one was shared already; the chunks of a short one are stored. */
+/* Ends the run. A long one was shared already; chunks of a short one are stored, or shared between two borders. */
 static int large_end_run(struct large *large, bool at_border, struct error *err)
 {
 	struct large_run *run = &large->run;
@@ -122,7 +122,7 @@ static void large_hold(struct large *large, const struct batch_chunk *chunk)
 	run->held[run->length].block_sums = block_sums;
 }
 
-/* The chunk continues the run, or begins one. */
+/* Adds the chunk to the run, or begins one with it; shares the run from LARGE_RUN chunks on. */
 static int large_extend_run(struct large *large, const struct batch_chunk *chunk, struct error *err)
 {
 	struct large_run *run = &large->run;
@@ -160,7 +160,7 @@ int large_skip(struct large *large, const struct item *item, struct error *err)
 	return large_add_hole(large, item, item->skip, item->skip >> large->chunk_log, err);
 }
 
-/* 1 and a record with the same content, or 0 if there is none. */
+/* Returns 1 and a record with the same content, or 0 if there is none. */
 static int large_find(const struct large *large, const struct batch_chunk *chunk, uint64_t *ret_record,
 		      struct error *err)
 {
@@ -170,7 +170,7 @@ static int large_find(const struct large *large, const struct batch_chunk *chunk
 	return share_is_same(large->share, *ret_record, chunk, err);
 }
 
-/* 1 if the chunk is the same as the next one of the run on the volume, else 0. */
+/* Returns 1 if the chunk is the same as the next one of the run on the volume, else 0. */
 static int large_continues_run(const struct large *large, const struct batch_chunk *chunk, struct error *err)
 {
 	const struct large_run *run = &large->run;

@@ -83,7 +83,7 @@ static int layout_add_symlink(struct layout *layout, const struct item *item, st
 	return records_set_inode(&layout->records, item, inode, err);
 }
 
-/* Another name. Batches come in order, so the inode exists. */
+/* Counts another name of an inode. Batches come in order, so the inode exists. */
 static int layout_add_link(struct layout *layout, const struct item *item, struct error *err)
 {
 	struct dsfs_inode *inode = records_inode(&layout->records, item->ordinal);
@@ -137,7 +137,7 @@ static void layout_learn_compression(struct layout *layout, const struct batch *
 		compress_hints_learn(layout->hints, item->file_kind, batch->number, content, stored);
 }
 
-/* All chunks of the file are on the volume: copies their records. */
+/* Shares a file whose chunks are all on the volume: copies their records. */
 static int layout_share(struct layout *layout, const struct batch *batch, const struct item *item, uint64_t *ret_first,
 			struct error *err)
 {
@@ -165,7 +165,7 @@ static int layout_store(struct layout *layout, const struct batch *batch, const 
 	return r < 0 ? r : share_add_file(&layout->share, item, *ret_first, err);
 }
 
-/* 1 and the first record if the file is already on the volume, in this version or an older one; else 0. */
+/* Returns 1 and the first record if the file is already on the volume, in this version or an older one; else 0. */
 static int layout_find(struct layout *layout, const struct batch *batch, const struct item *item, uint64_t *ret_first,
 		       struct error *err)
 {
@@ -202,8 +202,8 @@ static int layout_add_file(struct layout *layout, const struct batch *batch, con
 	return layout_file_inode(layout, item, first, holes > 0, err);
 }
 
-/* The first piece has the xattrs, so it makes the inode; only after the last one is it known whether there are
- * holes. */
+/* Adds a piece of a large file. The first piece has the xattrs, so it makes the inode; the last one completes it, when
+ * it is known whether there are holes. */
 static int layout_add_piece(struct layout *layout, const struct batch *batch, const struct item *item,
 			    struct error *err)
 {

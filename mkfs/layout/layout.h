@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes batches in order and decides where everything goes. One thread makes all these decisions, so the result does
- * not depend on the number of threads. */
+/* Takes batches in order and decides where each item is stored or shared. One thread makes all these decisions, so the
+ * result does not depend on the number of threads. */
 #pragma once
 #include "base/progress.h"
 #include "content/compress_hints.h"
@@ -33,7 +33,7 @@ struct layout_counts {
 	uint64_t unchanged; /* files that were not opened */
 };
 
-/* Its parts point to each other, so it must not be moved. */
+/* The new version while it is laid out. Its parts point to each other, so it must not be moved. */
 struct layout {
 	struct records records;
 	struct share share;
@@ -50,5 +50,5 @@ struct layout {
 must_check int layout_open(struct layout *layout, const struct layout_setup *setup, struct error *err);
 void layout_close(struct layout *layout); /* a zeroed one as well */
 must_check int layout_add_batch(struct layout *layout, const struct batch *batch, struct error *err);
-/* After the last batch: frees the tables that find equal content. */
+/* Frees the tables that find equal content, after the last batch. */
 void layout_end(struct layout *layout);

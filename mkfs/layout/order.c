@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies each inode that has a name, with its chunk records; what a later entry replaced stays behind. Classes and the
- * blob remain as they are. */
+/* Copies each inode that has a name, with its chunk records; inodes that a later entry replaced stay behind. Classes
+ * and the blob remain as they are. */
 #include "layout/order.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "content/key.h"
 #include "image/address.h"
 
-/* A place among the files is an ordinal, and whether it is that of a file. */
+/* A position in reorder is ORDER_PLACES times an ordinal, plus ORDER_IS_FILE for a regular file. */
 #define ORDER_IS_FILE  UINT64_C(1)
 #define ORDER_PLACES   2u
 #define ORDER_FILE_MAX (sizeof(struct dsfs_inode) + KEY_CHUNKS * sizeof(struct dsfs_chunk))
@@ -58,7 +58,7 @@ void order_close(struct order *order)
 	*order = (struct order){ 0 };
 }
 
-/* The records from number first on, which lie at records. */
+/* Appends chunk records and their rows of block checksums. first: their first number in order->from. */
 static int order_copy_chunks(struct order *order, const struct dsfs_chunk *records, uint64_t first, uint64_t count,
 			     struct error *err)
 {
@@ -84,8 +84,8 @@ static uint64_t order_chunks(const struct order *order, uint64_t size)
 	return round_up(size, UINT64_C(1) << order->chunk_log) >> order->chunk_log;
 }
 
-/* Files of equal content have the same records, which are copied once. Most files are like no other: these need not be
- * remembered. */
+/* Copies the records of a small file, once for all files that share them. Files that share none, which are most, are
+ * not remembered. */
 static int order_small(struct order *order, const struct dsfs_chunk *records, uint64_t size, uint64_t *where,
 		       struct error *err)
 {
@@ -106,7 +106,7 @@ static int order_small(struct order *order, const struct dsfs_chunk *records, ui
 	return r < 0 || !is_shared ? r : table_set(&order->moved, key, now, err);
 }
 
-/* Before the head of a list of holes lie the records of the chunks that are in none. */
+/* Copies the records of a large file. With a list of holes, the records of its chunks lie before the list's head. */
 static int order_large(struct order *order, uint64_t size, uint64_t *where, struct error *err)
 {
 	uint64_t flags = *where & (DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES), first = *where - flags;
@@ -165,7 +165,7 @@ static int order_move_content(struct order *order, const struct dsfs_chunk *reco
 	return r;
 }
 
-/* The inode may have links already. */
+/* Writes the inode of a file or symlink, and moves the content of a file. The inode may have links already. */
 static int order_add_file(struct order *order, uint64_t to, const uint8_t *file, struct error *err)
 {
 	const struct dsfs_chunk *records = (const void *)(file + sizeof(struct dsfs_inode));
@@ -203,7 +203,7 @@ int order_finish(struct order *order, struct error *err)
 
 /* --- the scan --- */
 
-/* Counts it where the file will be put. */
+/* Counts a hard link in the inode, which may not have been written yet. */
 static int order_add_link(struct order *order, const struct scan_entry *entry, struct error *err)
 {
 	int r = mapped_grow(&order->to->inodes, entry->ordinal * sizeof(struct dsfs_inode), err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of an archive, which are in its order, in that of the names: inodes by their ordinals, and chunks by their
- * files, as large files must have them. The scan asks for them and puts directories; files follow at its end. */
+/* Puts the records of an archive into the order of its names: inodes by their ordinals, and chunks by their files, as
+ * large files must have them. The scan writes directories and asks for files; order_finish() writes these. */
 #pragma once
 #include "layout/layout.h"
 #include "source/scan.h"
@@ -8,21 +8,22 @@
 
 struct order {
 	struct records from;  /* in the order of the archive: inodes by their numbers */
-	struct records *to;
+	struct records *to;   /* the layout's, in the order of the names */
 	struct names_writer *names;
 	struct sums_reader sums;
 	struct reorder files; /* inodes of files and symlinks, each followed by its chunk records if it is small */
-	uint8_t *file;        /* one of those */
-	struct table moved;   /* first record of several small files → where it is now */
+	uint8_t *file;        /* buffer for one of files */
+	struct table moved;   /* first record of several small files → its new number */
 	dsfs_le64 *row;
 	uint32_t chunk_log;
 	struct layout_counts *counts; /* of files, directories, links and their content */
 };
 
-/* Takes what the layout has out of it and puts what is in order in. The layout gets no more items. */
+/* Moves the layout's records to order->from, and leaves it empty arrays to be filled in the order of the names. The
+ * layout must get no more items. */
 must_check int order_open(struct order *order, struct layout *layout, struct names_writer *names,
 			  const struct temp *temp, uint32_t chunk_log, struct error *err);
 void order_close(struct order *order); /* a zeroed one as well */
 struct scan_sink order_sink(struct order *order);
-/* After the scan. */
+/* Writes files and symlinks with their chunk records, after the scan. */
 must_check int order_finish(struct order *order, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the new index, except the names: inodes, chunk records, classes and the blob. */
+/* Collects the parts of the new index except the names: inodes, chunk records, classes and the blob. */
 #pragma once
 #include "image/inode.h"
 #include "layout/classes.h"
@@ -7,7 +7,7 @@
 
 struct records {
 	struct mapped inodes, chunks, blob;
-	struct mapped shared; /* a bit for each chunk record: several small files begin with it */
+	struct mapped shared; /* a bit for each chunk record, set if several small files begin with it */
 	struct classes classes;
 	struct sums sums;       /* of the blocks of raw chunks */
 	bool has_frames;        /* some chunk is stored compressed */
@@ -19,11 +19,11 @@ void records_close(struct records *records); /* a zeroed one as well */
 
 uint64_t records_chunk_count(const struct records *records);
 const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t number);
-/* The next chunk record. block_sums: sums of the chunk's blocks, kept if it is stored raw on the volume; NULL: it has
+/* Appends a chunk record. block_sums: sums of the chunk's blocks, kept if it is stored raw on the volume; NULL: it has
  * none. */
 must_check int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
 				 struct error *err);
-/* One more file begins with the record. */
+/* Notes that several small files begin with the record. */
 must_check int records_share(struct records *records, uint64_t number, struct error *err);
 bool records_is_shared(const struct records *records, uint64_t number);
 must_check int records_add_hole(struct records *records, struct error *err);
@@ -31,5 +31,5 @@ must_check int records_add_hole(struct records *records, struct error *err);
 /* Writes the item's inode. Size, where, sparse and nlink come from inode, everything else from the item. */
 must_check int records_set_inode(struct records *records, const struct item *item, struct inode inode,
 				 struct error *err);
-/* An inode that was written. Valid until the next call. */
+/* Returns an inode that was written. The pointer is valid until the next one is written. */
 struct dsfs_inode *records_inode(const struct records *records, uint64_t ordinal);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that find stored content by its key, and the comparison with new content. */
+/* Looks up stored content by its key and compares it with new content. */
 #include "layout/share.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static bool share_exists(const struct share *share, uint64_t record)
 	return record < records_chunk_count(share->records);
 }
 
-/* Stored bytes from the new index or from the volume. */
+/* Returns stored bytes from the new index or from the volume. */
 static int share_view(void *argument, const struct chunk *chunk, const uint8_t **ret, struct error *err)
 {
 	const struct share *share = argument;
@@ -80,7 +80,7 @@ bool share_follows(const struct share *share, uint64_t record)
 
 	if ((record & ~DEDUP_RECORD) == 0 || !share_exists(share, record))
 		return false;
-	if (record & DEDUP_RECORD) /* in the order of an older file: not more scattered than that one */
+	if (record & DEDUP_RECORD) /* in the order of an older file, so the new one is not more scattered */
 		return true;
 	before = chunk_of_record(share_record(share, record - 1));
 	chunk = chunk_of_record(share_record(share, record));
@@ -89,7 +89,7 @@ bool share_follows(const struct share *share, uint64_t record)
 
 /* --- whole files --- */
 
-/* Only files of at most BATCH_BYTES have a key; prefetching for others does no harm. */
+/* Returns the key of a file of at most BATCH_BYTES. Others have none; prefetching for them does no harm. */
 static struct table_key share_file_key(const struct item *item)
 {
 	return (struct table_key){ item->key.low, item->key.high };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The placement rules: tiny files go into the index, small ones inside a block, others start at a block, and frames
- * are packed densely. */
+/* Applies the placement rules: tiny files go into the index, small ones inside a block, others start at a block, and
+ * frames are packed densely. */
 #include "layout/store.h"
 
 #include "image/address.h"
@@ -61,7 +61,7 @@ static int store_inline(struct store *store, const struct batch_chunk *chunk, st
 	return store_at(store, &raw, address_make(DSFS_IN_INDEX, offset), err);
 }
 
-/* Bytes that the file takes on the volume, and its alignment. */
+/* Returns how many bytes the file takes on the volume, and its alignment. */
 static uint64_t store_measure(const struct batch *batch, const struct item *item, enum space_align *ret_align)
 {
 	bool frames = false;

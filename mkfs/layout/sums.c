@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows fill pages, pages go to the file; the sums of the pages and the bitmap are the head. */
+/* Fills pages with rows and writes them to the file; the sums of the pages and the bitmap become the head. */
 #include "layout/sums.h"
 
 #include <errno.h>

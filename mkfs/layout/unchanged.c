@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "image/chunk.h"
 
-/* The chunk is not read, so its block checksums are those of the trusted version, if that has any. */
+/* Copies a chunk's record. The chunk is not read, so its block checksums are those of the trusted version, if any. */
 static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, struct error *err)
 {
 	const struct index *index = &unchanged->stat_cache->previous.index;
@@ -54,7 +54,8 @@ static int unchanged_copy_chunks(struct unchanged *unchanged, const struct item 
 	return holes_end(unchanged->holes, ret_where, err);
 }
 
-/* Later files with the same content find it, as if it had been read; it is copied only once. */
+/* Copies the records of a small file, once for all unread files that share them. Later files with the same content find
+ * it as if it had been read. */
 static int unchanged_copy_small(struct unchanged *unchanged, const struct item *item, const struct inode *inode,
 				uint64_t *ret_first, struct error *err)
 {
@@ -68,7 +69,7 @@ static int unchanged_copy_small(struct unchanged *unchanged, const struct item *
 	return r < 0 ? r : share_add_file(unchanged->share, item, *ret_first, err);
 }
 
-/* Most files have no holes, so only those marked sparse are searched. */
+/* Counts the bytes of holes. Most files have none, so only those marked sparse are searched. */
 static uint64_t unchanged_hole_bytes(const struct index *index, const struct inode *inode)
 {
 	uint64_t bytes = 0, run = 1;
