@@ -23,7 +23,8 @@
 
 /* --- what lies there --- */
 
-/* A filesystem that was made over a volume leaves some of its slots, so they alone do not tell. */
+/* Finds what lies there. A filesystem that was made over a volume leaves some superblock slots, so slots alone prove
+ * nothing. */
 int medium_check_content(struct medium *medium, const char *holder, bool force, struct error *err)
 {
 	struct occupant occupant;
@@ -45,8 +46,8 @@ int medium_check_content(struct medium *medium, const char *holder, bool force, 
 
 /* --- new files --- */
 
-/* A file that has the successor's name and its owner, or the one that it is given, was left by a publisher that was
- * killed: one that still works would hold the lock of the former file. */
+/* Returns whether a killed publisher left the file with the successor's name. Its owner is ours or the former file's; a
+ * publisher that still works would hold the lock of the former file. */
 static bool medium_is_remainder(const struct medium *medium)
 {
 	const struct site *site = &medium->successor;
@@ -56,8 +57,7 @@ static bool medium_is_remainder(const struct medium *medium)
 	       fstat(medium->file->fd, &former) == 0 && (st.st_uid == geteuid() || st.st_uid == former.st_uid);
 }
 
-/* Anybody may put something under a name that is known beforehand, where he may write to the folder: then it gets
- * another one. */
+/* Gives the successor a random name: users who may write to the folder can put something under a known one. */
 static int medium_rename_successor(struct medium *medium, struct error *err)
 {
 	site_close(&medium->successor);
@@ -91,8 +91,8 @@ static int medium_copy_mode(const struct medium *medium, const struct file_sourc
 	return 0;
 }
 
-/* An existing file is not emptied but replaced, at the very end: whatever fails before leaves it as it was. One that is
- * bind-mounted by itself, as into a container, cannot be: nothing can be renamed to a mount point. */
+/* Makes the file that replaces an existing one at the very end, so that a failure before leaves that as it was. A file
+ * that is bind-mounted by itself, as into a container, cannot be replaced: a mount point is no target of a rename. */
 static int medium_open_successor(struct medium *medium, struct file_source **ret_fresh, struct error *err)
 {
 	struct file_source *fresh;
@@ -126,7 +126,7 @@ int medium_start_afresh(struct medium *medium, bool dry_run, struct file_source 
 	return dry_run ? 0 : medium_open_successor(medium, ret_fresh, err);
 }
 
-/* linkat(2) replaces nothing, rename(2) does. */
+/* Links the successor under its name. linkat(2) replaces nothing, so a name that is taken makes it choose another. */
 static int medium_link_successor(struct medium *medium, struct error *err)
 {
 	int r = site_link(&medium->successor, medium->file->fd, err);
@@ -143,7 +143,7 @@ int medium_name(struct medium *medium, bool is_fresh, struct error *err)
 	return r == 0 && is_fresh ? site_sync(&medium->site, err) : r;
 }
 
-/* With the rename the former volume is gone, so what fails afterwards cannot be told as a publish that failed. */
+/* After the rename the former volume is gone, so a later failure is only logged: the publish did not fail. */
 int medium_replace_former(struct medium *medium, struct error *err)
 {
 	struct error why = { 0 };
@@ -175,7 +175,7 @@ int medium_set_protection(const struct medium *medium, bool on, struct error *er
 	return r < 0 ? r : protect_set(fd, on, err);
 }
 
-/* A namespace that is write-protected takes no write before that is lifted. */
+/* Lifts write protection with --write-protect; refuses a read-only medium without it. */
 static int medium_unprotect(struct medium *medium, const struct pack_options *options, struct error *err)
 {
 	auto_close int fd = -1;
@@ -197,7 +197,7 @@ static int medium_unprotect(struct medium *medium, const struct pack_options *op
 
 /* --- opening --- */
 
-/* A slip in the name of a device would fill the memory of '/dev' with a file. */
+/* Returns whether the path names a device: after a typing error a file would fill the memory of '/dev'. */
 static bool medium_is_device_name(const char *path)
 {
 	return !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0;
@@ -212,7 +212,7 @@ static int medium_plan(struct medium *medium, const struct pack_options *options
 	return site_plan(medium->path, &medium->site, err);
 }
 
-/* What kind of thing it is. */
+/* Finds out whether it is a device or a regular file. */
 static int medium_look(struct medium *medium, struct error *err)
 {
 	struct stat st;
@@ -323,11 +323,11 @@ int medium_know(struct medium *medium, struct file_source *file, bool dry_run, s
 
 /* --- first write, and closing --- */
 
-/* Former slots must not win, and nobody must recognise what lay there: it may have signatures at both ends. */
+/* Old superblock slots must not win over new ones, and signatures of other content, at both ends, must not be found. */
 int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err)
 {
 	if (!medium->is_device)
-		return 0; /* a file that was just made */
+		return 0; /* a file was just made */
 	return occupant_wipe(medium->file, capacity, medium->wipe, err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns written data into a published version. */
+/* Turns data on the volume into a published version. */
 #include "output/publish.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ int publish_check_label(const struct target *target, const char *label, struct e
 	return r;
 }
 
-/* v1, v2, …: the version's number, or the next that is free. */
+/* Sets the label to "v" and the version's number, or the next number that is free. */
 static void publish_default_label(const struct target *target, struct version *version)
 {
 	uint64_t number = version->sequence;
@@ -35,7 +35,7 @@ static void publish_default_label(const struct target *target, struct version *v
 	while (catalogue_by_label(&target->transaction.catalogue, version->label));
 }
 
-/* A given UUID asks for reproducible bytes, so the clock is left out. */
+/* Returns the time of creation. A given UUID asks for reproducible bytes, so the clock is left out. */
 static int publish_created(const struct pack_options *options, uint64_t *ret, struct error *err)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");

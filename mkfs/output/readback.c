@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads read what was written before the last flush, and one of them makes the next flush. Only checksums of the
+/* Reads in threads what was written before the last flush; one of them makes the next flush. Only checksums of the
  * bytes are kept. At the end the first block of every write is read once more: if a device maps two addresses to one
- * place (a broken mapping, a wrong size), a later write damages what was right when it was compared. */
+ * place (a broken mapping, a wrong size), a later write damages bytes that were right when they were compared. */
 #include "output/readback.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct readback {
 
 	pthread_t threads[READBACK_THREADS];
 	unsigned thread_count;
-	pthread_mutex_t mutex; /* for all below */
+	pthread_mutex_t mutex; /* guards all below */
 	pthread_cond_t changed;
 	struct mapped records;
 	uint64_t flushed, started; /* numbers of records: flushed, and being compared or done */
@@ -76,7 +76,7 @@ static int readback_compare(struct readback *readback, const struct readback_rec
 	return readback_wrong(record->address, record->length, err);
 }
 
-/* With the lock held, or after the threads. */
+/* Returns a record. Call it with the lock held, or after the threads have ended. */
 static const struct readback_record *readback_record(const struct readback *readback, uint64_t number)
 {
 	return &((const struct readback_record *)(const void *)readback->records.bytes)[number];
@@ -96,7 +96,7 @@ static void readback_fail(struct readback *readback, int r, const struct error *
 	pthread_cond_broadcast(&readback->changed);
 }
 
-/* With the lock held; releases it meanwhile. */
+/* Flushes the volume. Called with the lock held, which it releases meanwhile. */
 static void readback_flush(struct readback *readback)
 {
 	uint64_t count = readback_count(readback);
@@ -115,8 +115,8 @@ static void readback_flush(struct readback *readback)
 	pthread_cond_broadcast(&readback->changed);
 }
 
-/* With the lock held: waits for the next record to compare, a copy because the array moves when it grows. False at
- * the end, or after an error. */
+/* Waits, with the lock held, for the next record to compare. Copies it, because the array moves when it grows. False
+ * at the end, or after an error. */
 static bool readback_next(struct readback *readback, struct readback_record *ret)
 {
 	while (!readback->stop && !readback->result) {
@@ -134,7 +134,7 @@ static bool readback_next(struct readback *readback, struct readback_record *ret
 	return false;
 }
 
-/* Each thread takes a buffer of its own, even if both start at once. */
+/* The body of each thread, which takes a buffer of its own even if both start at once. */
 static void *readback_run(void *argument)
 {
 	struct readback *readback = argument;
@@ -219,7 +219,7 @@ void readback_close(struct readback *readback)
 	free(readback);
 }
 
-/* With the lock held, or after the threads. */
+/* Returns the first failure of a thread. Call it with the lock held, or after the threads have ended. */
 static int readback_result(const struct readback *readback, struct error *err)
 {
 	return readback->result < 0 ? error_pass(err, readback->result, &readback->error) : 0;

@@ -14,8 +14,8 @@ must_check int readback_open(struct source *source, const struct temp *temp, str
 			     struct error *err);
 void readback_close(struct readback *readback); /* NULL does nothing */
 /* Adds a write that the volume accepted: whole blocks, at most READBACK_MAX, at an address that is not written again.
- * Any thread. Fails if an earlier write turned out to be wrong. */
+ * Any thread may call it. Fails if an earlier write turned out to be wrong. */
 must_check int readback_add(struct readback *readback, uint64_t address, const uint8_t *bytes, size_t length,
 			    struct error *err);
-/* After the last write: flushes the volume, and returns when everything was read and compared. Call it once. */
+/* Flushes the volume, and returns when everything was read and compared. Call it once, after the last write. */
 must_check int readback_finish(struct readback *readback, struct progress *progress, struct error *err);

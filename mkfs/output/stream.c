@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two buffers: one is filled while a thread writes the other. */
+/* Fills one of two buffers while a thread writes the other. */
 #include "output/stream.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ struct stream_buffer {
 	uint8_t *bytes;
 	uint64_t base; /* offset on the member, a multiple of a block */
 	size_t used;
-	uint64_t copies[DSFS_COPIES_MAX]; /* addresses of the base: here, and wherever else it is written */
+	uint64_t copies[DSFS_COPIES_MAX]; /* addresses of the base: in the data column and in its copies */
 	uint32_t copy_count;
 };
 
@@ -144,7 +144,7 @@ static int stream_wait(struct stream *stream, struct error *err)
 	return r < 0 ? error_pass(err, r, &stream->error) : 0;
 }
 
-/* Where the buffer goes that begins at base. */
+/* Begins the buffer at base, and finds the addresses that it is written to. */
 static void stream_begin(struct stream *stream, struct stream_buffer *buffer, uint64_t base)
 {
 	buffer->base = base;
@@ -175,8 +175,8 @@ static int stream_swap(struct stream *stream, uint64_t base, struct error *err)
 	return 0;
 }
 
-/* Writes end at multiples of the buffer's size, so a drive with large pages must read and modify only at the ends. They
- * end with a group as well: its copies lie somewhere else than those of the next one. */
+/* Returns the room left in the buffer. Writes end at multiples of its size, so a drive with large pages must read and
+ * modify only at the ends. They end with a group as well, because the copies of the next group lie elsewhere. */
 static size_t stream_room(const struct stream *stream, const struct stream_buffer *buffer)
 {
 	uint64_t room = stream->setup.buffer_size - buffer->base % stream->setup.buffer_size;
@@ -251,7 +251,7 @@ int stream_append(struct stream *stream, const void *bytes, size_t length, uint6
 	return 0;
 }
 
-/* Bytes in a buffer, which do not change meanwhile; NULL if it does not have all of them. */
+/* Returns bytes in a buffer, which do not change meanwhile; NULL if it does not have all of them. */
 static const uint8_t *stream_buffered(const struct stream_buffer *buffer, uint64_t offset, size_t length)
 {
 	if (offset < buffer->base || offset + length > buffer->base + buffer->used)

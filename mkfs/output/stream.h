@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is written to one lane, in order: through two large buffers and a thread, to a member and to those that have the
- * copies. */
+/* Writes one lane in order, through two large buffers and a thread, to a member and to those that have its copies. */
 #pragma once
 #include "output/readback.h"
 #include "volume/allocator.h"
@@ -11,7 +10,7 @@ struct stream_setup {
 	struct source *source;
 	struct allocator *allocator;
 	struct readback *readback;
-	uint32_t member;    /* that has the lane's data columns */
+	uint32_t member;    /* the one with the lane's data columns */
 	size_t buffer_size; /* bytes of one of the two buffers: a power of two, at most STREAM_BUFFER_MAX */
 };
 
@@ -20,14 +19,14 @@ struct stream;
 must_check int stream_open(const struct stream_setup *setup, struct stream **ret, struct error *err);
 void stream_close(struct stream *stream); /* NULL does nothing */
 
-/* Goes on at this offset, which the allocator gave. */
+/* Continues at this offset, which the allocator gave. */
 must_check int stream_move(struct stream *stream, uint64_t offset, struct error *err);
-/* Writes the next bytes; *ret_offset is where they are. */
+/* Writes the next bytes. *ret_offset: their offset on the member. */
 must_check int stream_append(struct stream *stream, const void *bytes, size_t length, uint64_t *ret_offset,
 			     struct error *err);
-/* Bytes that were written before, on the volume or still in a buffer. scratch has room for the whole blocks around
- * them. Valid until the next call. */
+/* Sets *ret to bytes that were written before, on the volume or still in a buffer; valid until the next call. scratch
+ * has room for the whole blocks around them. */
 must_check int stream_view(struct stream *stream, uint64_t offset, size_t length, uint8_t *scratch,
 			   const uint8_t **ret, struct error *err);
-/* Returns when everything is with the readback. Only stream_close() may follow. */
+/* Writes the rest, and returns when the readback has every write. Only stream_close() may follow. */
 must_check int stream_finish(struct stream *stream, struct error *err);

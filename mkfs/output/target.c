@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens all members before anything is decided about one of them. */
+/* Opens all members before it decides anything about one of them. */
 #include "output/target.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include "members/assembly.h"
 #include "members/naming.h"
 
-#define TARGET_LEAST    (UINT64_C(2) << 20)  /* bytes of a device: the ring and some data */
-#define TARGET_LEAST_OF (UINT64_C(16) << 20) /* of one of several: room for catalogues and some groups */
-#define TARGET_SEGMENTS 64u                  /* a device is to have at least so many, if they can be so small */
+#define TARGET_LEAST    (UINT64_C(2) << 20)  /* bytes of a single device: the ring and some data */
+#define TARGET_LEAST_OF (UINT64_C(16) << 20) /* bytes of one of several: room for catalogues and some groups */
+#define TARGET_SEGMENTS 64u                  /* fewest segments of a device, if they can be that small */
 
 /* --- opening --- */
 
@@ -54,7 +54,7 @@ static bool target_exists(const struct target *target)
 	return false;
 }
 
-/* The last one that was found. */
+/* Refuses the last member that was found if it was named before. */
 static int target_check_twice(const struct target *target, struct error *err)
 {
 	const struct medium *last = &target->media[target->count - 1];
@@ -79,7 +79,7 @@ static void target_forget(struct target *target)
 	target->count = 0;
 }
 
-/* What was named, one by one. */
+/* Finds each member that the user named. */
 static int target_find_named(struct target *target, const struct pack_options *options, struct error *err)
 {
 	char **names = NULL;
@@ -98,7 +98,8 @@ static int target_find_named(struct target *target, const struct pack_options *o
 	return r;
 }
 
-/* A volume of several members by their numbers, however few of them were named: what is open, is what counts. */
+/* Finds all members of a volume of several, in the order of their numbers, even if only some were named. Takes the
+ * descriptors that the assembly opened. */
 static int target_find_members(struct target *target, const struct pack_options *options, struct error *err)
 {
 	struct assembly assembly;
@@ -142,7 +143,7 @@ static int target_find(struct target *target, const struct pack_options *options
 	return r;
 }
 
-/* Opened, locked, and known which they are. */
+/* Opens and locks all members, and finds out what each is. */
 static int target_lock(struct target *target, const struct pack_options *options, struct error *err)
 {
 	auto_free struct site *sites = calloc(target->count, sizeof(*sites));
@@ -180,7 +181,7 @@ static int target_check_content(struct target *target, const struct pack_options
 	return r;
 }
 
-/* *ret_all: every member holds a volume. A mixture is a slip of whoever named them. */
+/* Finds out whether every member holds a volume, in *ret_all. Refuses a mixture, which is a mistake in the names. */
 static int target_is_volume(const struct target *target, const struct pack_options *options, bool *ret_all,
 			    struct error *err)
 {
@@ -242,7 +243,7 @@ static int target_load(struct target *target, const struct pack_options *options
 
 /* --- a new volume --- */
 
-/* 16 MiB, less on a small device so that there are enough of them. */
+/* Chooses the size of segments: 16 MiB, less on a small device, so that it has enough of them. */
 static uint32_t target_segment_log(const struct target *target, const struct pack_options *options)
 {
 	uint32_t log = PACK_SEGMENT_LOG;
@@ -270,7 +271,7 @@ static int target_make_uuid(uint8_t uuid[16], struct error *err)
 	return 0;
 }
 
-/* A given UUID asks for reproducible bytes: then the members' are made from it. */
+/* Derives a member's UUID from the volume's: a given UUID asks for reproducible bytes. */
 static int target_derive_uuid(const uint8_t volume[16], uint32_t number, uint8_t uuid[16], struct error *err)
 {
 	uint8_t name[20], sum[SHA256_SIZE];
@@ -411,7 +412,8 @@ int target_begin(struct target *target, struct error *err)
 	return r < 0 ? r : transaction_begin(&target->transaction, err);
 }
 
-/* One after the other. From the first on the former volume is gone, so the new files stay, under whatever name. */
+/* Replaces the former files one after the other. With the first the former volume is gone, so from then on the new
+ * files stay even if a later step fails. */
 static int target_replace_former(struct target *target, struct error *err)
 {
 	struct error why = { 0 };

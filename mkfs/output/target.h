@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* The volume as a target: opened, formatted if it is new, and finished. */
+/* The volume as the target of a publish: opens it, formats it if it is new, and finishes it. */
 #pragma once
 #include "output/medium.h"
 #include "spill/temp.h"
 #include "volume/transaction.h"
 
 struct target {
-	const char *path;               /* as it was called, for messages */
+	const char *path;               /* as the user named it, for messages */
 	struct medium *media;           /* by number of the member */
 	uint32_t count;
-	struct transaction transaction; /* without a member: a dry run on files that are not there */
-	bool published; /* what was written stays */
+	struct transaction transaction; /* has no member in a dry run on files that do not exist */
+	bool published; /* new files stay */
 };
 
-/* Opens and checks; writes nothing (new files are created, empty). On failure nothing is left. */
+/* Opens and checks the members. Creates new files, empty, and writes nothing else. On failure nothing is left. */
 must_check int target_open(const struct pack_options *options, struct target *ret, struct error *err);
-/* First write: removes what lay on a new volume before and says who is publishing. */
+/* Makes the first write: wipes the former content of a new volume's devices, and writes the publisher record. */
 must_check int target_begin(struct target *target, struct error *err);
-/* Write-protects the namespaces. After everything was written. */
+/* Ends the transaction and write-protects the namespaces, after everything was written. */
 must_check int target_protect(struct target *target, struct error *err);
-/* After the commit: the names of new files are durable, and in the order of the members they take the places of former
- * ones. 0 once they are there: that this is not known to be durable is a line in the log. When only some are, the
- * reason says so. */
+/* Call it after the commit: makes the names of new files durable, then replaces former files by them in the order of
+ * the members. Returns 0 once all are in place; if that is not known to be durable, a log line says so. If only some
+ * are in place, the reason says so. */
 must_check int target_finish(struct target *target, struct error *err);
-/* What was not published is taken back where that is possible: new files are removed, for the rest see
- * transaction_end(). */
+/* Closes the target. Without a publish, removes new files; transaction_end() takes back the rest where it can. */
 void target_close(struct target *target);
-/* Temporary files where they were asked for, or where they go by default. */
+/* Opens the directory for temporary files: --temp-dir, $TMPDIR, the folder of the volume's file, or /var/tmp. */
 must_check int target_open_temp(const struct target *target, const struct pack_options *options, struct temp **ret,
 				struct error *err);
-/* Whether a member is this file. */
+/* Returns whether a member is this file. */
 bool target_holds(const struct target *target, uint64_t device, uint64_t inode);
-/* All members are devices. */
+/* Returns whether all members are devices. */
 bool target_is_on_devices(const struct target *target);
-/* The folder of the first file that is there; -1: not known, or there is none. */
+/* Returns the folder of the first member whose folder is known; -1: there is none. */
 int target_folder(const struct target *target);

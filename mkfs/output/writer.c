@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One stream for each lane. Then readback.c checks what was written. */
+/* Keeps a stream for each lane, and hands every write to readback.c. */
 #include "output/writer.h"
 
 #include <errno.h>
@@ -10,14 +10,14 @@
 #include "output/stream.h"
 
 #define WRITER_SCRATCH   ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
-#define WRITER_BUFFERS   (UINT64_C(128) << 20) /* bytes of the buffers of all streams together, */
-#define WRITER_BUFFER_MIN (256u << 10)         /* but for the least that one has */
+#define WRITER_BUFFERS   (UINT64_C(128) << 20) /* bytes of the buffers of all streams together */
+#define WRITER_BUFFER_MIN (256u << 10)         /* least bytes of a buffer, even if that exceeds the sum */
 
 struct writer {
 	struct allocator *allocator;
-	struct stream **streams; /* of each lane */
+	struct stream **streams; /* one for each lane */
 	uint32_t count;
-	struct stream *current;  /* that has the reserved space */
+	struct stream *current;  /* the one with the reserved space */
 	uint32_t member;         /* its member */
 	struct readback *readback;
 	uint8_t *scratch;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes to the volume, in order in each of its lanes; everything is read back. */
+/* Writes to the volume, in order in each of its lanes, and has everything read back. */
 #pragma once
 #include "base/progress.h"
 #include "base/source.h"
 #include "spill/temp.h"
 #include "volume/allocator.h"
 
-#define WRITER_BUFFER (4u << 20) /* of one stream, when they are few */
+#define WRITER_BUFFER (4u << 20) /* bytes of a stream's buffer, if there are few streams */
 
 struct writer;
 
@@ -17,18 +17,18 @@ void writer_close(struct writer *writer);
 
 /* Reserves contiguous space for the next length bytes, of one or more appends. -ENOSPC "volume is full". */
 must_check int writer_reserve(struct writer *writer, uint64_t length, enum space_align align, struct error *err);
-/* The same on the member that has least. */
+/* Reserves contiguous space like writer_reserve(), but on the member that has least. */
 must_check int writer_reserve_anywhere(struct writer *writer, uint64_t length, enum space_align align,
 				       struct error *err);
-/* Bytes of an aligned piece of a member past which what is written does not go on as one: a segment of a group. */
+/* Returns the bytes of a segment of a group, at whose multiples extents end; a volume of one member has no limit. */
 uint64_t writer_piece(const struct writer *writer);
-/* Whether what is long goes to several members. */
+/* Returns whether long content is spread over several members. */
 bool writer_is_spread(const struct writer *writer);
 /* Writes the next bytes of the reserved space; *ret_address is their address. */
 must_check int writer_append(struct writer *writer, const void *bytes, size_t length, uint64_t *ret_address,
 			     struct error *err);
-/* Bytes that were written before, on the volume or still in a buffer; at most 2^DSFS_CHUNK_LOG_MAX. Valid until the
- * next call. */
+/* Sets *ret to bytes that were written before, on the volume or still in a buffer; at most 2^DSFS_CHUNK_LOG_MAX. They
+ * are valid until the next call. */
 must_check int writer_view(struct writer *writer, uint64_t address, size_t length, const uint8_t **ret,
 			   struct error *err);
 /* Returns when everything was written, flushed, read back and compared. Only writer_close() may follow. */
