@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mkdatasetfs: the command line. */
+/* mkdatasetfs: parses the command line and runs the publish. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A publish from the source to the superblock: what runs when, and what is cleaned up afterwards. */
+/* Runs the steps of a publish from the source to the superblock, and cleans up after them. */
 #include "pack.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@
 #include "source/scan.h"
 
 #define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
-#define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory, of each directory read ahead */
+#define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory for each directory read ahead */
 
 /* Everything that a run uses; a zeroed one can be closed. */
 struct packer {
@@ -45,7 +45,7 @@ struct packer {
 	struct transaction *transaction; /* the target's */
 	struct temp *temp;
 	struct from_list *from_list;
-	struct tar_child child; /* and what follows: of archives */
+	struct tar_child child; /* this and the next fields, down to is_archive, are for archives */
 	struct tar_stream stream;
 	struct tar_tree tree;
 	struct loader loader;
@@ -100,7 +100,7 @@ static bool packer_is_volume(void *argument, uint64_t device, uint64_t inode)
 	return target_holds(argument, device, inode);
 }
 
-/* One source that is a directory is packed as a tree, everything else as archives. */
+/* Opens the source if it is one directory, which is packed as a tree; everything else is packed as archives. */
 static int packer_open_directory(struct packer *packer, struct error *err)
 {
 	const char *source = packer->options->sources[0];
@@ -131,7 +131,7 @@ static int packer_check_options(const struct packer *packer, struct error *err)
 				 options->sources[0]) : 0;
 }
 
-/* mtime of folders that no archive names. */
+/* Returns the mtime of folders that no archive names. */
 static int packer_epoch(int64_t *ret, struct error *err)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
@@ -206,7 +206,7 @@ static int packer_open_source(struct packer *packer, struct error *err)
 	return packer->is_archive ? packer_open_archives(packer, err) : 0;
 }
 
-/* LMDB opens a file by name; an unnamed file has one in /proc. */
+/* Opens the names of the index in a temporary file. LMDB opens a file by name; an unnamed one has a name in /proc. */
 static int packer_open_names(struct packer *packer, struct error *err)
 {
 	auto_close int fd = -1;
@@ -241,7 +241,7 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
 }
 
-/* Nothing is shared with a version that cannot be read. */
+/* Adds a version to dedup. If its index is damaged, warns and shares nothing more with it. */
 static int packer_add_to_dedup(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct previous_index previous = { 0 };
@@ -255,7 +255,7 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 					packer->transaction->super.member_size, &packer->transaction->catalogue.members,
 					version, false, &previous, &why);
 	if (r == 0) {
-		what = "nothing more"; /* than what precedes the bad record */
+		what = "nothing more"; /* records before the bad one were added */
 		r = dedup_add(&packer->dedup, loaded ? &packer->stat_cache.previous : &previous, &why);
 	}
 	previous_index_close(&previous);
@@ -266,7 +266,7 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
-/* Adds the versions on the volume, the newest first. */
+/* Adds the versions on the volume to dedup, the newest first. */
 static int packer_open_dedup(struct packer *packer, struct error *err)
 {
 	const struct catalogue *catalogue = &packer->transaction->catalogue;
@@ -286,7 +286,7 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 	return r;
 }
 
-/* The block checksums of files that are not read. */
+/* Loads the block checksums of the trusted version, for files that are not read. */
 static int packer_open_block_sums(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct error why = { 0 };
@@ -408,7 +408,7 @@ static int packer_consume(struct packer *packer, struct error *err)
 	return r;
 }
 
-/* Archives give names in any order: when all content is stored, the scan puts them and the records in order. */
+/* Puts names and records into order once all content is stored, because archives give names in any order. */
 static int packer_order(struct packer *packer, struct error *err)
 {
 	int r;
@@ -430,7 +430,7 @@ static int packer_order(struct packer *packer, struct error *err)
 	return r;
 }
 
-/* A source without entries is more often a mistake in its name, or an unfinished one, than wanted. */
+/* Refuses a source without entries unless --allow-empty is set: mostly its name is wrong, or it is not complete yet. */
 static int packer_check_empty(const struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
@@ -468,7 +468,7 @@ static int packer_content(struct packer *packer, struct error *err)
 	r = packer_consume(packer, err);
 	if (r < 0) {
 		pipeline_stop(packer->pipeline);
-		tar_child_stop(&packer->child); /* somebody may still be waiting for it */
+		tar_child_stop(&packer->child); /* the scan thread may still be waiting for it */
 	}
 	pthread_join(thread, NULL);
 	pipeline_close(take_ptr(&packer->pipeline));
@@ -564,7 +564,7 @@ static int packer_publish(struct packer *packer, struct pack_result *ret, struct
 	return r;
 }
 
-/* Frees what only packing needed. */
+/* Frees the objects that only packing needed. */
 static void *packer_forget(void *argument)
 {
 	struct packer *packer = argument;
@@ -575,7 +575,7 @@ static void *packer_forget(void *argument)
 	return NULL;
 }
 
-/* Closing large temporary files takes a while, so a thread does it meanwhile; without a thread packer_close() does
+/* Publishes while a thread closes large temporary files, which takes a while. If no thread starts, packer_close() does
  * it. */
 static int packer_publish_and_forget(struct packer *packer, struct pack_result *ret, struct error *err)
 {
@@ -630,7 +630,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	return 0;
 }
 
-/* All names, no content. */
+/* Reads all names of the archives, without content, for a dry run. */
 static int packer_list_archives(struct packer *packer, struct error *err)
 {
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A publish as a whole, and its result. */
+/* Runs a publish as a whole, and returns its result. */
 #pragma once
 #include "base/error.h"
 #include "image/catalogue.h"
@@ -19,23 +19,23 @@ struct pack_result {
 	uint64_t content_bytes;
 	uint64_t stored_bytes;   /* of chunks, padding included */
 	uint64_t shared_bytes;   /* content that was on the volume already */
-	uint64_t existing_bytes; /* of it, from older versions, as these store it */
-	uint64_t existing_raw_bytes; /* of those, not compressed */
+	uint64_t existing_bytes; /* shared with older versions: bytes as these store them */
+	uint64_t existing_raw_bytes; /* the part of existing_bytes that is not compressed */
 	uint64_t hole_bytes;
 	uint64_t read_bytes;     /* of the source */
 	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, block checksums, catalogue */
 	uint64_t unchanged;      /* files taken from an older version without opening them */
 	uint64_t index_bytes;
 	uint64_t block_sums_bytes; /* block checksums, for parts of large files */
-	uint64_t unmirrored_bytes; /* shared with versions that have fewer copies than what was written */
+	uint64_t unmirrored_bytes; /* shared with versions that have fewer copies than this one */
 	uint64_t volume_bytes;   /* size of the volume afterwards */
 	double seconds;
 };
 
-/* Publishes the source as a new version on an open target. On failure the target is still to be closed with
- * target_close(), which takes back what can be. */
+/* Publishes the source as a new version on an open target. After a failure, too, the caller closes the target with
+ * target_close(), which takes back what it can. */
 must_check int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret,
 			struct error *err);
-/* Counts and estimates. Writes nothing but temporary files. */
+/* Counts what the source has and estimates the space for it. Writes nothing but temporary files. */
 must_check int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 			    struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Summaries, for people and as one JSON object. */
+/* Prints summaries, for people and as one JSON object. */
 #include "summary.h"
 
 #include <inttypes.h>
@@ -9,13 +9,14 @@
 #include "base/json.h"
 #include "base/shown.h"
 
-/* Content that older versions store takes no space again: a ratio would say how little is new, not what is saved. */
+/* Returns whether a ratio says anything: with content that older versions store it would say how little is new, not
+ * how much compression saves. */
 static bool summary_has_ratio(const struct pack_result *result)
 {
 	return result->existing_bytes == 0;
 }
 
-/* Bytes of content for each byte stored; 0 if nothing was. */
+/* Returns the bytes of content for each byte stored; 0 if nothing was stored. */
 static double summary_ratio(const struct pack_result *result)
 {
 	uint64_t stored = result->stored_bytes + result->index_bytes;

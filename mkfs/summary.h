@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run prints on standard output at its end. */
+/* Prints the result of a run on standard output. */
 #pragma once
 #include "pack.h"
 

@@ -39,7 +39,7 @@ static void large_begin(struct large *large, const struct item *item)
 	holes_begin(large->holes);
 }
 
-/* Spreads a large file: each LARGE_PIECE of it goes to the member that has least. */
+/* Spreads a large file: each LARGE_PIECE of it goes to the member with the fewest bytes of its size class. */
 static void large_choose(struct large *large, const struct batch_chunk *chunk)
 {
 	uint64_t piece = large->left < LARGE_PIECE ? large->left : LARGE_PIECE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The defaults of all options. */
+/* Sets the defaults of all options. */
 #include "options/pack_options.h"
 
 #include "image/codec.h"

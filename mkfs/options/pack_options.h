@@ -19,10 +19,10 @@ struct pack_options {
 	bool nested;        /* unpack archives inside archives */
 	unsigned strip;     /* components of names in archives */
 	unsigned degraded; /* enum degraded: which members may be missing */
-	uint32_t copies; /* of what is written; 0: as many as last time */
+	uint32_t copies; /* of everything written; 0: as many as last time */
 	const char *label; /* NULL: v1, v2, … */
 	bool force, format, no_current;
-	bool write_protect; /* the namespace, between publishes */
+	bool write_protect; /* keep namespaces write-protected between publishes */
 	bool preempt;       /* take another host's reservation away */
 	enum pack_compress compress;
 	int level;
@@ -31,7 +31,7 @@ struct pack_options {
 	unsigned jobs;        /* 0: one for each CPU */
 	struct filter *filter;
 	const char *from_list; /* NULL: everything */
-	const char *temp_dir;  /* NULL: chosen */
+	const char *temp_dir;  /* NULL: target_open_temp() chooses */
 	bool refuse_special;
 	bool allow_empty; /* publish a version without entries */
 	bool dry_run;

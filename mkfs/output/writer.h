@@ -17,7 +17,7 @@ void writer_close(struct writer *writer);
 
 /* Reserves contiguous space for the next length bytes, of one or more appends. -ENOSPC "volume is full". */
 must_check int writer_reserve(struct writer *writer, uint64_t length, enum space_align align, struct error *err);
-/* Reserves contiguous space like writer_reserve(), but on the member that has least. */
+/* Reserves contiguous space like writer_reserve(), on the member with the fewest bytes of this size class. */
 must_check int writer_reserve_anywhere(struct writer *writer, uint64_t length, enum space_align align,
 				       struct error *err);
 /* Returns the bytes of a segment of a group, at whose multiples extents end; a volume of one member has no limit. */

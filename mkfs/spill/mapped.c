@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Growing mapped arrays. Space is reserved before it is mapped, so a full disk is an error and not a SIGBUS. */
+/* Grows mapped arrays. Space is reserved before it is mapped, so a full disk is an error and not a SIGBUS. */
 #include "spill/mapped.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ void mapped_close(struct mapped *mapped)
 void mapped_rest(const struct mapped *mapped)
 {
 	if (mapped->bytes)
-		madvise(mapped->bytes, mapped->capacity, MADV_DONTNEED); /* of a shared mapping: nothing is lost */
+		madvise(mapped->bytes, mapped->capacity, MADV_DONTNEED); /* a shared mapping: nothing is lost */
 }
 
 static uint64_t mapped_next_capacity(const struct mapped *mapped, uint64_t length)

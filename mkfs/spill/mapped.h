@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An array of bytes that grows in a mapped temporary file: the kernel may write it out under memory pressure. While it
- * grows, what was written long ago leaves the process's memory. */
+/* An array of bytes that grows in a mapped temporary file, which the kernel may write out under memory pressure. While
+ * it grows, bytes written long ago leave the process's memory. */
 #pragma once
 #include <stdint.h>
 
@@ -16,10 +16,10 @@ struct mapped {
 
 must_check int mapped_open(struct mapped *mapped, const struct temp *temp, struct error *err);
 void mapped_close(struct mapped *mapped); /* a zeroed one as well */
-/* The bytes leave the process's memory until they are touched again; they stay in the file. */
+/* Releases the process's memory of the array; the bytes stay in the file, and come back when they are touched. */
 void mapped_rest(const struct mapped *mapped);
-/* At least length bytes; new ones are zero. */
+/* Makes the array at least length bytes long; new ones are zero. */
 must_check int mapped_grow(struct mapped *mapped, uint64_t length, struct error *err);
-/* bytes may not lie in the array itself. */
+/* Appends bytes, which must not lie in the array itself. */
 must_check int mapped_append(struct mapped *mapped, const void *bytes, uint64_t length, uint64_t *ret_offset,
 			     struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two external sorts: of numbers, then of records. */
+/* Runs two external sorts: of numbers, then of records. */
 #include "spill/reorder.h"
 
 #include <endian.h>
@@ -11,7 +11,7 @@
 
 #define REORDER_BUDGET (16u << 20) /* for each of the sorts */
 
-/* Big-endian, as the sorter compares bytes. */
+/* A record of the first sort, big-endian because the sorter compares bytes. */
 struct reorder_wish {
 	uint64_t from, to;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records are collected in an arena; a full arena is sorted and written to the temporary file as a run. A heap merges
- * the runs, each through its own part of the same memory. */
+/* Collects records in an arena; a full arena is sorted and written to the temporary file as a run. A heap merges the
+ * runs, each through its own part of the same memory. */
 #include "spill/sorter.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct sorter_record {
 	const uint8_t *bytes;
 };
 
-/* A sorted run while it is read. */
+/* A sorted run that is being read. */
 struct sorter_run {
 	uint64_t start, end; /* in the file */
 	uint64_t next;       /* file offset of the bytes after those in buffer */
@@ -345,7 +345,7 @@ static int sorter_merge_begin(struct sorter *sorter, struct error *err)
 	return 0;
 }
 
-/* If there are runs in the file, the rest of the arena becomes the last one, and its memory is used for the merge. */
+/* If there are runs in the file, the rest of the arena becomes the last one, and the merge uses its memory. */
 int sorter_rewind(struct sorter *sorter, struct error *err)
 {
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A record is 4 bytes of length, then the bytes. */
+/* Stores each record as 4 bytes of length, then its bytes. */
 #include "spill/spool.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ int spool_push(struct spool *spool, const void *head, size_t head_length, const 
 	return r;
 }
 
-/* Takes bytes from the file, and then from those not written yet. */
+/* Takes bytes from the file, then from the buffer that is not written yet. */
 static int spool_get(struct spool *spool, void *bytes, size_t length, struct error *err)
 {
 	const struct temp_stream *stream = &spool->stream;

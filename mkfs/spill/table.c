@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear probing at a load of at most three quarters. A full table becomes a run; four runs of a level become one of
+/* Probes linearly, at a load of at most three quarters. A full table becomes a run; four runs of a level become one of
  * the next, so a key is copied a few times and a look-up asks a few filters. */
 #include "spill/table.h"
 
@@ -53,7 +53,7 @@ void table_close(struct table *table)
 
 /* --- in memory --- */
 
-/* The key's slot, or the free slot where it would go. */
+/* Returns the key's slot, or the free slot where it would go. */
 static struct table_slot *table_probe(const struct table *table, struct table_key key, uint64_t hash)
 {
 	uint64_t mask = (UINT64_C(1) << table->log) - 1, i = hash >> (64 - table->log);
@@ -88,7 +88,7 @@ static int table_compare_slots(const void *a, const void *b)
 	return table_run_compare(((const struct table_slot *)a)->key, ((const struct table_slot *)b)->key);
 }
 
-/* Sorts what is in memory to the beginning of the slots. */
+/* Moves the keys in memory to the beginning of the slots, sorted. */
 static void table_sort(struct table *table)
 {
 	uint64_t used = 0;
@@ -99,7 +99,7 @@ static void table_sort(struct table *table)
 	qsort(table->slots, used, sizeof(*table->slots), table_compare_slots);
 }
 
-/* Makes a run of the newest runs. */
+/* Merges the newest runs, count of them, into one. */
 static int table_merge(struct table *table, unsigned count, struct error *err)
 {
 	struct table_run *first = table->runs + table->run_count - count, merged = { 0 };
@@ -121,7 +121,7 @@ static bool table_is_level_full(const struct table *table)
 							   table->runs[table->run_count - 1].level;
 }
 
-/* Makes a run of what is in memory. */
+/* Makes a run of the keys in memory. */
 static int table_spill(struct table *table, struct error *err)
 {
 	struct table_run run = { 0 };
@@ -189,7 +189,7 @@ int table_set(struct table *table, struct table_key key, uint64_t value, struct 
 	return 0;
 }
 
-/* Runs, and what they are merged to. */
+/* Counts runs twice: while they are merged, their keys are in the new run as well. */
 uint64_t table_size(uint64_t count)
 {
 	return count > UINT64_MAX / 2 / sizeof(struct table_slot) ? UINT64_MAX : 2 * sizeof(struct table_slot) * count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A hash table from 128-bit keys to numbers. The newest keys are in memory, all others in temporary files, which are
- * written and merged from end to end: adding a key touches no page at a place of its own. */
+ * written and merged from end to end, so adding keys causes no random access. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,13 +18,13 @@ struct table {
 
 must_check int table_open(struct table *table, const struct temp *temp, struct error *err);
 void table_close(struct table *table); /* a zeroed one as well */
-/* Prefetches what table_find() looks at first. */
+/* Prefetches the memory that table_find() looks at first. */
 void table_prefetch(const struct table *table, struct table_key key);
-/* Any number of threads at a time while none adds. */
+/* Finds the key's value; false if the key is not there. Threads may call it in parallel while none adds keys. */
 bool table_find(const struct table *table, struct table_key key, uint64_t *ret);
 /* Adds the key, or gives it another value. */
 must_check int table_set(struct table *table, struct table_key key, uint64_t value, struct error *err);
-/* Makes looking up as cheap as it gets: for a table that is complete. */
+/* Makes look-ups as cheap as possible, once the table is complete. */
 must_check int table_settle(struct table *table, struct error *err);
-/* Upper bound for the temporary files of a table with that many keys. */
+/* Returns an upper bound, in bytes, for the temporary files of a table with this many keys. */
 uint64_t table_size(uint64_t count);

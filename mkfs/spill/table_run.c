@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs are written and merged through buffers, so only a look-up goes to a place of its own. */
+/* Writes and merges runs through buffers, so only look-ups cause random access. */
 #include "spill/table_run.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ void table_run_close(struct table_run *run)
 
 /* --- the filter --- */
 
-/* Bits of a product that do not decide about the place in the run. */
+/* Mixes the hash for the filter: the bits used do not decide about the place in the run. */
 static uint64_t table_run_mix(uint64_t hash)
 {
 	hash = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
@@ -88,10 +88,10 @@ void table_run_prefetch(const struct table_run *run, uint64_t hash)
 struct table_run_writer {
 	struct table_run run;
 	struct temp_stream stream;
-	uint64_t ranges; /* that have a fence already */
+	uint64_t ranges; /* number of ranges that have a fence already */
 };
 
-/* After table_run_begin(), whether that succeeded or not. */
+/* Frees the writer after table_run_begin(), whether that succeeded or not. */
 static void table_run_abort(struct table_run_writer *writer)
 {
 	temp_stream_close(&writer->stream);
@@ -142,7 +142,8 @@ static int table_run_put(struct table_run_writer *writer, const struct table_slo
 	return 0;
 }
 
-/* The file stays when the stream is closed. Reading ahead would bring in pages that nobody looks at. */
+/* Completes the run. Its file stays open when the stream is closed. Turns off read-ahead, which would bring in pages
+ * that no look-up needs. */
 static int table_run_end(struct table_run_writer *writer, struct table_run *ret, struct error *err)
 {
 	size_t length = writer->run.count * sizeof(struct table_slot);
@@ -191,7 +192,7 @@ struct table_run_reader {
 	struct table_slot *buffer;
 };
 
-/* The next slot; NULL at the end of the run. */
+/* Sets *ret to the reader's next slot; NULL at the end of the run. */
 static int table_run_peek(struct table_run_reader *reader, const struct temp *temp, const struct table_slot **ret,
 			  struct error *err)
 {
@@ -211,7 +212,7 @@ static int table_run_peek(struct table_run_reader *reader, const struct temp *te
 	return 0;
 }
 
-/* Copies the least slot to *ret, from the newest run that has its key, and steps over the others. 0 at the end. */
+/* Copies the least slot to *ret, from the newest run that has its key, and skips the key elsewhere. 0 at the end. */
 static int table_run_least(struct table_run_reader *readers, unsigned count, const struct temp *temp,
 			   struct table_slot *ret, struct error *err)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys and values that do not change any more, sorted by hash in a temporary file. A filter in memory tells of nearly
- * all keys that are not there; of one that is there, a page of the file is read. */
+/* A run: keys and values that do not change any more, sorted by hash in a temporary file. A filter in memory recognizes
+ * nearly all keys that are not there; only for a key that is there a page of the file is read. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "spill/temp.h"
 
-#define TABLE_RUN_MERGE 64u /* runs at once, at most */
+#define TABLE_RUN_MERGE 64u /* most runs that are merged at once */
 
 struct table_key {
 	uint64_t low, high;
@@ -23,21 +23,21 @@ struct table_run {
 	const struct table_slot *slots; /* the file, mapped */
 	uint64_t count;
 	unsigned level;      /* how many merges it has been through */
-	uint64_t *filter;    /* of cache lines */
-	uint64_t blocks;
+	uint64_t *filter;    /* a Bloom filter in blocks of a cache line */
+	uint64_t blocks;     /* of the filter */
 	uint64_t *fences;    /* the first slot of each of 2^fence_log ranges of hashes, and the end */
 	unsigned fence_log;
 };
 
 uint64_t table_run_hash(struct table_key key);
-/* The order in a run: -1, 0 or 1. */
+/* Compares keys by their order in a run: -1, 0 or 1. */
 int table_run_compare(struct table_key a, struct table_key b);
 
 void table_run_close(struct table_run *run); /* a zeroed one as well */
-/* Of slots in order, each key once. */
+/* Makes a run of slots, which are in order and have each key once. */
 must_check int table_run_make(const struct temp *temp, const struct table_slot *slots, uint64_t count,
 			      struct table_run *ret, struct error *err);
-/* Of older runs, the newest last; of a key that several have, the value of the newest. */
+/* Merges runs, the newest last, into one; a key that several have gets the value of the newest. */
 must_check int table_run_merge(const struct temp *temp, const struct table_run *runs, unsigned count,
 			       struct table_run *ret, struct error *err);
 /* Prefetches the part of the filter that table_run_find() looks at. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Temporary files: unnamed if the filesystem supports that, otherwise unlinked at once. */
+/* Opens unnamed files if the filesystem supports that; otherwise unlinks files at once. */
 #include "spill/temp.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@
 #include "base/cleanup.h"
 #include "base/transfer.h"
 
-/* A file that never had a name leaves nothing behind, however we end. */
+/* Opens a file that never has a name, so it leaves nothing behind, however we end. */
 static int temp_open_unnamed(int directory)
 {
 	return openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* It is new and so nobody else's: mkdirat(2) fails if the name exists. */
+/* The directory is new, so it is ours alone: mkdirat(2) fails if the name exists. */
 int temp_make_directory(int parent, char name[TEMP_NAME_SIZE], struct stat *ret, struct error *err)
 {
 	uint64_t number;
@@ -47,7 +47,7 @@ int temp_remove_directory(int parent, const char *name, const struct stat *made,
 		       error_errno(err, "cannot remove the temporary directory '%s'", name) : 0;
 }
 
-/* If files must have a name at first, they get a directory of their own, which a scan leaves out. */
+/* Makes a directory for files that must have a name at first; a scan leaves it out. */
 static int temp_make_own(struct temp *temp, struct error *err)
 {
 	struct stat made, st;
@@ -76,7 +76,7 @@ static int temp_start(struct temp *temp, struct error *err)
 	return temp->fd < 0 ? error_errno(err, "dup") : 0;
 }
 
-/* Takes ownership of the directory. */
+/* Opens temporary files in a directory, of whose descriptor it takes ownership. */
 static int temp_open_in(int *folder, const char *name, struct temp **ret, struct error *err)
 {
 	struct temp *temp = calloc(1, sizeof(*temp));
