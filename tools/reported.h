@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what a mount reports about itself in MNT/.datasetfs (datasetfs/control.h) and parses its JSON. */
+/* Reads a mount's report about itself in MNT/.datasetfs (datasetfs/control.h) and parses its JSON. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,38 +13,38 @@ struct reported_version {
 	char *volume; /* path of the volume as the daemon opened it */
 	uint8_t volume_uuid[16];
 	uint64_t sequence; /* of the version that the mount serves */
-	uint8_t uuid[16];  /* and its UUID */
+	uint8_t uuid[16];  /* UUID of that version */
 };
 
 must_check int reported_read_version(const char *mount, struct reported_version *ret, struct error *err);
 void reported_version_free(struct reported_version *version); /* its contents */
 
-/* Counters since the mount, and other numbers. Zero where the mount says nothing. */
+/* Counters since the mount, and other numbers. Fields that the mount does not report are zero. */
 struct reported_stats {
-	char label[DSFS_SWITCH_LABEL_SIZE]; /* the version, */
-	uint8_t volume_uuid[16], uuid[16];  /* its volume, */
-	uint64_t sequence, files, bytes;    /* and what is in it */
-	bool follows;                       /* the mount goes where the current version goes */
+	char label[DSFS_SWITCH_LABEL_SIZE]; /* of the version */
+	uint8_t volume_uuid[16], uuid[16];  /* of the volume, and of the version */
+	uint64_t sequence, files, bytes;    /* of the version */
+	bool follows;                       /* the mount switches to each new current version */
 	uint64_t serving_since, switches;   /* seconds since 1970 */
 	double uptime;                      /* seconds */
 	uint64_t pid, workers, buffer_budget;
 	double cpu;                         /* seconds */
 	uint64_t requests, errors, interrupted;
-	uint64_t in_flight;                 /* without our own request */
+	uint64_t in_flight;                 /* requests, except our own */
 	uint64_t files_served, bytes_served, bytes_stored;
 	uint64_t device_reads, device_bytes, device_errors;
 	uint64_t checksum_failures, retries, read_failures, damaged;
 	uint64_t last_failure, last_error;  /* seconds since 1970; 0: never */
-	uint64_t outdated_until;            /* likewise: what failed before is no trouble any more */
+	uint64_t outdated_until;            /* likewise; earlier failures are no problem any more */
 	uint64_t ahead_files, prefetch_files;
 	uint64_t stalled_since, stalls;     /* seconds since 1970; 0: nothing waits */
 	double longest_stall;               /* seconds */
 	uint64_t clients, client_files, client_bytes;
 	uint64_t client_checksum_failures, client_device_errors, client_read_failures;
 	uint64_t read_latency[DSFS_CONTROL_LATENCY_BUCKETS], device_latency[DSFS_CONTROL_LATENCY_BUCKETS];
-	uint32_t members, suspect, missing; /* if the volume has several; 0: it has one */
+	uint32_t members, suspect, missing; /* numbers of members; 0: the volume has only one */
 	uint32_t first_suspect;             /* its number, if any is suspect */
-	bool is_protected;                  /* the next two are known: the volume has several members */
+	bool is_protected;                  /* the next two fields are known: the volume has several members */
 	unsigned protected_percent, one_copy_percent;
 	char outdated[16];                  /* why the version is not on the volume any more; "": it is */
 	char degraded[256];                 /* which members are missing, in words; "": none */
@@ -53,34 +53,34 @@ struct reported_stats {
 struct reported_member {
 	uint64_t number, reads, bytes, errors, in_flight;
 	double latency;    /* seconds */
-	const char *state; /* these belong to the report; name: "" when it was never found */
+	const char *state; /* both strings belong to the report; name: "" if the member was never found */
 	const char *name;
 };
 
 struct reported_field {
-	const char *name, *value; /* of a text; both belong to the report */
+	const char *name, *value; /* value: of a text; both belong to the report */
 	bool is_number;
 	uint64_t number;
 };
 
 struct reported; /* both files, each read at one moment */
 
-/* Blocks for as long as the mount hangs. */
+/* Reads the report. Blocks for as long as the mount hangs. */
 must_check int reported_open(const char *mount, struct reported **ret, struct error *err);
 void reported_close(struct reported *reported);
-/* Has the daemon read the volume's catalogue, so that the next report knows what became of the version. Blocks for as
- * long as the device hangs. */
+/* Makes the daemon read the volume's catalogue, so that the next report knows whether the version is still there.
+ * Blocks for as long as the device hangs. */
 void reported_refresh(const char *mount);
 
 void reported_take(const struct reported *reported, struct reported_stats *ret);
-/* A text field of the version or of the daemon, by its name in datasetfs/control.h; "": it has no such field. */
+/* Returns a text field of the version or of the daemon, by its name in datasetfs/control.h; "": there is none. */
 const char *reported_text(const struct reported *reported, const char *key);
-/* False: there are no more. */
+/* Returns member or option number index. False: there are no more. */
 bool reported_member(const struct reported *reported, size_t index, struct reported_member *ret);
 bool reported_option(const struct reported *reported, size_t index, struct reported_field *ret);
-/* An open version other than the one that is served, and how many of its names the kernel holds. */
+/* Returns an open version other than the served one, and how many of its names the kernel holds. False: no more. */
 bool reported_old_version(const struct reported *reported, size_t index, const char **ret_label, uint64_t *ret_lookups);
-/* Writes everything as it was read, as one JSON object on a line. */
+/* Writes the whole report as it was read, as one JSON object on a line. */
 must_check int reported_write(const struct reported *reported, const char *mount, const char *source, FILE *out,
 			      struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts of this machine that serve versions of a volume which a change takes away. */
+/* Finds mounts of this machine that would lose the version that they serve by a change of the volume. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +12,13 @@
 
 struct served_mount {
 	bool is_certain;   /* its volume is this one, whether it answers or not */
-	bool is_concerned; /* it would lose what it serves, */
-	bool is_told;      /* and a line said so */
+	bool is_concerned; /* it would lose the version that it serves */
+	bool is_told;      /* a log line said that it is concerned */
 };
 
 struct served {
-	struct watch watch; /* those that have this volume, or perhaps */
-	struct served_mount *mounts; /* as many */
+	struct watch watch; /* the mounts that have this volume, or may have it */
+	struct served_mount *mounts; /* one for each of watch */
 	uint8_t volume_uuid[16];
 };
 
@@ -27,14 +27,14 @@ must_check int served_open(const struct volume *volume, const uint8_t volume_uui
 			   struct error *err);
 void served_close(struct served *served); /* a zeroed one as well */
 
-/* Finds those that serve the version with this sequence; unless and_followers, without those that follow. A mount of
- * the volume that does not say what it serves counts too. */
+/* Marks mounts that serve the version with this sequence; mounts that follow the current version only with
+ * and_followers. A mount of the volume that does not answer counts too. */
 void served_concern(struct served *served, uint64_t sequence, bool and_followers);
-/* Finds those that serve a version which is not on the volume any more. */
+/* Marks mounts that serve a version which is not on the volume any more. */
 void served_concern_gone(struct served *served, const struct catalogue *catalogue);
-/* Logs a line for each that was found, once. -EBUSY when there is one, with what to do about it; force: not then. */
+/* Logs a line for each marked mount, once. -EBUSY if there is one, unless force is set. remedy: advice to the user. */
 must_check int served_refuse(const struct served *served, bool force, const char *remedy, struct error *err);
-/* Their mountpoints, as an array "mounts". */
+/* Prints the mountpoints of marked mounts, as an array "mounts". */
 void served_json(const struct served *served, struct json *json);
-/* Says on which other hosts they could be found. sequence: 0: of any version of the volume. */
+/* Warns about mounts on other hosts, and says how to find them. sequence: of the version; 0: any version. */
 void served_warn(const struct served *served, uint64_t sequence);

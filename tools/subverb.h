@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A verb that has verbs of its own: their table, its help, and which of them is called. */
+/* Runs a verb that has verbs of its own: their table, the help, and the choice of the one that is called. */
 #pragma once
 #include <stddef.h>
 
@@ -11,7 +11,7 @@ struct subverb {
 	const struct command_line *line;
 };
 
-/* argv[0] is the verb of this line, argv[1] the one that is called; the exit status comes back. page: where more is
- * said, "" or words behind a comma. */
+/* Runs the verb that argv[1] names, or prints help; argv[0] is the verb of this line. Returns the exit status. page:
+ * the end of the line that points to the manual page, "" or words after a comma. */
 int subverb_run(const struct command_line *line, const char *page, const struct subverb *verbs, size_t count, int argc,
 		char **argv);

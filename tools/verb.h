@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs of datasetfsctl, each in the file of its name, and what they share. */
+/* Declares the verbs of datasetfsctl, each in the file of its name, and the functions that they share. */
 #pragma once
 #include <stdbool.h>
 
@@ -10,11 +10,11 @@
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
 enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's and scrub's own */
 
-/* What --help shows of each; its name is the last word of the program. */
+/* The command line of each verb, for --help; its program ends with the verb's name. */
 extern const struct command_line compact_line, current_line, describe_line, dump_line, export_line, list_line,
 	member_line, nvme_line, remove_line, scrub_line, stat_line, status_line, switch_line, top_line, verify_line;
 
-/* argv[0] is the verb; the exit status comes back. */
+/* Runs of the verbs. argv[0] is the verb; each returns the exit status. */
 int compact_run(int argc, char **argv);
 int current_run(int argc, char **argv);
 int describe_run(int argc, char **argv);
@@ -34,28 +34,29 @@ int verify_run(int argc, char **argv);
 /* The option structs of the verbs begin with this one. */
 struct verb_options {
 	bool json;
-	bool force; /* although mounts of this machine lose what they serve */
+	bool force; /* even if mounts of this machine lose the version that they serve */
 	enum degraded degraded;
 };
 
 #define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "print one JSON object" }
-/* Of verbs that change a volume. */
+/* Option of verbs that change a volume. */
 #define VERB_OPTION_DEGRADED                                  \
 	{ "degraded", 0, "[=half]", OPTION_CALL(verb_set_degraded), \
 	  "go on without missing members, =half: without half" }
-/* Of verbs that take away what mounts may serve. */
+/* Option of verbs that take away versions that mounts may serve. */
 #define VERB_OPTION_FORCE                                         \
 	{ "force", 0, NULL, OPTION_TRUE(struct verb_options, force), \
 	  "even if mounts of this machine lose what they serve" }
 int verb_set_degraded(void *target, const char *argument, struct error *err);
 
-/* The exit status of a verb that changes a volume and has put it back: a signal that it waited with acts now. */
+/* Returns the exit status of a verb that failed to change a volume and has undone the change. A signal that was held
+ * back meanwhile takes effect now. */
 int verb_failed(void);
 
 /* Says that the program has no such verb, or no such option where a verb belongs. Returns the exit status. */
 int verb_unknown(const char *program, const char *word, struct nearest nearest);
 
-/* Parses the verb's words. True: go on with argv[1..*ret_operands], min to max of them (max < 0: any number).
- * False: the verb ends with *ret_status, as help was shown or the usage was wrong and one line said so. */
+/* Parses the verb's words. True: the operands are argv[1..*ret_operands], min to max of them (max < 0: any number).
+ * False: the verb ends with *ret_status, because help was shown, or the usage was wrong and a log line said so. */
 bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
 		int *ret_operands, int *ret_status);

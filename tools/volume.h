@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume opened for reading: by its own path, or through a mount of it. */
+/* Opens a volume for reading, by its own path or through a mount of it, and begins changes of it. */
 #pragma once
 #include <stdbool.h>
 
@@ -10,37 +10,38 @@
 #include "volume/transaction.h"
 
 struct volume {
-	char *path;                   /* of the file or device; of several, as they were named */
-	char *mount;                  /* the mountpoint it was found by, NULL when it was named itself, */
-	char *label;                  /* or by a mount that the kernel serves: of its version */
-	struct reported_version served; /* by that mount; zero when there is none or it does not answer */
+	char *path;                   /* of the file or device; of several, as the user named them */
+	char *mount;                  /* mountpoint by which it was found; NULL: it was not found by a daemon's mount */
+	char *label;                  /* of the version, if it was found by a mount that the kernel serves; else NULL */
+	struct reported_version served; /* the version of that mount; zero: there is none, or it does not answer */
 	struct array_source *array;
 	char **names;                 /* paths of its members */
-	char **whys;                  /* why they are missing or stale; NULL: they are not */
-	struct superblock_ring *rings; /* of its members, as they were read last */
+	char **whys;                  /* why each is missing or stale; NULL: it is not */
+	struct superblock_ring *rings; /* of its members, as read last */
 	struct superblock super;
 	struct catalogue catalogue;
 };
 
-/* Opens the file or device read-only and looks at nothing in it yet. name: a volume, or something on a mount.
- */
+/* Opens the files or devices read-only, without loading the catalogue. name: a volume, or a path on a mount of one. */
 must_check int volume_open(const char *name, struct volume **ret, struct error *err);
-/* For a change: what was opened, not what has its name by now. By a mount only that mount's volume is changed. */
+/* Locks, loads and checks the volume for a change. Changes the files that were opened, whatever has their names by now.
+ * If it was found by a mount, -ESTALE unless it is that mount's volume. */
 must_check int volume_transaction(const struct volume *volume, enum degraded degraded,
 				  struct transaction *ret, struct error *err);
-/* The same before transaction_check(), for who has more to say: loaded. leaving: as for transaction_open(). */
+/* Locks and loads the volume like volume_transaction(), but leaves transaction_check() to the caller. leaving: as for
+ * transaction_open(). */
 must_check int volume_begin(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
 			    struct error *err);
-/* Superblock and catalogue. */
+/* Loads superblock and catalogue. */
 must_check int volume_load(struct volume *volume, struct error *err);
-/* Both in one. */
+/* Opens the volume and loads superblock and catalogue. */
 must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);
 void volume_close(struct volume *volume);
 
-/* The version called label in any catalogue of a volume. */
+/* Finds the version called label in a catalogue. */
 must_check int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret,
 			   struct error *err);
-/* The version called label; without one, the version that the mount serves, or the current one. */
+/* Finds the version called label; if label is NULL, the version that the mount serves, or the current one. */
 must_check int volume_version(const struct volume *volume, const char *label, const struct version **ret,
 			      struct error *err);
 

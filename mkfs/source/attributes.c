@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statx() and the comparison that detects changes. */
+/* Calls statx(), and compares attributes to detect changes. */
 #include "source/attributes.h"
 
 #include <errno.h>

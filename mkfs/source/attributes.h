@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the packer knows of a file from one statx(). */
+/* The attributes of a file that the packer gets from one statx(). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,9 +15,10 @@ struct attributes {
 	bool has_holes; /* fewer bytes are allocated than its size, because of holes or compression */
 };
 
-/* Of name in the directory, without following symlinks, or of the descriptor itself if name is "". Returns -errno. */
+/* Reads the attributes of name in the directory fd, without following symlinks, or of fd itself if name is "". Returns
+ * 0 or -errno. */
 must_check int attributes_read(int fd, const char *name, struct attributes *ret);
-/* Is it the same file, unchanged? */
+/* Returns whether both describe the same file, unchanged in between. */
 bool attributes_are_same(const struct attributes *a, const struct attributes *b);
-/* ctime in nanoseconds, for comparisons. */
+/* Returns the ctime in nanoseconds, for comparisons. */
 uint64_t attributes_ctime_ns(const struct attributes *attributes);

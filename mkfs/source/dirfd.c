@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens directories below the source. */
+/* Opens directories below the source, and keeps the cache of them. */
 #include "source/dirfd.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void dirfd_cache_keep(struct dirfd_cache *cache, struct dirfd *dir)
 	dirfd_release(gone);
 }
 
-/* With the mutex held. */
+/* Finds a directory in the cache. Call it with the mutex held. */
 static struct dirfd *dirfd_cache_find(struct dirfd_cache *cache, const char *path, size_t length)
 {
 	for (unsigned i = 0; i < DIRFD_CACHE_SIZE; i++)
@@ -58,7 +58,7 @@ static struct dirfd *dirfd_cache_find(struct dirfd_cache *cache, const char *pat
 	return NULL;
 }
 
-/* The nearest cached directory above path, held, or NULL. */
+/* Returns the nearest cached directory above path, held, or NULL. */
 static struct dirfd *dirfd_cache_above(struct dirfd_cache *cache, const char *path)
 {
 	const char *end = path + strlen(path);
@@ -73,7 +73,7 @@ static struct dirfd *dirfd_cache_above(struct dirfd_cache *cache, const char *pa
 	return found;
 }
 
-/* Takes ownership of the descriptor, even if it fails. */
+/* Makes a dirfd. Takes ownership of the descriptor, even if it fails. */
 static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
 {
 	struct dirfd *dir = malloc(sizeof(*dir) + length + 1);
@@ -95,8 +95,8 @@ struct dirfd *dirfd_name(const char *path)
 	return dirfd_new(path, strlen(path), -1);
 }
 
-/* Walks component by component from a directory to the last one above path; *ret_name is the last component. Returns
- * the descriptor it was given if that is the last one. */
+/* Walks from a directory, component by component, to the parent of rest; *ret_name is the last component. Returns the
+ * parent's descriptor, which is from itself if rest has one component. */
 static int dirfd_walk(int from, const char *rest, const char **ret_name)
 {
 	auto_close int at = -1;
@@ -120,7 +120,7 @@ static int dirfd_walk(int from, const char *rest, const char **ret_name)
 	return at < 0 ? from : take_fd(&at);
 }
 
-/* The directory above path, which is in the cache then, and its descriptor or an error. */
+/* Finds the parent of path and adds it to the cache. Returns its descriptor or an error. */
 static int dirfd_parent(struct dirfd_cache *cache, const char *path, struct dirfd **ret, const char **ret_name)
 {
 	struct dirfd *above = dirfd_cache_above(cache, path);
@@ -139,7 +139,7 @@ static int dirfd_parent(struct dirfd_cache *cache, const char *path, struct dirf
 	return fd;
 }
 
-/* When the scan saw the path, each component was a directory. */
+/* Sets the error of an open. When the scan saw the path, each component was a directory. */
 static int dirfd_failed(int code, const char *path, struct error *err)
 {
 	if (code == -ENOENT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Open directories of the source. Everyone who works on the entries of one shares it, and a cache keeps the last ones
- * open, because their subdirectories come next. */
+/* Opens directories of the source. All threads that work on the entries of one share it, and a cache keeps the last
+ * ones open, because their subdirectories come next. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,7 @@ struct dirfd {
 
 struct dirfd_cache {
 	int source_fd;
-	pthread_mutex_t mutex; /* guards what follows */
+	pthread_mutex_t mutex; /* guards the fields below */
 	struct dirfd *kept[DIRFD_CACHE_SIZE];
 	unsigned next; /* the next to be replaced */
 };
@@ -28,12 +28,12 @@ struct dirfd_cache {
 void dirfd_cache_open(struct dirfd_cache *cache, int source_fd);
 void dirfd_cache_close(struct dirfd_cache *cache);
 
-/* A directory that is nowhere but in an archive: a path without a descriptor. NULL without memory. */
+/* Makes a directory that exists only in an archive: a path without a descriptor. NULL without memory. */
 struct dirfd *dirfd_name(const char *path);
 /* Opens path from the nearest cached directory, component by component: it may have any length, and no symlink is
  * followed. */
 must_check int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, struct error *err);
 struct dirfd *dirfd_hold(struct dirfd *dir);
 void dirfd_release(struct dirfd *dir);
-/* "dir/name", for messages and filters. The caller frees it; NULL without memory. */
+/* Returns "directory/name", for messages and filters. The caller frees it; NULL without memory. */
 char *dirfd_join(const char *directory, const char *name);

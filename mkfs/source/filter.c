@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filter rules and the matching of one path. */
+/* Parses filter rules and matches paths. */
 #include "source/filter.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 struct filter_rule {
 	bool include;
 	bool only_directories;
-	bool whole_path; /* otherwise the last component is compared */
+	bool whole_path; /* false: only the last component is compared */
 	char *pattern;
 };
 
@@ -138,12 +138,13 @@ static bool filter_match_one(const char **pattern, char c)
 	return *p == c;
 }
 
-/* Where to try again: after a star, which then matches one more character. */
+/* A place to try again: after a star, which then matches one more character. */
 struct filter_retry {
 	const char *pattern, *text;
 };
 
-/* A '**' makes all stars before it final, a '*' only the '*' before it, so the work is at most quadratic. */
+/* Matches text against a pattern. A '**' makes all stars before it final, a '*' only the '*' before it, so the work is
+ * at most quadratic. */
 static bool filter_match_pattern(const char *pattern, const char *text)
 {
 	struct filter_retry star = { NULL, NULL }, globstar = { NULL, NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which paths are packed. As in rsync, the first rule that matches wins; a path that matches none is packed. */
+/* Decides which paths are packed. As in rsync, the first rule that matches wins; a path that matches none is packed. */
 #pragma once
 #include <stdbool.h>
 
@@ -9,12 +9,12 @@ struct filter;
 
 struct filter *filter_new(void); /* NULL without memory */
 void filter_free(struct filter *filter);
-/* A pattern that starts with '/' or has one inside is anchored at the source; one without matches the last
+/* Adds a rule. A pattern that starts with '/' or has one inside is anchored at the source; one without matches the last
  * component anywhere. '*' and '?' stop at '/', '**' does not, '[a-z]' and '[!a]' are sets, '\' quotes, a
  * trailing '/' means directories only. */
 must_check int filter_add(struct filter *filter, bool include, const char *pattern, struct error *err);
-/* Lines "+ PATTERN", "- PATTERN", "# comment" and blank ones. */
+/* Adds the rules of a file with lines "+ PATTERN", "- PATTERN", "# comment" and blank ones. */
 must_check int filter_add_file(struct filter *filter, const char *path, struct error *err);
 bool filter_is_empty(const struct filter *filter);
-/* path is relative to the source, without a leading '/'. */
+/* Returns whether the path is packed. It is relative to the source, without a leading '/'. */
 bool filter_match(const struct filter *filter, const char *path, bool is_directory);

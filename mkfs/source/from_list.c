@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list is sorted by depth and then component by component, as a breadth-first scan goes: the entries of a
+/* Sorts the list by depth and then component by component, in the order of a breadth-first scan: the entries of a
  * directory are together, and directories come in the order of the scan. */
 #include "source/from_list.h"
 
@@ -16,7 +16,7 @@
 #include "base/interrupt.h"
 
 #define FROM_LIST_BUDGET (16u << 20)
-#define FROM_LIST_PATH   (1u << 20) /* nothing longer is taken for a path */
+#define FROM_LIST_PATH   (1u << 20) /* most bytes of a path */
 
 struct from_list {
 	struct sorter *sorter;
@@ -25,8 +25,8 @@ struct from_list {
 	size_t room;
 };
 
-/* The sort key is the depth, then the path with NUL for '/', so that a name sorts before longer names that it
- * begins. */
+/* Adds the first length bytes of path. The sort key is the depth, then the path with NUL for '/', so that a name sorts
+ * before longer names that it begins. */
 static int from_list_add_prefix(struct from_list *list, const char *path, size_t length, uint32_t depth,
 				struct error *err)
 {
@@ -64,7 +64,7 @@ static int from_list_clean(const char *path, char *out, struct error *err)
 	return 0;
 }
 
-/* Length of the common beginning of both paths. */
+/* Returns the length of the common beginning of both paths. */
 static size_t from_list_common(const char *a, const char *b)
 {
 	size_t length = 0;
@@ -104,7 +104,7 @@ static int from_list_add(struct from_list *list, const char *path, struct error 
 	return r;
 }
 
-/* Number of bytes read, 0 at the end. The program that writes the list may take long. */
+/* Reads from the list: number of bytes, 0 at the end. A signal interrupts it, as the list's writer may take long. */
 static ssize_t from_list_read(int fd, const char *path, char *block, size_t size, struct error *err)
 {
 	ssize_t length;
@@ -119,7 +119,7 @@ static ssize_t from_list_read(int fd, const char *path, char *block, size_t size
 	return length < 0 ? error_errno(err, "cannot read '%s'", path) : length;
 }
 
-/* Copies the list, as standard input can be read only once, and looks for a NUL on the way. */
+/* Copies the list, because standard input can be read only once, and looks for a NUL on the way. */
 static int from_list_copy(int from, const char *path, FILE *copy, char *ret_separator, struct error *err)
 {
 	char block[16384];
@@ -179,7 +179,7 @@ static int from_list_fill(struct from_list *list, const struct temp *temp, int f
 	return r < 0 ? r : from_list_parse(list, copy, separator, err);
 }
 
-/* The next record that differs from the one before becomes list->path. */
+/* Sets list->path to the next path that differs from the one before. */
 static int from_list_advance(struct from_list *list, struct error *err)
 {
 	const char *record;
@@ -211,7 +211,7 @@ static int from_list_advance(struct from_list *list, struct error *err)
 	return 0;
 }
 
-/* open(2) must not wait for the writer of a pipe: signals are handled while reading. */
+/* Opens the list without waiting for the writer of a pipe, because signals are handled only while reading. */
 static int from_list_open_file(const char *path)
 {
 	if (!strcmp(path, "-"))
@@ -279,7 +279,7 @@ static int from_list_compare(const char *parent, size_t length, const char *dire
 	return (*a == '/' ? 1 : (unsigned char)*a) - (*b == '/' ? 1 : (unsigned char)*b);
 }
 
-/* Does the next path lie in a directory that the scan has passed? */
+/* Returns whether the next path lies in a directory that the scan has passed. */
 static bool from_list_is_passed(const struct from_list *list, const char *directory)
 {
 	const char *slash = list->path ? strrchr(list->path, '/') : NULL;

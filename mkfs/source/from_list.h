@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --from-list: the listed paths and their parents, in the order of the scan. */
+/* Lists the paths of --from-list and their parents, in the order of the scan. */
 #pragma once
 #include "source/listing.h"
 
@@ -9,9 +9,9 @@ struct from_list;
  * contains a NUL. */
 must_check int from_list_open(const struct temp *temp, const char *path, struct from_list **ret, struct error *err);
 void from_list_close(struct from_list *list);
-/* The listed entries of a directory; directories must come breadth-first. A listed path that does not exist is an
- * error. */
+/* Makes a listing of the directory's listed entries. Call it for directories breadth-first. A listed path that does not
+ * exist is an error. */
 must_check int from_list_directory(void *list, const struct listing_context *context, const char *path,
 				   struct listing *ret, struct error *err);
-/* After the last directory. Fails if a listed path is in no directory. */
+/* Checks, after the last directory, that no listed path is left over because it lies in no directory. */
 must_check int from_list_end(void *list, const struct listing_context *context, struct error *err);

@@ -95,7 +95,7 @@ int listing_add(const struct listing_context *context, struct listing *listing, 
 	return sorter_add(listing->entries, name, strlen(name) + 1, &attributes, sizeof(attributes), err);
 }
 
-/* As getdents64(2) fills the buffer. */
+/* An entry in the buffer that getdents64(2) fills. */
 struct listing_dirent {
 	uint64_t d_ino;
 	int64_t d_off;

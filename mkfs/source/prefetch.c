@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of directories, and a few threads that read them in parallel: metadata may be slow. */
+/* Keeps a ring of directories, which a few threads read in parallel, because metadata may be slow. */
 #include "source/prefetch.h"
 
 #include <errno.h>

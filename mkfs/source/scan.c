@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The breadth-first walk. Directories wait in a spool, their entries are sorted in bounded memory, and files with
- * several names are in a table: only temporary files grow with the source. */
+/* Walks breadth-first. Directories wait in a spool, their entries are sorted in bounded memory, and files with several
+ * names are in a table: only temporary files grow with the source. */
 #include "source/scan.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ struct scan_waiting {
 struct scan {
 	const struct scan_setup *setup;
 	struct scan_counts counts;
-	struct spool waiting;      /* not yet asked for */
+	struct spool waiting;      /* directories not yet asked for */
 	struct scan_waiting asked[PREFETCH_DEPTH]; /* a ring, as in prefetch.c */
 	uint64_t asked_count, taken_count;
 	struct prefetch *prefetch;
@@ -63,7 +63,7 @@ static int scan_special(struct scan *scan, const struct scan_directory *director
 	return 0;
 }
 
-/* Refuses what must not be packed. */
+/* Refuses entries that must not be packed: the volume itself, a name of ours at the top, a name that is too long. */
 static int scan_check_entry(struct scan *scan, const struct scan_directory *directory,
 			    const struct listing_entry *entry, struct error *err)
 {
@@ -84,7 +84,7 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 	return 0;
 }
 
-/* First pass over a directory: counts, marks, and special files. */
+/* Makes the first pass over a directory: counts entries, reports marks, and warns about special files. */
 static int scan_count(struct scan *scan, struct listing *listing, struct scan_directory *directory,
 		      struct error *err)
 {
@@ -111,7 +111,7 @@ static int scan_count(struct scan *scan, struct listing *listing, struct scan_di
 	return r;
 }
 
-/* The ordinal of an inode with several names: a new one for the first name. */
+/* Finds the ordinal of an inode with several names, or gives it a new one at the first name. */
 static int scan_link(struct scan *scan, const struct attributes *attributes, struct scan_entry *entry,
 		     struct error *err)
 {
@@ -162,7 +162,7 @@ static int scan_entry(struct scan *scan, const struct scan_directory *directory,
 	return sink->entry(sink->argument, directory, &entry, err);
 }
 
-/* Second pass: the entries, with their ordinals. */
+/* Makes the second pass over a directory: reports the entries with their ordinals. */
 static int scan_entries(struct scan *scan, struct listing *listing, const struct scan_directory *directory,
 			struct error *err)
 {
@@ -240,7 +240,7 @@ static int scan_all(struct scan *scan, struct error *err)
 	}
 }
 
-/* A list is one stream, so its directories come one after the other. */
+/* Scans with a lister. It is one stream, so it is asked for directories one after the other. */
 static int scan_listed(struct scan *scan, struct error *err)
 {
 	const struct scan_lister *lister = &scan->setup->lister;

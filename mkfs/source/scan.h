@@ -3,7 +3,7 @@
 #pragma once
 #include "source/listing.h"
 
-/* A directory. It is reported after its entries were counted and before them. */
+/* A directory, reported after its entries were counted and before they are reported. */
 struct scan_directory {
 	uint64_t ordinal, parent; /* the root is its own parent */
 	uint64_t entries, subdirectories;
@@ -12,13 +12,14 @@ struct scan_directory {
 
 struct scan_entry {
 	uint64_t ordinal;
-	bool is_link; /* the inode was reported before, under another name */
+	bool is_link; /* its inode was reported before, under another name */
 	const char *name;
 	size_t name_length;
 	const struct attributes *attributes;
 };
 
-/* Receives the scan, in this order: the marks of a directory, the directory, its entries; then the next directory. */
+/* The functions that receive the scan, in this order: the marks of a directory, the directory, its entries; then the
+ * next directory. */
 struct scan_sink {
 	int (*mark)(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
 		    struct error *err);
@@ -28,9 +29,9 @@ struct scan_sink {
 	void *argument;
 };
 
-/* Who lists directories instead of reading them: a list of files, or an archive. */
+/* A substitute for reading directories: a list of files, or an archive. */
 struct scan_lister {
-	/* Directories come breadth-first. */
+	/* Makes a listing of a directory. The scan calls it breadth-first. */
 	int (*directory)(void *argument, const struct listing_context *context, const char *path, struct listing *ret,
 			 struct error *err);
 	int (*end)(void *argument, const struct listing_context *context, struct error *err);
@@ -41,7 +42,7 @@ struct scan_setup {
 	struct listing_context list;
 	struct scan_lister lister; /* zeroed: directories are read */
 	bool refuse_special;
-	bool (*is_volume)(void *argument, uint64_t device, uint64_t inode); /* must not lie in the source */
+	bool (*is_volume)(void *argument, uint64_t device, uint64_t inode); /* such a file is refused */
 	void *is_volume_argument;
 	struct scan_sink sink;
 };
@@ -49,7 +50,7 @@ struct scan_setup {
 struct scan_counts {
 	uint64_t inodes, entries, links;
 	uint64_t special; /* devices, sockets and FIFOs left out */
-	uint64_t path_bytes; /* of directories in the spool */
+	uint64_t path_bytes; /* bytes of directories in the spool */
 	uint64_t linked;     /* files with several names */
 };
 

@@ -11,14 +11,14 @@
 #include "datasetfs/format.h"
 #include "image/xattr.h"
 
-#define XATTRS_NAMES_MAX 65536u /* of listxattr(2) */
+#define XATTRS_NAMES_MAX 65536u /* most bytes that listxattr(2) returns */
 
 static int xattrs_compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Pointers to the user.* names in the list, sorted. */
+/* Makes a sorted array of pointers to the user.* names in the list. */
 static int xattrs_sort(char *list, size_t length, const char ***ret, uint32_t *ret_count, struct error *err)
 {
 	const char **names = malloc((length + 1) * sizeof(*names));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The user.* attributes of a file, encoded as the volume stores them. */
+/* Reads the user.* attributes of a file and encodes them as the volume stores them. */
 #pragma once
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* *ret_set is NULL if there are none; the caller frees it. The error does not name the file. */
-/* Of the open file fd, or of path if it is given, without following symlinks. */
+/* Reads the attributes of path, without following symlinks, or of the open file fd if path is NULL. The caller frees
+ * *ret_set, which is NULL if there are none. The error does not name the file. */
 must_check int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_length, struct error *err);

@@ -11,7 +11,7 @@
 #include "base/interrupt.h"
 
 #define TABLE_RUN_BLOCK  8u   /* words: a cache line */
-#define TABLE_RUN_BITS   16u  /* of the filter for each key */
+#define TABLE_RUN_BITS   16u  /* bits of the filter for each key */
 #define TABLE_RUN_PROBES 6u   /* bits that a key sets in its block */
 #define TABLE_RUN_RANGE  128u /* slots between two fences, about */
 #define TABLE_RUN_BUFFER (TEMP_BUFFER / sizeof(struct table_slot)) /* slots */

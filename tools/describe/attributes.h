@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which attributes of two inodes differ. */
+/* Finds out which attributes of two inodes differ. */
 #pragma once
 #include "base/error.h"
 #include "image/index.h"
@@ -13,7 +13,7 @@ enum {
 	ATTRIBUTE_LINKS = 16, /* how many names it has */
 };
 
-/* Name of bit number i; NULL past the last. */
+/* Returns the name of bit number i; NULL past the last. */
 const char *attributes_word(unsigned i);
 /* Sets a bit for each attribute that differs. The size and link count of a directory follow from its contents and do
  * not count. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What changed from one version to another: counted by kind, with a list of the first changes of each kind. */
+/* Finds the changes from one version to another: counts them by kind, and lists the first changes of each kind. */
 #pragma once
 #include "base/error.h"
 #include "describe/subject.h"
@@ -16,7 +16,7 @@ enum diff_kind {
 };
 
 struct diff_item {
-	char *path, *to;     /* to: of a moved file */
+	char *path, *to;     /* to: new path of a moved file */
 	size_t length, to_length;
 	uint32_t mode, former_mode; /* type of the file; former: its old type */
 	uint64_t size, former_size; /* size of a regular file, else 0 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the changes for programs. */
+/* Prints the changes between two versions for programs. */
 #pragma once
 #include "describe/diff.h"
 #include "describe/subject.h"

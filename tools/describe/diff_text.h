@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the changes for people. */
+/* Prints the changes between two versions for people. */
 #pragma once
 #include "describe/diff.h"
 #include "describe/page.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-#define FOLDERS_SPLITS 16u /* looked into at most */
+#define FOLDERS_SPLITS 16u /* most splits whose folders are counted */
 
 struct folder {
 	char *name;
@@ -20,11 +20,11 @@ struct folders {
 	size_t top; /* length of the path that contains them */
 	struct folder *list; /* by name, until folders_sort() */
 	size_t count, room;
-	struct folder outside; /* what lies in no folder */
+	struct folder outside; /* counts of files that lie in no folder */
 	unsigned splits;       /* folders with below */
 };
 
-/* Of those that have files. */
+/* How evenly files are spread over the folders that have some. */
 struct folders_balance {
 	size_t count, empty; /* folders with files, and without */
 	const struct folder *smallest, *largest; /* NULL when there is none */
@@ -32,14 +32,14 @@ struct folders_balance {
 };
 
 void folders_close(struct folders *folders); /* a zeroed one as well */
-/* A directory, in the order of a walk: parent is the length of the path that contains it. One that is neither a top
- * folder nor a folder of a split is left out. */
+/* Adds a directory. Call it in the order of a walk. parent: length of the path that contains it. Ignores a directory
+ * that is neither a top folder nor a folder of a split. */
 must_check int folders_begin(struct folders *folders, size_t parent, const char *name, uint8_t length,
 			     struct error *err);
-/* A file or symlink counts for the folders that began last, unless it lies beside them. */
+/* Adds a file or symlink to the folders that began last, unless it lies outside them. */
 void folders_add(struct folders *folders, size_t parent, const struct folder *counts);
-/* Sorts by number of files, the most first, then by name. Top folders stay splits only if these hold most of the files,
- * and those most of theirs in folders. Nothing can be added afterwards. */
+/* Sorts by number of files, the most first, then by name. Top folders stay splits only if the splits hold most of all
+ * files, and most of these lie in folders of theirs. Nothing can be added afterwards. */
 void folders_sort(struct folders *folders);
-/* Sorted. */
+/* Returns how even the folders are. Call it after folders_sort(). */
 struct folders_balance folders_weigh(const struct folders *folders);

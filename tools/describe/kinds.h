@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KINDS_MOST     4096u /* kinds that are counted apart; files of all others are counted together */
-#define KINDS_NAME_MAX 15u   /* bytes; a longer extension is no kind */
+#define KINDS_MOST     4096u /* kinds that are counted separately; files of all others are counted together */
+#define KINDS_NAME_MAX 15u   /* bytes of a kind; a longer extension is none */
 
 struct kind {
 	char name[KINDS_NAME_MAX]; /* A to Z as small letters */
@@ -16,7 +16,7 @@ struct kind {
 struct kinds {
 	struct kind list[KINDS_MOST]; /* by name, until kinds_sort() */
 	size_t count;
-	struct kind rest; /* of files of further kinds */
+	struct kind rest; /* counts of files of further kinds */
 };
 
 void kinds_add(struct kinds *kinds, const char *name, size_t length, uint64_t size);

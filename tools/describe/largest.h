@@ -8,7 +8,7 @@
 
 struct largest_file {
 	uint64_t size;
-	uint64_t number; /* of two files of one size, the first comes before the second */
+	uint64_t number; /* order of adding, in which files of one size are sorted */
 	char *path;
 	size_t length;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks the names of two versions in parallel, in the order of their paths. Needs memory for two paths. */
+/* Walks the names of two versions side by side, in the order of their paths. Needs memory for two paths. */
 #pragma once
 #include "base/error.h"
 #include "image/index.h"

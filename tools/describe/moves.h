@@ -19,7 +19,7 @@ struct moves_side {
 	uint8_t *moved; /* a bit for each number, after moves_match() */
 };
 
-/* Numbers of files. */
+/* A moved file: its numbers on both sides. */
 struct moves_pair {
 	uint64_t from, to;
 };
@@ -29,11 +29,11 @@ struct moves {
 };
 
 void moves_close(struct moves *moves); /* a zeroed one as well */
-/* The file's number is how many were added to its side before it. */
+/* Adds a file to a side. Its number is how many were added to that side before. */
 must_check int moves_add(struct moves_side *side, uint64_t key, struct error *err);
-/* If several files on both sides have the same content, the first is paired with the first, and so on; those left over
- * were not moved. */
+/* Pairs files with the same key. If several files on both sides have it, the first is paired with the first, and so on;
+ * the rest were not moved. */
 must_check int moves_match(struct moves *moves, struct error *err);
 bool moves_is_moved(const struct moves_side *side, uint64_t number);
-/* Writes the pairs of the first moved files of from, in order, at most most of them; returns how many. */
+/* Writes the pairs of the first moved files, in the order of from, most at the utmost; returns how many it wrote. */
 size_t moves_first(const struct moves *moves, struct moves_pair *pairs, size_t most);

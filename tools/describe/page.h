@@ -17,12 +17,12 @@ struct page_row {
 	uint64_t files, bytes;
 };
 
-/* Looks at standard output and the locale. */
+/* Sets width and is_utf8 from standard output and the locale. */
 void page_open(struct page *page);
-/* Shares are of all files; the row with most files has the longest bar. */
+/* Prints a table of rows. Shares are of all_files; the row with most files has the longest bar. */
 void page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
 		uint64_t all_files);
 /* Prints a last row that says how many are not shown; nothing if more is 0. what: "folders". */
 void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes);
-/* The most columns that a name takes when text_write() shows it. */
+/* Returns the most columns that a name takes when text_write() shows it. */
 size_t page_columns(const void *name, size_t length);

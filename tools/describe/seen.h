@@ -13,8 +13,8 @@ struct seen {
 	bool has_zero;
 };
 
-/* Capacity: at most this many different numbers. */
+/* Makes an empty set with room for at most this many different numbers. */
 must_check int seen_open(struct seen *seen, uint64_t most, struct error *err);
 void seen_close(struct seen *seen); /* a zeroed one as well */
-/* Whether it is new. */
+/* Adds a number; returns whether it is new. */
 bool seen_add(struct seen *seen, uint64_t number);

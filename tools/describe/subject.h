@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The version that is described, or compared. */
+/* A version that is described or compared: opens its index and says which version it is. */
 #pragma once
 #include "base/json.h"
 #include "image/index.h"
@@ -14,11 +14,12 @@ struct subject {
 	size_t limit;      /* of lists */
 };
 
-/* label: NULL for the version that a mount serves, or the current one. volume and below stay the caller's. */
+/* Opens the version called label; NULL: the one that a mount serves, or the current one. volume and below stay the
+ * caller's. */
 must_check int subject_open(const struct volume *volume, const char *label, const char *below, size_t limit,
 			    struct subject *ret, struct error *err);
 void subject_close(struct subject *subject); /* a zeroed one as well */
-/* Label, sequence and digest as an object. */
+/* Prints label, sequence and digest as a JSON object. */
 void subject_json(const struct subject *subject, struct json *json, const char *key);
-/* The same as a line. */
+/* Prints label, sequence and digest as a line of text. */
 void subject_text(const struct subject *subject, const char *title);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what a version, or a folder of it, holds, in one walk over its names. Reads only the index. */
+/* Counts the contents of a version, or of a folder of it, in one walk over its names. Reads only the index. */
 #pragma once
 #include "base/error.h"
 #include "describe/folders.h"
@@ -8,13 +8,13 @@
 #include "describe/storage.h"
 #include "image/index.h"
 
-#define SURVEY_SIZES 64u /* number 0: empty files; number n: from 2^(n-1) to 2^n - 1 bytes */
+#define SURVEY_SIZES 64u /* classes of sizes; 0: empty files; n: from 2^(n-1) to 2^n - 1 bytes */
 
 struct survey_size {
 	uint64_t files, bytes;
 };
 
-/* A file with several names counts once, but in folders and kinds once per name. */
+/* Counters. A file with several names counts once, but in folders and kinds once per name. */
 struct survey {
 	uint64_t files, bytes, directories, symlinks;
 	uint64_t further_names, further_bytes; /* further names of files that have several */
@@ -27,7 +27,7 @@ struct survey {
 	struct storage storage;
 };
 
-/* below: a directory, or NULL. Keeps at most this many of the largest files. */
+/* Counts the version, or the directory below unless that is NULL. largest: how many of the largest files to keep. */
 must_check int survey_run(const struct index *index, const char *below, size_t largest, struct survey **ret,
 			  struct error *err);
 void survey_free(struct survey *survey);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints a description for programs. */
+/* Prints the description of a version for programs. */
 #pragma once
 #include "describe/subject.h"
 #include "describe/survey.h"

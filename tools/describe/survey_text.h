@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints a description for people. */
+/* Prints the description of a version for people. */
 #pragma once
 #include "describe/page.h"
 #include "describe/subject.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs of 'datasetfsctl export', each in the file of its name. */
+/* Declares the verbs of 'datasetfsctl export', each in the file of its name. */
 #pragma once
 #include "verb.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file that an export writes: its name leads to the complete file, or to what was there before. */
+/* Writes the file of an export so that its name leads to the complete file, or to the former one. */
 #pragma once
 #include <stdbool.h>
 
@@ -8,7 +8,7 @@
 
 struct outfile {
 	struct site to, beside;
-	int fd; /* to write to */
+	int fd; /* the new file, open for writing */
 };
 
 #define OUTFILE_NONE ((struct outfile){ .to = SITE_NONE, .beside = SITE_NONE, .fd = -1 })

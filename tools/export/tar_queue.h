@@ -15,7 +15,7 @@ struct tar_queue_setup {
 };
 
 must_check int tar_queue_open(const struct tar_queue_setup *setup, struct tar_queue **ret, struct error *err);
-/* Adds an entry with all its content; makes copies of what it is given. May return the failure of an earlier entry. */
+/* Adds an entry with all its content; copies its arguments. May return the failure of an earlier entry. */
 must_check int tar_queue_add(struct tar_queue *queue, const struct tar_write_entry *entry, struct error *err);
 /* Waits until all entries are written. */
 must_check int tar_queue_flush(struct tar_queue *queue, struct error *err);

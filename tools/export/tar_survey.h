@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds out what a version holds that affects how its whole archive is written. */
+/* Looks in a version for names and attributes that affect how its whole archive is written. */
 #pragma once
 #include <stdbool.h>
 
@@ -11,5 +11,5 @@ struct tar_survey {
 };
 
 must_check int tar_survey_make(const struct index *index, struct tar_survey *ret, struct error *err);
-/* Whether a path is plain UTF-8, without the characters that a survey looks for. */
+/* Returns whether a path is plain UTF-8, without the characters that a survey looks for. */
 bool tar_survey_is_utf8(const char *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a tar archive to a descriptor: pax format, the same bytes for the same calls. */
+/* Writes a tar archive in pax format to a descriptor: the same calls give the same bytes. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 struct tar_write;
 
-/* An entry: "./" and its path. */
+/* An entry, which is written with "./" before its path. */
 struct tar_write_entry {
 	const char *path;
 	const char *link; /* an earlier path that this is a hard link to; NULL: an inode of its own */
@@ -23,7 +23,7 @@ must_check int tar_write_head(struct tar_write *tar, const struct tar_write_entr
 must_check int tar_write_data(struct tar_write *tar, const void *bytes, size_t length, struct error *err);
 /* Adds zeros that lie in a hole of the index. */
 must_check int tar_write_hole(struct tar_write *tar, uint64_t length, struct error *err);
-/* The end of the archive. */
+/* Writes the end of the archive. */
 must_check int tar_write_finish(struct tar_write *tar, struct error *err);
 uint64_t tar_write_bytes(const struct tar_write *tar);
 /* NULL does nothing; without tar_write_finish() the archive is incomplete. */

@@ -8,19 +8,20 @@
 
 struct collector;
 
-/* timeout: seconds for a mount. */
+/* Makes a collector. timeout: seconds for each mount. */
 must_check int collector_new(unsigned timeout, struct collector **ret, struct error *err);
 void collector_free(struct collector *collector); /* NULL does nothing */
 
-/* Starts asking all mounts, unless it is already doing so. */
+/* Begins a round, which asks all mounts, unless one is under way. */
 must_check int collector_begin(struct collector *collector, struct error *err);
-/* To be called when a child process has ended. */
+/* Frees readers that have ended. Call it when a child process has ended. */
 void collector_reap(struct collector *collector);
 bool collector_is_busy(const struct collector *collector);
-/* The descriptor to poll for input, and for how many ms; -1: without a limit. */
+/* Returns the descriptor to poll for input. */
 int collector_fd(const struct collector *collector);
+/* Returns for how many ms to poll; -1: without a limit. */
 int collector_wait(const struct collector *collector);
-/* Handles what has arrived. True: the round is over, because every mount answered or the time is up. */
+/* Handles answers that have arrived. True: the round is over, because every mount answered or the time is up. */
 bool collector_step(struct collector *collector);
 /* Ends the round and returns its result. The caller frees it with exposition_free(). */
 must_check int collector_finish(struct collector *collector, struct exposition **ret, struct error *err);

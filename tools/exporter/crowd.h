@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tracks the server's connections and ends some when there are too many: clients that never finish their request, or
- * never read their answer, must not keep others out, and nobody may take the places of all. */
+ * never read their answer, must not keep others out, and no client may take all places. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,8 +8,8 @@
 #include "exporter/peer.h"
 
 #define CROWD_KEPT  32u /* connections; each further one ends another */
-#define CROWD_MOST  48u /* including those that wait for metrics, which are never ended, and ended ones */
-#define CROWD_SHARE 4u  /* of a peer whose connections all wait, once there are CROWD_KEPT */
+#define CROWD_MOST  48u /* all connections: also those that wait for metrics, which are never ended, and ended ones */
+#define CROWD_SHARE 4u  /* connections of a peer that all wait for metrics, once there are CROWD_KEPT */
 
 struct crowd_place {
 	uint64_t turn; /* 0: free. Set on connect, on answer and on completion: the lowest is the oldest */
@@ -24,13 +24,14 @@ struct crowd {
 };
 
 bool crowd_has_room(struct crowd *crowd);
-/* A new connection; there must be room. Beyond CROWD_KEPT another one is ended by shutdown(2): one whose peer is gone,
- * else of the peer that has the most connections the one that has been idle the longest. Its owner notices and calls
- * crowd_leave(). NULL: the peer has had its share, the new one is to be closed. */
+/* Adds a new connection; there must be room. Beyond CROWD_KEPT it ends another one by shutdown(2): one whose peer is
+ * gone, else the longest idle one of the peer with the most connections. The other one's owner notices and calls
+ * crowd_leave(). NULL: the peer has had its share, so the caller closes the new connection. */
 struct crowd_place *crowd_enter(struct crowd *crowd, int fd, const struct peer *peer);
-/* The connection waits for metrics; then it was answered. */
+/* Notes that the connection waits for metrics. */
 void crowd_wait(struct crowd_place *place);
+/* Notes that the connection was answered. */
 void crowd_answer(struct crowd *crowd, struct crowd_place *place);
-/* The client has read its answer. Beyond CROWD_KEPT the connection is ended. */
+/* Notes that the client has read its answer. Ends the connection if there are more than CROWD_KEPT. */
 void crowd_rest(struct crowd *crowd, struct crowd_place *place);
 void crowd_leave(struct crowd_place *place);

@@ -12,15 +12,15 @@ struct exposition;
 
 must_check int exposition_new(struct exposition **ret, struct error *err);
 void exposition_free(struct exposition *exposition); /* NULL does nothing */
-/* Adds the text of a mount, in the text format of Prometheus; the buffer is modified. -EBADMSG if it is malformed, if a
- * family has another type than in an earlier mount, or if all mounts together say too much: then nothing of this text
- * is added. */
+/* Adds the text of a mount, in the text format of Prometheus; modifies the buffer. -EBADMSG, with nothing added: the
+ * text is malformed, a family has another type than in an earlier mount, or the texts of all mounts are too long. */
 must_check int exposition_add(struct exposition *exposition, const char *mountpoint, char *text, size_t length,
 			      struct error *err);
-/* Adds a family of the exporter's own, or a series to it. mountpoint: NULL for a series without labels. */
+/* Adds a family of the exporter's own. */
 must_check int exposition_family(struct exposition *exposition, const char *name, const char *type, const char *help,
 				 struct error *err);
+/* Adds a series to a family of the exporter's own. mountpoint: NULL for a series without labels. */
 must_check int exposition_series(struct exposition *exposition, const char *name, const char *mountpoint,
 				 double value, struct error *err);
-/* Writes the text format 0.0.4. */
+/* Writes all metrics in the text format 0.0.4. */
 void exposition_write(const struct exposition *exposition, FILE *out);

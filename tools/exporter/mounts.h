@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mounts of datasetfs that this process can see: each filesystem once, at its first mountpoint. */
+/* Lists the mounts of datasetfs that this process can see: each filesystem once, at its first mountpoint. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 struct mounts_entry {
 	dev_t device;
 	char *point;
-	bool is_shared; /* other users than the one who mounted it may use it */
+	bool is_shared; /* users other than the one who mounted it may use it */
 	bool is_roots;  /* root mounted it */
 };
 
@@ -23,7 +23,7 @@ struct mounts {
 	size_t left_out;
 };
 
-/* Adds a line of the mount table if it is a mount of ours. When there are too many, root's replace users'. */
+/* Adds a line of the mount table if it is a mount of ours. If there are too many, mounts of root replace users'. */
 must_check int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err);
 must_check int mounts_read(struct mounts *ret, struct error *err);
 void mounts_free(struct mounts *mounts); /* its contents */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is at the other end of a connection: another machine by its address, a user of this machine by number. */
+/* Identifies the other end of a connection: another machine by its address, a user of this machine by number. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,10 +11,11 @@ struct peer {
 	uint32_t uid;        /* PEER_NOBODY: not on this machine, closed already, or the kernel does not say */
 };
 
-/* Asks the kernel for the users of connections (sock_diag(7)). -1 where that is not allowed: all local users are then
- * one peer. */
+/* Opens a socket to ask the kernel for the users of connections (sock_diag(7)). -1 where that is not allowed: all local
+ * users are then one peer. */
 int peer_open(void);
+/* Returns the peer of the connection fd. diag: the result of peer_open(). */
 struct peer peer_of(int diag, int fd);
 bool peer_is_same(const struct peer *a, const struct peer *b);
-/* Whether the other end was closed, and nothing is left to read that it said before. */
+/* Returns whether the other end was closed and everything that it sent was read. */
 bool peer_is_gone(int fd);

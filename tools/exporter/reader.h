@@ -18,14 +18,14 @@ struct reader {
 	size_t length;
 };
 
-/* Fails only for lack of memory, descriptors or processes. */
+/* Starts the process. Fails only for lack of memory, descriptors or processes. */
 must_check int reader_start(struct reader *reader, const struct mounts_entry *mount, struct error *err);
-/* To be called when the pipe is readable. True: the text is complete, or reading it failed. */
+/* Reads from the pipe. Call it when that is readable. True: the text is complete, or reading it failed. */
 bool reader_step(struct reader *reader);
-/* Returns 0 and leaves reader->length bytes of text, or a negative errno; -ENOENT: another filesystem covers the
- * mountpoint. */
+/* Ends the reading: returns 0 and leaves reader->length bytes of text, or a negative errno; -ENOENT: another filesystem
+ * covers the mountpoint. */
 must_check int reader_finish(struct reader *reader);
 /* Kills the process and drops its text. */
 void reader_give_up(struct reader *reader);
-/* True once the process is no more. Never waits. */
+/* Returns true once the process has ended. Never waits. */
 bool reader_is_gone(struct reader *reader);

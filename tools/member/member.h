@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs of 'datasetfsctl member', each in the file of its name, and what they share. */
+/* Declares the verbs of 'datasetfsctl member', each in the file of its name, and the functions that they share. */
 #pragma once
 #include "verb.h"
 #include "volume.h"
@@ -9,9 +9,9 @@ extern const struct command_line member_list_line, member_replace_line;
 int member_list_run(int argc, char **argv);
 int member_replace_run(int argc, char **argv);
 
-/* A loaded volume of several members; -EINVAL: it has one. */
+/* Opens and loads a volume of several members; -EINVAL: it has one. */
 must_check int member_open(const char *name, struct volume **ret, struct error *err);
 /* Finds a member by its number, its UUID, its identity, or its path. */
 must_check int member_find(const struct volume *volume, const char *called, uint32_t *ret, struct error *err);
-/* The bytes in use in the columns of a member, and the number of its columns. */
+/* Returns the bytes in use in the columns of a member. *ret_groups: the number of its columns. */
 uint64_t member_used(const struct members *members, uint32_t number, uint32_t *ret_groups);

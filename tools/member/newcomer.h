@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file or device that is to replace a member: whether it may, and what it already has. */
+/* Prepares the file or device that replaces a member: finds out whether it may, and which content it already has. */
 #pragma once
 #include "volume.h"
 #include "volume/transaction.h"
@@ -8,28 +8,28 @@ struct newcomer {
 	char *path;
 	struct site site;
 	struct transaction_member member; /* open and locked, once newcomer_make() was called */
-	uint8_t uuid[16];                 /* the one it has, or will get */
-	uint64_t complete;                /* it has everything born up to this superblock; 0: nothing */
+	uint8_t uuid[16];                 /* member UUID that it has or will get */
+	uint64_t complete;                /* sequence of the superblock up to which it has everything; 0: nothing */
 	bool is_there;                    /* it is the member and lacks nothing, so it is not opened again */
 	bool is_itself;                   /* it is the member, which was away */
-	bool is_resumed;                  /* an earlier run began to fill it for this very place */
-	bool has_other;                   /* it holds something else, or is shared, and will be replaced */
+	bool is_resumed;                  /* an earlier run began to fill it as this member */
+	bool has_other;                   /* it holds other content, or is shared, and will be replaced */
 	bool is_shared;                   /* others own or may write the file: a new one is root's */
 	bool is_device;
 };
 
 struct newcomer_options {
-	bool force;   /* replace something else that lies there */
+	bool force;   /* replace other content that lies there */
 	bool preempt; /* take another host's reservation away */
 };
 
-/* Opens and examines what has this name; if there is no such file, newcomer_make() creates it. The transaction must be
- * loaded. -EEXIST: it holds something else; -EBUSY, -EINVAL: it is in use, or a member. */
+/* Opens and examines the file or device of this name; newcomer_make() creates a file that does not exist. The
+ * transaction must be loaded. -EEXIST: it holds other content; -EBUSY, -EINVAL: it is in use, or a member. */
 must_check int newcomer_open(const char *name, const struct transaction *transaction, uint32_t number,
 			     const struct newcomer_options *options, struct newcomer *ret, struct error *err);
 /* Checks that it has room for size bytes, if it exists. */
 must_check int newcomer_check_room(const struct newcomer *newcomer, uint64_t size, struct error *err);
-/* Makes room for size bytes, and removes what could be mistaken for other content. */
+/* Makes room for size bytes, and wipes superblock slots and signatures that could be mistaken for valid ones. */
 must_check int newcomer_make(struct newcomer *newcomer, uint64_t size, const struct newcomer_options *options,
 			     struct error *err);
 void newcomer_close(struct newcomer *newcomer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs of 'datasetfsctl nvme', each in the file of its name, and what some of them share. */
+/* Declares the verbs of 'datasetfsctl nvme', each in the file of its name, and functions that some of them share. */
 #pragma once
 #include "base/json.h"
 #include "device/host.h"
@@ -17,7 +17,7 @@ int nvme_list_run(int argc, char **argv);
 int nvme_protect_run(int argc, char **argv);
 int nvme_release_run(int argc, char **argv);
 
-/* Options of those that talk to a target begin with this one. */
+/* The option structs of verbs that talk to a target begin with this struct. */
 struct nvme_options {
 	struct verb_options common;
 	struct host host;
@@ -28,10 +28,10 @@ int nvme_set_hostid(void *target, const char *argument, struct error *err);
 	{ "hostnqn", 0, "NQN", OPTION_CALL(nvme_set_hostnqn), "set the host NQN (default from /etc/nvme/hostnqn)" }, \
 	{ "hostid", 0, "UUID", OPTION_CALL(nvme_set_hostid), "set the host ID (default from /etc/nvme/hostid)" }
 
-/* The address of a controller, as it is shown. */
+/* Formats the address of a controller for output. Returns text. */
 const char *nvme_address(const struct topology_controller *controller, char text[192]);
-/* The fields of a path and its controller. */
+/* Prints the fields of a path and its controller. */
 void nvme_json_path(struct json *json, const struct topology *topology, const struct topology_path *path);
-/* Name, size and identities of a namespace. */
+/* Prints name, size and identities of a namespace. */
 void nvme_json_namespace(struct json *json, const struct topology *topology,
 			 const struct topology_namespace *namespace);

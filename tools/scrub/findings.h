@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What scrub found and did: lines for people, or one JSON object, and the exit status. Any thread may add to it. */
+/* Prints the findings of scrub, as lines for people or one JSON object, and sets the exit status. Any thread may add
+ * findings. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,8 +13,8 @@
 
 enum finding_state {
 	FINDING_DAMAGED,  /* another copy is right, and this one was left as it is */
-	FINDING_REPAIRED, /* it is right now */
-	FINDING_FAILED,   /* it could not be made right */
+	FINDING_REPAIRED, /* it was wrong, and is right now */
+	FINDING_FAILED,   /* repairing it failed */
 	FINDING_LOST,     /* no copy is right */
 	FINDING_UNKNOWN,  /* it could not be judged */
 };
@@ -23,24 +24,24 @@ struct finding {
 	enum finding_state state;
 	const char *what;      /* "chunk", "superblock slot 3 of member 1" */
 	uint32_t member;
-	uint64_t offset, length; /* length 0: it is no place */
+	uint64_t offset, length; /* length 0: the finding is about a structure */
 	const char *version;   /* NULL: none */
 	uint64_t sum;          /* checksum of a chunk; 0 for anything else */
 	bool has_from;
-	uint32_t from;         /* member that is right */
+	uint32_t from;         /* member with the right copy */
 	const char *reason;
 };
 
-#define FINDINGS_SHOWN 1000u /* lines of places; the rest is counted */
-#define FINDINGS_LOST  1000u /* most chunks without a right copy whose files are looked for */
+#define FINDINGS_SHOWN 1000u /* most lines of places; the rest is counted */
+#define FINDINGS_LOST  1000u /* most lost chunks whose files are looked for */
 
 struct findings {
 	bool is_json, is_terminal;
 	struct json json;
-	pthread_mutex_t lock; /* guards all that follows */
+	pthread_mutex_t lock; /* guards all fields below */
 	uint64_t states[FINDING_UNKNOWN + 1];
 	uint64_t shown;
-	uint64_t bytes, total; /* read of one copy, and to be read */
+	uint64_t bytes, total; /* bytes of one copy: read so far, and in all */
 	uint64_t lost[FINDINGS_LOST]; /* device addresses of chunks, in data columns */
 	uint32_t lost_count;
 	int64_t start, drawn;
@@ -51,18 +52,19 @@ struct findings_summary {
 	uint64_t members;
 	bool repair, interrupted, changed;
 	bool has_next;
-	uint64_t next; /* device address at which to go on */
+	uint64_t next; /* device address at which the next run continues */
 };
 
 void findings_begin(struct findings *findings, const char *path, bool repair, bool json);
-/* Places come after structures; then the files. */
+/* Begins the list of places, after that of structures. total: bytes of one copy to be read. */
 void findings_begin_places(struct findings *findings, uint64_t total);
+/* Begins the list of files, after that of places. */
 void findings_begin_files(struct findings *findings);
 void findings_add(struct findings *findings, const struct finding *finding);
-/* Notes a chunk without any right copy. */
+/* Notes a chunk without any right copy, so that its files are looked for. */
 void findings_lose(struct findings *findings, uint64_t address);
 void findings_file(struct findings *findings, const char *path, const char *version, uint64_t position,
 		   uint64_t address);
 void findings_advance(struct findings *findings, uint64_t bytes);
-/* Returns the exit status. */
+/* Prints the summary and returns the exit status. */
 int findings_end(struct findings *findings, const struct findings_summary *summary);

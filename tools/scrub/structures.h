@@ -4,11 +4,11 @@
 #include "scrub/findings.h"
 #include "volume/transaction.h"
 
-/* Checks those of one member. */
+/* Checks the structures of one member. */
 must_check int structures_check(struct source *source, uint32_t member, bool is_only, struct findings *findings,
 				struct error *err);
 /* Reports a missing member. */
 void structures_missing(uint32_t member, struct findings *findings);
-/* The same for all members of a volume that is locked, loaded and checked: begins the transaction, which gives slots
- * and catalogues to members that are behind; empties slots that are damaged, and writes catalogues again. */
+/* Checks and repairs the structures of all members. The transaction must be locked, loaded and checked. Begins it,
+ * which updates members that are behind; empties damaged slots, and writes damaged catalogues again. */
 must_check int structures_repair(struct transaction *transaction, struct findings *findings, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples for scripts: one JSON object a line, or the page as text. */
+/* Prints samples for scripts: one JSON object a line, or the page as text. */
 #pragma once
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The view as lines of text: a header, a row for each mount, and below them what is wrong with each. */
+/* Makes the view as lines of text: a header, a row for each mount, and below them the problems of each. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ struct page_line {
 struct page {
 	struct page_line *lines;
 	size_t count, room;
-	size_t head; /* the first lines, above the rows */
+	size_t head; /* number of lines above the rows */
 };
 
 struct page_wish {
@@ -28,6 +28,6 @@ struct page_wish {
 	int64_t now; /* seconds since 1970 */
 };
 
-/* Also sorts the mounts. Replaces what the page held before. */
+/* Makes the page, in place of its former lines. Also sorts the mounts. */
 must_check int page_make(struct watch *watch, const struct page_wish *wish, struct page *page, struct error *err);
 void page_free(struct page *page);

@@ -16,17 +16,17 @@ struct probe_answer {
 	struct reported_stats stats;
 };
 
-/* mount: the mountpoint, absolute. */
+/* Starts the process. mount: the mountpoint, absolute. */
 must_check int probe_start(const char *mount, struct probe **ret, struct error *err);
-/* Ends the process, which lets go of the mount unless it hangs there. Waits for that until the given time (ns,
- * monotonic; 0: not at all). NULL is allowed. */
+/* Ends the process, which closes its files on the mount unless it hangs there. Waits for that until the given time (ns,
+ * monotonic; 0: not at all). NULL does nothing. */
 void probe_stop(struct probe *probe, int64_t until);
 
-/* Asks for one more look, unless one is under way. */
+/* Asks for a new look at the counters, unless one is under way. */
 void probe_ask(struct probe *probe);
-/* The same, after the daemon has read the volume's catalogue. */
+/* Asks for a new look after the daemon has read the volume's catalogue, unless one is under way. */
 void probe_ask_anew(struct probe *probe);
-bool probe_is_asked(const struct probe *probe); /* and has not answered */
+bool probe_is_asked(const struct probe *probe); /* true while an answer is pending */
 int probe_fd(const struct probe *probe);        /* readable when there is an answer */
-/* 1: an answer; 0: none yet; negative: the process has ended and the probe is useless. */
+/* Takes the answer. 1: there was one; 0: none yet; negative: the process has ended, and the probe is useless. */
 must_check int probe_take(struct probe *probe, struct probe_answer *ret, struct error *err);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What a mount did between two looks at its counters. */
+/* Computes the activity of a mount between two looks at its counters. */
 #pragma once
 #include <stdint.h>
 
 #include "reported.h"
 
-/* Of READ requests. */
+/* Percentiles of the latency of READ requests. */
 enum rates_percentile { RATES_P50, RATES_P90, RATES_P99, RATES_P999, RATES_PERCENTILES };
 
-/* NAN if the divisor is zero. */
+/* Differences of counters and quotients of these; a quotient is NAN if the divisor is zero. */
 struct rates {
 	double seconds;        /* between the two looks, by the daemon's clock; 0: there was no first look */
 	uint64_t files, bytes; /* through the mount and past it */
-	uint64_t mount_files;  /* through the mount: the work for which the daemon used reads and CPU time */
+	uint64_t mount_files;  /* through the mount only: the files for which the daemon used reads and CPU time */
 	uint64_t reads, device_bytes, errors; /* errors: reads of files that failed */
 	uint64_t stalls;
 	double cpu; /* seconds of the daemon */
@@ -21,5 +21,5 @@ struct rates {
 	double latency[RATES_PERCENTILES];   /* seconds */
 };
 
-/* before: NULL for the first look. If the daemon was restarted in between, counts from 0. */
+/* Computes the rates. before: NULL for the first look. If the daemon was restarted in between, counts from 0. */
 void rates_between(const struct reported_stats *before, const struct reported_stats *after, struct rates *ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The columns of the view: their content, their width, and which to drop in a narrow terminal. */
+/* Lays out the columns of the view: their content, their width, and which to drop in a narrow terminal. */
 #pragma once
 #include <stddef.h>
 
 #include "top/watch.h"
 
-#define TABLE_WIDTH_MIN 35 /* what is left then: mount, version, files and state */
+#define TABLE_WIDTH_MIN 35 /* enough for the columns that are never dropped: mount, version, files and state */
 #define TABLE_WIDTH_MAX 400
 #define TABLE_LINE_SIZE (4 * TABLE_WIDTH_MAX + 1) /* bytes of a line in UTF-8, with the NUL */
 
@@ -22,12 +22,12 @@ enum table_sort {
 };
 extern const char *const table_sorts[TABLE_SORTS]; /* their names */
 
-/* The two lines above the rows: names and units. width: columns of the terminal. */
+/* Writes one of the two lines above the rows: names or units. width: columns of the terminal. */
 void table_head(unsigned width, unsigned line, char text[TABLE_LINE_SIZE]);
 void table_row(const struct watch_mount *mount, int64_t now, unsigned width, char text[TABLE_LINE_SIZE]);
-/* "ok", or the problem in one word; now: seconds since 1970. */
+/* Returns "ok", or the problem in one word. now: seconds since 1970. */
 const char *table_state(const struct watch_mount *mount, int64_t now);
 /* Makes any text safe to print, in at most this many columns. */
 void table_cut(const char *words, unsigned width, char text[TABLE_LINE_SIZE]);
-/* For qsort_r(3) over pointers: mounts that cannot be looked at come first. */
+/* Compares mounts, for qsort_r(3) over pointers to them: mounts that give no answer come first. */
 int table_compare(const void *a, const void *b, void *sort);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mounts that are watched: a list of them, the last answer of each, and whether it still answers. */
+/* Watches mounts: keeps a list of them, the last answer of each, and whether it still answers. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 #include "top/rates.h"
 
 enum watch_state {
-	WATCH_NEW, /* was not heard of yet */
-	WATCH_KERNEL, /* the kernel serves it by itself: nobody to ask */
+	WATCH_NEW, /* it has not answered yet */
+	WATCH_KERNEL, /* the kernel serves it by itself: there is no daemon to ask */
 	WATCH_ANSWERS,
 	WATCH_SILENT,  /* it does not answer */
 	WATCH_REFUSES, /* it answers with an error */
@@ -25,11 +25,11 @@ struct watch_mount {
 	struct mounted mounted;
 	struct probe *probe; /* NULL: its process ended */
 	enum watch_state state;
-	char reason[504]; /* of the last two states */
+	char reason[504]; /* why it is silent, refuses or is gone */
 	bool is_mounted;  /* it is in the mount table */
 	bool has_stats, has_rates;
-	struct reported_stats stats; /* the last ones that came */
-	struct rates rates;          /* since those before */
+	struct reported_stats stats; /* the last answer */
+	struct rates rates;          /* between the last two answers */
 	int64_t asked; /* when the unanswered question was asked, ns, monotonic; 0: none */
 	int64_t left;  /* when it was seen to be gone, ns, monotonic */
 };
@@ -37,11 +37,11 @@ struct watch_mount {
 struct watch {
 	struct watch_mount **mounts;
 	size_t count;
-	bool is_all; /* every mount of the machine, also later ones; otherwise only those that were named */
+	bool is_all; /* watches every mount of the machine, also later ones; false: only named ones */
 };
 
-/* names: mountpoints or paths below them; none: all mounts of the machine. A mount that hangs is found by its name in
- * the mount table, without touching it. */
+/* Begins to watch mounts. names: mountpoints or paths below them; none: all mounts of the machine. A mount that hangs
+ * is found by its name in the mount table, without touching it. */
 must_check int watch_open(struct watch *watch, char *const *names, size_t count, struct error *err);
 void watch_close(struct watch *watch);
 
@@ -51,5 +51,5 @@ must_check int watch_ask(struct watch *watch, struct error *err);
 bool watch_take(struct watch *watch);
 /* Marks mounts that have not answered yet as silent. */
 void watch_settle(struct watch *watch);
-/* Descriptors to wait for, room for count of them. Returns how many. */
+/* Fills fds, which has room for count, with the descriptors to wait for. Returns how many. */
 size_t watch_fds(const struct watch *watch, struct pollfd *fds, size_t count);

@@ -10,14 +10,14 @@
 
 #define CHECK_JOBS_MAX 256u
 
-/* Threads that read: device reads in flight are what counts, so a small machine also gets a few. */
+/* Returns the default number of threads. Reads in flight matter more than CPUs, so a small machine also gets a few. */
 unsigned check_default_jobs(void);
 
 struct check_counts {
 	uint64_t chunks;     /* runs of stored bytes checked */
-	uint64_t references; /* (file, chunk) pairs that they stand for */
+	uint64_t references; /* (file, chunk) pairs that refer to the chunks */
 	uint64_t bytes;      /* stored bytes checked */
-	uint64_t transient;  /* chunks that were wrong and then right; those of one device read count as one */
+	uint64_t transient;  /* chunks that were wrong at first, then right; one device read counts once */
 };
 
 struct check_setup {
@@ -31,6 +31,6 @@ struct check_setup {
 	void *argument;
 };
 
-/* Checks the plan's window and adds to *counts. Damage goes to the list; a failure is one to look at all. */
+/* Checks the plan's window and adds to *counts. Damage goes to the list; the call fails only if it could not check. */
 must_check int check_window(const struct check_setup *setup, const struct plan *plan,
 			    struct check_counts *counts, struct error *err);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of a version's sections, where they lie in groups of copies: one of them as a source, and whether all are the
- * same. Chunks have sums of their own, see check.h. */
+/* Reads copies of a version's sections in groups that have copies: one copy as a source, or all to compare them. Chunks
+ * have sums of their own, see check.h. */
 #pragma once
 #include "base/error.h"
 #include "base/source.h"
 #include "image/extent_list.h"
 #include "image/members.h"
 
-/* What is below, but that this copy is read, from 0, where there are so many. Both stay the caller's. */
+/* A source that reads copy number copy, from 0, instead of the first; the first if there are not so many copies. below
+ * and members stay the caller's. */
 struct copies_source {
 	struct source source;
 	struct source *below;
@@ -17,6 +18,6 @@ struct copies_source {
 
 void copies_source_init(struct copies_source *copies, struct source *below, const struct members *members,
 			uint32_t copy);
-/* -EBADMSG: the first place at which two differ. */
+/* Compares all copies of the extents. -EBADMSG: two differ; the message has the first place. */
 must_check int copies_compare(struct source *source, const struct members *members, const struct extent_list *extents,
 			      struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What verify found: the number of all damaged chunks, and the first of them in the order of the volume. */
+/* Collects damage for verify: the number of all damaged chunks, and the first of them in the order of the volume. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct damage {
 
 struct damage_list {
 	pthread_mutex_t lock;
-	/* The first in item_compare()'s order, whatever thread found them. */
+	/* the first in item_compare()'s order, whatever thread found them */
 	struct damage shown[DAMAGE_SHOWN];
 	unsigned shown_count;
 	uint64_t count;
@@ -25,5 +25,5 @@ struct damage_list {
 
 void damage_init(struct damage_list *list);
 void damage_end(struct damage_list *list);
-/* Any thread may call it. */
+/* Adds a damaged chunk. Any thread may call it. */
 void damage_add(struct damage_list *list, const struct item *item, const struct error *err);

@@ -6,19 +6,19 @@
 
 #include "image/chunk.h"
 
-/* One run of stored bytes; shared counts the (file, chunk) pairs that refer to it. */
+/* A run of stored bytes. */
 struct item {
 	struct chunk chunk;
 	uint64_t ordinal;  /* the first inode that uses it */
 	uint64_t position; /* which chunk of that file */
-	uint64_t shared;
-	uint64_t row;      /* of its block checksums: 1 + its number of bytes into the pages; 0: it has none */
+	uint64_t shared;   /* (file, chunk) pairs that refer to it */
+	uint64_t row;      /* 1 + byte offset of its block checksums in the pages; 0: it has none */
 	bool again;        /* the same bytes as the item before it, with other block checksums */
 };
 
-/* By address, then whatever distinguishes two records of one address. */
+/* Compares by address, then by the other fields of the record. */
 int item_compare_bytes(const struct item *a, const struct item *b);
-/* The same, then by their block checksums. Equal: the same is checked. */
+/* Compares like item_compare_bytes(), then by row. Equal items need only one check. */
 int item_compare(const struct item *a, const struct item *b);
-/* For qsort(): the same, then by file and position. */
+/* Compares like item_compare(), then by file and position; for qsort(3). */
 int item_compare_uses(const void *a, const void *b);

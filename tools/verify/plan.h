@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which stored chunks of a version to read, in the order of the volume, one bounded window at a time. */
+/* Plans which stored chunks of a version to read, in the order of the volume, one bounded window at a time. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,15 +12,15 @@
 #include "verify/damage.h"
 #include "verify/item.h"
 
-/* A part of all chunks. Shares are cut by address, so chunks that lie together belong together and a chunk
- * that files share belongs to one shard. */
+/* A part of all chunks: a shard, or a sample of one. Shards are cut by address, so neighbouring chunks stay together,
+ * and a chunk that files share belongs to one shard. */
 struct plan_share {
 	uint32_t shard, shard_count; /* shard 0..shard_count - 1 */
 	double sample;               /* 0 < sample <= 1 */
 	uint64_t seed;
 };
 
-/* What the inodes add up to, known after the first window. */
+/* Sums over all inodes, known after the first window. */
 struct plan_counts {
 	uint64_t files, directories, symlinks;
 	uint64_t content_bytes;
@@ -31,23 +31,23 @@ struct plan_counts {
 struct plan {
 	const struct index *index;
 	const struct block_sums *block_sums; /* NULL: none */
-	struct extent_list segments; /* the version's, ascending */
+	struct extent_list segments; /* of the version, ascending */
 	struct plan_share share;
-	struct damage_list *damage; /* gets records that are wrong in themselves */
+	struct damage_list *damage; /* gets malformed records */
 	struct plan_counts counts;
-	size_t window;      /* items of one at most */
+	size_t window;      /* most items of a window */
 	struct item *items; /* the window; twice as many are gathered before the highest are dropped */
 	size_t count;
-	struct item last;  /* the last of the window before; windows are handed out behind it */
-	struct item limit; /* items behind it were dropped for a later window */
+	struct item last;  /* last item of the previous window; the next window begins after it */
+	struct item limit; /* items after it were dropped for a later window */
 	bool has_last, has_limit;
 };
 
 #define PLAN_WINDOW ((size_t)512 << 10) /* items: 40 MiB, and as much while they are gathered */
-#define PLAN_PASSES 8u                  /* over the index at most, as each window costs one */
+#define PLAN_PASSES 8u                  /* most passes over the index, as each window costs one */
 
-/* Items of a window, for a version with so many chunk records: of a large one a share of them, which takes as much
- * memory as its index does. */
+/* Returns the items of a window for a version with this many chunk records: for a large version a share of them, which
+ * takes as much memory as its index does. */
 static inline size_t plan_window(uint64_t chunk_count)
 {
 	uint64_t share = chunk_count / PLAN_PASSES + 1;
@@ -58,6 +58,6 @@ static inline size_t plan_window(uint64_t chunk_count)
 must_check int plan_open(const struct index *index, const struct block_sums *block_sums, const struct version *version,
 			 const struct plan_share *share, struct damage_list *damage, struct plan *ret,
 			 struct error *err);
-/* 1 and a window in items[0..count), 0 when all was handed out. */
+/* Makes the next window: returns 1 and items[0..count), or 0 at the end. */
 must_check int plan_next(struct plan *plan, struct error *err);
 void plan_close(struct plan *plan); /* its contents */

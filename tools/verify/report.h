@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What verify prints: lines for people, or one JSON object. Only report_progress() may be called by other threads. */
+/* Prints the report of verify: lines for people, or one JSON object. Other threads may only call report_progress(). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,10 +14,10 @@
 
 enum report_state {
 	REPORT_SOUND,
-	REPORT_EMPTY, /* never written, and need not be */
+	REPORT_EMPTY, /* never written, which is sound */
 	REPORT_DAMAGED,
-	REPORT_UNKNOWN, /* could not be looked at */
-	REPORT_REMOVED, /* damaged, as its version is no longer on the volume */
+	REPORT_UNKNOWN, /* could not be checked */
+	REPORT_REMOVED, /* overwritten, because its version is no longer on the volume */
 };
 
 struct report {
@@ -25,10 +25,10 @@ struct report {
 	bool is_terminal; /* progress is shown */
 	struct json json;
 	uint64_t damaged;           /* structures and chunks */
-	bool is_incomplete;              /* something could not be looked at */
+	bool is_incomplete;              /* something could not be checked */
 	struct check_counts counts; /* of all versions done */
 	int64_t start;              /* by clock_now() */
-	/* of the version being checked */
+	/* about the version being checked: */
 	const char *label;
 	int64_t version_start;
 	uint64_t version_damaged; /* report->damaged when it began */
@@ -37,15 +37,16 @@ struct report {
 };
 
 void report_begin(struct report *report, const char *path, bool json);
-/* One structure ("superblock slot 3"); err tells why it is not sound and may be NULL. Must stand between
+/* Reports one structure ("superblock slot 3"); err tells why it is not sound and may be NULL. Call it between
  * report_begin() and report_begin_versions(), or at the start of a version. */
 void report_part(struct report *report, const char *what, enum report_state state, const struct error *err);
 void report_begin_versions(struct report *report, const struct plan_share *share);
 void report_begin_version(struct report *report, const struct version *version);
-/* reader finds the paths; counts and plan may be NULL when the version's index could not be used. */
+/* Reports the version's damage and counts. reader finds the paths. All but report are NULL if the version's index could
+ * not be used. */
 void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
 			const struct damage_list *damage, const struct check_counts *counts,
 			const struct plan_counts *plan);
-/* Returns the exit status. */
+/* Prints the summary and returns the exit status. */
 int report_end(struct report *report);
 void report_progress(void *report, const struct check_counts *counts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether what stands in the first MiB of a member is sound: superblock slots and the publisher record. */
+/* Checks the structures in the first MiB of a member: superblock slots and the publisher record. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/source.h"
 
-/* -EBADMSG: damaged. *ret_empty: all zeros, which is sound. What is wrong is looked at twice, as these places are
- * rewritten while people publish. */
+/* Checks one structure. -EBADMSG: it is damaged. *ret_empty: it is all zeros, which is sound. A damaged one is read
+ * twice, because a publisher may be rewriting it. */
 typedef int ring_check(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty, struct error *err);
 
 must_check ring_check ring_check_slot;
-must_check ring_check ring_check_publisher; /* whatever slot is */
+must_check ring_check ring_check_publisher; /* ignores slot */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts the process, reads from it, and says how it ended. */
+/* Starts the decoding process, reads from it, and reports how it ended. */
 #include "source/archive/tar_child.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define TAR_CHILD_PIPE 1048576 /* bytes, if the user's limit allows it */
 #define TAR_CHILD_WAIT 200     /* milliseconds between checks for a signal that another thread took */
 
-/* The archives, the pipe, and the spool if there is one. */
+/* The descriptors of the archives, the pipe, and the spool if there is one. */
 struct tar_child_files {
 	int *fds;
 	size_t count;
@@ -82,7 +82,7 @@ static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_
 	return 0;
 }
 
-/* The packer ends this process when it is interrupted. */
+/* Ignores signals in this process: the packer ends it when it is interrupted itself. */
 static void tar_child_ignore_signals(void)
 {
 	signal(SIGINT, SIG_IGN);
@@ -99,7 +99,7 @@ static void tar_child_say(int out, const char *text)
 		_exit(EXIT_FAILURE);
 }
 
-/* Runs in the child process. files: includes the pipe. */
+/* The main function of the child process. files: includes the pipe. */
 static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setup *setup,
 						      struct tar_child_files *files)
 {
@@ -130,7 +130,7 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 	_exit(EXIT_FAILURE);
 }
 
-/* A zip archive has to be sought in, which a pipe does not allow. Which of the archives are zips shows later. */
+/* Makes a spool for zip archives from a pipe, which need seeks. It is not known yet which archives are zips. */
 static int tar_child_open_spool(const struct tar_child_setup *setup, struct tar_child_files *files, struct error *err)
 {
 	bool is_needed = false;
@@ -178,7 +178,7 @@ int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, s
 	return r;
 }
 
-/* The child stays a zombie until tar_child_close(), so its pid cannot be reused. */
+/* Uses the pid safely: the child stays a zombie until tar_child_close(), so its pid cannot be reused. */
 void tar_child_stop(const struct tar_child *child)
 {
 	if (child->pid > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process that decodes archives, and the pipe to it. */
+/* Runs the process that decodes archives, and reads from the pipe to it. */
 #pragma once
 #include <sys/types.h>
 
@@ -20,8 +20,8 @@ struct tar_child_setup {
 
 /* Opens all archives and forks. Call it before any thread is started. */
 must_check int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, struct error *err);
-void tar_child_stop(const struct tar_child *child); /* its stream ends; any thread */
-void tar_child_close(struct tar_child *child); /* ends it; a zeroed one as well */
-/* A tar_stream_source whose argument is a struct tar_child. The stream ends with a message, so the end of the pipe is
- * an error, which says how the process ended. */
+void tar_child_stop(const struct tar_child *child); /* kills the process, so its stream ends; any thread may call it */
+void tar_child_close(struct tar_child *child); /* ends the process; takes a zeroed one as well */
+/* Reads from the pipe: a tar_stream_source whose argument is a struct tar_child. The stream ends with a message, so the
+ * end of the pipe is an error, which says how the process ended. */
 int64_t tar_child_read(void *child, void *to, size_t room, struct error *err);

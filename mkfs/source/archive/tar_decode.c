@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes one archive after the other, also within a file, and nested archives where they occur. */
+/* Decodes archives one after the other, even several in one file, and nested archives where they occur. */
 #include "source/archive/tar_decode.h"
 
 #include <archive.h>
@@ -24,9 +24,9 @@
 #include "source/archive/tar_unpack.h"
 #include "source/archive/tar_zip.h"
 
-#define TAR_DECODE_BUFFER (256u << 10) /* of output */
+#define TAR_DECODE_BUFFER (256u << 10) /* bytes of output */
 #define TAR_DECODE_DEPTH  8u                 /* levels of nested archives */
-#define TAR_DECODE_GROWTH 1000u              /* times its size an archive may grow */
+#define TAR_DECODE_GROWTH 1000u              /* most bytes that a byte of an archive may become */
 #define TAR_DECODE_FREE   (UINT64_C(256) << 20) /* below this it may grow as it likes */
 #define TAR_DECODE_XATTRS 4096u
 #define TAR_DECODE_OVERLAP "has entries that overlap, or fewer than its directory says"
@@ -41,7 +41,7 @@ struct tar_decode {
 	uint8_t *xattrs;  /* DSFS_XATTRS_MAX */
 };
 
-/* An archive, on the command line or in another. */
+/* State of an archive, which is on the command line or inside another one. */
 struct tar_decode_level {
 	struct tar_decode *decode;
 	struct archive *archive;
@@ -58,10 +58,10 @@ struct tar_decode_level {
 	uint64_t count;         /* archives before it */
 	bool is_open;           /* the last of them has no mark of its end */
 	uint64_t entries;       /* so far */
-	uint64_t reached;       /* in a zip: where the content of the entry before this one ends */
+	uint64_t reached;       /* in a zip: end of the previous entry's content */
 };
 
-static locale_t tar_decode_locale; /* in which names of zip archives are bytes; 0: there is none */
+static locale_t tar_decode_locale; /* a locale that leaves names of zip archives as bytes; 0: there is none */
 
 static int tar_decode_level(struct tar_decode_level *level, struct error *err);
 
@@ -74,7 +74,7 @@ void tar_decode_prepare(void)
 
 /* --- output --- */
 
-/* A write fails only if the packer is gone. */
+/* Writes to the packer; fails only if that is gone. */
 static int tar_decode_write(int fd, const void *bytes, size_t length, struct error *err)
 {
 	return transfer_write(fd, bytes, length) < 0 ? error_errno(err, "cannot write to the packer") : 0;
@@ -131,7 +131,7 @@ static const char *tar_decode_reason(struct archive *archive)
 	return text ? text : "no reason was given";
 }
 
-/* Reads raw bytes of the archive, from the file or from the archive around it. */
+/* Reads raw bytes of the archive, from its file or from the archive around it. */
 static int64_t tar_decode_take(void *argument, void *to, size_t room, const char **reason)
 {
 	struct tar_decode_level *level = argument;
@@ -159,7 +159,7 @@ static int64_t tar_decode_take(void *argument, void *to, size_t room, const char
 	return n;
 }
 
-/* Whatever compresses to a thousandth is not worth keeping; there is just much of it. */
+/* Counts decompressed bytes, and refuses a compression bomb. */
 static int tar_decode_grow(struct tar_decode *decode, uint64_t length, const char **reason)
 {
 	decode->grown += length;
@@ -189,7 +189,7 @@ static int tar_decode_failed(struct tar_decode_level *level, const char *reason,
 			 level->decode->name, prefix, reason);
 }
 
-/* Why there is no archive where one has to begin. */
+/* Sets the error for data that is no archive, where an archive must begin. */
 static int tar_decode_unknown(struct tar_decode_level *level, struct error *err)
 {
 	bool is_stdin = !strcmp(level->decode->name, "-");
@@ -221,8 +221,8 @@ static int tar_decode_open(struct tar_decode_level *level, struct error *err)
 	return tar_decode_unknown(level, err);
 }
 
-/* Reads the padding behind an archive: 1 if something else follows, 0 at the end. Reading all spares a program that
- * writes to our pipe an early end of the pipe, and checks the sums behind compressed data. */
+/* Reads the padding after an archive: returns 1 if something else follows, 0 at the end. Reading to the end checks the
+ * sums after compressed data, and a program that writes to our pipe gets no SIGPIPE. */
 static int tar_decode_follows(struct tar_decode_level *level, struct error *err)
 {
 	int64_t zeros;
@@ -240,7 +240,7 @@ struct tar_decode_xattr {
 	const char *name;
 	const void *value;
 	size_t length;
-	size_t position; /* a later one of the same name wins */
+	size_t position; /* the last attribute of a name wins */
 };
 
 static int tar_decode_compare(const void *a, const void *b)
@@ -251,7 +251,7 @@ static int tar_decode_compare(const void *a, const void *b)
 	return order ? order : x->position < y->position ? -1 : 1;
 }
 
-/* GNU tar writes '=' and '%' in names as %3D and %25. The names are libarchive's copies, and only shrink. */
+/* Decodes %3D and %25 in names, which GNU tar writes for = and %. The name belongs to libarchive, and only shrinks. */
 static void tar_decode_percent(char *name)
 {
 	char *to = name;
@@ -302,7 +302,7 @@ static int tar_decode_add_xattr(struct tar_decode *decode, const struct tar_deco
 	return 0;
 }
 
-/* Builds the set of attributes in the form of a volume; *ret_length is 0 if there are none. Symbolic links have none on
+/* Encodes the attributes as a volume stores them; *ret_length is 0 if there are none. Symbolic links have none on
  * Linux. */
 static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *entry, const char *path,
 			     uint32_t *ret_length, struct error *err)
@@ -353,8 +353,8 @@ static int tar_decode_send(struct tar_decode *decode, const struct tar_stream_en
 	return r < 0 ? r : tar_decode_put(decode, decode->xattrs, head->xattrs_length, err);
 }
 
-/* For a time before 1970 in a PAX header, libarchive negates the seconds but not the fraction; this corrects it. In the
- * last second before 1970 the sign is lost. */
+/* Corrects times before 1970 in PAX headers, of which libarchive negates the seconds but not the fraction. In the last
+ * second before 1970 the sign is lost. */
 static void tar_decode_time(struct archive_entry *entry, struct tar_stream_entry_head *head)
 {
 	int64_t seconds = archive_entry_mtime(entry);
@@ -382,7 +382,7 @@ static int tar_decode_entry(struct tar_decode_level *level, struct archive_entry
 
 	if (!path || !link)
 		return tar_decode_failed(level, "an entry without a name", err);
-	if (level->zip.buffer && !archive_entry_perm(entry)) /* its writer has no modes: libarchive's for DOS */
+	if (level->zip.buffer && !archive_entry_perm(entry)) /* the zip has no modes: as libarchive does for DOS */
 		head.mode |= archive_entry_filetype(entry) == AE_IFDIR ? 0775 : 0664;
 	if (strlen(level->prefix) + strlen(path) > TAR_STREAM_PATH ||
 	    strlen(link_prefix) + strlen(link) > TAR_STREAM_PATH)
@@ -413,7 +413,7 @@ static int tar_decode_block(struct tar_decode *decode, const uint8_t *bytes, siz
 	return r;
 }
 
-/* Content of a zip is all there, so that a size cannot promise more, and grows no more than that of a tar. */
+/* Checks that the content of a zip does not grow more than that of a tar may. */
 static int tar_decode_check_zip(struct tar_decode_level *level, uint64_t length, struct error *err)
 {
 	const char *reason;
@@ -423,7 +423,8 @@ static int tar_decode_check_zip(struct tar_decode_level *level, uint64_t length,
 	return tar_decode_failed(level, reason, err);
 }
 
-/* libarchive gives the entries of a zip in the order in which they lie in the file, and has just read one's head. */
+/* Refuses a zip whose entries overlap. libarchive returns entries in the order in which they lie in the file, and has
+ * just read this entry's head. */
 static int tar_decode_check_order(struct tar_decode_level *level, struct error *err)
 {
 	if (!level->zip.buffer || (uint64_t)archive_filter_bytes(level->archive, 0) >= level->reached + TAR_ZIP_HEAD)
@@ -456,7 +457,7 @@ static int tar_decode_data(struct tar_decode_level *level, uint64_t size, struct
 
 /* --- archives inside archives --- */
 
-/* The length of the name without the extension of an archive; 0: it has none. */
+/* Returns the length of the path without the extension of an archive; 0: it has no such extension. */
 static size_t tar_decode_folder(const char *path)
 {
 	static const char *const endings[] = { ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz",
@@ -471,7 +472,8 @@ static size_t tar_decode_folder(const char *path)
 	return 0;
 }
 
-/* The folder exists even if the nested archive is empty, and it does not inherit the attributes of the archive file. */
+/* Decodes a nested archive into a folder, which exists even if the archive is empty, and which does not inherit the
+ * attributes of the archive file. */
 static int tar_decode_nested(struct tar_decode_level *outer, const char *path, size_t length, struct error *err)
 {
 	size_t before = strlen(outer->prefix);
@@ -503,7 +505,7 @@ static int tar_decode_warn(struct tar_decode_level *level, const char *reason, s
 	return tar_decode_text(level->decode, TAR_STREAM_WARNING, line.reason, err);
 }
 
-/* libarchive warns about names that are not UTF-8. We use them as they are, so this warning is dropped. */
+/* Passes a warning of libarchive on, unless it is about names that are not UTF-8, which we use as they are. */
 static int tar_decode_warning(struct tar_decode_level *level, struct error *err)
 {
 	const char *reason = tar_decode_reason(level->archive);
@@ -537,7 +539,7 @@ static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *
 		return r;
 	if (folder)
 		return tar_decode_nested(level, path, folder, err);
-	size = (uint64_t)archive_entry_size(entry); /* libarchive may write it anew at the end of the content */
+	size = (uint64_t)archive_entry_size(entry); /* libarchive may change it at the end of the content */
 	r = tar_decode_entry(level, entry, err);
 	return r < 0 || !is_file ? r : tar_decode_data(level, size, err);
 }
@@ -562,14 +564,14 @@ static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 	return 0;
 }
 
-/* One archive of those that lie one behind the other. */
+/* Decodes one of the archives that follow each other in a file. */
 static int tar_decode_archive(struct tar_decode_level *level, struct error *err)
 {
 	int r = tar_decode_open(level, err);
 
 	if (r == 0)
 		r = tar_decode_entries(level, err);
-	if (r == 0) /* it looked for one more header, and has taken nothing */
+	if (r == 0) /* libarchive looked for one more header, and took nothing */
 		level->is_open = archive_filter_bytes(level->archive, 0) ==
 				 archive_read_header_position(level->archive);
 	tar_input_end_archive(&level->input, take_ptr(&level->archive));
@@ -579,14 +581,14 @@ static int tar_decode_archive(struct tar_decode_level *level, struct error *err)
 
 /* --- zip --- */
 
-/* Looks at the first bytes: a zip is read in another order. */
+/* Reads the first bytes, because a zip is read in another order. */
 static int tar_decode_look(struct tar_decode_level *level, struct error *err)
 {
 	const char *reason;
 	int64_t n = 1;
 
 	while (level->head_used < sizeof(level->head) && n > 0) {
-		level->head_at = level->head_used; /* nothing of it is to be taken */
+		level->head_at = level->head_used; /* take from the file, not from head */
 		n = tar_decode_take(level, level->head + level->head_used, sizeof(level->head) - level->head_used,
 				    &reason);
 		level->head_used += n > 0 ? (size_t)n : 0;
@@ -595,7 +597,7 @@ static int tar_decode_look(struct tar_decode_level *level, struct error *err)
 	return n < 0 ? tar_decode_failed(level, reason, err) : 0;
 }
 
-/* A zip that cannot be sought in goes to the spool first. */
+/* Opens the zip in its file; one that is not seekable is copied to the spool first. */
 static int tar_decode_find_zip(struct tar_decode_level *level, struct error *err)
 {
 	uint64_t size = tar_zip_file_size(level->fd), base = 0;
@@ -631,7 +633,7 @@ static int tar_decode_open_zip(struct tar_decode_level *level, struct error *err
 	return 0;
 }
 
-/* Entries that share a place in the file are one to libarchive. */
+/* Decodes a zip. Checks the number of entries, because libarchive returns entries that share a place only once. */
 static int tar_decode_zip(struct tar_decode_level *level, struct error *err)
 {
 	locale_t before = tar_decode_locale ? uselocale(tar_decode_locale) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes archives with libarchive and writes their contents to a pipe, see tar_stream.h. Runs in a child process
- * without rights: nobody has to trust this code. */
+/* Decodes archives with libarchive and writes their contents to a pipe, see tar_stream.h. It runs in a child process
+ * without rights, so its output is not trusted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,8 @@ struct tar_decode_setup {
 	bool no_data; /* content is not wanted */
 };
 
-/* Call it before the process loses its rights: takes times without a zone for UTC, and loads what names need. */
+/* Makes times without a zone count as UTC, and loads the locale for names. Call it before the process loses its
+ * rights. */
 void tar_decode_prepare(void);
-/* Ends with TAR_STREAM_END or TAR_STREAM_FAILED; returns the status to exit with. */
+/* Decodes all archives, and ends the stream with TAR_STREAM_END or TAR_STREAM_FAILED. Returns the exit status. */
 int tar_decode_run(const struct tar_decode_setup *setup);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When libarchive asks for a block, it has copied what it still needs of the one before. */
+/* Hands blocks to libarchive, which has copied what it still needs of the last block when it asks for the next. */
 #include "source/archive/tar_input.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ uint64_t tar_input_taken(const struct tar_input *input)
 	return input->read - (input->used - input->at);
 }
 
-/* The bytes that the archive has and has not used are in front of those that nobody has taken. */
+/* Returns how many bytes the archive has got but not used. They lie directly before input->at. */
 static size_t tar_input_unused(const struct tar_input *input, struct archive *archive)
 {
 	uint64_t unused = input->handed - (uint64_t)archive_filter_bytes(archive, -1);

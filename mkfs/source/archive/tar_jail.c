@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Resource limits, an empty root directory, the user nobody, no capabilities, and a filter of system calls: each works
- * without the others. When not started by root, only limits and filter apply. */
+/* Sets resource limits, an empty root directory, the user nobody, no capabilities, and a filter of system calls: each
+ * works without the others. If the program was not started by root, only limits and filter apply. */
 #include "source/archive/tar_jail.h"
 
 #include <dirent.h>
@@ -40,7 +40,7 @@
 #define TAR_JAIL_ARCH AUDIT_ARCH_PPC64LE
 #endif
 
-/* What malloc, the C library and the decompressors need once everything is open. */
+/* System calls that malloc, the C library and the decompressors need once everything is open. */
 static const unsigned tar_jail_calls[] = {
 	SYS_read, SYS_write, SYS_writev, SYS_lseek, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
 	SYS_brk, SYS_futex, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack,
@@ -70,7 +70,7 @@ int tar_jail_close_others(const int *kept, size_t count, struct error *err)
 	return 0;
 }
 
-/* Bytes of address space already in use: a sanitizer alone reserves terabytes. */
+/* Returns the bytes of address space already in use: a sanitizer alone reserves terabytes. */
 static uint64_t tar_jail_space(void)
 {
 	auto_fclose FILE *file = fopen("/proc/self/statm", "re");
@@ -116,7 +116,7 @@ static int tar_jail_chroot(int folder, const char *name, const struct stat *made
 	return 0;
 }
 
-/* The directory is removed before it is used, so nobody can put anything into it. */
+/* Makes an empty root directory. It is removed before it is used, so no process can put anything into it. */
 static int tar_jail_root(int folder, struct error *err)
 {
 	char name[TEMP_NAME_SIZE];
@@ -140,7 +140,7 @@ static int tar_jail_user(struct error *err)
 	return 0;
 }
 
-/* A root without capabilities, as in some containers, may not do either, and has less to lose: that is no error. */
+/* Drops EPERM: a root without capabilities, as in some containers, may not do this, and has less to lose. */
 static int tar_jail_allowed(int r)
 {
 	return r == -EPERM ? 0 : r;
@@ -156,8 +156,8 @@ static int tar_jail_capabilities(struct error *err)
 	return 0;
 }
 
-/* System calls of another architecture have other numbers, so they kill the process. x32 calls have an extra bit set
- * and match no entry. */
+/* Installs the filter. System calls of another architecture have other numbers, so they kill the process. x32 calls
+ * have an extra bit set and match no entry. */
 static int tar_jail_filter(struct error *err)
 {
 	struct sock_filter code[TAR_JAIL_CALLS + 6];

@@ -35,7 +35,7 @@ static int tar_stream_wrong(const char *what, struct error *err)
 	return error_set(err, -EPROTO, "the process that decodes the archive sent %s", what);
 }
 
-/* Reads into the buffer, or, if the caller wants much, directly into to: *ret_read bytes. */
+/* Reads *ret_read bytes into the buffer, or directly into to if the caller wants many. */
 static int tar_stream_fill(struct tar_stream *stream, uint8_t *to, size_t length, size_t *ret_read, struct error *err)
 {
 	bool direct = length >= TAR_STREAM_BUFFER / 4;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of the process that decodes archives, and the only code that parses them. The packer trusts none of
- * them, because an archive may have taken over that process. */
+/* Defines the messages of the process that decodes archives, and parses them. The packer trusts none of them, because
+ * an archive may have taken over that process. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,16 +15,16 @@
 
 enum tar_stream_kind {
 	TAR_STREAM_ENTRY = 1, /* struct tar_stream_entry_head; path, link target and xattrs */
-	TAR_STREAM_DATA,      /* of the last entry: offset as uint64_t, bytes */
+	TAR_STREAM_DATA,      /* content of the last entry: offset as uint64_t, bytes */
 	TAR_STREAM_WARNING,   /* text */
 	TAR_STREAM_FAILED,    /* text */
 	TAR_STREAM_END,       /* nothing */
 };
 
-/* Both ends are the same program, so numbers have its byte order. */
+/* The head of a message. Both ends are the same program, so numbers have its byte order. */
 struct tar_stream_head {
 	uint32_t kind;
-	uint32_t length; /* of what follows */
+	uint32_t length; /* of the bytes that follow */
 };
 
 struct tar_stream_entry_head {
@@ -37,7 +37,7 @@ struct tar_stream_entry_head {
 	uint32_t is_implied; /* a folder that the archive does not name */
 };
 
-/* Valid until the next entry. */
+/* An entry of an archive; it is valid until the next one. */
 struct tar_stream_entry {
 	const char *path; /* as the archive has it */
 	const char *link; /* target of a hard or symbolic link, else "" */
@@ -48,15 +48,15 @@ struct tar_stream_entry {
 	struct attributes attributes; /* device, inode, ctime: 0 */
 };
 
-/* Bytes read, 0 at the end. */
+/* A function that reads the next bytes. Returns their number, 0 at the end. */
 typedef int64_t (*tar_stream_source)(void *argument, void *to, size_t room, struct error *err);
 
 struct tar_stream {
 	tar_stream_source source;
 	void *argument;
-	uint8_t *buffer; /* what was read */
+	uint8_t *buffer; /* bytes that were read; those from at to used are not parsed yet */
 	size_t at, used;
-	uint8_t *payload; /* of the entry */
+	uint8_t *payload; /* strings and xattrs of the entry */
 	struct tar_stream_entry entry;
 	uint64_t size, reached;        /* of the entry: its size, and how far its content has come */
 	uint64_t offset, content_left; /* of the last TAR_STREAM_DATA */
@@ -66,8 +66,8 @@ struct tar_stream {
 must_check int tar_stream_open(struct tar_stream *stream, tar_stream_source source, void *argument,
 			       struct error *err);
 void tar_stream_close(struct tar_stream *stream); /* a zeroed one as well */
-/* Returns 1 and an entry, its data, or a warning in text; 0 at the end. Skips content of the last message that was not
- * read. -EPIPE: the stream breaks off; -EPROTO: no process of ours would send this. */
+/* Reads the next message: 1 and an entry, its data, or a warning in text; 0 at the end. Skips content of the last
+ * message that was not read. -EPIPE: the stream breaks off; -EPROTO: no process of ours would send this. */
 must_check int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct error *err);
 /* Reads the next bytes of the content, at most content_left. */
 must_check int tar_stream_content(struct tar_stream *stream, void *to, uint64_t length, struct error *err);

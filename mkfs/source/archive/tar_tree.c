@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A later entry replaces an earlier one of the same name, as when tar unpacks. A hard link refers to the file that its
+/* Replaces an earlier entry by a later one of the same name, as tar does. A hard link refers to the file that its
  * target names at that moment; if there is none yet, its number has no attributes until an entry of that name comes. */
 #include "source/archive/tar_tree.h"
 
@@ -17,7 +17,7 @@
 #define TAR_TREE_BUDGET (32u << 20)
 #define TAR_TREE_MODE   0755u
 
-/* Follows the path in a record of the sorter. */
+/* The end of a record of the sorter, after the path. */
 struct tar_tree_tail {
 	uint64_t age; /* big-endian; later entries have lower values */
 	uint64_t number;
@@ -135,7 +135,7 @@ static struct table_key tar_tree_key(const char *path)
 	return (struct table_key){ key.low, key.high };
 }
 
-/* Whether the filter takes the path and its parents, which are directories. */
+/* Returns whether the filter takes the path and its parents, which are directories. */
 static bool tar_tree_wants(const struct tar_tree *tree, char *path, bool is_directory)
 {
 	bool wanted = true;
@@ -200,7 +200,7 @@ static int tar_tree_set(struct tar_tree *tree, const char *path, uint64_t number
 	return table_set(&tree->paths, tar_tree_key(path), number, err);
 }
 
-/* The number for a new inode at the path: the one that a link already refers to, or a new one. */
+/* Returns the number for a new inode at the path: the one that a link already refers to, or a new one. */
 static int tar_tree_take(struct tar_tree *tree, const char *path, uint64_t *ret, struct error *err)
 {
 	uint64_t number;
@@ -217,7 +217,7 @@ static int tar_tree_take(struct tar_tree *tree, const char *path, uint64_t *ret,
 	return r < 0 ? r : tar_tree_set(tree, path, *ret, err);
 }
 
-/* Gives the target of a link, which has not come, a number. */
+/* Gives a number to the target of a link, which has not come yet. */
 static int tar_tree_await(struct tar_tree *tree, uint64_t *ret, struct error *err)
 {
 	int r = tar_tree_new(tree, ret, err);
@@ -309,7 +309,7 @@ struct attributes tar_tree_attributes(const struct tar_tree *tree, uint64_t numb
 
 /* --- the scan --- */
 
-/* Whether the record has the same path as the next entry. */
+/* Returns whether the record has the same path as the next entry. */
 static bool tar_tree_is_same(const struct tar_tree *tree, const char *record, size_t length)
 {
 	if (!tree->name || strlen(tree->name) != length)
@@ -363,7 +363,8 @@ static int tar_tree_get(void *argument, uint64_t from, uint64_t to, const void *
 	return 0;
 }
 
-/* Names that are sorted jump about in the inodes, which may not fit in memory. */
+/* Sorts inodes into the order of the names. Looking them up by name would access them at random, and they may not fit
+ * in memory. */
 static int tar_tree_reorder(struct tar_tree *tree, struct error *err)
 {
 	uint64_t count = 0;
@@ -385,7 +386,7 @@ static int tar_tree_reorder(struct tar_tree *tree, struct error *err)
 	return r < 0 ? r : sorter_rewind(tree->sorter, err);
 }
 
-/* The next name, with its inode. */
+/* Moves on to the next name and its inode. */
 static int tar_tree_advance(struct tar_tree *tree, struct error *err)
 {
 	const void *inode;
@@ -407,7 +408,7 @@ static int tar_tree_push_folder(struct tar_tree *tree, const struct attributes *
 	return spool_push(&tree->folders, inode, sizeof(*inode), NULL, 0, err);
 }
 
-/* The root is a folder like any other; if an archive contains it, its record sorts first. */
+/* Handles the root as any other folder; if an archive contains it, its record sorts first. */
 int tar_tree_sort(struct tar_tree *tree, struct error *err)
 {
 	struct attributes root = *tar_tree_inode(tree, TAR_TREE_IMPLIED);
@@ -422,7 +423,7 @@ int tar_tree_sort(struct tar_tree *tree, struct error *err)
 	return r < 0 ? r : tar_tree_push_folder(tree, &root, err);
 }
 
-/* The file that has not come is named where a link gave it its number. */
+/* Sets the error for a link whose file never came. The name of the file is found where a link gave it its number. */
 static int tar_tree_lost_link(struct tar_tree *tree, struct error *err)
 {
 	const void *record;
@@ -494,7 +495,7 @@ int tar_tree_directory(void *argument, const struct listing_context *context, co
 	return 0;
 }
 
-/* The mode of what lies at the path, 0 if no entry is there. */
+/* Returns the mode of the entry at the path, 0 if there is none. */
 static uint32_t tar_tree_mode_at(const struct tar_tree *tree, const char *path)
 {
 	uint64_t number;
@@ -504,7 +505,7 @@ static uint32_t tar_tree_mode_at(const struct tar_tree *tree, const char *path)
 	return tar_tree_inode(tree, tar_tree_root(tree, number))->mode;
 }
 
-/* A name is left over: something above it is no directory. */
+/* Sets the error for a name that is left over because an entry above it is no directory. */
 static int tar_tree_below(const struct tar_tree *tree, struct error *err)
 {
 	uint32_t mode;

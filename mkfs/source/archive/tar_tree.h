@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds the tree from entries of archives, which come in any order: which name belongs to which inode. Inodes are
- * numbered from 1 in order of arrival. The scan, which needs names in order, runs when all have arrived. */
+/* Builds the tree from entries of archives, which come in any order: finds which name belongs to which inode. Inodes
+ * are numbered from 1 in order of arrival. The scan, which needs names in order, runs when all have arrived. */
 #pragma once
 #include "source/archive/tar_stream.h"
 #include "source/listing.h"
@@ -9,7 +9,7 @@
 #include "spill/spool.h"
 #include "spill/table.h"
 
-#define TAR_TREE_IMPLIED UINT64_C(1) /* the inode of all folders that no archive names */
+#define TAR_TREE_IMPLIED UINT64_C(1) /* number of the inode of all folders that no archive names */
 
 struct tar_tree_setup {
 	const struct temp *temp;
@@ -24,17 +24,17 @@ struct tar_tree {
 	struct table paths;    /* path → number of the inode; 0: left out */
 	struct sorter *sorter; /* names, in the order of a breadth-first scan, the last entry first */
 	uint64_t entries;      /* so far */
-	struct spool awaited;  /* numbers that links gave to files which had not come, and the paths of these */
+	struct spool awaited;  /* numbers that links gave to files before these came, and the files' paths */
 	char *path, *link, *last; /* of this entry, its target, and of the entry before */
-	bool warned;           /* of absolute names */
+	bool warned;           /* a warning about absolute names was logged */
 	/* the scan */
 	struct reorder ordered; /* inodes of the names */
-	struct spool folders;  /* inodes of those to come */
+	struct spool folders;  /* inodes of folders that the scan will list */
 	char *name;            /* path of the next entry, NULL at the end */
 	size_t room;
 	uint64_t number;       /* of its inode, or of one that stands for it */
 	struct attributes inode;
-	bool is_link;          /* by a hard link */
+	bool is_link;          /* the name comes from a hard link */
 };
 
 must_check int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, struct error *err);
@@ -43,12 +43,14 @@ void tar_tree_close(struct tar_tree *tree); /* a zeroed one as well */
  * of an existing inode, or is not packed. */
 must_check int tar_tree_add(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret,
 			    struct error *err);
-/* Path of the last entry as it is packed; valid until the next one. */
+/* Returns the path of the last entry as it is packed; valid until the next one. */
 const char *tar_tree_path(const struct tar_tree *tree);
 struct attributes tar_tree_attributes(const struct tar_tree *tree, uint64_t number);
 
-/* After the last entry, for scan_run(). */
+/* Sorts the names, after the last entry; then scan_run() can list the tree. */
 must_check int tar_tree_sort(struct tar_tree *tree, struct error *err);
+/* Makes a listing of the folder at path, as scan_lister.directory. */
 must_check int tar_tree_directory(void *tree, const struct listing_context *context, const char *path,
 				  struct listing *ret, struct error *err);
+/* Ends the scan, as scan_lister.end: refuses a name that lies below something other than a directory. */
 must_check int tar_tree_end(void *tree, const struct listing_context *context, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unpacks gzip with zlib, because libarchive does not check its checksums; bzip2, xz and zstd with libarchive's
- * filters. The first bytes tell the format; unknown data is passed on unchanged. Behind a compressed stream another one
- * may come, with zeros between them. */
+ * filters. The first bytes tell the format; unknown data is passed on unchanged. A compressed stream may be followed by
+ * another one, with zeros between them. */
 #include "source/archive/tar_unpack.h"
 
 #include <archive.h>
@@ -18,7 +18,7 @@
 struct tar_unpack {
 	struct tar_input input;
 	const char *reason;
-	int64_t (*read)(struct tar_unpack *unpack, void *to, size_t room); /* NULL: look what comes */
+	int64_t (*read)(struct tar_unpack *unpack, void *to, size_t room); /* NULL: the first bytes decide next */
 	z_stream zlib;
 	bool has_zlib;
 	struct archive *archive;
@@ -47,7 +47,7 @@ void tar_unpack_close(struct tar_unpack *unpack)
 	free(unpack);
 }
 
-/* A decompressor that has asked for more than there is has not found the end of its stream. */
+/* Sets the reason of a failure. If the decompressor has asked for more input than there is, the archive is cut off. */
 static int64_t tar_unpack_failed(struct tar_unpack *unpack, const char *reason)
 {
 	unpack->reason = unpack->input.ended ? TAR_UNPACK_CUT : reason ? reason : "no reason was given";
@@ -74,7 +74,7 @@ static int64_t tar_unpack_plain(struct tar_unpack *unpack, void *to, size_t room
 	return n;
 }
 
-/* Behind a compressed stream: passes zeros on, then another stream may come. */
+/* Passes on the zeros that follow a compressed stream; after them another stream may come. */
 static int64_t tar_unpack_padding(struct tar_unpack *unpack, void *to, size_t room)
 {
 	int64_t n = tar_input_zeros(&unpack->input);
@@ -146,7 +146,7 @@ static int64_t tar_unpack_filter(struct tar_unpack *unpack, void *to, size_t roo
 	return n;
 }
 
-/* Lets libarchive decompress only: it takes the result as raw content, or as empty. */
+/* Begins to decompress with libarchive, which takes the result as raw content, or as empty. */
 static int64_t tar_unpack_begin_filter(struct tar_unpack *unpack, int (*support)(struct archive *archive))
 {
 	struct archive *archive = unpack->archive = archive_read_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libarchive takes the last directory that it finds, wherever that begins: what lies before or behind the archive that
- * it belongs to, another zip for example, would be left out without a word. */
+/* Checks that a zip fills its file. libarchive takes the last directory that it finds, wherever that begins, and would
+ * silently leave out other data before or after that archive, another zip for example. */
 #include "source/archive/tar_zip.h"
 
 #include <errno.h>
@@ -15,12 +15,12 @@
 
 #define TAR_ZIP_BUFFER  (128u << 10)
 #define TAR_ZIP_END     22u /* bytes of the end of the directory, before its comment */
-#define TAR_ZIP_LOCATOR 20u /* of zip64, in front of it */
-#define TAR_ZIP_WIDE    56u /* the end as zip64 writes it */
+#define TAR_ZIP_LOCATOR 20u /* bytes of the zip64 locator, in front of the end */
+#define TAR_ZIP_WIDE    56u /* bytes of the zip64 end */
 #define TAR_ZIP_TAIL    (TAR_ZIP_END + 65535u)
 #define TAR_ZIP_PARTS   "is one of several parts: join them first, as by 'zip -s 0 ARCHIVE.zip --out WHOLE.zip'"
 
-/* An entry, the end, or the mark in front of the first of several parts, also where there is but one. */
+/* A zip begins with an entry, the end, or the mark before the first of several parts, even if it is the only one. */
 bool tar_zip_begins(const uint8_t *bytes, size_t length)
 {
 	static const char marks[][TAR_ZIP_LOOK + 1] = { "PK\3\4", "PK\5\6", "PK\7\10", "PK00" };
@@ -88,7 +88,7 @@ static int64_t tar_zip_read_at(struct tar_zip *zip, uint64_t at, void *to, size_
 	return transfer_read(zip->fd, to, room);
 }
 
-/* The directory has to lie in front of its end, and what it says of itself has to lead to where it is. */
+/* Checks that the directory lies directly before its end, at the offset that the end gives. */
 static int tar_zip_check_place(uint64_t end, uint64_t offset, uint64_t length, const char **reason)
 {
 	if (length <= end && offset == end - length)
@@ -110,7 +110,7 @@ static int tar_zip_check_wide(struct tar_zip *zip, const uint8_t *locator, const
 	return tar_zip_check_place(at, tar_zip_number(end + 48, 8), tar_zip_number(end + 40, 8), reason);
 }
 
-/* end lies at i in the last bytes of the file. */
+/* Checks the end at tail + i; tail has the last length bytes of the file. */
 static int tar_zip_check_end(struct tar_zip *zip, const uint8_t *tail, size_t i, size_t length, const char **reason)
 {
 	const uint8_t *end = tail + i;
@@ -127,7 +127,7 @@ static int tar_zip_check_end(struct tar_zip *zip, const uint8_t *tail, size_t i,
 				   reason);
 }
 
-/* The first of several parts has no end either. */
+/* Returns the reason of a file without an end: it is cut off, or the first of several parts. */
 static const char *tar_zip_no_end(struct tar_zip *zip)
 {
 	uint8_t head[TAR_ZIP_LOOK];
@@ -137,7 +137,7 @@ static const char *tar_zip_no_end(struct tar_zip *zip)
 	return is_part ? TAR_ZIP_PARTS : TAR_UNPACK_CUT;
 }
 
-/* Whether an end lies at i: its comment reaches to the end of the file, but for zeros, as bsdtar adds in a pipe. */
+/* Returns whether the end at i reaches to the end of the file, except for zeros, as bsdtar adds in a pipe. */
 static bool tar_zip_ends_at(const uint8_t *tail, size_t i, size_t length)
 {
 	size_t end = i + TAR_ZIP_END + tar_zip_number(tail + i + 20, 2);
@@ -147,11 +147,12 @@ static bool tar_zip_ends_at(const uint8_t *tail, size_t i, size_t length)
 	return end == length;
 }
 
-/* A comment may look like an end. It is kept from libarchive, which does not look beyond a long one. */
+/* Finds the end of the directory; a comment may look like one. Hides the comment from libarchive, which does not find
+ * an end before a long comment. */
 static int tar_zip_find_end(struct tar_zip *zip, size_t length, const char **reason)
 {
 	const uint8_t *tail = zip->buffer;
-	const char *why, *last = NULL; /* of the end that lies last */
+	const char *why, *last = NULL; /* last: the reason of the last end in the file */
 
 	for (size_t i = length < TAR_ZIP_END ? 0 : length - TAR_ZIP_END + 1; i-- > 0;) {
 		if (memcmp(tail + i, "PK\5\6", 4) != 0)
