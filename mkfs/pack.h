@@ -32,10 +32,10 @@ struct pack_result {
 	double seconds;
 };
 
-/* Publishes the source as a new version on an open target. After a failure, too, the caller closes the target with
- * target_close(), which takes back what it can. */
+/* Publishes the source as a new version on an open target. The caller closes the target with target_close(), also after
+ * a failure, which that undoes as far as possible. */
 must_check int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret,
 			struct error *err);
-/* Counts what the source has and estimates the space for it. Writes nothing but temporary files. */
+/* Counts the files of the source and estimates the space for them. Writes nothing but temporary files. */
 must_check int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 			    struct error *err);

@@ -63,7 +63,8 @@ static bool compact_has_file(const struct transaction *transaction)
 	return false;
 }
 
-/* Holes are for ever: what only a damaged slot knows of would be lost although the slot may come back. */
+/* Refuses to give space back while a superblock slot is damaged: holes are permanent, and the slot may come back and
+ * refer to content that only it knows. */
 static int compact_check_give_back(const struct transaction *transaction, struct error *err)
 {
 	struct error stale = { 0 };
@@ -84,7 +85,8 @@ struct compact_question {
 	struct served *served;
 };
 
-/* Mounts that follow go to the new place by themselves, unless their data is given back before they can. */
+/* Refuses if mounts would lose the version that they serve. Mounts that follow switch to the moved one by themselves,
+ * unless the old space is given back before they can. */
 static int compact_consent(void *argument, const struct compaction *foreseen, struct error *err)
 {
 	const struct compact_question *question = argument;
@@ -137,7 +139,7 @@ static int compact_volume(const struct volume *volume, const struct compact_opti
 	return r;
 }
 
-/* --- saying it --- */
+/* --- output --- */
 
 static void compact_json(const struct volume *volume, const struct compact_options *options,
 			 const struct compact_result *result)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One function per kind of problem, the worst first. */
+/* Checks for problems with one function per kind, the worst first. */
 #include "health.h"
 
 #include <inttypes.h>
@@ -93,7 +93,7 @@ static uint64_t health_sums(const struct reported_stats *stats)
 	return stats->checksum_failures + stats->client_checksum_failures;
 }
 
-/* ", the last 12 s ago" */
+/* Formats ", the last 12 s ago". */
 static const char *health_ago(uint64_t last, int64_t now, char text[64])
 {
 	int64_t seconds = now > (int64_t)last ? now - (int64_t)last : 0;
@@ -103,7 +103,8 @@ static const char *health_ago(uint64_t last, int64_t now, char text[64])
 	return text;
 }
 
-/* Failures of a version that was not on the volume any more are over with the switch to another one. */
+/* Returns whether a failure is still a problem. Failures of a version that was removed from the volume are over with
+ * the switch to another one. */
 static bool health_is_recent(const struct reported_stats *stats, uint64_t last, int64_t now)
 {
 	return last > stats->outdated_until && now - (int64_t)last < HEALTH_RECENT;
@@ -121,7 +122,7 @@ static bool health_failed(const struct health_mount *mount, char *text)
 			  health_ago(stats->last_failure, mount->now, ago));
 }
 
-/* Failures that did no harm: another copy answered, or the second try succeeded. */
+/* Describes failures that did no harm: another copy answered, or the second try succeeded. */
 static bool health_repeated(const struct health_mount *mount, char *text)
 {
 	const struct reported_stats *stats = mount->stats;
@@ -129,7 +130,7 @@ static bool health_repeated(const struct health_mount *mount, char *text)
 
 	if (!health_device(stats) && !health_sums(stats))
 		return false;
-	if (*stats->outdated || !health_is_recent(stats, stats->last_error, mount->now)) /* the first explains them */
+	if (*stats->outdated || !health_is_recent(stats, stats->last_error, mount->now)) /* it explains the errors */
 		return false;
 	return HEALTH_SAY(text,
 			  "%" PRIu64 " reads of the device failed, %" PRIu64 " sums did not match since the mount%s",

@@ -56,7 +56,7 @@ static void list_json_hex(struct json *json, const char *key, const uint8_t *byt
 	json_string(json, key, text);
 }
 
-/* As mounts are pinned with it. */
+/* Prints the digest in the form that pins a mount. */
 static void list_json_digest(struct json *json, const struct version *v)
 {
 	char text[DIGEST_TEXT_SIZE];
@@ -86,7 +86,7 @@ static void list_json_extents(struct json *json, const char *key, const struct e
 	json_end_array(json);
 }
 
-/* The part of what is in a version's groups that has copies, in per cent: something when there is some. */
+/* Returns the share of the bytes in a version's groups that has copies, in per cent; at least 1 if any byte has one. */
 static unsigned list_protection(const struct list_share *share)
 {
 	unsigned percent = share->filled ? (unsigned)((double)share->filled_mirrored * 100 / (double)share->filled) : 0;
@@ -129,7 +129,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_end_object(json);
 }
 
-/* Without a version it is free, a copy, or the catalogue is there. */
+/* Prints a run of segments. Without a version the run is free, a copy, or holds the catalogue. */
 static void list_json_run(struct json *json, const struct catalogue *catalogue, const struct list_space *space,
 			  uint32_t number, const struct pins_run *run)
 {
@@ -191,7 +191,8 @@ static const char *const list_use[] = {
 	[FILE_USE_WRITTEN] = "at work",
 };
 
-/* The lock of a device shows only where the same node was opened: not in every container, and on no other host. */
+/* Finds out whether a publisher is at work. The lock of a device is visible only where the same node was opened: not in
+ * every container, and on no other host. */
 static enum file_use list_find_use(const struct volume *volume)
 {
 	enum file_use use = FILE_USE_NONE;
@@ -306,7 +307,7 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 		list_text_members(volume, space);
 	if (!publisher->is_there)
 		return;
-	printf("publisher   on "); /* killed, or at the superblock slot when the device failed, it leaves its record */
+	printf("publisher   on "); /* one that was killed, or whose device failed, leaves its record */
 	text_write(stdout, publisher->host, strlen(publisher->host));
 	printf(" since %s UTC process=%" PRIu64 ", %s\n", text_time((int64_t)publisher->since, since),
 	       publisher->process, list_use[publisher->use]);

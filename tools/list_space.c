@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A segment is used when a version lists it, when it is the copy of one, or when a catalogue lies in it. */
+/* Counts segments. One is used if a version lists it, if it is a copy of such a one, or if a catalogue lies in it. */
 #include "list_space.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void list_space_add_group(const struct volume *volume, uint64_t address, 
 	share->filled_mirrored += group->tail;
 }
 
-/* Bytes of the segments that a version lists. */
+/* Adds the bytes of all segments that a version lists to its share. */
 static void list_space_add_version(const struct volume *volume, const struct list_space *space,
 				   const struct version *version, struct list_share *share)
 {
@@ -55,7 +55,7 @@ static void list_space_add_version(const struct volume *volume, const struct lis
 	}
 }
 
-/* What would become free with each version, and what it uses together with others. */
+/* Counts used segments, and moves bytes that only one version uses from its shared to its unique ones. */
 static void list_space_add_pins(struct list_space *space, struct list_member *member)
 {
 	struct pins_run run;
@@ -74,7 +74,7 @@ static void list_space_add_pins(struct list_space *space, struct list_member *me
 
 /* --- members --- */
 
-/* A device may have become larger than its volume. */
+/* Returns the size of a member, for a device that has grown the size of the volume on it. */
 static uint64_t list_space_size(const struct volume *volume, uint32_t number, const struct superblock *super)
 {
 	uint64_t size = source_size(&volume->array->source, number);
@@ -84,7 +84,7 @@ static uint64_t list_space_size(const struct volume *volume, uint32_t number, co
 	return size;
 }
 
-/* Of a missing one what the others say. */
+/* Fills in a missing member by the table of the other members. */
 static void list_space_guess(const struct volume *volume, uint32_t number, struct list_member *member)
 {
 	const struct member *known = &volume->catalogue.members.list[number];
@@ -145,9 +145,9 @@ static int list_space_measure_members(const struct volume *volume, struct list_s
 	return 0;
 }
 
-/* --- what is free --- */
+/* --- free space --- */
 
-/* Whole segments, and what is left of groups. */
+/* Returns the bytes of free segments and of the unfilled ends of groups. */
 static uint64_t list_space_free_of_members(const struct volume *volume, const struct list_space *space)
 {
 	const struct members *members = &volume->catalogue.members;
@@ -158,7 +158,8 @@ static uint64_t list_space_free_of_members(const struct volume *volume, const st
 	return bytes;
 }
 
-/* A publish also uses what is left of the last one's segment, which counts as used. */
+/* Measures the space for the next publish, which includes the rest of the last publish's segment, although that counts
+ * as used. */
 static int list_space_measure_free(const struct volume *volume, struct list_space *space, struct error *err)
 {
 	uint64_t file_size = volume->array->geometry->is_block_device ? 0 : space->size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl: the table of its verbs. */
+/* datasetfsctl: has the table of its verbs, and runs the one that is named. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static const struct verb verbs[] = {
 };
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-/* Of each verb the first line of its summary. */
+/* Prints the help: of each verb the first line of its summary. */
 static void main_help(void)
 {
 	const char *summary;

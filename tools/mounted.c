@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Selects our mounts from the mount table. */
+/* Selects our mounts from the mount table, and names their volumes. */
 #include "mounted.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* µs at which bucket n begins; it ends where the next one does. */
+/* Returns the µs at which the bucket begins; it ends where the next one begins. */
 static double percentile_edge(unsigned bucket)
 {
 	return bucket ? (double)(UINT64_C(1) << (bucket - 1)) : 0;

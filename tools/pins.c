@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sweeps over the begins and ends of all extents in address order; between two of them nothing changes. */
+/* Sweeps over the beginnings and ends of all extents in address order; between two of them the users do not change. */
 #include "pins.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ void pins_rewind(struct pins *pins)
 	pins->user_sum = 0;
 }
 
-/* Every user's extents are apart, so that each event changes whether he is there. */
+/* Applies an event. Extents of one user do not overlap, so each event makes the user active or inactive. */
 static void pins_apply(struct pins *pins, uint32_t user)
 {
 	bool begins = pins_flip(pins->active, user);
@@ -100,7 +100,7 @@ static size_t pins_end(const struct pins *pins, size_t first)
 	return end;
 }
 
-/* An extent that ends where the next one of the same user begins changes nothing. */
+/* Returns whether the events at a segment cancel each other: an extent ends where another one of its user begins. */
 static bool pins_cancel(struct pins *pins, size_t first, size_t end)
 {
 	uint64_t left = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which programs ignore LD_PRELOAD, by their ELF headers and modes. */
+/* Finds programs that ignore LD_PRELOAD, by their ELF headers and modes. */
 #include "preloadable.h"
 
 #include <elf.h>
@@ -13,9 +13,9 @@
 
 #include "base/cleanup.h"
 
-#define PRELOADABLE_SCRIPTS 5 /* as many #! lines as the kernel follows */
+#define PRELOADABLE_SCRIPTS 5 /* number of #! lines that the kernel follows */
 
-/* The beginning of a file, with a zero behind it. */
+/* The beginning of a file, followed by a zero byte. */
 struct preloadable_head {
 	size_t size;
 	char bytes[4096 + 1];
@@ -38,7 +38,7 @@ bool preloadable_find(const char *name, char ret_path[PATH_MAX])
 	}
 	for (; folder; folder = *end ? end + 1 : NULL) {
 		end = strchrnul(folder, ':');
-		/* An empty folder is the one that we are in. */
+		/* an empty folder means the working directory */
 		snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "", name);
 		if (preloadable_is_program(ret_path))
 			return true;
@@ -56,7 +56,7 @@ static int preloadable_open(const char *path, struct preloadable_head *head)
 	return fd;
 }
 
-/* Of a script the interpreter; false for another file. */
+/* Returns the interpreter of a script; false: the file is no script. */
 static bool preloadable_interpreter(const struct preloadable_head *head, char ret_path[PATH_MAX])
 {
 	const char *word = head->bytes + 2;
@@ -73,7 +73,7 @@ static bool preloadable_has_64_bits(const struct preloadable_head *head)
 	return head->size >= sizeof(Elf64_Ehdr) && head->bytes[EI_CLASS] == ELFCLASS64;
 }
 
-/* The loader that a program of 64 bits names; empty: it is static. False when its headers cannot be read. */
+/* Finds the loader that a 64-bit program names; empty: it is static. False: its headers cannot be read. */
 static bool preloadable_loader(int fd, const struct preloadable_head *head, char ret_path[PATH_MAX])
 {
 	Elf64_Ehdr elf;
@@ -93,7 +93,8 @@ static bool preloadable_loader(int fd, const struct preloadable_head *head, char
 	return true;
 }
 
-/* Loaders of other C libraries and of other machines have other names than ours, wherever they lie. */
+/* Compares the loader's name with that of ours: loaders of other C libraries and machines have other names, wherever
+ * they lie. */
 static bool preloadable_is_our_loader(const char *loader)
 {
 	char ours[PATH_MAX];
@@ -104,7 +105,7 @@ static bool preloadable_is_our_loader(const char *loader)
 	       strcmp(basename(loader), basename(ours)) == 0;
 }
 
-/* The loader of a program that gets rights by its file ignores the environment. */
+/* Returns whether the program gets rights by its file, because its loader then ignores the environment. */
 static bool preloadable_is_privileged(const char *path)
 {
 	struct stat st;
@@ -132,11 +133,11 @@ const char *preloadable_obstacle(const char *path, char ret_path[PATH_MAX])
 		if (preloadable_is_privileged(ret_path))
 			return "has rights by its file: it ignores LD_PRELOAD and reads the mount";
 		if (head.size < sizeof(Elf32_Ehdr) || memcmp(head.bytes, ELFMAG, SELFMAG) != 0)
-			return NULL; /* not to be read, or commands for the shell */
+			return NULL; /* it cannot be read, or has commands for the shell */
 		if (!preloadable_has_64_bits(&head))
 			return "has 32 bits: it cannot load the library and reads the mount";
 		if (!preloadable_loader(fd, &head, loader))
-			return NULL; /* the kernel will say what is wrong with it */
+			return NULL; /* the kernel will report the problem */
 		if (!*loader)
 			return "is static: it ignores LD_PRELOAD and reads the mount";
 		return preloadable_is_our_loader(loader) ? NULL : "is not for glibc: with the library it may not start";

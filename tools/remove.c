@@ -46,7 +46,8 @@ static uint64_t remove_segments(const struct version *version)
 	return bytes;
 }
 
-/* To know this takes the indexes of all versions, so nobody looks when no segment of the version was shared. */
+/* Returns the bytes that compaction would free. That needs the indexes of all versions, so it is skipped if the version
+ * shared no segment. */
 static uint64_t remove_find_waiting(const struct transaction *transaction, uint64_t freed, uint64_t segments)
 {
 	struct error why = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the files of MNT/.datasetfs and takes their JSON apart. The only user of json-c. */
+/* Reads the files of MNT/.datasetfs and parses their JSON. The only user of json-c. */
 #include "reported.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ void reported_refresh(const char *mount)
 {
 	auto_free char *text = NULL;
 
-	(void)!reported_read(mount, DSFS_CONTROL_CATALOGUE, &text, NULL); /* the daemon logs why it cannot */
+	(void)!reported_read(mount, DSFS_CONTROL_CATALOGUE, &text, NULL); /* the daemon logs a failure */
 }
 
 void reported_close(struct reported *reported)
@@ -119,7 +119,8 @@ static uint64_t reported_number(struct json_object *object, const char *key)
 	return json_object_get_uint64(value);
 }
 
-/* Bounded, so that it can be converted to an integer of any unit: no time is longer than a million years. */
+/* Returns a time in seconds, or otherwise if it is not there or above REPORTED_REAL_MOST: the bound makes it safe to
+ * convert to an integer of any unit. */
 static double reported_real(struct json_object *object, const char *key, double otherwise)
 {
 	struct json_object *value = NULL;
@@ -128,7 +129,7 @@ static double reported_real(struct json_object *object, const char *key, double 
 	return fabs(real) < REPORTED_REAL_MOST ? real : otherwise;
 }
 
-/* NULL: there is none, or it is of another type. */
+/* Returns a member of the object; NULL: there is none, or it has another type. */
 static struct json_object *reported_part(struct json_object *object, const char *key, enum json_type type)
 {
 	struct json_object *value = NULL;
@@ -263,7 +264,7 @@ static void reported_take_protection(const struct reported *reported, struct rep
 	snprintf(stats->degraded, sizeof(stats->degraded), "%s", reported_string(protection, DSFS_CONTROL_DEGRADED));
 }
 
-/* Seconds since 1970, limited so that they can be subtracted. */
+/* Limits seconds since 1970, so that they can be subtracted. */
 static uint64_t reported_when(uint64_t seconds)
 {
 	return seconds < INT64_MAX ? seconds : INT64_MAX;
@@ -364,7 +365,7 @@ bool reported_old_version(const struct reported *reported, size_t index, const c
 	return false;
 }
 
-/* --- as it came --- */
+/* --- the report as a whole --- */
 
 int reported_write(const struct reported *reported, const char *mount, const char *source, FILE *out, struct error *err)
 {

@@ -13,14 +13,14 @@
 #include "base/output.h"
 #include "preloadable.h"
 
-/* As env(1) does: a status of our own must not look like one of the program. */
+/* Exit statuses as those of env(1): ours must not look like the program's. */
 enum { RUN_FAILED = 125, RUN_CANNOT = 126, RUN_NOT_FOUND = 127 };
 
 #define RUN_TO_STDERR "stderr"
 
 struct run_options {
 	bool compat;
-	const char *report; /* NULL: what the environment says */
+	const char *report; /* NULL: as the environment says */
 };
 
 static int run_set_report(void *target, const char *argument, struct error *err)
@@ -48,10 +48,11 @@ static const struct command_line run_line = {
 
 /* --- the library --------------------------------------------------------------------------------- */
 
-/* In a build. Both are relative to our own folder: an installation may be moved, and a build runs as it is. */
+/* Place of the library in a build. This path and RUN_LIBRARY are relative to our own folder, because an installation
+ * may be moved, and a build runs in place. */
 #define RUN_LIBRARY_BUILT "../src/preload/libdatasetfs-preload.so"
 
-/* True when it is there; ret_path is its place, or where it should be. */
+/* Returns whether the library is there. ret_path: its real path, or the path where it should be. */
 static bool run_is_library(const char *folder, const char *library, char ret_path[PATH_MAX])
 {
 	bool absolute = *library == '/';
@@ -89,7 +90,7 @@ static int run_find_library(char ret_path[PATH_MAX], struct error *err)
 
 /* --- the environment ----------------------------------------------------------------------------- */
 
-/* True when one of the names in this LD_PRELOAD is the library, as in a program that datasetfs-run started. */
+/* Returns whether this LD_PRELOAD names the library, as in a program that datasetfs-run started. */
 static bool run_has_library(const char *preload, const char *library)
 {
 	for (; *preload; preload += strspn(preload, " :")) {
@@ -122,7 +123,8 @@ static int run_set_preload(const char *library, struct error *err)
 	return r;
 }
 
-/* The file is made here, where its name means what the caller meant, and a failure is one before the program runs. */
+/* Makes the report's file. The name is resolved here, in the caller's directory, and a failure comes before the program
+ * runs. */
 static int run_set_file(const char *file, struct error *err)
 {
 	char path[PATH_MAX];

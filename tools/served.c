@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Only mounts that may have the volume are asked: who looks at a mount keeps it busy for a moment. */
+/* Asks only mounts that may have the volume, because a process that looks at a mount keeps it busy for a moment. */
 #include "served.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define SERVED_PATIENCE INT64_C(5000000000) /* ns for an answer */
 #define SERVED_FDS      256                 /* mounts whose answers wake us; the others are read with them */
 
-/* ---- which mounts ---- */
+/* ---- choosing mounts ---- */
 
 enum served_match { SERVED_OTHER, SERVED_PERHAPS, SERVED_CERTAIN };
 
@@ -46,7 +46,7 @@ static bool served_is_member(const struct volume *volume, const char *name)
 	return false;
 }
 
-/* What is not there any more under the name by which it was mounted may be this volume under another one. */
+/* Compares a mount's source with the volume. A source that has lost its name may be this volume under another name. */
 static enum served_match served_match(const struct volume *volume, const char *source)
 {
 	auto_free char *name = NULL;
@@ -63,7 +63,7 @@ static enum served_match served_match(const struct volume *volume, const char *s
 	return found ? SERVED_CERTAIN : SERVED_OTHER;
 }
 
-/* The kernel's own mounts have the volume locked. */
+/* Collects mounts to ask. Mounts that the kernel serves are skipped: they keep the volume locked. */
 static int served_see(void *argument, const struct mounted *mounted, struct error *err)
 {
 	struct served_search *search = argument;
@@ -81,7 +81,7 @@ static int served_see(void *argument, const struct mounted *mounted, struct erro
 	return 0;
 }
 
-/* ---- what they say ---- */
+/* ---- their answers ---- */
 
 static int served_wait(struct watch *watch, struct error *err)
 {
@@ -99,7 +99,7 @@ static int served_ask(struct served *served, const struct served_search *search,
 {
 	int r;
 
-	if (!search->count) /* no names would mean all mounts */
+	if (!search->count) /* without names watch_open() would take all mounts */
 		return 0;
 	served->mounts = calloc(search->count, sizeof(*served->mounts));
 	if (!served->mounts)
@@ -140,7 +140,7 @@ void served_close(struct served *served)
 	*served = (struct served){ 0 };
 }
 
-/* ---- which of them are concerned ---- */
+/* ---- mounts that are concerned ---- */
 
 static bool served_is_unknown(const struct watch_mount *mount)
 {
@@ -153,7 +153,7 @@ static bool served_has_volume(const struct served *served, const struct watch_mo
 	       !memcmp(mount->stats.volume_uuid, served->volume_uuid, sizeof(served->volume_uuid));
 }
 
-/* A filesystem that is mounted in several places counts once. */
+/* Returns whether the mount is one more place of a filesystem that was counted already. */
 static bool served_is_again(const struct served *served, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
@@ -187,7 +187,7 @@ void served_concern_gone(struct served *served, const struct catalogue *catalogu
 	}
 }
 
-/* ---- saying it ---- */
+/* ---- output ---- */
 
 static void served_name(const struct watch_mount *mount)
 {

@@ -26,7 +26,7 @@ struct stat_options {
 	const char *version;
 };
 
-/* What was asked for, found. */
+/* The file that the user asked for. */
 struct stat_file {
 	const char *path; /* as it was given */
 	struct volume *volume;
@@ -67,7 +67,7 @@ static int stat_find_by_path(struct stat_file *file, struct error *err)
 	return r < 0 ? r : inode_get(file->index, ordinal, &file->inode, err);
 }
 
-/* The inode number tells version and ordinal; the mount's root is 1 whatever version it serves. */
+/* Finds the version of an inode number, which has version and ordinal; the root of a mount is always 1. */
 static int stat_version_of_number(struct stat_file *file, uint64_t number, struct error *err)
 {
 	uint64_t sequence = number >> DSFS_ORDINAL_BITS;
@@ -161,7 +161,7 @@ struct stat_ranges {
 	void *argument;
 };
 
-/* Copies of two segments lie in different places. */
+/* Returns whether the address is in the segment of the current range: copies of another segment lie elsewhere. */
 static bool stat_is_in_segment(const struct stat_ranges *ranges, uint64_t address)
 {
 	return !ranges->members->count || (ranges->range.address ^ address) >> ranges->members->segment_log == 0;
@@ -200,7 +200,7 @@ static int stat_each_range(const struct stat_file *file,
 	return r;
 }
 
-/* Where else than at this address the bytes can be read. */
+/* Returns the addresses of other copies of the bytes at this address. */
 static uint32_t stat_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
 {
 	uint32_t count = 0, kept = 0;
@@ -233,7 +233,7 @@ static void stat_place(uint64_t address, char *text, size_t size)
 			 address_offset(address));
 }
 
-/* The end of a line. */
+/* Prints the places of other copies, and ends the line. */
 static void stat_text_copies(const struct stat_file *file, uint64_t address)
 {
 	uint64_t copies[DSFS_COPIES_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl status: a page about one mount for people, what is wrong first; or all that it reports, as JSON. */
+/* datasetfsctl status: prints a page about one mount, problems first, or its whole report as JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -24,9 +24,9 @@
 #include "top/probe.h"
 #include "verb.h"
 
-#define STATUS_PATIENCE 10 /* seconds for an answer, */
-#define STATUS_LOOK     2  /* and for one from the volume */
-#define STATUS_LEAVE    INT64_C(1000000000) /* ns: for the process that asked to let go of a mount that answers */
+#define STATUS_PATIENCE 10 /* seconds to wait for an answer of the daemon */
+#define STATUS_LOOK     2  /* seconds to wait for the volume */
+#define STATUS_LEAVE    INT64_C(1000000000) /* ns to wait until the probe lets go of a mount that answers */
 
 static const struct option_spec status_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -60,9 +60,10 @@ static const char *status_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* --- what is wrong, or that nothing is --- */
+/* --- the verdict --- */
 
-/* The mount table keeps saying what was mounted, even after a switch; so the mount is asked what it serves. */
+/* Prints problems, or that there are none, and the version. This is from the mount's report: the mount table keeps the
+ * version that was mounted, even after a switch. */
 static void status_verdict(const struct mounted *mounted, const struct reported *reported,
 			   const struct reported_stats *stats)
 {
@@ -148,7 +149,7 @@ static void status_latency(const char *label, const uint64_t *buckets)
 			   percentile_of(buckets, 0.99) * 1e3, percentile_of(buckets, 1) * 1e3);
 }
 
-/* Counts what went through the mount; programs that read past it have a line of their own. */
+/* Prints counts of files read through the mount; programs that read past it have a line of their own. */
 static void status_served(const struct reported_stats *stats)
 {
 	char served[SIZE_TEXT_SIZE], device[SIZE_TEXT_SIZE], each[64] = "";
@@ -267,7 +268,7 @@ static void status_page(const struct mounted *mounted, const struct reported *re
 	status_options(reported);
 }
 
-/* --- whether it answers --- */
+/* --- asking the daemon --- */
 
 struct status_wish {
 	const char *path;
@@ -294,7 +295,7 @@ static bool status_has_answer(struct probe *probe, int seconds)
 	return poll(&answer, 1, seconds * 1000) != 0;
 }
 
-/* Has the daemon look at the volume, unless reads of it wait already: the version may just have been removed. */
+/* Makes the daemon read the catalogue, because the version may just have been removed; not if reads wait already. */
 static void status_look(struct probe *probe)
 {
 	struct probe_answer found;
@@ -305,7 +306,7 @@ static void status_look(struct probe *probe)
 	(void)status_has_answer(probe, STATUS_LOOK);
 }
 
-/* Only checks that the daemon answers at all; if the answer is an error, the caller's own request reports it. */
+/* Checks only that the daemon answers at all; if the answer is an error, the caller's own request reports it. */
 static int status_ask(const char *mount, struct error *err)
 {
 	struct probe *probe;
@@ -341,7 +342,7 @@ static int status_check_answer(const char *name, struct error *err)
 	return r;
 }
 
-/* No process knows more. */
+/* Prints a mount that the kernel serves by itself, about which no process knows more. */
 static void status_by_kernel(const struct mounted *mounted, bool json)
 {
 	struct json object = { .out = stdout };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the second word, and leaves the others to whom it names. */
+/* Chooses a verb by the second word, and leaves the other words to that verb. */
 #include "subverb.h"
 
 #include <stdio.h>

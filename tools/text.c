@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names are printed by base/shown.c, so that a terminal is safe from them. */
+/* Prints names through base/shown.c, so that they cannot control the terminal. */
 #include "text.h"
 
 #include <inttypes.h>

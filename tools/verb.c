@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of a verb: options, number of operands, one line if it is wrong. */
+/* Parses the command line of a verb: options and number of operands; logs one line if it is wrong. */
 #include "verb.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ int verb_unknown(const char *program, const char *word, struct nearest nearest)
 	return VERB_USAGE;
 }
 
-/* As it is called: "export tar" of "datasetfsctl export tar". */
+/* Returns the verb as the user calls it: "export tar" of "datasetfsctl export tar". */
 static const char *verb_name(const struct command_line *line)
 {
 	const char *space = strchr(line->program, ' ');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the volume that the user names. */
+/* Opens the volume that the user names, directly or by a mount. */
 #include "volume.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static int volume_refuse(const char *name, int code, struct error *err)
 								     leftover_error(code, name, err);
 }
 
-/* By a mount: of the thing itself, or of what a symlink leads to. */
+/* Finds the mount on which the name lies, or the target of the name if it is a symlink. */
 static int volume_find_mount(const char *name, struct mounted *ret, struct stat *st, struct error *err)
 {
 	int r;
@@ -56,7 +56,8 @@ static int volume_find_mount(const char *name, struct mounted *ret, struct stat 
 	return mounted_find(st->st_dev, ret, err);
 }
 
-/* The daemon knows the path best; where it does not answer, the mount table has it. */
+/* Finds the volume's path by its mount: from the daemon, which knows it best, or from the mount table if that does not
+ * answer. */
 static int volume_name_by_mount(struct mounted *mounted, struct volume *volume, struct error *err)
 {
 	if (mounted->label) {
@@ -97,7 +98,7 @@ static int volume_name(const char *name, struct volume *volume, struct error *er
 	return volume_keep_name(name, volume, err);
 }
 
-/* The path of a member that is there: who changes the volume opens it again. */
+/* Replaces a member's name by its path, because a change of the volume opens it again. A missing member has none. */
 static int volume_locate(char **name, struct error *err)
 {
 	char *path;
@@ -143,7 +144,7 @@ int volume_open(const char *name, struct volume **ret, struct error *err)
 	return 0;
 }
 
-/* The device or path that a mount was made of may hold another volume by now: -ESTALE. */
+/* Checks that this is the volume of the mount: -ESTALE if the device or path of the mount has another one by now. */
 static int volume_check_mounted(const struct volume *volume, const struct superblock *super, struct error *err)
 {
 	if (volume->served.sequence && memcmp(super->volume_uuid, volume->served.volume_uuid, 16) != 0)
@@ -209,7 +210,7 @@ int volume_load(struct volume *volume, struct error *err)
 {
 	int r;
 
-	if (volume->super.sequence) /* not for the first time */
+	if (volume->super.sequence) /* it was loaded before */
 		memset(volume->rings, 0, SUPERBLOCK_RINGS * sizeof(*volume->rings));
 	r = catalogue_load_rings(&volume->array->source, volume->rings, &volume->super, &volume->catalogue, err);
 	if (r == 0 && volume->array->count == 1)

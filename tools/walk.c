@@ -18,7 +18,7 @@
 
 struct walk_level {
 	uint64_t directory;
-	uint64_t next;      /* number of the entry to go on with */
+	uint64_t next;      /* number of the next entry to list */
 	size_t path_length; /* of the directory's own path, 0 of the root's */
 	bool is_listed;     /* to its end */
 };
@@ -81,7 +81,7 @@ int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal
 	return r;
 }
 
-/* Stores "train//cat/" as /train/cat, and "/" as "": each name that follows brings its own slash. */
+/* Stores "train//cat/" as /train/cat, and "/" as "", because each further name is added with a slash. */
 static int walk_keep_path(struct walk *walk, const char *path, size_t *ret_length, struct error *err)
 {
 	size_t used = 0, length;
@@ -142,7 +142,7 @@ void walk_close(struct walk *walk)
 	free(walk);
 }
 
-/* A directory ends the list: its contents come before its siblings, which are listed afterwards. */
+/* Adds an entry to the list. A directory ends the list: its contents come before its siblings, which follow later. */
 static int walk_list_entry(void *argument, const struct names_entry *entry)
 {
 	struct walk *walk = argument;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares new content with what a record says is stored. */
+/* Compares new content with the stored content of a record. */
 #include "content/compare.h"
 
 #include <string.h>

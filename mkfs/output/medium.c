@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decides on what a file or device holds, makes files, and replaces them. */
+/* Checks the content of files and devices, makes files, and replaces them. */
 #include "output/medium.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@
 #include "io/knock.h"
 #include "volume/occupant.h"
 
-/* --- what lies there --- */
+/* --- present content --- */
 
-/* Finds what lies there. A filesystem that was made over a volume leaves some superblock slots, so slots alone prove
- * nothing. */
+/* Looks for other content as well as for superblock slots: a filesystem that was made over a volume leaves some slots,
+ * so they alone prove nothing. */
 int medium_check_content(struct medium *medium, const char *holder, bool force, struct error *err)
 {
 	struct occupant occupant;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One of the files or devices of a volume, existing or new: finds what lies there and whether it may be written. */
+/* One of the files or devices of a volume, existing or new: finds its content and whether it may be written. */
 #pragma once
 #include "device/topology.h"
 #include "io/file.h"
@@ -35,7 +35,7 @@ must_check int medium_find(const char *name, const struct pack_options *options,
 must_check int medium_again(const char *name, int fd, struct medium *ret, struct error *err);
 /* Returns whether its superblock says that it is one of several members. patience: as for reads (io/file.h). */
 bool medium_is_member(const struct medium *medium, int64_t patience);
-/* Checks that nobody uses a device, and lifts write protection if the options allow that. */
+/* Checks that a device is not in use, and lifts write protection if the options allow that. */
 must_check int medium_admit(struct medium *medium, const struct pack_options *options, struct error *err);
 /* Returns whether both are the same file, the same device, or the same name of a file to be made. */
 bool medium_is_same(const struct medium *a, const struct medium *b);

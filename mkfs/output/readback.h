@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares what is on the volume with what was written, while more is being written. */
+/* Reads written bytes back from the volume and compares them, while more is being written. */
 #pragma once
 #include "base/progress.h"
 #include "base/source.h"

@@ -198,7 +198,7 @@ static int target_is_volume(const struct target *target, const struct pack_optio
 	return 0;
 }
 
-/* --- a volume that is there --- */
+/* --- an existing volume --- */
 
 static int target_check_new_options(const struct pack_options *options, struct error *err)
 {

@@ -14,9 +14,9 @@ const char *attributes_word(unsigned i)
 	return attributes_words[i];
 }
 
-/* Every set is stored in the same order, so equal sets have equal sums. */
+/* State for summing a set of xattrs. Every set is stored in the same order, so equal sets have equal sums. */
 struct attributes_sum {
-	uint64_t words[3]; /* sums of the attributes before, of the name, of the value */
+	uint64_t words[3]; /* sums of the earlier attributes, of the name, of the value */
 };
 
 static int attributes_add(void *argument, struct span name, struct span value)

@@ -10,7 +10,7 @@
 #define CONTENT_WORDS 64u
 #define CONTENT_HOLE  UINT64_C(0x686f6c6573) /* precedes the length of a hole; a chunk has this sum only by chance */
 
-/* Collects any number of words; when full, replaces them by their sum. */
+/* A collection of any number of words; when full, it replaces them by their sum. */
 struct content_words {
 	uint64_t words[CONTENT_WORDS];
 	uint32_t count;
@@ -34,7 +34,7 @@ static void content_add_hole(struct content_words *words, uint64_t *bytes)
 	*bytes = 0;
 }
 
-/* Adjacent holes count as one, whether they are chunk records or lie in the list of holes. */
+/* Adds the sums of all chunks. Adjacent holes count as one, whether they are chunk records or in the list of holes. */
 static int content_add_chunks(const struct index *index, const struct inode *inode, struct content_words *words,
 			      struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl describe: what a version holds, and what changed since another. Reads only the index. */
+/* datasetfsctl describe: shows the contents of a version, or its changes since another. Reads only the index. */
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "describe/diff.h"

@@ -19,8 +19,8 @@ struct diff_pass {
 	const struct subject *from, *to;
 	struct diff *diff;
 	struct moves moves;
-	uint64_t from_number, to_number; /* of the next file that may have been moved */
-	struct moves_pair *by_from, *by_to; /* of the listed ones: number, number of its item */
+	uint64_t from_number, to_number; /* numbers of the next file that may have been moved, on either side */
+	struct moves_pair *by_from, *by_to; /* listed moves: number of the file, number of its item */
 	size_t listed;
 };
 
@@ -42,7 +42,7 @@ void diff_free(struct diff *diff)
 
 /* --- the first merge: files that only one of them has --- */
 
-/* Returns 1 if the file may have been moved: empty files are all alike and do not count. */
+/* Returns 1 if the file may have been moved: empty files are all equal and do not count. */
 static int diff_may_move(const struct index *index, const struct walk_entry *entry, struct inode *inode,
 			 struct error *err)
 {
@@ -89,7 +89,7 @@ static int diff_keep(char **ret, size_t *ret_length, const struct walk_entry *en
 	return 0;
 }
 
-/* Lists of moved files get their memory at the beginning. */
+/* Adds an item to the list of a kind. The list of moved files gets its memory at the beginning. */
 static int diff_list(struct diff_count *count, size_t limit, const struct walk_entry *entry,
 		     const struct diff_item *item, struct error *err)
 {
@@ -132,7 +132,7 @@ static int diff_compare_number(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The item of a file with this number; NULL when it is not listed. */
+/* Returns the item of a file with this number; NULL if it is not listed. */
 static struct diff_item *diff_listed(struct diff_pass *pass, const struct moves_pair *pairs, uint64_t number)
 {
 	struct moves_pair key = { .from = number };
@@ -219,7 +219,7 @@ static int diff_content(const struct diff_pass *pass, const struct inode *a, con
 	return r;
 }
 
-/* A name that both have. */
+/* Compares the two files of a name that both versions have. */
 static int diff_both(struct diff_pass *pass, const struct walk_entry *a, const struct walk_entry *b, struct error *err)
 {
 	struct diff_item item = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What changed, as one JSON object. */
+/* Prints the changes as one JSON object. */
 #include "describe/diff_json.h"
 
 #include <sys/stat.h>

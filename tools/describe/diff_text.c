@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What changed, as text: a table of all kinds of changes, then a list of each. */
+/* Prints the changes as text: a table of all kinds of changes, then a list of each. */
 #include "describe/diff_text.h"
 
 #include <inttypes.h>

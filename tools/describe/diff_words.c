@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The words. */
+/* Holds the words for kinds of changes. */
 #include "describe/diff_words.h"
 
 static const struct {

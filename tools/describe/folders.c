@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of the top folders. */
+/* Keeps a list of the top folders, and one for each split. */
 #include "describe/folders.h"
 
 #include <ctype.h>
@@ -12,7 +12,8 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 
-/* 'train', 'val2017', 'test-small': one of these words, then no further letter. Nothing that a terminal obeys. */
+/* Returns whether a folder is named as a split: 'train', 'val2017', 'test-small'. After the word no letter may follow,
+ * and no character that controls a terminal. */
 static bool folders_names_split(const char *name, size_t length)
 {
 	static const char *const words[] = { "train", "training", "val", "valid", "validation", "dev", "eval",
@@ -62,7 +63,7 @@ static int folders_new(struct folders *folders, const char *name, uint8_t length
 	return 0;
 }
 
-/* The folders of the split that began last; NULL if the last folder is none. */
+/* Returns the folders of the split that began last; NULL if the last folder is no split. */
 static struct folders *folders_below(const struct folders *folders)
 {
 	return folders->count ? folders->list[folders->count - 1].below : NULL;
@@ -122,7 +123,7 @@ static int folders_compare(const void *a, const void *b)
 	return r ? r : (x->length > y->length) - (x->length < y->length);
 }
 
-/* A class may be called 'train' as well. */
+/* Turns splits back into plain folders unless they hold most of the files: a class may be called 'train' as well. */
 static void folders_check_splits(struct folders *folders)
 {
 	uint64_t files = 0, in_splits = 0;

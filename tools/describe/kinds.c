@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "a.JPG" is of kind "jpg"; ".profile" and "a." have no kind. */
+/* Returns the kind of a name: "a.JPG" is of kind "jpg"; ".profile" and "a." have no kind. */
 static struct kind kinds_of(const char *name, size_t length)
 {
 	struct kind kind = { 0 };
@@ -28,7 +28,7 @@ static int kinds_compare_names(const struct kind *a, const struct kind *b)
 	return r ? r : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Index of the kind in the table, or where it would go. */
+/* Returns the index of the kind in the table, or the index where it would go. */
 static size_t kinds_place(const struct kinds *kinds, const struct kind *kind)
 {
 	size_t low = 0, high = kinds->count;

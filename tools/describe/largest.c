@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A heap of the largest files so far. */
+/* Keeps a heap of the largest files so far. */
 #include "describe/largest.h"
 
 #include <errno.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Merges two walks. */
+/* Merges two walks in the order of their paths. */
 #include "describe/merge.h"
 
 #include <stdbool.h>
 
 #include "base/cleanup.h"
 
-/* One of the two versions, and its position. */
+/* One of the two versions, and the position of its walk. */
 struct merge_side {
 	struct walk *walk;
 	struct walk_entry entry;
-	bool is_there; /* the entry; else the walk is at its end */
+	bool is_there; /* false: the walk is at its end and there is no entry */
 };
 
 static int merge_step(struct merge_side *side, struct error *err)
@@ -21,7 +21,8 @@ static int merge_step(struct merge_side *side, struct error *err)
 	return r < 0 ? r : 0;
 }
 
-/* Orders paths as a walk does: the contents of a directory come before siblings whose names begin like its own. */
+/* Ranks a character so that paths sort as in a walk: the contents of a directory come before siblings whose names begin
+ * with its name. */
 static int merge_rank(char c)
 {
 	return c == '/' ? 0 : (unsigned char)c;

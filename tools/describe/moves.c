@@ -90,7 +90,7 @@ bool moves_is_moved(const struct moves_side *side, uint64_t number)
 	return side->moved[number / 8] >> number % 8 & 1;
 }
 
-/* The pairs that are listed, by the number of from. */
+/* The pairs that are listed, sorted by from. */
 struct moves_list {
 	struct moves_pair *pairs;
 	size_t count;

@@ -46,7 +46,7 @@ size_t page_columns(const void *name, size_t length)
 	return columns;
 }
 
-/* Columns for bars, 0: none. Bars get what names leave over, but the longest names may wrap. */
+/* Returns the columns for bars; 0: no bars. Bars get the columns that names leave; the longest names may wrap. */
 static unsigned page_bar_room(const struct page *page, const struct page_row *rows, size_t count)
 {
 	size_t longest = 0, columns, room;
@@ -63,7 +63,7 @@ static unsigned page_bar_room(const struct page *page, const struct page_row *ro
 	return room < PAGE_BAR_MAX ? (unsigned)room : PAGE_BAR_MAX;
 }
 
-/* Pads with blanks to room columns. A share above zero is always visible. */
+/* Prints a bar, padded with blanks to room columns. A share above zero is always visible. */
 static void page_bar(const struct page *page, unsigned room, uint64_t part, uint64_t most)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };

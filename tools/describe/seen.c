@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table of numbers, with open addressing, at most three quarters full. */
+/* Keeps the numbers in a hash table with open addressing, at most three quarters full. */
 #include "describe/seen.h"
 
 #include <assert.h>

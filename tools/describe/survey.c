@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what a version holds. */
+/* Counts files, folders, kinds and storage in one walk. */
 #include "describe/survey.h"
 
 #include <dirent.h>
@@ -12,12 +12,12 @@
 #include "image/inode.h"
 #include "walk.h"
 
-/* State while counting. */
+/* State of the walk. */
 struct survey_pass {
 	const struct index *index;
 	struct survey *survey;
 	struct seen keys;  /* of content */
-	uint8_t *named;    /* a bit per inode with several names: one of them was seen */
+	uint8_t *named;    /* a bit per inode with several names, set once one of them was seen */
 	struct error *err;
 };
 
@@ -71,7 +71,7 @@ static int survey_add_file(struct survey_pass *pass, const struct walk_entry *en
 	return r < 0 ? r : survey_add_content(pass, inode);
 }
 
-/* Length of the path that contains the entry. */
+/* Returns the length of the path that contains the entry. */
 static size_t survey_parent(const struct walk_entry *entry)
 {
 	return entry->length - entry->name_length - 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A description as one JSON object. */
+/* Prints a description as one JSON object. */
 #include "describe/survey_json.h"
 
 #include <stdlib.h>
 
-/* Every object uses the same keys for files and bytes. */
+/* Prints files and bytes, under the same keys in every object. */
 static void survey_json_counts(struct json *json, uint64_t files, uint64_t bytes)
 {
 	json_number(json, "files", files);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A description as text. */
+/* Prints a description as text. */
 #include "describe/survey_text.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static void survey_text_class(const char *title, const struct folder *folder)
 	printf("'\n");
 }
 
-/* split: the top folder whose folders they are, or NULL. */
+/* Prints how even the folders are. split: the top folder that contains them, or NULL. */
 static void survey_text_balance(const struct folders *folders, const struct folder *split)
 {
 	struct folders_balance balance = folders_weigh(folders);
@@ -128,7 +128,7 @@ static void survey_text_folders(const struct page *page, const struct survey *su
 	}
 }
 
-/* Rows of the longest table. */
+/* Returns the rows of the longest table. */
 static size_t survey_text_rows(const struct survey *survey)
 {
 	const struct folders *folders = &survey->folders;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl export erofs: writes an image from which the kernel itself mounts a version. */
+/* datasetfsctl export erofs: writes an image by which the kernel itself can mount a version. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "text.h"
 #include "volume.h"
 
-/* Characters that need no quotes in any shell. */
+/* Characters that no shell requires to be quoted. */
 #define EROFS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+:@%"
 
 struct erofs_options {
@@ -39,7 +39,7 @@ const struct command_line export_erofs_line = {
 	.options = erofs_table,
 };
 
-/* A version, laid out. */
+/* A version laid out as an EROFS. */
 struct erofs_export {
 	struct volume *volume;
 	const struct version *version;
@@ -82,7 +82,7 @@ static int erofs_write(struct erofs_export *export, const char *path, bool force
 	return r;
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static void erofs_json(const struct erofs_export *export, const char *file, bool is_written)
 {
@@ -107,7 +107,7 @@ static void erofs_json(const struct erofs_export *export, const char *file, bool
 	putchar('\n');
 }
 
-/* Prints text as one shell word, quoted if needed: whoever made the volume may have chosen the names of its members. */
+/* Prints text as one shell word, quoted if needed: a stranger may have chosen the names of the members. */
 static void erofs_text_word(const char *word)
 {
 	size_t length = strspn(word, EROFS_PLAIN);
@@ -127,8 +127,8 @@ static void erofs_text_word(const char *word)
 	putchar('\'');
 }
 
-/* Prints the mount option for one device. A file becomes a device only by losetup(8). No option of mount(2) can hold a
- * comma, and mount(8) passes quotes on as they are; the names that the kernel gives to devices contain neither. */
+/* Prints the mount option for one device. A file becomes a device only by losetup(8). No option of mount(2) can contain
+ * a comma, and mount(8) passes quotes on as they are; names that the kernel gives to devices have neither. */
 static void erofs_text_device(const char *name)
 {
 	struct stat st;

@@ -23,7 +23,7 @@ static int outfile_check_former(const struct site *site, const struct array_sour
 	return 0;
 }
 
-/* Finds what path leads to, if anything, and its folder. */
+/* Finds the file that path leads to, if there is one, and its folder. */
 static int outfile_find(const char *path, bool replace, const struct array_source *volume, struct site *ret,
 			struct error *err)
 {

@@ -129,7 +129,7 @@ static int tar_write_anywhere(struct tar_export *export, const char *path, struc
 	return tar_write_to(export, STDOUT_FILENO, err);
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static void tar_json(const struct tar_export *export, const char *file, FILE *out)
 {
@@ -163,7 +163,7 @@ static void tar_text(const struct tar_export *export, const char *file)
 		   export->counts.symlinks, export->counts.hard_links);
 }
 
-/* Nothing else may be printed on standard output after an archive. */
+/* Prints the result. An archive on standard output must be the only thing printed there. */
 static void tar_tell(const struct tar_export *export, const char *file)
 {
 	bool is_stream = !strcmp(file, "-");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of slots that one thread fills and writes in order. A slot is the header of an entry, a range of its bytes, or
- * both: a small file takes one. Reads of all slots run in parallel, and each read verifies what it returns. */
+/* Keeps a ring of slots that one thread fills and writes in order. A slot is the header of an entry, a range of its
+ * bytes, or both: a small file takes one. Reads of all slots run in parallel, and each read verifies its bytes. */
 #include "export/tar_queue.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct tar_queue_slot {
 	bool is_head;
 	struct inode inode;
 	uint64_t hole; /* zeros before the bytes */
-	size_t size;   /* length of the range; 0: nothing is read */
+	size_t size;   /* length of the range; 0: there is nothing to read */
 	bool is_read;
 	int64_t result;
 	struct error failure; /* of the read */
@@ -183,7 +183,7 @@ static int tar_queue_write_slot(struct tar_queue *queue, struct tar_queue_slot *
 	return r;
 }
 
-/* The oldest. */
+/* Writes the oldest slot to the archive. */
 static int tar_queue_take(struct tar_queue *queue, struct error *err)
 {
 	struct tar_queue_slot *slot = queue->slots[queue->first];
@@ -252,14 +252,14 @@ static void tar_queue_read(struct tar_queue *queue, struct tar_queue_slot *slot,
 	read_begin(&queue->reader, &slot->op);
 }
 
-/* Position in the file that is being added. */
+/* A position in the file that is being added. */
 struct tar_queue_range {
 	uint64_t begin, end; /* to be read */
 	uint64_t data_end;   /* where the current run of data ends: cached, as looking it up may take a while */
 };
 
-/* Moves on to the next range of data; an empty range at the end of the file when there is none. Ranges end at multiples
- * of the largest read, so reads cover whole chunks. */
+/* Moves on to the next range of data; if there is none, to an empty range at the end of the file. Ranges end at
+ * multiples of the largest read, so reads cover whole chunks. */
 static int tar_queue_find(struct tar_queue *queue, const struct inode *inode, struct tar_queue_range *range,
 			  struct error *err)
 {

@@ -10,7 +10,7 @@
 #include "image/inode.h"
 #include "image/names.h"
 
-/* Whether text has a UTF-16 surrogate. CESU-8 encodes them in pairs, and libarchive makes one character of each
+/* Returns whether text has a UTF-16 surrogate. CESU-8 encodes them in pairs, and libarchive makes one character of each
  * pair. */
 static bool tar_survey_has_surrogate(const uint8_t *text, uint64_t length)
 {

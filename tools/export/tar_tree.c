@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "walk.h"
 
-/* A file with several names, one of which was written. */
+/* A file with several names, after its first name was written. */
 struct tar_tree_link {
 	uint64_t ordinal;
 	uint32_t left; /* names still to come */

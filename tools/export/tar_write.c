@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes entries with libarchive's pax writer, which takes holes as bytes that it does not look at. */
+/* Writes entries with libarchive's pax writer, which takes bytes for holes without looking at them. */
 #include "export/tar_write.h"
 
 #include <archive.h>
@@ -20,7 +20,7 @@
 #define TAR_WRITE_RECORD 10240            /* an archive's length is a multiple of it, as with tar(1) */
 #define TAR_WRITE_BLOCK  (100 * TAR_WRITE_RECORD)
 #define TAR_WRITE_ZEROS  ((size_t)1 << 30) /* address space only: it all maps to one page if it is ever read */
-#define TAR_WRITE_SHORT  90               /* bytes of a path */
+#define TAR_WRITE_SHORT  90               /* most bytes of a path that fits into the oldest header */
 
 struct tar_write {
 	struct archive *archive;
@@ -35,13 +35,13 @@ struct tar_write {
 	bool is_finished;
 };
 
-/* libarchive 3.6 does not free the buffer of an archive that failed, and pads one that is abandoned with zeros. So the
- * last such archive is not freed: it stays referenced here until the program ends. */
+/* The last archive that failed or was abandoned. It is not freed, but referenced here until the program ends:
+ * libarchive 3.6 does not free the buffer of a failed archive, and pads an abandoned one with zeros. */
 static __attribute__((used)) struct archive *tar_write_left;
 
 /* ---- the descriptor ---- */
 
-/* Gives up when a signal interrupts a write to a full pipe: its reader may never continue. */
+/* Writes some bytes; gives up if a signal interrupts a write to a full pipe, whose reader may never continue. */
 static ssize_t tar_write_some(struct tar_write *tar, const void *bytes, size_t length)
 {
 	ssize_t n;
@@ -67,7 +67,7 @@ static la_ssize_t tar_write_out(struct archive *archive, void *argument, const v
 	return n;
 }
 
-/* The error of the last libarchive call. */
+/* Sets the error of the last libarchive call. */
 static int tar_write_failed(const struct tar_write *tar, struct error *err)
 {
 	const char *text = archive_error_string(tar->archive);
@@ -84,8 +84,8 @@ static bool tar_write_set(struct tar_write *tar, const char *name, const char *v
 	return archive_write_set_format_option(tar->archive, "pax", name, value) == ARCHIVE_OK;
 }
 
-/* Attributes go into SCHILY headers, which tar(1) and bsdtar(1) read. Names that would need an encoding that only
- * libarchive undoes go into LIBARCHIVE headers: tar(1) skips those with a warning. */
+/* Sets libarchive's options. Attributes go into SCHILY headers, which tar(1) and bsdtar(1) read. If a name would need
+ * an encoding that only libarchive undoes, they go into LIBARCHIVE headers, which tar(1) skips with a warning. */
 static int tar_write_setup(struct tar_write *tar, struct error *err)
 {
 	struct archive *archive = tar->archive;
@@ -164,8 +164,8 @@ static int tar_write_xattr(void *argument, struct span name, struct span value)
 	return 0;
 }
 
-/* libarchive writes the seconds, a dot and the fraction. Before 1970 both are negative, so the fraction counts back
- * from the second. In the last second before 1970 the sign would be lost, so the fraction is left out. */
+/* Sets the mtime. libarchive writes the seconds, a dot and the fraction. Before 1970 both are negative, so the fraction
+ * counts back from the second. In the last second before 1970 the sign would be lost, so the fraction is left out. */
 static void tar_write_time(struct archive_entry *entry, const struct inode *inode)
 {
 	if (inode->mtime >= 0 || !inode->mtime_nsec)
@@ -176,8 +176,8 @@ static void tar_write_time(struct archive_entry *entry, const struct inode *inod
 		archive_entry_set_mtime(entry, inode->mtime, 0);
 }
 
-/* libarchive 3.6 gives a sparse file a wrong name if its path is neither UTF-8 nor short enough for the oldest header.
- * The holes of such a file are written as zeros. */
+/* Returns whether holes may be written as such. libarchive 3.6 gives a sparse file a wrong name if its path is neither
+ * UTF-8 nor short enough for the oldest header; its holes are then written as zeros. */
 static bool tar_write_may_have_holes(const struct tar_write *tar, const char *path)
 {
 	return strlen(path) <= TAR_WRITE_SHORT || (!tar->survey.has_cesu && tar_survey_is_utf8(path));

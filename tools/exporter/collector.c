@@ -16,17 +16,17 @@
 #include "exporter/mounts.h"
 #include "exporter/reader.h"
 
-/* A mount in this round. */
+/* A mount that is asked in this round. */
 struct collector_mount {
 	struct mounts_entry *entry;
 	struct reader reader;
 	bool is_under_way;
-	int result;      /* 0 or a negative errno, when no longer under way */
-	int64_t seconds; /* ns that it took */
+	int result;      /* 0 or a negative errno, once the answer is complete */
+	int64_t seconds; /* ns until the answer was complete */
 };
 
-/* A reader that was given up but still runs. It counts as hanging if it missed the timeout, or has lingered for that
- * long. */
+/* A reader that was given up but still runs. It counts as hanging if it missed the timeout, or has lingered that
+ * long since. */
 struct collector_stuck {
 	struct collector_stuck *next;
 	dev_t device;
@@ -87,13 +87,13 @@ static bool collector_is_stuck(const struct collector *collector, dev_t device)
 	return false;
 }
 
-/* Closing the pipe is not enough: for a moment a process that is just being forked has it open as well. */
+/* Stops polling the pipe. Closing it is not enough: a process that is just being forked still has it open as well. */
 static void collector_forget(struct collector *collector, const struct collector_mount *mount)
 {
 	epoll_ctl(collector->epoll, EPOLL_CTL_DEL, mount->reader.pipe, NULL);
 }
 
-/* Remembers the process until it has ended. */
+/* Gives the mount's reader up, and remembers its process until that has ended. */
 static void collector_give_up(struct collector *collector, struct collector_mount *mount)
 {
 	struct collector_stuck *stuck;
@@ -228,15 +228,15 @@ bool collector_step(struct collector *collector)
 	return collector->is_busy && !collector->under_way;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
-/* A mount that its user shares with nobody, not even root. */
+/* Returns whether the user who mounted it does not share it, not even with root. */
 static bool collector_is_private(const struct collector_mount *mount)
 {
 	return mount->result == -EACCES && !mount->entry->is_shared;
 }
 
-/* Unmounted meanwhile, or another filesystem lies over it. */
+/* Returns whether it was unmounted meanwhile, or another filesystem covers it. */
 static bool collector_is_absent(const struct collector_mount *mount)
 {
 	return mount->result == -ENOENT || mount->result == -ENOTDIR;
@@ -330,7 +330,7 @@ static int collector_write_own(const struct collector *collector, struct exposit
 	return r;
 }
 
-/* Root's mounts come first: on a conflict the metrics of a user's mount are refused, never those of root's. */
+/* Adds all answers, root's mounts first: on a conflict the metrics of a user's mount are refused, never root's. */
 static void collector_take_all(struct collector *collector, struct exposition *exposition)
 {
 	for (int of_users = 0; of_users < 2; of_users++)

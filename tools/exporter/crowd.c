@@ -27,7 +27,7 @@ static unsigned crowd_count(const struct crowd *crowd)
 	return count;
 }
 
-/* How many connections its peer has, of those that were not ended. */
+/* Returns how many connections the peer has, except those that were ended. */
 static unsigned crowd_share(const struct crowd *crowd, const struct peer *peer)
 {
 	unsigned count = 0;
@@ -42,7 +42,7 @@ static bool crowd_may_end(const struct crowd_place *place)
 	return crowd_counts(place) && !place->is_waiting;
 }
 
-/* One question for all: asking each connection by itself would cost more than to accept one. */
+/* Finds a connection whose peer is gone, with one poll(2) for all: one for each would cost more than accepting one. */
 static struct crowd_place *crowd_gone(struct crowd *crowd)
 {
 	struct pollfd polled[CROWD_MOST];
@@ -58,7 +58,7 @@ static struct crowd_place *crowd_gone(struct crowd *crowd)
 	return NULL;
 }
 
-/* The share of each place's peer, counted at the first place that it has. With few peers one look is enough. */
+/* Counts the connections of each place's peer, in shares[first[i]]: first[i] is the first place of the same peer. */
 static void crowd_count_shares(const struct crowd *crowd, unsigned first[CROWD_MOST], unsigned shares[CROWD_MOST])
 {
 	unsigned k;
@@ -76,8 +76,8 @@ static void crowd_count_shares(const struct crowd *crowd, unsigned first[CROWD_M
 	}
 }
 
-/* Of the peers with the largest share, the newcomer counted, the oldest connection. NULL: none has as many as largest,
- * or all that could go wait for metrics or were ended already. */
+/* Returns the oldest connection of the peer with the most connections, the new one included. NULL: no peer has as many
+ * as largest, or all its connections wait for metrics or were ended already. */
 static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct peer *newcomer, unsigned largest)
 {
 	unsigned first[CROWD_MOST], shares[CROWD_MOST], share;
@@ -96,8 +96,8 @@ static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct peer *
 	return oldest;
 }
 
-/* Whether there is a place for one more. Who has fewer goes for nobody; who has a few goes only when hardly a place is
- * left. */
+/* Returns whether one more may enter, and ends another connection if needed. A peer with fewer connections than the
+ * newcomer's is spared; one with up to CROWD_SHARE loses one only when hardly a place is left. */
 static bool crowd_make_way(struct crowd *crowd, const struct peer *peer)
 {
 	unsigned count = crowd_count(crowd), own = crowd_share(crowd, peer) + 1;

@@ -91,7 +91,7 @@ static int exporter_step(struct exporter *exporter, struct error *err)
 	return r;
 }
 
-/* Whether SIGTERM or SIGINT came; reaps readers on SIGCHLD. */
+/* Returns whether SIGTERM or SIGINT came; reaps readers on SIGCHLD. */
 static bool exporter_is_ended(const struct exporter *exporter)
 {
 	struct signalfd_siginfo info;
@@ -104,7 +104,7 @@ static bool exporter_is_ended(const struct exporter *exporter)
 	return false;
 }
 
-/* Until SIGTERM or SIGINT. */
+/* Serves clients until SIGTERM or SIGINT. */
 static int exporter_loop(struct exporter *exporter, struct error *err)
 {
 	struct pollfd polled[] = {
@@ -132,7 +132,7 @@ static int exporter_take_signals(int *ret, struct error *err)
 	sigset_t taken;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* our parent may have had it ignored */
+	signal(SIGCHLD, SIG_DFL); /* our parent may have set it to be ignored */
 	sigemptyset(&taken);
 	sigaddset(&taken, SIGCHLD);
 	sigaddset(&taken, SIGTERM);
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 	bool done;
 
 	descriptors_reserve();
-	descriptors_raise_limit(); /* a pipe for each mount */
+	descriptors_raise_limit(); /* there is a pipe for each mount */
 	log_set_program(exporter_line.program);
 	if (options_parse(&exporter_line, argc, argv, &options, &operands, &done, &err) == 0 && !done && operands)
 		error_set(&err, -EINVAL, "unexpected operand '%s', see 'datasetfs-exporter --help'", argv[1]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/* Parses and writes the text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 #include "exporter/exposition.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define EXPOSITION_FAMILIES 512u
 #define EXPOSITION_OWN      16u /* of these, reserved for the exporter itself */
 #define EXPOSITION_MOST     (64u << 20) /* bytes of all mounts, about */
-#define EXPOSITION_LABELS   16u /* of a series */
+#define EXPOSITION_LABELS   16u /* most labels of a series */
 #define EXPOSITION_PREFIX   "datasetfs_"
 
 struct exposition_family {
@@ -34,7 +34,7 @@ struct exposition {
 struct exposition_input {
 	struct exposition *exposition;
 	const char *mountpoint;
-	const char *name, *help; /* of the family that was begun */
+	const char *name, *help; /* of the current family */
 	const char *type;        /* NULL: its TYPE is still to come */
 	struct exposition *seen; /* while the text is only checked: its families so far; then NULL, */
 	struct exposition_family *family; /* and series are added to this */
@@ -120,7 +120,7 @@ static size_t exposition_span_name(const char *text)
 	return *text >= '0' && *text <= '9' ? 0 : strspn(text, allowed);
 }
 
-/* Whether a mount may use the name: some are reserved for the exporter itself. */
+/* Returns whether a mount may use the name: some are reserved for the exporter itself. */
 static bool exposition_is_name(const char *name)
 {
 	return exposition_span_name(name) == strlen(name) &&
@@ -151,7 +151,7 @@ static int exposition_help(struct exposition_input *input, char *line, struct er
 	return 0;
 }
 
-/* Whether it is one of our types and the name fits it. */
+/* Returns whether it is one of our types and the name fits it. */
 static bool exposition_is_type(const char *name, const char *type)
 {
 	if (!strcmp(type, "counter"))
@@ -159,7 +159,7 @@ static bool exposition_is_type(const char *name, const char *type)
 	return !exposition_ends(name, "_total") && (!strcmp(type, "gauge") || !strcmp(type, "histogram"));
 }
 
-/* "# TYPE NAME TYPE", after the HELP of the same family. */
+/* Parses "# TYPE NAME TYPE", which follows the HELP of the same family. */
 static int exposition_type(struct exposition_input *input, char *line, struct error *err)
 {
 	char *name = line + strlen("# TYPE "), *type = strchr(name, ' ');
@@ -185,7 +185,7 @@ static int exposition_type(struct exposition_input *input, char *line, struct er
 	return r;
 }
 
-/* name: of length bytes. */
+/* Returns whether name, of length bytes, is a series of the current family. */
 static bool exposition_is_series_of(const struct exposition_input *input, const char *name, size_t length)
 {
 	size_t own = strlen(input->name);
@@ -200,7 +200,7 @@ static bool exposition_is_series_of(const struct exposition_input *input, const 
 	       (length == 6 && !strncmp(suffix, "_count", 6));
 }
 
-/* Skips NAME="VALUE" and returns what follows; NULL: it is malformed, or its name is reserved. */
+/* Skips NAME="VALUE" and returns the text after it; NULL: it is malformed, or its name is reserved. */
 static const char *exposition_skip_label(const char *at)
 {
 	size_t length = exposition_span_name(at);
@@ -289,7 +289,7 @@ static int exposition_line(struct exposition_input *input, char *line, struct er
 	return exposition_sample(input, line, err);
 }
 
-/* text: lines, each ending with NUL. */
+/* Parses text, whose lines each end with NUL. */
 static int exposition_lines(struct exposition_input *input, char *text, size_t length, struct error *err)
 {
 	int r = 0;
@@ -336,7 +336,7 @@ static int exposition_check_room(const struct exposition *exposition, const stru
 	return 0;
 }
 
-/* Size of the text once each line has its label. */
+/* Returns the size of the text once each line has its label. */
 static size_t exposition_bytes(const char *mountpoint, const char *text, size_t length)
 {
 	size_t bytes = length;
@@ -346,7 +346,7 @@ static size_t exposition_bytes(const char *mountpoint, const char *text, size_t 
 	return bytes;
 }
 
-/* Works on a copy, because parsing cuts lines into pieces. */
+/* Checks the text on a copy, because parsing cuts lines into pieces. */
 static int exposition_check(struct exposition *exposition, const char *text, size_t length, size_t bytes,
 			    struct error *err)
 {

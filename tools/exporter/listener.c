@@ -19,7 +19,7 @@
 #define LISTENER_EVERY      "::"
 #define LISTENER_EVERY_IPV4 "0.0.0.0"
 
-/* Cuts copy into host and port. host: "" for every address. */
+/* Cuts copy into host and port. The host is "" for every address. */
 static int listener_split(char *copy, char **ret_host, char **ret_port, struct error *err)
 {
 	char *colon = strrchr(copy, ':'), *host = copy;
@@ -39,7 +39,7 @@ static int listener_split(char *copy, char **ret_host, char **ret_port, struct e
 	return 0;
 }
 
-/* The caller frees *ret with freeaddrinfo(). every: the address that stands for all addresses. */
+/* Resolves an address; the caller frees *ret with freeaddrinfo(). every: the address to use for "every address". */
 static int listener_resolve(const char *address, const char *every, struct addrinfo **ret, struct error *err)
 {
 	struct addrinfo hints = {
@@ -86,8 +86,8 @@ static int listener_name(int fd, char name[LISTENER_NAME_SIZE], struct error *er
 	return 0;
 }
 
-/* Returns the socket or a negative errno. A socket for every address takes IPv4 too, whatever net.ipv6.bindv6only
- * says. */
+/* Opens the socket: returns it or a negative errno. A socket for every address takes IPv4 too, even if
+ * net.ipv6.bindv6only is set. */
 static int listener_bind(const struct addrinfo *info, bool is_every)
 {
 	auto_close int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -98,14 +98,14 @@ static int listener_bind(const struct addrinfo *info, bool is_every)
 	if (is_every && info->ai_family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)) < 0)
 		return -errno;
-	/* A client that says nothing waits in the kernel, and needs no place of ours. */
+	/* A client that has sent nothing waits in the kernel, and needs no place of ours. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent, sizeof(silent));
 	if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
 		return -errno;
 	return take_fd(&fd);
 }
 
-/* Returns the socket or a negative errno. every: as for listener_resolve(). */
+/* Resolves the address and opens the socket: returns it or a negative errno. every: as for listener_resolve(). */
 static int listener_try(const char *address, const char *every, struct error *err)
 {
 	struct addrinfo *info = NULL;

@@ -24,7 +24,7 @@ static bool mounts_has(const struct mounts *mounts, dev_t device)
 	return false;
 }
 
-/* Whether wanted is one of the comma-separated options. */
+/* Returns whether wanted is one of the comma-separated options. */
 static bool mounts_has_option(const char *options, const char *wanted)
 {
 	size_t length = strlen(wanted);
@@ -35,7 +35,7 @@ static bool mounts_has_option(const char *options, const char *wanted)
 	return false;
 }
 
-/* A bind mount of one of its folders has no .datasetfs at its top, so it is skipped. */
+/* Returns whether the mount is listed. A bind mount of a folder has no .datasetfs at its top, so it is skipped. */
 static bool mounts_is_wanted(const struct mounts *mounts, const struct mountinfo *info)
 {
 	return !strcmp(info->type, "fuse.datasetfs") && !strcmp(info->root, "/") && !mounts_has(mounts, info->device);
@@ -52,7 +52,7 @@ static void mounts_drop(struct mounts *mounts, const char *point)
 		}
 }
 
-/* Drops the last user's mount to make room for one of root's. False: there is none. */
+/* Drops the last mount of a user to make room for one of root's. False: there is none. */
 static bool mounts_make_room(struct mounts *mounts, bool for_root)
 {
 	for (size_t i = mounts->count; for_root && i-- > 0;)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the other end of a local connection in the kernel's table of sockets, by one exact question. */
+/* Finds the other end of a local connection in the kernel's table of sockets, by one exact query. */
 #include "exporter/peer.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* An end of a connection as the kernel has it in its questions. */
+/* An end of a connection in the form of a query. */
 struct peer_end {
 	sa_family_t family;
 	in_port_t port;
@@ -27,7 +27,7 @@ struct peer_reply {
 	struct nlmsghdr header;
 	union {
 		struct inet_diag_msg found;
-		uint8_t room[512]; /* for attributes, which nobody asked for */
+		uint8_t room[512]; /* for attributes, which the query does not ask for */
 	};
 };
 
@@ -49,7 +49,7 @@ static struct peer_end peer_end_of(const struct sockaddr_storage *address)
 	return end;
 }
 
-/* A client that speaks IPv4 to a socket for both has a socket of IPv4. */
+/* Makes an IPv4 end of a mapped address: a client that speaks IPv4 to a socket for both has a socket of IPv4. */
 static void peer_unmap(struct peer_end *end)
 {
 	if (end->family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)end->words))
@@ -81,7 +81,7 @@ static bool peer_ask(int diag, const struct peer_end *theirs, const struct peer_
 	n = recv(diag, &reply, sizeof(reply), MSG_DONTWAIT);
 	if (n < (ssize_t)(sizeof(reply.header) + sizeof(reply.found)) || reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY)
 		return false;
-	if (!reply.found.idiag_inode) /* closed: the kernel says root, whoever it was */
+	if (!reply.found.idiag_inode) /* closed: the kernel says root, whatever the user was */
 		return false;
 	*ret_uid = reply.found.idiag_uid;
 	return true;

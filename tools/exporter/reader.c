@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The child sends the text through a pipe, followed by one byte with an errno. */
+/* Reads from a pipe, to which the child writes the text and then one byte with an errno. */
 #include "exporter/reader.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static int reader_copy(int from, int to)
 	return n < 0 ? errno : 0;
 }
 
-/* Another filesystem may have been mounted over it. */
+/* Copies the metrics of the mount to the pipe; checks first whether another filesystem was mounted over it. */
 static int reader_copy_mount(const struct mounts_entry *mount, int to)
 {
 	struct error err = { 0 };
@@ -49,7 +49,7 @@ static int reader_copy_mount(const struct mounts_entry *mount, int to)
 	return r;
 }
 
-/* Keeps nothing but the pipe: a process that hangs must not keep our port open. */
+/* The body of the process. It keeps only the pipe open: a process that hangs must not keep our port open. */
 static _Noreturn void reader_run(const struct mounts_entry *mount, int to, pid_t parent)
 {
 	uint8_t code = EIO;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request for metrics is suspended until they are there; libmicrohttpd then calls its handler again. */
+/* Suspends a request for metrics until they are there; libmicrohttpd then calls its handler again. */
 #include "exporter/server.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "exporter/crowd.h"
 #include "exporter/peer.h"
 
-/* Connections that are accepted before the requests of those before them are looked at, and how many of them may stay;
- * how often in a step. */
+/* Connections that are accepted at a time before the requests of earlier ones are read, how many of these may stay, and
+ * how often that is repeated in a step. */
 #define SERVER_ACCEPTS 512u
 #define SERVER_ENTERED 8u
 #define SERVER_ROUNDS  16u
@@ -24,15 +24,15 @@
 #define SERVER_PLAIN   "text/plain; charset=utf-8"
 #define SERVER_HOME    "datasetfs-exporter " DATASETFS_RELEASE ": metrics are at /metrics\n"
 
-/* Shared by all waiting requests. */
+/* An answer that all waiting requests share. */
 struct server_answer {
 	struct MHD_Response *response;
 	unsigned status, users;
 };
 
-/* A connection's request. */
+/* The request of a connection. */
 struct server_request {
-	struct server_request *next; /* of those that wait */
+	struct server_request *next; /* in the list of requests that wait */
 	struct MHD_Connection *connection;
 	bool is_answered;
 	struct server_answer *answer; /* NULL: there was no memory for one */
@@ -43,10 +43,10 @@ struct server {
 	int listener;
 	int fd;   /* an epoll of the daemon's descriptor and the listener */
 	int diag; /* see peer_open() */
-	bool is_listening; /* or all places are taken */
+	bool is_listening; /* false: all places are taken */
 	struct server_request *waiting;
 	struct crowd crowd;
-	struct crowd_place *entering; /* of the connection that libmicrohttpd takes over just now */
+	struct crowd_place *entering; /* of the connection that libmicrohttpd is taking over */
 };
 
 static struct crowd_place *server_place(struct MHD_Connection *connection)
@@ -54,7 +54,7 @@ static struct crowd_place *server_place(struct MHD_Connection *connection)
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-/* Takes ownership of the text, which may be NULL. */
+/* Makes a response. Takes ownership of the text, which may be NULL. */
 static struct MHD_Response *server_response(char *text, size_t length, const char *type)
 {
 	struct MHD_Response *response = NULL;
@@ -103,7 +103,7 @@ static enum MHD_Result server_metrics(struct server *server, struct server_reque
 	return MHD_YES;
 }
 
-/* libmicrohttpd calls this first with the header alone; an answer at that point would close the connection. */
+/* Handles a request. libmicrohttpd calls it first with the header alone; an answer then would close the connection. */
 static enum MHD_Result server_handle(void *argument, struct MHD_Connection *connection, const char *url,
 				     const char *method, const char *version, const char *upload, size_t *upload_size,
 				     void **request)
@@ -155,7 +155,7 @@ static void server_completed(void *argument, struct MHD_Connection *connection, 
 	*request_place = NULL;
 }
 
-/* A connection comes or goes. */
+/* Handles the beginning and the end of a connection. */
 static void server_notice(void *argument, struct MHD_Connection *connection, void **place,
 			  enum MHD_ConnectionNotificationCode code)
 {
@@ -170,7 +170,7 @@ static void server_notice(void *argument, struct MHD_Connection *connection, voi
 
 /* ---- connections ---- */
 
-/* Without the farewell of TCP, as nobody is there for it. */
+/* Closes a connection with a reset instead of TCP's orderly end, because the other end is gone. */
 static void server_drop(int fd)
 {
 	struct linger at_once = { .l_onoff = 1 };
@@ -179,7 +179,7 @@ static void server_drop(int fd)
 	close(fd);
 }
 
-/* libmicrohttpd closes what it does not take. */
+/* Hands a connection to libmicrohttpd, which closes the socket if it does not take it. */
 static void server_enter(struct server *server, int fd, const struct sockaddr *address, socklen_t size)
 {
 	struct peer peer = peer_of(server->diag, fd);
@@ -191,9 +191,9 @@ static void server_enter(struct server *server, int fd, const struct sockaddr *a
 		crowd_leave(server->entering);
 }
 
-/* Accepts one connection; false when there is none, or no descriptor for it. Who has left again costs no more than
- * this: clients that do nothing but connect fill the queue of the kernel otherwise, which then drops what others send
- * to connect, and they try again a second later. */
+/* Accepts one connection; false: there is none, or no descriptor for it. A client that has left again is dropped at
+ * once. Otherwise clients that only connect would fill the kernel's queue, which then drops the attempts of others, and
+ * these try again a second later. */
 static bool server_accept(struct server *server, unsigned *entered)
 {
 	struct sockaddr_storage address;
@@ -211,7 +211,7 @@ static bool server_accept(struct server *server, unsigned *entered)
 	return true;
 }
 
-/* While all places are taken nobody needs to wake us for the listener. */
+/* Turns waking by the listener off while all places are taken, and on again. */
 static int server_listen(struct server *server, struct error *err)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -225,7 +225,7 @@ static int server_listen(struct server *server, struct error *err)
 	return 0;
 }
 
-/* Few at a time, so that the requests of those that came are read before others push them out. */
+/* Accepts a few connections at a time, so that their requests are read before others push them out. */
 static bool server_admit(struct server *server)
 {
 	unsigned entered = 0;
@@ -340,7 +340,7 @@ static struct MHD_Response *server_refuse(const struct error *err)
 	return length < 0 ? NULL : server_response(text, (size_t)length, SERVER_PLAIN);
 }
 
-/* NULL: no memory. */
+/* Makes the answer from the metrics, or from the error if there are none. NULL: no memory. */
 static struct server_answer *server_make(const struct exposition *exposition, const struct error *err)
 {
 	struct server_answer *answer = calloc(1, sizeof(*answer));
@@ -375,7 +375,7 @@ void server_answer(struct server *server, const struct exposition *exposition, c
 	server_answer_drop(answer);
 }
 
-/* Suspended connections cannot be ended: they are answered first. */
+/* Answers suspended connections first, because libmicrohttpd cannot end them. */
 void server_close(struct server *server)
 {
 	struct error err = { 0 };

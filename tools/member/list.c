@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl member list: shows what each member of a volume is, and what it has. */
+/* datasetfsctl member list: shows for each member of a volume where it lies, its state and its bytes in use. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ const struct command_line member_list_line = {
 	.options = list_table,
 };
 
-/* The superblock since which it is stale: for a member that is away, from the table; for one that is back, its own. */
+/* Returns the superblock since which a member is stale: from the table if it is missing, its own if it is back. */
 static uint64_t list_since(const struct member *member)
 {
 	return member->missing_from > 1 ? member->missing_from - 1 : member->stale_sequence;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl member: the table of its verbs, and how they find a member. */
+/* datasetfsctl member: has the table of its verbs, and finds members for them. */
 #include "member/member.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ int member_run(int argc, char **argv)
 	return subverb_run(&member_line, "", member_verbs, sizeof(member_verbs) / sizeof(*member_verbs), argc, argv);
 }
 
-/* --- what verbs share --- */
+/* --- shared by the verbs --- */
 
 int member_open(const char *name, struct volume **ret, struct error *err)
 {

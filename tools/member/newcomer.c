@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the newcomer and finds out what lies on it. */
+/* Opens the newcomer, finds out which content lies on it, and makes it a member. */
 #include "member/newcomer.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ void newcomer_close(struct newcomer *newcomer)
 	*newcomer = (struct newcomer){ 0 };
 }
 
-/* --- what it is --- */
+/* --- examination --- */
 
 static int newcomer_check_members(struct newcomer *newcomer, const struct transaction *transaction,
 				  uint32_t number, const struct stat *st, struct error *err)
@@ -64,8 +64,8 @@ static int newcomer_make_uuid(uint8_t uuid[16], struct error *err)
 	return 0;
 }
 
-/* The last superblock up to which it missed nothing. A member that missed at most one superblock slot has
- * everything. */
+/* Returns the sequence of the last superblock up to which it missed nothing, or 0. A member that missed at most one
+ * superblock slot has everything. */
 static uint64_t newcomer_complete(const struct superblock *own, const struct transaction *transaction, uint32_t number)
 {
 	const struct members *members = &transaction->catalogue.members;
@@ -82,8 +82,8 @@ static uint64_t newcomer_complete(const struct superblock *own, const struct tra
 		       newest->sequence : 0;
 }
 
-/* Whether it is the member itself, or was partly filled to take its place, and holds nothing else by now. Most
- * superblock slots outlive mkfs(8), and so would tell of columns that it has overwritten. */
+/* Returns whether it is the member itself, or was partly filled to take its place, and holds no other content by now.
+ * Most superblock slots outlive mkfs(8), so they may refer to columns that it has overwritten. */
 static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *occupant,
 			      const struct transaction *transaction, uint32_t number)
 {
@@ -104,7 +104,7 @@ static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *
 		*super = (struct superblock){ 0 };
 		memcpy(newcomer->uuid, record.member_uuid, newcomer->is_resumed ? 16 : 0);
 	}
-	/* Anybody can write a record, who knows the volume's UUID. */
+	/* Any user who knows the volume's UUID can write a record. */
 	newcomer->is_shared = occupant->is_shared && !newcomer->is_itself;
 	newcomer->is_resumed = newcomer->is_resumed && !newcomer->is_shared;
 	return newcomer->is_itself || newcomer->is_resumed;
@@ -185,9 +185,9 @@ int newcomer_open(const char *name, const struct transaction *transaction, uint3
 	return 0;
 }
 
-/* --- what it becomes --- */
+/* --- preparation --- */
 
-/* The end of a device is reserved for catalogues, as on any member. */
+/* Counts the reserve for catalogues at the end of a device, as on any member. */
 int newcomer_check_room(const struct newcomer *newcomer, uint64_t size, struct error *err)
 {
 	uint64_t found;
@@ -234,8 +234,8 @@ static int newcomer_put_fresh(const struct newcomer *newcomer, struct site *besi
 	return 0;
 }
 
-/* Replaces the file by a new one instead of overwriting it: whoever has the old file open, such as a mount of what lies
- * there, keeps it. */
+/* Replaces the file by a new one instead of overwriting it: a process that has the old file open, such as a mount of
+ * it, keeps it. */
 static int newcomer_start_afresh(struct newcomer *newcomer, struct error *err)
 {
 	struct file_source *former = newcomer->member.file;
@@ -276,8 +276,8 @@ static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct e
 	return 0;
 }
 
-/* For a member whose history diverged. Its slots identify it, so before they are wiped the record is written that does
- * so instead. */
+/* Writes a replacement record on a member whose history diverged. Its slots identify it, so the record, which does so
+ * instead, is written before they are wiped. */
 static int newcomer_write_record(struct newcomer *newcomer, struct error *err)
 {
 	const struct superblock *super = &newcomer->member.super;
@@ -290,7 +290,7 @@ static int newcomer_write_record(struct newcomer *newcomer, struct error *err)
 	return r < 0 ? r : source_flush(&newcomer->member.file->source, err);
 }
 
-/* Old superblock slots must not win over new ones, and must not refer to content that is only half copied. */
+/* Wipes old superblock slots, which must not win over new ones or refer to content that is only half copied. */
 static int newcomer_wipe(struct newcomer *newcomer, struct error *err)
 {
 	static const uint8_t zeros[DSFS_BLOCK] __attribute__((aligned(DSFS_BLOCK)));
@@ -315,7 +315,7 @@ int newcomer_make(struct newcomer *newcomer, uint64_t size, const struct newcome
 
 	if (!newcomer->member.file)
 		r = transaction_open_member(newcomer->path, &newcomer->site, options->preempt, &newcomer->member, err);
-	newcomer->member.is_fresh = false; /* it stays, to be gone on with */
+	newcomer->member.is_fresh = false; /* it stays, so that a later run can continue */
 	if (r == 0)
 		r = newcomer_make_room(newcomer, size, err);
 	/* The name must be as durable as the catalogue that will say that this is a member. */

@@ -45,11 +45,11 @@ const struct command_line member_replace_line = {
 	.options = replace_table,
 };
 
-/* What is reported at the end. */
+/* The result, which is reported at the end. */
 struct replace_result {
 	struct replacement replacement;
 	uint32_t incomplete; /* groups */
-	uint64_t single_bytes; /* that have one copy only in them */
+	uint64_t single_bytes; /* bytes in these groups that have only one copy */
 	bool is_itself, is_resumed;
 };
 
@@ -81,7 +81,7 @@ static int replace_copy(struct replacement *replacement, struct newcomer *newcom
 	return r;
 }
 
-/* An earlier run may have been interrupted after it had done everything but clear the record. */
+/* Handles a member that lacks nothing: clears the record of an earlier run that was interrupted before it did so. */
 static int replace_nothing(struct replacement *replacement, bool dry_run, struct error *err)
 {
 	struct file_source *file = replacement->transaction->members[replacement->number].file;
@@ -94,7 +94,7 @@ static int replace_nothing(struct replacement *replacement, bool dry_run, struct
 	return !dry_run && replacement_record_read(file, &record) ? replacement_record_clear(file, err) : 0;
 }
 
-/* Everything is on the new member: puts it into the catalogue, then clears the record. */
+/* Puts the new member, which has everything now, into the catalogue, then clears the record. */
 static int replace_put_in_force(struct replacement *replacement, struct newcomer *newcomer, struct error *err)
 {
 	struct transaction *transaction = replacement->transaction;
@@ -116,7 +116,7 @@ static int replace_put_in_force(struct replacement *replacement, struct newcomer
 	if (r < 0)
 		return r;
 	r = transaction_replace(transaction, replacement->number, &newcomer->member, err);
-	newcomer->member = (struct transaction_member){ 0 }; /* the transaction's */
+	newcomer->member = (struct transaction_member){ 0 }; /* the transaction owns it now */
 	if (r == 0) {
 		transaction_set_identity(transaction, replacement->number, identity, domain);
 		r = transaction_commit(transaction, err);
@@ -188,7 +188,7 @@ static int replace_member(const struct volume *volume, uint32_t number, const ch
 	return r;
 }
 
-/* --- saying it --- */
+/* --- output --- */
 
 static void replace_json(const struct volume *volume, const char *name, const struct replace_options *options,
 			 const struct replace_result *result)
@@ -233,7 +233,7 @@ static void replace_text(const struct volume *volume, const char *name, const st
 		printf("every group has all its columns\n");
 }
 
-/* With three copies, one that is missing leaves two. */
+/* Warns about bytes with only one copy. With three copies, a missing one leaves two. */
 static void replace_warn(const struct replace_options *options, const struct replace_result *result)
 {
 	char bytes[SIZE_TEXT_SIZE];

@@ -24,10 +24,10 @@ struct nvme_connect_options {
 	uint64_t wait; /* seconds */
 };
 
-/* A portal and what came of it. */
+/* A portal and the result of connecting to it. */
 struct nvme_connect_portal {
 	struct portal portal;
-	char controller[NVME_NAME_SIZE]; /* empty where it is not known */
+	char controller[NVME_NAME_SIZE]; /* empty if it is not known */
 	bool was_connected;
 	struct error err; /* code 0: it is connected */
 };
@@ -67,8 +67,8 @@ const struct command_line nvme_connect_line = {
 
 /* ---- connecting ---- */
 
-/* The controller that is connected to the portal already, NULL when none is.
- * Sysfs shows what a host name stands for. */
+/* Returns the controller that is connected to the portal already; NULL: there is none. Sysfs shows the addresses of
+ * host names. */
 static const struct topology_controller *nvme_connect_find(const struct topology *t, const char *nqn,
 							   const struct portal *portal)
 {
@@ -87,7 +87,7 @@ static const struct topology_controller *nvme_connect_find(const struct topology
 	return NULL;
 }
 
-/* The kernel has it already: somebody else was faster. */
+/* Takes over a connection that another process made at the same time. */
 static int nvme_connect_again(const char *nqn, struct nvme_connect_portal *portal)
 {
 	auto_topology struct topology now = { 0 };
@@ -102,8 +102,8 @@ static int nvme_connect_again(const char *nqn, struct nvme_connect_portal *porta
 	return 0;
 }
 
-/* Failures stay with their portals: one that is down must not keep the others away. The host's names are only needed
- * for something new. */
+/* Connects to one portal. The failure is kept with it, because a portal that is down must not prevent connections to
+ * the others. The host's names are needed only for a new connection. */
 static int nvme_connect_one(struct nvme_connect_options *options, const struct topology *t, const char *nqn,
 			    struct nvme_connect_portal *portal)
 {
@@ -124,7 +124,7 @@ static int nvme_connect_one(struct nvme_connect_options *options, const struct t
 	return r == -EALREADY ? nvme_connect_again(nqn, portal) : r;
 }
 
-/* The last one is the caller's to tell; what all have in common is told once. */
+/* Logs the failures of all portals but the last one, which the caller reports. Equal ones in a row are logged once. */
 static void nvme_connect_tell(const struct nvme_connect_portal *portals, int count)
 {
 	for (int i = 0; i < count - 1; i++)
@@ -150,7 +150,7 @@ static int nvme_connect_all(struct nvme_connect_options *options, const char *nq
 
 /* ---- waiting ---- */
 
-/* Whether all namespaces of the subsystem that are known have a device; *ret_count of them. */
+/* Returns whether all known namespaces of the subsystem have a device. *ret_count: how many there are. */
 static bool nvme_connect_ready(const struct topology *t, const char *nqn, size_t *ret_count)
 {
 	bool ready = true;

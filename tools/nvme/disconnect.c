@@ -46,7 +46,7 @@ static bool nvme_disconnect_is_wanted(const struct topology *t, size_t controlle
 	return false;
 }
 
-/* Whether a live path to the namespace stays. */
+/* Returns whether a live path to the namespace remains. */
 static bool nvme_disconnect_leaves(const struct topology *t, size_t namespace, char **words, int count)
 {
 	for (size_t i = 0; i < t->path_count; i++)
@@ -94,7 +94,7 @@ static int nvme_disconnect_check_use(const struct topology *t, char **words, int
 	return 0;
 }
 
-/* Local drives have no fabric to be disconnected from. */
+/* Checks that the words name controllers of a fabric, not local drives, and that none is in use unless force is set. */
 static int nvme_disconnect_check(const struct topology *t, char **words, int count, bool force, struct error *err)
 {
 	for (int w = 0; w < count; w++) {
@@ -113,7 +113,7 @@ static int nvme_disconnect_check(const struct topology *t, char **words, int cou
 	return force ? 0 : nvme_disconnect_check_use(t, words, count, err);
 }
 
-/* Nothing to do is no failure. */
+/* Names subsystems that were not connected, which is no failure. */
 static void nvme_disconnect_tell(const struct topology *t, char **words, int count)
 {
 	for (int w = 0; w < count; w++)
@@ -136,7 +136,7 @@ static int nvme_disconnect_one(const struct topology_controller *controller, str
 	return 0;
 }
 
-/* json: NULL for text. */
+/* Disconnects all controllers that the words name, and prints each. json: NULL for text. */
 static int nvme_disconnect_all(const struct topology *t, char **words, int count, struct json *json, struct error *err)
 {
 	int r = 0;
@@ -147,7 +147,7 @@ static int nvme_disconnect_all(const struct topology *t, char **words, int count
 	return r;
 }
 
-/* Those before one that fails are told as well. */
+/* Prints controllers as JSON, also those that were disconnected before one that failed. */
 static int nvme_disconnect_json(const struct topology *t, char **words, int count, struct error *err)
 {
 	struct json json = { .out = stdout };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme discover: shows what the targets behind portals offer. */
+/* datasetfsctl nvme discover: shows the subsystems that the targets behind portals offer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static int nvme_discover_one(const struct nvme_options *options, const char *tex
 	return 0;
 }
 
-/* Bad words are found before anything is done. */
+/* Checks all portals before the first one is asked. */
 static int nvme_discover_check(char **portals, int count, struct error *err)
 {
 	struct portal portal;

@@ -27,7 +27,7 @@ const struct command_line nvme_inspect_line = {
 	.options = nvme_inspect_table,
 };
 
-/* Everything that was found out; a zeroed one can be closed. */
+/* All facts about the namespace; a zeroed one can be closed. */
 struct nvme_inspect {
 	struct topology topology;
 	const struct topology_namespace *namespace;
@@ -38,7 +38,7 @@ struct nvme_inspect {
 	size_t advice_count;
 };
 
-/* By identity, or by what the path is. */
+/* Finds the namespace by its identity, or by the device at a path. */
 static int nvme_inspect_find(struct nvme_inspect *inspect, const char *name, struct error *err)
 {
 	struct stat st;
@@ -56,7 +56,7 @@ static int nvme_inspect_find(struct nvme_inspect *inspect, const char *name, str
 	return 0;
 }
 
-/* What takes commands to the controller: no failure, but something not known. */
+/* Reads the facts that need commands to the controller. If a command fails, they are not known, which is no failure. */
 static void nvme_inspect_ask(struct nvme_inspect *inspect)
 {
 	auto_free char *path = NULL;
@@ -77,7 +77,7 @@ static void nvme_inspect_ask(struct nvme_inspect *inspect)
 		(void)!nvme_holder_read(fd, inspect->namespace->nsid, &inspect->holder, &inspect->no_holder);
 }
 
-/* "0-3,8": whether one of them may be used. */
+/* Returns whether a list such as "0-3,8" has a CPU of the set. */
 static bool nvme_inspect_meets(const char *list, const cpu_set_t *cpus)
 {
 	unsigned first, last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme: the table of its verbs, and how controllers and namespaces are printed. */
+/* datasetfsctl nvme: has the table of its verbs, and prints controllers and namespaces for them. */
 #include "nvme/nvme.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ int nvme_run(int argc, char **argv)
 			   sizeof(nvme_verbs) / sizeof(*nvme_verbs), argc, argv);
 }
 
-/* ---- what verbs share ---- */
+/* ---- shared by the verbs ---- */
 
 static int nvme_keep(const char *argument, char *text, size_t size, struct error *err)
 {
@@ -69,7 +69,7 @@ const char *nvme_address(const struct topology_controller *controller, char text
 	return text;
 }
 
-/* A number that may be missing (-1). */
+/* Prints a number, which may be missing (-1). */
 static void nvme_json_number(struct json *json, const char *key, int64_t n)
 {
 	if (n < 0)

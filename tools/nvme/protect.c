@@ -43,7 +43,7 @@ static void nvme_protect_print(const char *path, bool on, bool as_json)
 	putchar('\n');
 }
 
-/* A file is opened as well, to be told that it is no namespace. */
+/* Turns the protection on or off. Opens a file as well, to report that it is no namespace. */
 static int nvme_protect_path(const char *path, bool on, struct error *err)
 {
 	struct file_source *file;

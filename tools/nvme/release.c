@@ -19,7 +19,7 @@ const struct command_line nvme_release_line = {
 	.options = nvme_release_table,
 };
 
-/* Under the publisher's lock: not under the feet of one that is at work. */
+/* Drops the reservation under the publisher's lock, so not while a publisher is at work. */
 static int nvme_release_drop(const char *path, bool *ret_had, struct error *err)
 {
 	struct file_source *file;

@@ -62,7 +62,7 @@ static int files_walk(struct files *files, struct error *err)
 	return r;
 }
 
-/* A version whose index is lost was reported already. */
+/* Looks through the files of a version. One whose index is lost was reported already. */
 static int files_version(struct files *files, struct source *source, const struct members *members, struct error *err)
 {
 	int r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A piece belongs to the window in which it begins. A piece that began earlier and reaches into the window was judged
- * with the window before; what lies behind the window and belongs to none of its pieces comes later. */
+/* Judges each piece with the window in which it begins. A piece that reaches into the window from before was judged
+ * with the window before; bytes after the window that belong to none of its pieces are judged later. */
 #include "scrub/judge.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@
 struct judge_copy {
 	uint64_t address;
 	uint8_t *bytes;
-	bool is_bad[JUDGE_BLOCKS];   /* unreadable; bytes holds another copy's block instead */
-	bool is_dirty[JUDGE_BLOCKS]; /* to be written */
+	bool is_bad[JUDGE_BLOCKS];   /* unreadable; bytes has another copy's block instead */
+	bool is_dirty[JUDGE_BLOCKS]; /* must be written */
 	int code;                    /* negative errno, if writing it or reading it back failed */
 };
 
@@ -149,7 +149,7 @@ static void judge_read_copy(const struct judge *judge, struct judge_copy *copy)
 					judge->end - at < DSFS_BLOCK ? judge->end - at : DSFS_BLOCK) < 0;
 }
 
-/* Fills a block that cannot be read with another copy's: repairs write whole blocks. */
+/* Fills unreadable blocks with another copy's, because repairs write whole blocks. */
 static void judge_fill(struct judge *judge, uint64_t block)
 {
 	uint32_t from = 0;
@@ -192,7 +192,7 @@ static bool judge_is_same(const struct judge_copy *a, const struct judge_copy *b
 	return memcmp(a->bytes + at, b->bytes + at, length) == 0;
 }
 
-/* Whether all copies can be read and are equal. */
+/* Returns whether all copies can be read and are equal. */
 static bool judge_agrees(const struct judge *judge, uint64_t at, uint64_t length)
 {
 	for (uint32_t i = 0; i < judge->count; i++)
@@ -223,7 +223,7 @@ static int judge_check(struct judge *judge, uint32_t copy, const struct content_
 	return content_map_check(piece, judge->copies[copy].bytes + at, judge->codec, judge->scratch, err);
 }
 
-/* Returns the first copy that is right, or JUDGE_NOBODY, and why each of the others is wrong. */
+/* Returns the first copy that is right, or JUDGE_NOBODY. why: for each copy that is wrong, the reason. */
 static uint32_t judge_choose(struct judge *judge, const struct content_piece *piece, struct error *why)
 {
 	uint32_t right = JUDGE_NOBODY;
@@ -251,7 +251,7 @@ static struct judge_verdict *judge_blame(struct judge *judge, const struct conte
 	return verdict;
 }
 
-/* A part of a piece in which copies differ. */
+/* A part of a piece, within a block, in which copies differ. */
 struct judge_place {
 	uint64_t at, length;
 	uint32_t copies[DSFS_COPIES_MAX], count, turn;
@@ -305,7 +305,7 @@ static bool judge_next(struct judge *judge, uint64_t from, struct judge_place *p
 	return false;
 }
 
-/* Copies that are damaged in different blocks can be right together: then copies[0] gets the right bytes, in memory. */
+/* Combines copies that are damaged in different blocks. If that gives right bytes, copies[0] gets them, in memory. */
 static bool judge_combine(struct judge *judge, const struct content_piece *piece)
 {
 	uint64_t at = judge_at(judge, piece);
@@ -411,7 +411,7 @@ static void judge_gap_part(struct judge *judge, uint64_t at, uint64_t length)
 	}
 }
 
-/* Adjacent blocks that differ between copies count as one place. */
+/* Judges bytes that no version uses. Adjacent blocks that differ between copies count as one place. */
 static void judge_gap(struct judge *judge, uint64_t from, uint64_t end)
 {
 	uint64_t begin = from, next;
@@ -484,7 +484,7 @@ static bool judge_next_run(const struct judge *judge, const struct judge_copy *c
 	return *length;
 }
 
-/* -EBADE: another host has taken over the member. */
+/* Writes the dirty blocks of a copy. -EBADE: another host has taken over the member; other failures stay in code. */
 static int judge_write_copy(struct judge *judge, struct judge_copy *copy, struct error *err)
 {
 	uint64_t at = 0, length = 0;
@@ -495,7 +495,7 @@ static int judge_write_copy(struct judge *judge, struct judge_copy *copy, struct
 	return copy->code == -EBADE ? -EBADE : 0;
 }
 
-/* Called after the flush, so the bytes come from the medium. */
+/* Reads back the blocks that were written, after the flush, so the bytes come from the medium. */
 static void judge_read_back(struct judge *judge, struct judge_copy *copy)
 {
 	uint64_t at = 0, length = 0;
@@ -535,7 +535,7 @@ static int judge_repair(struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* --- saying it --- */
+/* --- reporting --- */
 
 static const char *judge_what(const struct judge_verdict *verdict)
 {
@@ -547,7 +547,7 @@ static const char *judge_what(const struct judge_verdict *verdict)
 	return verdict->piece ? names[verdict->piece->kind] : "unused bytes";
 }
 
-/* Whether there is another copy, on a member that is missing. */
+/* Returns whether there is another copy, on a member that is missing. */
 static bool judge_lacks_copies(const struct judge *judge)
 {
 	const struct members *members = &judge->setup.catalogue->members;
@@ -607,8 +607,8 @@ static void judge_report(const struct judge *judge, const struct judge_verdict *
 		findings_lose(judge->setup.findings, piece->address);
 }
 
-/* Judges again, under a lock, because a device may err once. Repairs write whole blocks, and the last block of a window
- * can be the first of the next one: nobody else may repair it between this read and the write. */
+/* Judges and repairs under a lock, after a first judgement that may come from a transient error. Repairs write whole
+ * blocks, and a window and the next one may share a block: no other thread may repair it between read and write. */
 static int judge_again(struct judge *judge, struct error *err)
 {
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads member, offset and length of each line. */
+/* Parses member, offset and length of each line. */
 #include "scrub/places.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static int places_add(struct places *places, uint64_t window, struct error *err)
 	return r;
 }
 
-/* The last line of a list that is full begins with '#'. */
+/* Parses a line, and adds the windows with its place. The last line of a list that is full begins with '#'. */
 static int places_parse(struct places *places, char *line, struct error *err)
 {
 	char *rest = line, *member = strsep(&rest, "\t"), *offset = strsep(&rest, "\t"), *length = strsep(&rest, "\t");

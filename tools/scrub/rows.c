@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers windows through all ranges, so the numbers depend only on the catalogue. */
+/* Collects ranges and numbers windows through all of them, so the numbers depend only on the catalogue. */
 #include "scrub/rows.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static void rows_add_segments(struct rows *rows, const struct version *version, 
 	}
 }
 
-/* Versions share segments. */
+/* Merges ranges that overlap, because versions share segments. */
 static void rows_merge(struct rows *rows)
 {
 	uint32_t kept = 0;
@@ -93,7 +93,7 @@ void rows_close(struct rows *rows)
 
 struct rows_window rows_window(const struct rows *rows, uint64_t number)
 {
-	uint32_t low = 0, high = rows->count - 1; /* the last that begins at or before it */
+	uint32_t low = 0, high = rows->count - 1; /* search the last range that begins at or before it */
 	const struct rows_range *range;
 	uint64_t at;
 

@@ -42,9 +42,9 @@ struct scrub {
 	struct content_map *map;
 	uint64_t *chosen;     /* numbers of windows; NULL: all of the share */
 	pthread_mutex_t repair_lock;
-	pthread_mutex_t lock; /* guards what follows */
-	uint64_t next, end;   /* windows of the share, or of those that were chosen; all before next were judged, or a
-				 thread has them */
+	pthread_mutex_t lock; /* guards the fields below */
+	uint64_t next, end;   /* windows of the share, or indexes into chosen; all before next were judged, or a thread
+				 has them */
 	bool interrupted;
 	struct error err;     /* the first failure that ends the run */
 };
@@ -106,7 +106,7 @@ static uint64_t scrub_window(const struct scrub *scrub, uint64_t number)
 	return scrub->chosen ? scrub->chosen[number] : number;
 }
 
-/* False: nothing is left, a signal came, or another thread has failed. */
+/* Takes the next window and begins it. False: nothing is left, a signal came, or another thread has failed. */
 static bool scrub_take(struct scrub *scrub, struct judge *judge, uint64_t *ret_number)
 {
 	struct rows_window window;
@@ -131,7 +131,8 @@ static bool scrub_take(struct scrub *scrub, struct judge *judge, uint64_t *ret_n
 	return taken;
 }
 
-/* number: the first window that the thread has not judged. Nobody takes one any more, so the lowest stays the next. */
+/* Notes the failure of a thread. number: the first window that it has not judged. No thread takes a window any more, so
+ * the lowest number remains the next one. */
 static void scrub_fail(struct scrub *scrub, uint64_t number, const struct error *err)
 {
 	pthread_mutex_lock(&scrub->lock);
@@ -164,7 +165,7 @@ static void *scrub_work(void *argument)
 	return NULL;
 }
 
-/* This thread works as well; with fewer threads than asked for it only takes longer. */
+/* Judges all windows of the run. This thread works as well; with fewer threads than asked for it only takes longer. */
 static int scrub_rows(struct scrub *scrub, struct error *err)
 {
 	pthread_t threads[CHECK_JOBS_MAX];
@@ -250,7 +251,7 @@ static int scrub_structures(struct scrub *scrub, struct error *err)
 	return r;
 }
 
-/* Meanwhile a publisher may have reused space that a version gave up. */
+/* Returns whether the catalogue changed meanwhile: a publisher may have reused the space of a removed version. */
 static bool scrub_has_changed(const struct scrub *scrub)
 {
 	struct catalogue catalogue = { 0 };
@@ -266,7 +267,7 @@ static bool scrub_has_changed(const struct scrub *scrub)
 	return has_changed;
 }
 
-/* Every part of the output is completed, even after a failure: an interrupted run reports what it found. */
+/* Runs all steps. Completes every part of the output, even after a failure: an interrupted run reports its findings. */
 static int scrub_all(struct scrub *scrub, struct error *err)
 {
 	int r = scrub_structures(scrub, err);
@@ -311,9 +312,8 @@ static void scrub_close(struct scrub *scrub)
 	volume_close(scrub->volume);
 }
 
-/* With repair the whole volume is locked; without it nobody notices us. A volume of one member has nothing to repair
- * from. Members may be missing as long as every byte is there: nothing new is written, so the history of the volume
- * cannot fork. */
+/* Opens the volume; with --repair locks it as a whole. A volume of one member has no copies to repair from. Members may
+ * be missing as long as every byte is there: nothing new is written, so the history of the volume cannot fork. */
 static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 {
 	int r = volume_open(name, &scrub->volume, err);
@@ -350,7 +350,7 @@ int scrub_run(int argc, char **argv)
 		findings_begin(&scrub.findings, scrub.volume->path, scrub.options.repair, scrub.options.common.json);
 		r = scrub_all(&scrub, &err);
 		scrub.interrupted = scrub.interrupted || r < 0;
-		/* A line says why it failed; the JSON object is whole all the same. */
+		/* a log line says why it failed; the JSON object is complete all the same */
 		if (r == 0 || r == -EINTR || scrub.options.common.json)
 			status = scrub_end(&scrub);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A damaged slot that is not in force means as little as an empty one. If a member lost its slot in force, the
- * transaction writes it again: the member looks like one that a publisher did not reach. */
+/* Checks and repairs structures. A damaged slot that is not in force is emptied. If a member lost its slot in force,
+ * the transaction writes it again: the member looks like one that a publisher did not reach. */
 #include "scrub/structures.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "image/sha256.h"
 #include "verify/ring.h"
 
-#define STRUCTURES_RECORD    DSFS_SLOT_COUNT       /* behind the slots: the publisher record */
-#define STRUCTURES_CATALOGUE (DSFS_SLOT_COUNT + 1) /* and the catalogue */
+#define STRUCTURES_RECORD    DSFS_SLOT_COUNT       /* number of the publisher record, after the slots */
+#define STRUCTURES_CATALOGUE (DSFS_SLOT_COUNT + 1) /* number of the catalogue */
 #define STRUCTURES_COUNT     (DSFS_SLOT_COUNT + 2)
 #define STRUCTURES_NAME      64u
 
@@ -62,7 +62,7 @@ static void structures_report(struct findings *findings, uint32_t member, const 
 						  .reason = why->reason });
 }
 
-/* Lack of memory says nothing about the bytes, so it ends the run. */
+/* Passes lack of memory on, which ends the run because it says nothing about the bytes. */
 static int structures_means(const struct error *why, struct error *err)
 {
 	return why->code == -ENOMEM ? error_pass(err, why->code, why) : 0;
@@ -123,7 +123,7 @@ static int structures_read_catalogue(struct transaction *transaction, const stru
 	return r;
 }
 
-/* All members have the same catalogue, so the first intact copy will do. */
+/* Writes the catalogue of a member again. All have the same one, so the first intact copy will do. */
 static int structures_write_catalogue(struct transaction *transaction, uint32_t member, struct error *err)
 {
 	const struct superblock *to = &transaction->members[member].super;
@@ -141,7 +141,7 @@ static int structures_write_catalogue(struct transaction *transaction, uint32_t 
 	return r < 0 ? r : source_flush(transaction->source, err);
 }
 
-/* The transaction itself writes and clears the publisher record. */
+/* Repairs one structure, except the publisher record, which the transaction itself writes and clears. */
 static int structures_mend(struct transaction *transaction, uint32_t member, uint32_t number, struct error *err)
 {
 	if (structures_look(transaction->source, member, number, NULL) == 0 || number == STRUCTURES_RECORD)

@@ -16,7 +16,7 @@ static void batch_real(struct json *json, const char *key, double n)
 		json_real(json, key, n);
 }
 
-/* nanoseconds would need more than six decimals */
+/* Prints latencies in ms: in seconds, nanoseconds would need more than six decimals. */
 static void batch_latency(const struct rates *rates, struct json *json)
 {
 	static const char *const names[RATES_PERCENTILES] = { "p50", "p90", "p99", "p99.9" };

@@ -45,7 +45,8 @@ static bool page_say(struct page *page, enum page_style style, unsigned width, c
 	return line;
 }
 
-/* A mount that has not answered yet may be healthy; of one that the kernel serves nothing is known. */
+/* Returns whether the mount has a problem. One that has not answered yet may be healthy; the state of one that the
+ * kernel serves is not known. */
 static bool page_is_wrong(const struct watch_mount *mount, int64_t now)
 {
 	return mount->state >= WATCH_ANSWERS && strcmp(table_state(mount, now), "ok") != 0;
@@ -55,7 +56,7 @@ static bool page_is_wrong(const struct watch_mount *mount, int64_t now)
 
 struct page_totals {
 	size_t mounts, wrong;
-	double files, bytes, device; /* a second */
+	double files, bytes, device; /* per second */
 };
 
 static struct page_totals page_totals(const struct watch *watch, int64_t now)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A child process and two pipes: a byte asks, a struct answers. */
+/* Runs a child process with two pipes: a byte asks, a struct answers. */
 #include "top/probe.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static_assert(sizeof(struct probe_answer) <= PIPE_BUF, "an answer is written and
 #define PROBE_ANEW '!'
 
 struct probe {
-	pid_t process;   /* reaps itself */
+	pid_t process;   /* need not be waited for, because SIGCHLD is ignored */
 	int ask, answer; /* ends of pipes */
 	bool is_asked;
 };
@@ -44,8 +44,8 @@ static void probe_look(const char *mount, struct probe_answer *answer)
 		reported_take(reported, &answer->stats);
 }
 
-/* Keeps nothing of its parent's but the pipes, so that nobody has to wait for it: no terminal, no output, no directory.
- * It ends with its parent: by a signal, or when the pipe is closed. */
+/* Detaches the process from its parent, so that no one must wait for it: it keeps the pipes, but no terminal, no output
+ * and no directory. It ends with its parent: by a signal, or when the pipe is closed. */
 static void probe_leave(int ask, int answer, pid_t parent)
 {
 	int null = open("/dev/null", O_WRONLY);
@@ -120,10 +120,10 @@ int probe_start(const char *mount, struct probe **ret, struct error *err)
 	return r;
 }
 
-/* Waits only while a question is pending: otherwise the process holds nothing of the mount open. */
+/* Waits for the end of the process if a question is pending: otherwise it has no file of the mount open. */
 static void probe_wait(const struct probe *probe, int64_t until)
 {
-	struct pollfd end = { .fd = probe->answer, .events = 0 }; /* an answer is none */
+	struct pollfd end = { .fd = probe->answer, .events = 0 }; /* no event: only the end of the process counts */
 	int64_t left = until - clock_now();
 
 	if (probe->is_asked && left > 0)

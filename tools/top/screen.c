@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only user of ncurses. */
+/* Draws with ncurses; no other file uses it. */
 #include "top/screen.h"
 
 #include <curses.h>
@@ -11,13 +11,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-#undef lines /* term.h's; ours are those of a page */
+#undef lines /* a macro of term.h; we use the lines of a page */
 
 static SCREEN *screen; /* NULL: it is closed */
 
-/* ---- ends that nobody waits for ---- */
+/* ---- fatal signals ---- */
 
-/* Signals that would end the program at once, because it does not handle them otherwise. */
+/* Signals that end the program at once, because it has no other handler for them. */
 static const int screen_signals[] = { SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGIO, SIGPROF, SIGPWR, SIGSEGV,
 				      SIGSTKFLT, SIGSYS, SIGTRAP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU };
 #define SCREEN_SIGNALS (sizeof(screen_signals) / sizeof(*screen_signals))
@@ -28,8 +28,8 @@ static struct {
 	size_t length;
 } screen_before;
 
-/* Calls only what a signal handler may call, and so not ncurses. The signal was reset to its default before and now
- * ends the program as it would have anyway. */
+/* Restores the terminal in a signal handler, so without ncurses. The signal, whose handler was reset to the default,
+ * then ends the program as it would have anyway. */
 static void screen_rescue(int number)
 {
 	if (write(STDOUT_FILENO, screen_before.text, screen_before.length) >= 0)
@@ -54,7 +54,7 @@ static void screen_remember(void)
 	}
 }
 
-/* Signals that already have a handler, such as a sanitizer's, keep it. */
+/* Installs the handler. Signals that already have one, such as a sanitizer's, keep it. */
 static void screen_take_signals(void)
 {
 	const struct sigaction rescue = { .sa_handler = screen_rescue, .sa_flags = SA_RESETHAND | SA_NODEFER };
@@ -91,7 +91,7 @@ int screen_open(struct error *err)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return error_set(err, -ENOTTY, "standard input and output are no terminal, use --batch");
-	/* Checked first, because newterm() leaks memory for a terminal that it does not know. */
+	/* newterm() leaks memory for a terminal that it does not know */
 	if (setupterm(NULL, STDOUT_FILENO, &known) != OK)
 		return error_set(err, -ENOTTY, "the terminal '%s' is not known here, use --batch or set TERM",
 				 name ? name : "");
@@ -128,7 +128,7 @@ unsigned screen_width(void)
 	return (unsigned)COLS;
 }
 
-/* The last line has the keys. */
+/* The last line of the terminal shows the keys. */
 unsigned screen_rows(const struct page *page)
 {
 	unsigned taken = (unsigned)page->head + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A function for each column. */
+/* Fills each column with a function of its own. */
 #include "top/table.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ const char *const table_sorts[TABLE_SORTS] = { "files", "data", "latency", "read
 /* ---- text ---- */
 
 /* Appends the printed form of one character to *text. Returns its columns, and in *ret_bytes the length of the
- * character. A character that this terminal cannot show, or would obey, becomes a question mark. */
+ * character. A character that this terminal cannot show, or that would control it, becomes a question mark. */
 static unsigned table_character(const char *from, char **text, size_t *ret_bytes)
 {
 	const uint8_t *bytes = (const uint8_t *)from;
@@ -100,12 +100,12 @@ static void table_fit(const char *words, unsigned width, bool is_left, char **te
 
 /* ---- values ---- */
 
-/* Four significant digits, or fewer if they do not fit. */
+/* Formats a number with four significant digits, or fewer if they do not fit. */
 static void table_number(double value, unsigned width, char *cell)
 {
 	static const char units[] = " kMGT";
 	unsigned unit = 0;
-	int digits = value < 0.9995 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0; /* as it is rounded */
+	int digits = value < 0.9995 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0; /* by the rounded value */
 
 	if (isnan(value) || value < 0) {
 		snprintf(cell, TABLE_CELL_SIZE, "-");
@@ -118,7 +118,7 @@ static void table_number(double value, unsigned width, char *cell)
 	}
 }
 
-/* "42s", "17m", "3h", "12d" */
+/* Formats a duration: "42s", "17m", "3h", "12d". */
 static void table_span(int64_t seconds, char *cell)
 {
 	int64_t s = seconds < 0 ? 0 : seconds;
@@ -259,8 +259,8 @@ static void table_word(const struct table_cell *cell)
 	snprintf(cell->text, TABLE_CELL_SIZE, "%s", table_state(cell->mount, cell->now));
 }
 
-/* MOUNT is 11 columns wide in a terminal of 80; in a wider one it gets what VERSION leaves over. In a narrower one
- * columns are left out, and DATA is the last to go. */
+/* The columns. MOUNT is 11 columns wide in a terminal of 80; in a wider one it gets the columns that VERSION leaves. In
+ * a narrower one columns are left out, and DATA is the last to go. */
 static const struct table_column {
 	const char *title, *unit;
 	unsigned width, from; /* from: the narrowest terminal, in columns, that shows it */

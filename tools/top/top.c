@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl top: looks at mounts repeatedly and shows what they do. One thread, which waits for answers, keys and
- * the clock, but never for a mount. */
+/* datasetfsctl top: looks at mounts repeatedly and shows their activity. Its one thread waits for answers, keys and the
+ * clock, but never for a mount. */
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
@@ -37,7 +37,7 @@ struct top {
 	struct page page;
 	size_t first; /* line below the head */
 	enum table_sort sort;
-	uint64_t shown; /* rounds */
+	uint64_t shown; /* rounds shown so far */
 	int64_t next;   /* question, ns, monotonic */
 	int64_t settle; /* mounts that have not answered by then are silent; 0: all is shown */
 	bool done;
@@ -63,7 +63,7 @@ const struct command_line top_line = {
 	.options = top_table,
 };
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static unsigned top_width(const struct top *top)
 {
@@ -77,7 +77,7 @@ static unsigned top_width(const struct top *top)
 
 static int top_print(struct top *top, const struct page_wish *wish, struct error *err)
 {
-	/* The first look has nothing to compare with. */
+	/* the first look has no earlier one to compare with */
 	if (top->shown == 1)
 		return 0;
 	if (top->options->verb.json)
@@ -113,7 +113,7 @@ static int top_show(struct top *top, struct error *err)
 
 /* ---- keys ---- */
 
-/* True: the view has changed. */
+/* Handles a key. True: the view has changed. */
 static bool top_press(struct top *top, enum screen_key key)
 {
 	switch (key) {
@@ -148,7 +148,7 @@ static int top_keys(struct top *top, struct error *err)
 
 /* ---- rounds ---- */
 
-/* Rounds that are overdue are skipped. */
+/* Asks all mounts if it is time. Overdue rounds are skipped. */
 static int top_ask(struct top *top, int64_t now, struct error *err)
 {
 	int64_t interval = (int64_t)top->options->interval * 1000000000;
@@ -204,7 +204,7 @@ static int top_watch(struct top *top, struct error *err)
 	return r;
 }
 
-/* Restores the terminal before an error message is printed, and before a signal ends the program. */
+/* Runs the view, and restores the terminal before an error message is printed or a signal ends the program. */
 static int top_go(struct top *top, char **names, size_t count, struct error *err)
 {
 	int r = watch_open(&top->watch, names, count, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One child process looks at each mount. The list of mounts comes from the mount table, which can be read without
- * waiting for any daemon. */
+/* Runs a child process for each mount. The list of mounts comes from the mount table, which can be read without waiting
+ * for any daemon. */
 #include "top/watch.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 
 #define WATCH_KEEP INT64_C(60000000000) /* ns for which a mount that is gone is still shown, unless it was named */
-#define WATCH_END  INT64_C(100000000)   /* ns to wait until the probes have let go of their mounts */
+#define WATCH_END  INT64_C(100000000)   /* ns to wait until the probes have closed their files on mounts */
 
 /* ---- the list ---- */
 
@@ -81,7 +81,8 @@ static bool watch_has_device(const struct watch *watch, dev_t device)
 	return false;
 }
 
-/* A probe of an earlier mount on the same point, which may hang in it, is useless for the new mount. */
+/* Notes that the mount is in the table. If it is a new one on the same point, ends the probe, which may hang in the
+ * earlier one. */
 static void watch_meet(struct watch_mount *mount, const struct mounted *mounted)
 {
 	mount->is_mounted = true;
@@ -93,7 +94,7 @@ static void watch_meet(struct watch_mount *mount, const struct mounted *mounted)
 	mount->asked = 0;
 }
 
-/* A filesystem that is mounted in several places counts once. */
+/* Notes a mount of the table; adds it if all are watched. A filesystem mounted in several places is added once. */
 static int watch_see(void *argument, const struct mounted *mounted, struct error *err)
 {
 	struct watch *watch = argument;
@@ -135,7 +136,7 @@ static void watch_forget(struct watch *watch)
 	}
 }
 
-/* ---- what was named ---- */
+/* ---- named mounts ---- */
 
 struct watch_name {
 	const char *path;
@@ -252,7 +253,7 @@ bool watch_take(struct watch *watch)
 
 		if (r > 0) {
 			watch_answer(mount, &answer);
-		} else if (r < 0) { /* another probe is started with the next question */
+		} else if (r < 0) { /* the next question starts another probe */
 			probe_stop(mount->probe, 0);
 			mount->probe = NULL;
 		}

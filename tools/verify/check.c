@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads take turns with runs of neighbouring chunks in the window. They read the volume in address order, each run
- * with one request of src/read, which reads again what is wrong. What stays wrong is damage. */
+/* Checks runs of neighbouring chunks in the window; threads take turns. They read the volume in address order, each run
+ * with one request of src/read, which reads wrong bytes again. If they stay wrong, that is damage. */
 #include "verify/check.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct check {
 	const struct check_setup *setup;
 	const struct plan *plan;
 	struct check_counts *counts;
-	pthread_mutex_t lock; /* guards what follows, and *counts */
+	pthread_mutex_t lock; /* guards the fields below, and *counts */
 	size_t next;          /* first item that no thread has taken */
 	struct error err;     /* the first failure that ends the check */
 	int64_t shown;        /* when progress was called last, by clock_now() */
@@ -42,10 +42,10 @@ struct check_worker {
 	struct read_op op;
 	struct chunk chunks[READ_PIECES]; /* of op */
 	struct error failure;             /* of op */
-	struct item blamed;               /* its chunk is what it was because of; zeroed: none */
+	struct item blamed;               /* its chunk caused the failure; zeroed: none did */
 	int64_t result;
 	uint8_t *payload;
-	struct copies_source sources[DSFS_COPIES_MAX]; /* of rows: by copies of the pages */
+	struct copies_source sources[DSFS_COPIES_MAX]; /* of rows: one for each copy of the pages */
 	struct block_sums_view *rows[DSFS_COPIES_MAX];
 	struct check_counts counts; /* of one run */
 };
@@ -60,7 +60,7 @@ struct check_run {
 	size_t count;
 };
 
-/* What one request takes: neighbours while their contents, and their stored bytes with what lies between them, fit. */
+/* Gathers a run for one request: neighbours as long as their contents, and their stored bytes with the gaps, fit. */
 static void check_gather(const struct item *items, size_t left, struct check_run *ret)
 {
 	uint64_t content = 0, stored = 0, end = 0;
@@ -81,7 +81,7 @@ static void check_gather(const struct item *items, size_t left, struct check_run
 	}
 }
 
-/* False when nothing is left, or another thread has failed. */
+/* Adds the counts of the last run and takes the next one. False: nothing is left, or another thread has failed. */
 static bool check_take(struct check_worker *worker, struct check_run *ret)
 {
 	struct check *check = worker->check;
@@ -139,7 +139,7 @@ static void check_done(struct read_op *op, int64_t result)
 	check_of(op)->result = result;
 }
 
-/* The distinct chunks of the items come one behind the other into the payload. */
+/* Reads the distinct chunks of the items, one after the other, into the payload. */
 static int check_read(struct check_worker *worker, const struct item *items, size_t count)
 {
 	uint32_t chunks = 0;
@@ -148,13 +148,13 @@ static int check_read(struct check_worker *worker, const struct item *items, siz
 		if (i == 0 || !items[i].again)
 			worker->chunks[chunks++] = items[i].chunk;
 	worker->op.request.chunk_count = chunks;
-	read_begin(&worker->reader, &worker->op); /* and ends: the engine reads in this thread */
+	read_begin(&worker->reader, &worker->op); /* returns when it is done: the engine reads in this thread */
 	return worker->result < 0 ? worker->failure.code : 0;
 }
 
 /* --- judging --- */
 
-/* With the place of the copy that was read. */
+/* Adds damage, at the place of the copy that was read; another failure ends the check. */
 static void check_damaged(struct check_worker *worker, const struct item *item, const struct error *err)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
@@ -171,7 +171,7 @@ static void check_damaged(struct check_worker *worker, const struct item *item, 
 	damage_add(worker->check->setup->damage, &damaged, err);
 }
 
-/* The chunk is right, and its content at hand: are its block checksums? */
+/* Checks the block checksums of a chunk that is right, against its content. */
 static void check_row(struct check_worker *worker, const struct item *item, uint8_t *bytes)
 {
 	struct iovec content = { bytes, item->chunk.length };
@@ -199,7 +199,7 @@ static void check_rows(struct check_worker *worker, const struct item *items, si
 	}
 }
 
-/* One chunk and the items that mean it. was_wrong: when it was read with others. */
+/* Checks one chunk and the items that refer to it. was_wrong: it was wrong when it was read with others. */
 static void check_alone(struct check_worker *worker, const struct item *items, size_t count, bool was_wrong)
 {
 	uint64_t wrong = worker->reads.checksum_failures;
@@ -213,7 +213,7 @@ static void check_alone(struct check_worker *worker, const struct item *items, s
 		check_damaged(worker, &items[i], &worker->failure);
 }
 
-/* A request with something wrong in it says only what came first: its chunks are read one by one. */
+/* Reads the chunks of a failed request one by one, because its failure names only the first chunk. */
 static void check_each(struct check_worker *worker, const struct check_run *run)
 {
 	struct item blamed = worker->failure.code == -EBADMSG ? worker->blamed : (struct item){ 0 };
@@ -247,7 +247,7 @@ static bool check_has_copy(const struct check_worker *worker, const struct item 
 	return members_copies(&worker->check->setup->index->members, item->chunk.address, copies) >= copy;
 }
 
-/* Those of the run that have this copy, as far as they follow one another. False: none has. */
+/* Checks this copy of the run's chunks, in parts whose chunks all have it. False: no chunk has it. */
 static bool check_copy(struct check_worker *worker, const struct check_run *run, uint32_t copy)
 {
 	bool any = false;
@@ -365,7 +365,7 @@ int check_window(const struct check_setup *setup, const struct plan *plan, struc
 	pthread_t threads[CHECK_JOBS_MAX];
 	unsigned started = 0;
 
-	/* This thread works as well; with fewer threads than asked for it only takes longer. */
+	/* this thread works as well; with fewer threads than asked for it only takes longer */
 	while (started + 1 < setup->jobs && started < CHECK_JOBS_MAX &&
 	       pthread_create(&threads[started], NULL, check_work, &check) == 0)
 		started++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the same bytes from each place where they lie. */
+/* Reads bytes from a copy, or from all copies to compare them. */
 #include "verify/copies.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A bounded list of damaged chunks. */
+/* Keeps a bounded list of damaged chunks. */
 #include "verify/damage.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which chunks are checked. */
+/* Orders chunks for checking. */
 #include "verify/item.h"
 
 static int item_order(uint64_t a, uint64_t b)

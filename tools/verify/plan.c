@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory is bounded by one window: each takes one pass over the inodes, which keeps the lowest addresses after the
- * previous window. The window grows with the index, so that the passes do not. */
+/* Makes each window in one pass over the inodes, which keeps the lowest addresses after the previous window, so memory
+ * is bounded by one window. The window grows with the index, so that the number of passes does not. */
 #include "verify/plan.h"
 
 #include <errno.h>
@@ -47,7 +47,8 @@ static bool plan_is_selected(const struct plan *plan, uint64_t address)
 	       (double)checksum_64(key, sizeof(key)) < plan->share.sample * 18446744073709551616.0;
 }
 
-/* The last run that begins at or before the chunk must hold it; runs that touch are one. */
+/* Returns whether the chunk lies in the version's segments: in the last run that begins at or before it, or in that and
+ * runs that adjoin it. */
 static bool plan_is_in_segments(const struct plan *plan, const struct chunk *chunk)
 {
 	const struct extent *runs = plan->segments.items;
@@ -83,7 +84,7 @@ static void plan_mark_again(struct plan *plan)
 		plan->items[i].again = before && item_compare_bytes(before, &plan->items[i]) == 0;
 }
 
-/* Sorts, and makes one of the items that mean the same bytes and sums. */
+/* Sorts the items, and merges those with the same bytes and sums. */
 static void plan_merge(struct plan *plan)
 {
 	size_t kept = 0;
@@ -130,8 +131,8 @@ static uint64_t plan_row(const struct plan *plan, const struct chunk *chunk)
 	return 1 + row.page * DSFS_BLOCK + row.offset;
 }
 
-/* A record that is wrong in itself is damage; it is told once, in the first pass. Returns how many chunks it stands
- * for. */
+/* Adds the chunk at this position of the file, and returns how many chunks its record stands for. A malformed record is
+ * damage, which the first pass alone reports. */
 static uint64_t plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_t position)
 {
 	struct item item = { .ordinal = inode->ordinal, .position = position, .shared = 1 };

@@ -34,7 +34,7 @@ void report_begin(struct report *report, const char *path, bool json)
 	json_begin_array(&report->json, "structures");
 }
 
-/* Reasons often begin with the name of the structure, which the line has already. */
+/* Returns the reason without the name of the structure, which the line has already. */
 static const char *report_reason(const char *what, const struct error *err)
 {
 	size_t word = strcspn(what, " "), all = strlen(what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks records at fixed places. */
+/* Checks the superblock slots and the publisher record, which lie at fixed places. */
 #include "verify/ring.h"
 
 #include <errno.h>

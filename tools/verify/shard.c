@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes "N/T" apart. */
+/* Parses "N/T". */
 #include "verify/shard.h"
 
 #include <errno.h>

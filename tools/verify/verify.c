@@ -24,7 +24,7 @@
 #include "verify/shard.h"
 #include "volume.h"
 
-#define VERIFY_STEP (1u << 20) /* bytes of a read, where only a sum is made of them */
+#define VERIFY_STEP (1u << 20) /* bytes of a read whose bytes are only summed */
 
 struct verify_options {
 	struct verb_options common;
@@ -120,7 +120,7 @@ static void verify_slots(struct verify *v, uint32_t member, const char *whose)
 	}
 }
 
-/* Its own copy of the catalogue. */
+/* Checks the slots, the publisher record and the copy of the catalogue of one member of several. */
 static void verify_member(struct verify *v, uint32_t member)
 {
 	struct source *source = &v->volume->array->source;
@@ -148,7 +148,7 @@ static void verify_member(struct verify *v, uint32_t member)
 	report_part(&v->report, what, verify_state(r), &err);
 }
 
-/* False: it has no superblock. */
+/* Checks slots and publisher record of the only member. False: it has no superblock. */
 static bool verify_only_member(struct verify *v)
 {
 	struct error err = { 0 };
@@ -176,8 +176,8 @@ static void verify_structures(struct verify *v)
 
 /* --- versions --- */
 
-/* Nobody keeps a publisher from writing over what was removed: then it is no damage. What was moved has a new
- * sequence. */
+/* Returns whether the version was removed meanwhile: a publisher may then have overwritten it, which is no damage. A
+ * version that compaction moved has a new sequence. */
 static bool verify_is_gone(const struct verify *v, const struct version *version)
 {
 	struct catalogue catalogue;
@@ -229,7 +229,7 @@ static void verify_counts(struct verify *v, const struct version *version, const
 	report_part(&v->report, "counts", verify_state(err.code), &err);
 }
 
-/* The first window knows the counts; the others follow while there are any. */
+/* Checks all windows. The counts are known, and compared, after the first one. */
 static int verify_windows(struct verify *v, const struct version *version, struct plan *plan,
 			  const struct check_setup *setup, struct check_counts *counts, struct error *err)
 {
@@ -272,7 +272,7 @@ static int verify_hash_source(struct source *source, const struct members *membe
 	return r;
 }
 
-/* What --trust-mtime believes. */
+/* Checks the source section, on which --trust-mtime relies. */
 static void verify_source(struct verify *v, const struct version *version)
 {
 	struct error err = { 0 };
@@ -284,7 +284,7 @@ static void verify_source(struct verify *v, const struct version *version)
 	verify_part(v, version, "source section", r, &err);
 }
 
-/* A damaged head hides the rest of them. */
+/* Loads and checks the head of the block checksums. If it is damaged, the rest of them is not checked. */
 static void verify_block_sums(struct verify *v, const struct version *version, struct block_sums **ret)
 {
 	struct error err = { 0 };
@@ -296,7 +296,8 @@ static void verify_block_sums(struct verify *v, const struct version *version, s
 	verify_part(v, version, "block checksums", r, &err);
 }
 
-/* Which of two that differ is right, the other parts say: they are read from the first that is. */
+/* Checks that all copies of a section are equal. Other parts of the report say whether its content is right: they read
+ * the first copy that is. */
 static void verify_copies(struct verify *v, const struct version *version, const char *what,
 			  const struct extent_list *extents)
 {
@@ -390,7 +391,7 @@ static int verify_check_labels(const struct verify *v, char **labels, int count,
 	return 0;
 }
 
-/* A volume whose magic is gone everywhere is not ours to judge; anything less is a damaged one. */
+/* Loads the volume. A damaged one is accepted; one whose magic is gone everywhere is refused as no volume of ours. */
 static int verify_first_look(struct verify *v, char **labels, int count, struct error *err)
 {
 	bool seen = false;
@@ -419,7 +420,7 @@ static int verify_all(struct verify *v, const char *name, char **labels, int cou
 	return report_end(&v->report);
 }
 
-/* 32 bits: short to type again, and exact in every reader of JSON. */
+/* Draws a seed of 32 bits: short to type again, and exact in every JSON reader. */
 static int verify_draw_seed(uint64_t *ret)
 {
 	uint32_t seed;

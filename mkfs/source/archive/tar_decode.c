@@ -353,8 +353,8 @@ static int tar_decode_send(struct tar_decode *decode, const struct tar_stream_en
 	return r < 0 ? r : tar_decode_put(decode, decode->xattrs, head->xattrs_length, err);
 }
 
-/* Corrects times before 1970 in PAX headers, of which libarchive negates the seconds but not the fraction. In the last
- * second before 1970 the sign is lost. */
+/* Corrects times before 1970 in PAX headers: libarchive negates the seconds but not the fraction. In the last second
+ * before 1970 the sign is lost. */
 static void tar_decode_time(struct archive_entry *entry, struct tar_stream_entry_head *head)
 {
 	int64_t seconds = archive_entry_mtime(entry);

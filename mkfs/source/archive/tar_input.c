@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hands blocks to libarchive, which has copied what it still needs of the last block when it asks for the next. */
+/* Hands blocks to libarchive, which copies the bytes that it still needs of a block before it asks for the next. */
 #include "source/archive/tar_input.h"
 
 #include <errno.h>

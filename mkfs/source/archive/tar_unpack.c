@@ -63,7 +63,7 @@ static int64_t tar_unpack_fill(struct tar_unpack *unpack, size_t wanted)
 	return n;
 }
 
-/* --- as it is --- */
+/* --- uncompressed data --- */
 
 static int64_t tar_unpack_plain(struct tar_unpack *unpack, void *to, size_t room)
 {

@@ -70,7 +70,7 @@ int64_t tar_zip_spool(int from, const uint8_t *head, int to, const char **reason
 	return kept && n == 0 ? size : -1;
 }
 
-/* --- where it ends --- */
+/* --- the end of the directory --- */
 
 static uint64_t tar_zip_number(const uint8_t *bytes, size_t length)
 {
