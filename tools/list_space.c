@@ -84,7 +84,7 @@ static uint64_t list_space_size(const struct volume *volume, uint32_t number, co
 	return size;
 }
 
-/* Fills in a missing member by the table of the other members. */
+/* Fills in a missing member from the catalogue's table of members. */
 static void list_space_guess(const struct volume *volume, uint32_t number, struct list_member *member)
 {
 	const struct member *known = &volume->catalogue.members.list[number];

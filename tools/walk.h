@@ -21,7 +21,7 @@ struct walk_entry {
 /* Looks up a path name by name from the root; does not follow symlinks. */
 must_check int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal, struct error *err);
 
-/* below: the directory to walk; NULL: the root. The index must outlive the walk. */
+/* Opens a walk. below: the directory to walk; NULL: the root. The index must outlive the walk. */
 must_check int walk_open(const struct index *index, const char *below, struct walk **ret, struct error *err);
 void walk_close(struct walk *walk);
 /* Returns 1 and the next name, the directory itself first; 0 at the end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pipeline of batches: one thread fills them, many read their files, one takes them in the order of filling. */
+/* Runs a pipeline of batches: one thread fills them, many read their files, one takes them in the order of filling. */
 #pragma once
 #include "content/batch.h"
 

@@ -12,7 +12,7 @@ struct reader_setup {
 	const struct stat_cache *stat_cache; /* NULL: items are never unchanged */
 };
 
-/* For pipeline_work: the argument is a struct reader_setup. */
+/* The functions for a struct pipeline_work, whose argument is a struct reader_setup. */
 void *reader_new(const void *setup);
 void reader_free(void *reader);
 must_check int reader_work(void *reader, struct batch *batch, struct error *err);

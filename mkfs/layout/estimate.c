@@ -175,7 +175,7 @@ static uint64_t estimate_temporary(const struct estimate *estimate, const struct
 	       counts->path_bytes;
 }
 
-/* Free space on the device, or on the filesystem of the volume's file. */
+/* Determines the free space on the devices, or on the filesystem of the volume's first file. */
 static int estimate_free_bytes(const struct target *target, uint64_t *ret, struct error *err)
 {
 	struct statvfs fs;

@@ -12,7 +12,8 @@
 #include "layout/store.h"
 #include "layout/unchanged.h"
 
-/* dedup, stat_cache and block_sums must live until layout_end(), everything else until layout_close(). */
+/* The arguments of layout_open(). dedup, stat_cache and block_sums must live until layout_end(), all else until
+ * layout_close(). */
 struct layout_setup {
 	const struct temp *temp;
 	uint32_t chunk_log;

@@ -19,8 +19,8 @@ struct order {
 	struct layout_counts *counts; /* of files, directories, links and their content */
 };
 
-/* Moves the layout's records to order->from, and leaves it empty arrays to be filled in the order of the names. The
- * layout must get no more items. */
+/* Moves the layout's inodes, chunk records and sums to order->from, and leaves it empty arrays, to be filled in the
+ * order of the names; classes and the blob stay. The layout must get no more items. */
 must_check int order_open(struct order *order, struct layout *layout, struct names_writer *names,
 			  const struct temp *temp, uint32_t chunk_log, struct error *err);
 void order_close(struct order *order); /* a zeroed one as well */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of the packer. */
+/* Holds the options of the packer. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -323,7 +323,7 @@ int medium_know(struct medium *medium, struct file_source *file, bool dry_run, s
 
 /* --- first write, and closing --- */
 
-/* Old superblock slots must not win over new ones, and signatures of other content, at both ends, must not be found. */
+/* Wipes old superblock slots, which must not win over new ones, and signatures of other content at both ends. */
 int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err)
 {
 	if (!medium->is_device)

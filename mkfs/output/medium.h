@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One of the files or devices of a volume, existing or new: finds its content and whether it may be written. */
+/* Finds, checks, makes and replaces a file or device that a volume lies on, or a new one will lie on. */
 #pragma once
 #include "device/topology.h"
 #include "io/file.h"
@@ -8,7 +8,7 @@
 #define MEDIUM_SUFFIX ".new-mkdatasetfs" /* added to the name of a file for its successor */
 
 struct medium {
-	char *path;               /* as it was called, for messages: site says where it is */
+	char *path;               /* as the user named it, for messages: site says where it is */
 	struct site site;
 	dev_t number;             /* of a device */
 	bool is_device, is_file;  /* is_file: an existing regular file */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The volume as the target of a publish: opens it, formats it if it is new, and finishes it. */
+/* Opens the volume as the target of a publish, formats it if it is new, and finishes it. */
 #pragma once
 #include "output/medium.h"
 #include "spill/temp.h"

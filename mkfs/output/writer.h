@@ -10,7 +10,7 @@
 
 struct writer;
 
-/* The writer takes space from the allocator; both belong to one thread. */
+/* Opens a writer, which takes space from the allocator; both belong to one thread. */
 must_check int writer_open(struct source *source, struct allocator *allocator, const struct temp *temp,
 			   struct writer **ret, struct error *err);
 void writer_close(struct writer *writer);

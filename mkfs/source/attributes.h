@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The attributes of a file that the packer gets from one statx(). */
+/* Reads and compares the attributes of a file that the packer gets from one statx(). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -24,7 +24,7 @@ struct dirfd_cache {
 	unsigned next; /* the next to be replaced */
 };
 
-/* The caller keeps source_fd. */
+/* Makes an empty cache. The caller keeps source_fd. */
 void dirfd_cache_open(struct dirfd_cache *cache, int source_fd);
 void dirfd_cache_close(struct dirfd_cache *cache);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An array of bytes that grows in a mapped temporary file, which the kernel may write out under memory pressure. While
- * it grows, bytes written long ago leave the process's memory. */
+/* Keeps an array of bytes that grows in a mapped temporary file, which the kernel may write out under memory pressure.
+ * While it grows, bytes written long ago leave the process's memory. */
 #pragma once
 #include <stdint.h>
 

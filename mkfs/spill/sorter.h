@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An external merge sort of byte records: sorted runs in a temporary file, merged when read. */
+/* Sorts byte records by an external merge sort: writes sorted runs to a temporary file and merges them when read. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of byte records in a temporary file, in constant memory. Only one thread at a time may use it. */
+/* Keeps a queue of byte records in a temporary file, in constant memory. Only one thread at a time may use it. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table from 128-bit keys to numbers. The newest keys are in memory, all others in temporary files, which are
+/* Maps 128-bit keys to numbers in a hash table. The newest keys are in memory, all others in temporary files, which are
  * written and merged from end to end, so adding keys causes no random access. */
 #pragma once
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A run: keys and values that do not change any more, sorted by hash in a temporary file. A filter in memory recognizes
- * nearly all keys that are not there; only for a key that is there a page of the file is read. */
+/* Makes runs: keys and values that do not change any more, sorted by hash in a temporary file. A filter in memory
+ * recognizes nearly all keys that are not there; only for a key that is there a page of the file is read. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -76,7 +76,7 @@ static int temp_start(struct temp *temp, struct error *err)
 	return temp->fd < 0 ? error_errno(err, "dup") : 0;
 }
 
-/* Opens temporary files in a directory, of whose descriptor it takes ownership. */
+/* Prepares temporary files in a directory. Takes ownership of the directory's descriptor. */
 static int temp_open_in(int *folder, const char *name, struct temp **ret, struct error *err)
 {
 	struct temp *temp = calloc(1, sizeof(*temp));

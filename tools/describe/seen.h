@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of 64-bit numbers, for input with many repetitions: 11 bytes per number of its capacity. */
+/* Keeps a set of 64-bit numbers, for input with many repetitions: 11 bytes per number of its capacity. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

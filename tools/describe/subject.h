@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A version that is described or compared: opens its index and says which version it is. */
+/* Opens a version that is described or compared, and prints which version it is. */
 #pragma once
 #include "base/json.h"
 #include "image/index.h"

@@ -26,5 +26,5 @@ must_check int tar_write_hole(struct tar_write *tar, uint64_t length, struct err
 /* Writes the end of the archive. */
 must_check int tar_write_finish(struct tar_write *tar, struct error *err);
 uint64_t tar_write_bytes(const struct tar_write *tar);
-/* NULL does nothing; without tar_write_finish() the archive is incomplete. */
+/* Frees the writer; NULL does nothing. Without tar_write_finish() the archive is incomplete. */
 void tar_write_free(struct tar_write *tar);

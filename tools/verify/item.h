@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stored chunk to check; chunks are ordered by their place on the volume. */
+/* Describes stored chunks to check, and orders them by their place on the volume. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

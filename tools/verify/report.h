@@ -17,7 +17,7 @@ enum report_state {
 	REPORT_EMPTY, /* never written, which is sound */
 	REPORT_DAMAGED,
 	REPORT_UNKNOWN, /* could not be checked */
-	REPORT_REMOVED, /* overwritten, because its version is no longer on the volume */
+	REPORT_REMOVED, /* damaged, but its version is no longer on the volume */
 };
 
 struct report {
