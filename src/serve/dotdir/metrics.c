@@ -137,8 +137,7 @@ static void metrics_series(const struct serve *serve, FILE *out)
 		metrics_number(out, series->family, series->type, series->help, series->get(serve, series->offset));
 }
 
-/* offset: place of a struct counter_times in struct counters. All bounds but the last two are below a second, so none
- * of them is a whole number, which the two formats of Prometheus would write differently. */
+/* offset: place of a struct counter_times in struct counters. */
 static void metrics_histogram(const struct serve *serve, FILE *out, const char *name, const char *help, size_t offset)
 {
 	uint64_t sum = series_sum(serve, offset + offsetof(struct counter_times, sum)), total = 0;
