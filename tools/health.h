@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reported.h"
+#include "watch/reported.h"
 
 #define HEALTH_TEXT_SIZE 512
 

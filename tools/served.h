@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "image/catalogue.h"
-#include "top/watch.h"
 #include "volume.h"
+#include "watch/watch.h"
 
 struct served_mount {
 	bool is_certain;   /* its volume is this one, whether it answers or not */

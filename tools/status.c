@@ -15,14 +15,14 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "health.h"
 #include "device/leftover.h"
-#include "mounted.h"
-#include "percentile.h"
-#include "reported.h"
+#include "health.h"
 #include "text.h"
-#include "top/probe.h"
 #include "verb.h"
+#include "watch/mounted.h"
+#include "watch/percentile.h"
+#include "watch/probe.h"
+#include "watch/reported.h"
 
 #define STATUS_PATIENCE 10 /* seconds to wait for an answer of the daemon */
 #define STATUS_LOOK     2  /* seconds to wait for the volume */

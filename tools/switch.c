@@ -13,9 +13,9 @@
 #include "datasetfs/control.h"
 #include "device/dotfile.h"
 #include "device/leftover.h"
-#include "mounted.h"
 #include "text.h"
 #include "verb.h"
+#include "watch/mounted.h"
 
 struct switch_options {
 	struct verb_options verb;

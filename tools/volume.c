@@ -15,7 +15,7 @@
 #include "io/site.h"
 #include "members/assembly.h"
 #include "members/naming.h"
-#include "mounted.h"
+#include "watch/mounted.h"
 
 void volume_close(struct volume *volume)
 {

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "image/catalogue.h"
 #include "io/array.h"
-#include "reported.h"
 #include "volume/transaction.h"
+#include "watch/reported.h"
 
 struct volume {
 	char *path;                   /* of the file or device; of several, as the user named them */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the modules of the tree must keep to; a module is X.c and X.h of one folder. Includes between modules form no
-circle, and an external function that FOLDER/X.c defines is called X, X_… or FOLDER_X_…: its name says where it
-stands. usage: modules.py, in the root of the source; layers.sh runs it"""
+circle, nor do those between folders, and an external function that FOLDER/X.c defines is called X, X_… or FOLDER_X_…:
+its name says where it stands. usage: modules.py, in the root of the source; layers.sh runs it"""
 import os
 import re
 import sys
@@ -84,6 +84,15 @@ def circles(edges):
             yield sorted(members), min((shortest_circle(member, edges) for member in sorted(members)), key=len)
 
 
+def folders(edges):
+    """Folder → the other folders whose modules its own include."""
+    found = {os.path.dirname(module): set() for module in edges}
+    for module, targets in edges.items():
+        folder = os.path.dirname(module)
+        found[folder] |= {os.path.dirname(target) for target in targets} - {folder}
+    return found
+
+
 def functions(text):
     """Names of the external functions that are defined, and 1 + the line of each."""
     text = NOISE.sub(lambda match: "\n" * match[0].count("\n"), text)
@@ -120,9 +129,10 @@ def main():
     failed = len(edges) < 100 or sum(map(len, edges.values())) < 300
     if failed:
         print(f"only {len(edges)} modules with {sum(map(len, edges.values()))} includes were found: correct this test")
-    for members, circle in circles(edges):
-        print(f"{len(members)} modules include each other: {' '.join(members)}\n  one circle: {' → '.join(circle)}")
-        failed = True
+    for kind, graph in (("modules", edges), ("folders", folders(edges))):
+        for members, circle in circles(graph):
+            print(f"{len(members)} {kind} include each other: {' '.join(members)}\n  one circle: {' → '.join(circle)}")
+            failed = True
     for file in sorted(file for files in known.values() for file in files if file.endswith(".c")):
         for line in wrong_names(file):
             print(line)

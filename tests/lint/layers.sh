@@ -78,8 +78,9 @@ may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
 may tools/scrub  base image volume datasetfs verify scrub .
-may tools/top    base datasetfs top .
-may tools        base image io device members volume datasetfs describe export member nvme scrub top verify .
+may tools/watch  base device members datasetfs watch
+may tools/top    base datasetfs watch top .
+may tools        base image io device members volume datasetfs describe export member nvme scrub top verify watch .
 may tools/exporter base device datasetfs exporter
 
 while read -r folder; do
@@ -103,7 +104,7 @@ home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/t
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'microhttpd\.h'     tools/exporter/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
-home 'json-c/[a-z_]*\.h'  tools/reported.c
+home 'json-c/[a-z_]*\.h'  tools/watch/reported.c
 
 python3 tests/lib/modules.py || failed=1
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "health.h"
-#include "percentile.h"
-#include "top/rates.h"
 #include "top/table.h"
+#include "watch/percentile.h"
+#include "watch/rates.h"
 
 #define CLOSE(found, expected) assert_true(fabs((found) - (expected)) <= 1e-9 * fabs(expected))
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "top/table.h"
-#include "top/watch.h"
+#include "watch/watch.h"
 
 enum page_style { PAGE_PLAIN, PAGE_HEAD, PAGE_WRONG };
 

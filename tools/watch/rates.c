@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes differences of counters and what follows from them. */
-#include "top/rates.h"
+#include "watch/rates.h"
 
 #include <math.h>
 #include <stddef.h>
 
-#include "percentile.h"
+#include "watch/percentile.h"
 
 static const double rates_shares[RATES_PERCENTILES] = { 0.5, 0.9, 0.99, 0.999 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "reported.h"
+#include "watch/reported.h"
 
 struct probe; /* all of it belongs to one thread */
 

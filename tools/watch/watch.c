@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a child process for each mount. The list of mounts comes from the mount table, which can be read without waiting
  * for any daemon. */
-#include "top/watch.h"
+#include "watch/watch.h"
 
 #include <errno.h>
 #include <stdio.h>

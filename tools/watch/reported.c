@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the files of MNT/.datasetfs and parses their JSON. The only user of json-c. */
-#include "reported.h"
+#include "watch/reported.h"
 
 #include <errno.h>
 #include <json-c/json.h>

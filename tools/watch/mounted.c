@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Selects our mounts from the mount table, and names their volumes. */
-#include "mounted.h"
+#include "watch/mounted.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "reported.h"
+#include "watch/reported.h"
 
 /* Percentiles of the latency of READ requests. */
 enum rates_percentile { RATES_P50, RATES_P90, RATES_P99, RATES_P999, RATES_PERCENTILES };

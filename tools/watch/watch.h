@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "mounted.h"
-#include "reported.h"
-#include "top/probe.h"
-#include "top/rates.h"
+#include "watch/mounted.h"
+#include "watch/probe.h"
+#include "watch/rates.h"
+#include "watch/reported.h"
 
 enum watch_state {
 	WATCH_NEW, /* it has not answered yet */

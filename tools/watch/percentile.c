@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the bucket in which a share ends, and the place in it. */
-#include "percentile.h"
+#include "watch/percentile.h"
 
 #include <math.h>
 

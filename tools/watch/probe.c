@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a child process with two pipes: a byte asks, a struct answers. */
-#include "top/probe.h"
+#include "watch/probe.h"
 
 #include <assert.h>
 #include <errno.h>
