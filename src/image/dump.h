@@ -5,9 +5,14 @@
 
 #include "base/error.h"
 #include "image/index.h"
+#include "image/version.h"
 
 /* Passes the text to put() in pieces, which need not end with a line. put() returns 0 or a negative errno. The format
  * is in datasetfs-volume(5), DUMP. */
 must_check int dump_text(struct index *index, int (*put)(void *argument, const char *text, size_t length),
 			 void *argument, struct error *err);
 must_check int dump_digest(struct index *index, uint8_t digest[32], struct error *err);
+/* Computes the digest of a loaded version, whatever its catalogue says. -EBADMSG: it is not the expected one; the reason
+ * calls the volume by this name. */
+must_check int dump_check_digest(struct index *index, const struct version *version, const uint8_t expected[32],
+				 const char *volume, struct error *err);

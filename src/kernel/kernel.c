@@ -15,19 +15,19 @@
 
 #include "base/cleanup.h"
 #include "base/format.h"
+#include "base/headroom.h"
 #include "base/log.h"
 #include "device/locate.h"
 #include "device/locker.h"
 #include "device/occupied.h"
 #include "erofs/erofs_image.h"
 #include "image/catalogue.h"
+#include "image/dump.h"
 #include "image/index_load.h"
 #include "kernel/attach.h"
 #include "kernel/loop.h"
 #include "members/assembly.h"
 #include "members/naming.h"
-#include "serve/opening/digest.h"
-#include "serve/opening/headroom.h"
 
 #define KERNEL_READAHEAD 1024 /* KiB, as on FUSE mounts */
 
@@ -90,8 +90,9 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 		r = kernel_choose(kernel, err);
 	if (r == 0)
 		r = index_load(source, kernel->version, &kernel->catalogue.members, &kernel->index, err);
-	if (r == 0)
-		r = digest_check(kernel->options, kernel->index, kernel->version, err);
+	if (r == 0 && kernel->options->has_digest)
+		r = dump_check_digest(kernel->index, kernel->version, kernel->options->digest,
+				      kernel->options->volume, err);
 	return r < 0 ? r : erofs_image_plan(kernel->assembly.array, kernel->version, kernel->index,
 					    kernel->options->suid, &kernel->image, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Mounts a volume that the kernel then serves without a daemon. */
 #pragma once
-#include "serve/serve.h"
+#include "serve/options.h"
 
 /* Uses only the options volume, mountpoint, version, digest, noexec and suid. is_rehearsed: checks everything but
  * mounts nothing. */

@@ -14,46 +14,9 @@
 #include "io/array.h"
 #include "io/engine.h"
 #include "read/reader.h"
+#include "serve/options.h"
 #include "serve/version/generations.h"
 #include "serve/worker/cpus.h"
-
-/* Range and default of the mount option readahead=, in bytes. */
-#define SERVE_AHEAD_MIN (UINT64_C(2) << 20)
-#define SERVE_AHEAD_MAX (UINT64_C(1) << 30)
-#define SERVE_AHEAD     (UINT64_C(16) << 20)
-/* Range and default of the mount option prefetch=, in bytes. */
-#define SERVE_PREFETCH_MIN (UINT64_C(16) << 20)
-#define SERVE_PREFETCH_MAX (UINT64_C(1) << 40)
-#define SERVE_PREFETCH     (UINT64_C(256) << 20)
-
-enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
-enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
-enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
-
-struct serve_options {
-	const char *volume; /* a path, or an identity (device/locate.h) */
-	const char *mountpoint;
-	const char *version; /* label; NULL: the volume's current version */
-	bool has_digest;
-	uint8_t digest[32]; /* every version must have this digest, if has_digest */
-	bool allow_other;
-	bool noexec;
-	bool suid; /* setuid and setgid bits are shown and take effect */
-	bool noversions; /* the mount has no .datasetfs/versions */
-	enum serve_io io;
-	enum serve_channel channel;
-	enum serve_notify notify; /* how the kernel is told of a switch */
-	bool has_control_group;
-	uint32_t control_group; /* members may switch the mount, as may root and the mounting user */
-	bool has_direct_group;
-	uint32_t direct_group;  /* members may read past the mount, as may root and the mounting user */
-	const char *direct_group_name; /* name or number of direct_group, as the option gave it */
-	unsigned follow;        /* seconds between checks of the volume's current version; 0: never */
-	unsigned workers;       /* 0: one per CPU */
-	uint64_t prefetch;      /* limit of bytes kept of announced files; 0: users cannot announce files */
-	uint64_t ahead;         /* limit of bytes read ahead of readers; 0: no read-ahead */
-	struct reader_options read;
-};
 
 struct ahead;
 struct clients;

@@ -62,7 +62,7 @@ may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve
     serve/request serve/clients serve/control serve/dotdir
 may src/serve/session base image io device members read fuse datasetfs serve/version serve/worker serve serve/opening \
     serve/ahead serve/request serve/clients serve/control serve/dotdir serve/session
-may src/kernel   base image io device members erofs serve serve/opening kernel
+may src/kernel   base image io device members erofs serve kernel
 may src          base image io device members read fuse serve serve/session kernel datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source

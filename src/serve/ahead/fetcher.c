@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/headroom.h"
 #include "base/huge.h"
 #include "base/join.h"
 #include "base/log.h"
@@ -18,7 +19,6 @@
 #include "serve/ahead/allowance.h"
 #include "serve/ahead/gather.h"
 #include "serve/damage.h"
-#include "serve/opening/headroom.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/headroom.h"
 #include "base/log.h"
 #include "image/block_sums.h"
-#include "serve/opening/digest.h"
-#include "serve/opening/headroom.h"
+#include "image/dump.h"
 #include "serve/opening/mounted.h"
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */
@@ -63,7 +63,9 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
-	r = digest_check(&serve->options, generation->index, &generation->version, err);
+	if (serve->options.has_digest)
+		r = dump_check_digest(generation->index, &generation->version, serve->options.digest,
+				      serve->options.volume, err);
 	if (r < 0) {
 		generation_put(generation);
 		return r;

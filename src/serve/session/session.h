@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "serve/serve.h"
+#include "serve/options.h"
 
 struct session;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads /proc/meminfo (proc(5)) and the memory controllers of both kinds of control groups (cgroups(7)). */
-#include "serve/opening/headroom.h"
+#include "base/headroom.h"
 
 #include <errno.h>
 #include <inttypes.h>
