@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs two external sorts: of numbers, then of records. */
+/* Keeps a queue of wishes and, if these jump about, runs two external sorts: of wishes, then of records. */
 #include "spill/reorder.h"
 
 #include <endian.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "spill/sorter.h"
 
 #define REORDER_BUDGET (16u << 20) /* for each of the sorts */
+#define REORDER_NEAR   4096u /* records up to this far apart are likely to be in memory together */
+#define REORDER_JUMPS  256u  /* wishes per jump, on average: with fewer, all are sorted */
 
 /* A record of the first sort, big-endian because the sorter compares bytes. */
 struct reorder_wish {
@@ -18,37 +19,81 @@ struct reorder_wish {
 
 int reorder_open(struct reorder *reorder, const struct temp *temp, struct error *err)
 {
-	int r = sorter_open(temp, REORDER_BUDGET, &reorder->wishes, err);
-
-	return r < 0 ? r : sorter_open(temp, REORDER_BUDGET, &reorder->records, err);
+	*reorder = (struct reorder){ 0 };
+	return temp_stream_open(&reorder->wishes, temp, err);
 }
 
 void reorder_close(struct reorder *reorder)
 {
-	sorter_free(reorder->wishes);
+	temp_stream_close(&reorder->wishes);
 	sorter_free(reorder->records);
 	*reorder = (struct reorder){ 0 };
 }
 
 int reorder_ask(struct reorder *reorder, uint64_t from, uint64_t to, struct error *err)
 {
+	uint64_t distance = from > reorder->last ? from - reorder->last : reorder->last - from;
 	struct reorder_wish wish = { htobe64(from), htobe64(to) };
+	struct temp_stream *stream = &reorder->wishes;
+	int r = stream->used + sizeof(wish) > TEMP_BUFFER ? temp_stream_flush(stream, err) : 0;
 
-	return sorter_add(reorder->wishes, &wish, sizeof(wish), NULL, 0, err);
+	if (r < 0)
+		return r;
+	reorder->jumps += distance > REORDER_NEAR;
+	reorder->last = from;
+	reorder->count++;
+	memcpy(stream->buffer + stream->used, &wish, sizeof(wish));
+	stream->used += sizeof(wish);
+	return 0;
 }
 
-int reorder_fetch(struct reorder *reorder, reorder_get *get, void *argument, struct error *err)
+/* Returns 1 and the oldest wish, or 0 if there is none. */
+static int reorder_pop(struct reorder *reorder, struct reorder_wish *ret, struct error *err)
+{
+	struct temp_stream *stream = &reorder->wishes;
+	uint64_t left = stream->written - reorder->taken;
+	int r;
+
+	if (reorder->at == reorder->used) {
+		if (!left)
+			return 0;
+		reorder->used = left < TEMP_BUFFER ? (size_t)left : TEMP_BUFFER;
+		r = temp_read(stream->temp, stream->fd, reorder->taken, stream->buffer, reorder->used, err);
+		if (r < 0)
+			return r;
+		reorder->taken += reorder->used;
+		reorder->at = 0;
+	}
+	memcpy(ret, stream->buffer + reorder->at, sizeof(*ret));
+	reorder->at += sizeof(*ret);
+	return 1;
+}
+
+static int reorder_sort_wishes(struct reorder *reorder, struct sorter *wishes, struct error *err)
+{
+	struct reorder_wish wish;
+	int r;
+
+	while ((r = reorder_pop(reorder, &wish, err)) > 0) {
+		r = sorter_add(wishes, &wish, sizeof(wish), NULL, 0, err);
+		if (r == 0)
+			r = interrupt_check(err);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? r : sorter_rewind(wishes, err);
+}
+
+static int reorder_sort_records(struct reorder *reorder, struct sorter *wishes, struct error *err)
 {
 	struct reorder_wish wish;
 	const void *bytes;
 	size_t length;
-	int r = sorter_rewind(reorder->wishes, err);
+	int r;
 
-	if (r < 0)
-		return r;
-	while ((r = sorter_next(reorder->wishes, &bytes, &length, err)) > 0) {
+	while ((r = sorter_next(wishes, &bytes, &length, err)) > 0) {
 		memcpy(&wish, bytes, sizeof(wish));
-		r = get(argument, be64toh(wish.from), be64toh(wish.to), &bytes, &length, err);
+		r = reorder->get(reorder->argument, be64toh(wish.from), be64toh(wish.to), &bytes, &length, err);
 		if (r == 0)
 			r = sorter_add(reorder->records, &wish.to, sizeof(wish.to), bytes, length, err);
 		if (r == 0)
@@ -56,8 +101,41 @@ int reorder_fetch(struct reorder *reorder, reorder_get *get, void *argument, str
 		if (r < 0)
 			return r;
 	}
-	sorter_free(take_ptr(&reorder->wishes));
+	return r;
+}
+
+int reorder_fetch(struct reorder *reorder, reorder_get *get, void *argument, struct error *err)
+{
+	const struct temp *temp = reorder->wishes.temp;
+	struct sorter *wishes = NULL;
+	int r = temp_stream_flush(&reorder->wishes, err);
+
+	reorder->get = get;
+	reorder->argument = argument;
+	if (r < 0 || reorder->jumps <= reorder->count / REORDER_JUMPS)
+		return r;
+	r = sorter_open(temp, REORDER_BUDGET, &wishes, err);
+	if (r == 0)
+		r = sorter_open(temp, REORDER_BUDGET, &reorder->records, err);
+	if (r == 0)
+		r = reorder_sort_wishes(reorder, wishes, err);
+	if (r == 0)
+		r = reorder_sort_records(reorder, wishes, err);
+	sorter_free(wishes);
 	return r < 0 ? r : sorter_rewind(reorder->records, err);
+}
+
+static int reorder_next_wish(struct reorder *reorder, uint64_t *ret_to, const void **ret, size_t *ret_length,
+			     struct error *err)
+{
+	struct reorder_wish wish;
+	int r = reorder_pop(reorder, &wish, err);
+
+	if (r <= 0)
+		return r;
+	*ret_to = be64toh(wish.to);
+	r = reorder->get(reorder->argument, be64toh(wish.from), *ret_to, ret, ret_length, err);
+	return r < 0 ? r : 1;
 }
 
 int reorder_next(struct reorder *reorder, uint64_t *ret_to, const void **ret, size_t *ret_length, struct error *err)
@@ -65,8 +143,11 @@ int reorder_next(struct reorder *reorder, uint64_t *ret_to, const void **ret, si
 	const void *bytes;
 	size_t length;
 	uint64_t to;
-	int r = sorter_next(reorder->records, &bytes, &length, err);
+	int r;
 
+	if (!reorder->records)
+		return reorder_next_wish(reorder, ret_to, ret, ret_length, err);
+	r = sorter_next(reorder->records, &bytes, &length, err);
 	if (r <= 0)
 		return r;
 	memcpy(&to, bytes, sizeof(to));

@@ -138,6 +138,20 @@ PYTHON
 tar --format=pax --xattrs -S -C tree -cf sparse.tar --null -T sparse
 same "members in another order" shuffled.vol shuffled.tar sparse.tar
 
+# Many files in random order, so that records of neighbours in a folder lie far from each other.
+tree many random --files 9000
+for i in {1..9}; do
+    ln random/000/00000/f0000000$i "random/link $i"
+    ln -s target random/symlink-$i
+done
+(cd random && find . -print0 | LC_ALL=C sort -z | shuf -z --random-source=<(yes) >../random.names)
+tar -C random --null --no-recursion --format=pax -cf random.tar --files-from random.names
+(
+    WANT=$(digest tree-random.vol random)
+    same "random order" random.vol random.tar
+)
+rm -r random random.*
+
 # GNU's format has whole seconds, its own long names and its own sparse files: what tar unpacks.
 # Paths that are longer than PATH_MAX cannot be unpacked by it.
 tar --format=gnu -S -C tree --exclude='00dddd*' -cf gnu.tar . 2>/dev/null

@@ -10,11 +10,12 @@
 #define STRIDE 123457u /* has no factor in common with COUNT */
 
 struct fixture {
+	uint64_t stride;
 	uint64_t last, got;
 	uint8_t record[64]; /* the number of the record, as often as it has room */
 };
 
-/* Records must be asked for from the first to the last, none twice. */
+/* Records are asked for from the first to the last, none twice. */
 static int fixture_get(void *argument, uint64_t from, uint64_t to, const void **ret, size_t *ret_length,
 		       struct error *error)
 {
@@ -23,7 +24,7 @@ static int fixture_get(void *argument, uint64_t from, uint64_t to, const void **
 	if (from >= COUNT)
 		return error_set(error, -ERANGE, "there is no record");
 	assert_true(!fixture->got || from > fixture->last);
-	assert_int_equal(to, from * STRIDE % COUNT);
+	assert_int_equal(from, to * fixture->stride % COUNT);
 	fixture->last = from;
 	fixture->got++;
 	for (size_t i = 0; i < sizeof(fixture->record); i += sizeof(from))
@@ -33,9 +34,9 @@ static int fixture_get(void *argument, uint64_t from, uint64_t to, const void **
 	return 0;
 }
 
-static void test_other_order(void **state)
+static void check_order(uint64_t stride, uint64_t fetched)
 {
-	struct fixture fixture = { 0 };
+	struct fixture fixture = { .stride = stride };
 	struct reorder reorder = { 0 };
 	struct temp *temp = NULL;
 	struct error why = { 0 };
@@ -43,38 +44,49 @@ static void test_other_order(void **state)
 	size_t length;
 	uint64_t to, from;
 
-	(void)state;
 	CHECK_OK(temp_open("/tmp", &temp, &err));
 	CHECK_OK(reorder_open(&reorder, temp, &err));
-	for (uint64_t at = 0; at < COUNT; at++) { /* in some order that is neither of both */
-		from = at * 7 % COUNT;
-		CHECK_OK(reorder_ask(&reorder, from, from * STRIDE % COUNT, &err));
-	}
+	for (to = 0; to < COUNT; to++)
+		CHECK_OK(reorder_ask(&reorder, to * stride % COUNT, to, &err));
 	CHECK_OK(reorder_fetch(&reorder, fixture_get, &fixture, &err));
-	assert_int_equal(fixture.got, COUNT);
+	assert_int_equal(fixture.got, fetched);
 	for (uint64_t at = 0; at < COUNT; at++) {
 		assert_int_equal(reorder_next(&reorder, &to, &bytes, &length, &why), 1);
 		assert_int_equal(to, at);
 		memcpy(&from, bytes, sizeof(from));
-		assert_int_equal(from * STRIDE % COUNT, at);
+		assert_int_equal(from, at * stride % COUNT);
 		assert_int_equal(length, 8 + from % 8 * 8);
 	}
 	assert_int_equal(reorder_next(&reorder, &to, &bytes, &length, &why), 0);
+	assert_int_equal(fixture.got, COUNT);
 	reorder_close(&reorder);
 	temp_close(temp);
+}
+
+static void test_other_order(void **state)
+{
+	(void)state;
+	check_order(STRIDE, COUNT);
+}
+
+/* Nothing is sorted, so nothing is fetched in advance. */
+static void test_same_order(void **state)
+{
+	(void)state;
+	check_order(1, 0);
 }
 
 static void test_failing_record(void **state)
 {
 	struct reorder reorder = { 0 };
 	struct temp *temp = NULL;
-	struct fixture fixture = { 0 };
+	struct fixture fixture = { .stride = COUNT };
 
 	(void)state;
 	CHECK_OK(temp_open("/tmp", &temp, &err));
 	CHECK_OK(reorder_open(&reorder, temp, &err));
 	CHECK_OK(reorder_ask(&reorder, 0, 0, &err));
-	CHECK_OK(reorder_ask(&reorder, COUNT, 1, &err));
+	CHECK_OK(reorder_ask(&reorder, COUNT, 1, &err)); /* far from the other: sorted */
 	CHECK_FAILS(reorder_fetch(&reorder, fixture_get, &fixture, &err), -ERANGE, "there is no record");
 	reorder_close(&reorder);
 	reorder_close(&reorder);
@@ -85,6 +97,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_order),
+		cmocka_unit_test(test_same_order),
 		cmocka_unit_test(test_failing_record),
 	};
 

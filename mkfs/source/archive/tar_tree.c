@@ -375,7 +375,7 @@ static int tar_tree_reorder(struct tar_tree *tree, struct error *err)
 	if (r == 0)
 		r = tar_tree_next_name(tree, err);
 	while (r == 0 && tree->name) {
-		r = reorder_ask(&tree->ordered, tree->number, count++, err);
+		r = tree->number == TAR_TREE_IMPLIED ? 0 : reorder_ask(&tree->ordered, tree->number, count++, err);
 		if (r == 0)
 			r = tar_tree_next_name(tree, err);
 		if (r == 0)
@@ -396,6 +396,9 @@ static int tar_tree_advance(struct tar_tree *tree, struct error *err)
 
 	if (r < 0 || !tree->name)
 		return r;
+	tree->inode = *tar_tree_inode(tree, TAR_TREE_IMPLIED);
+	if (tree->number == TAR_TREE_IMPLIED)
+		return 0;
 	r = reorder_next(&tree->ordered, &place, &inode, &length, err);
 	if (r <= 0)
 		return r < 0 ? r : error_set(err, -EINVAL, "the archive has more names than before");
