@@ -27,8 +27,11 @@ IMAGE = ROOT / "src/image"
 CONTROL = ROOT / "include/datasetfs/control.h"
 DAEMON_PAGE = ROOT / "man/datasetfs.8"
 
-# The only reason with such a code that is no rule about bytes: it is about the machine that packs.
-NOT_A_RULE = {"index: this machine has memory pages of N bytes, packing needs N"}
+# The only reasons with such a code that are no rules about bytes: one is about the machine that packs, the other about
+# the digest that a mount asks for.
+NOT_A_RULE = {"index: this machine has memory pages of N bytes, packing needs N",
+              "version 'S' has the digest S, expected S: 'datasetfsctl list --json S' shows which version has that "
+              "one, choose it with version="}
 
 complaints = []
 
