@@ -52,8 +52,8 @@ restore() {
     for part in "${_parts[@]}"; do cp "base.vol$part" "work.vol$part"; done
 }
 
-# injected KIND N [VAR=VALUE…]: runs the program with that call failing, none with N = 0; sets rc. A degraded change names
-# first the members that it leaves behind; err has what comes after that.
+# injected KIND N [VAR=VALUE…]: runs the program with that call failing, none with N = 0; sets rc. A degraded change
+# names first the members that it leaves behind; err has what comes after that.
 injected() {
     restore
     rc=0
