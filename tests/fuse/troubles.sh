@@ -232,6 +232,11 @@ if datasetfs -o kernel VOLUME MOUNTPOINT 2>kernel.err; then
     trouble 32 "datasetfs: mountpoint 'MOUNTPOINT': the kernel serves a volume there already: 'umount \
 $PWD/MOUNTPOINT', then mount again" datasetfs VOLUME MOUNTPOINT
     umount MOUNTPOINT
+    exec 9<VOLUME
+    flock -x 9
+    trouble 32 "datasetfs: cannot mount 'VOLUME' on 'MOUNTPOINT': another program has '$PWD/VOLUME' locked, \
+mount it when that has ended: process $$ ('troubles.sh' of user 0)" datasetfs -o kernel VOLUME MOUNTPOINT
+    exec 9<&-
 else
     say "no kernel's own mount here: $(cat kernel.err)"
 fi
@@ -288,7 +293,8 @@ printed = {line.rstrip("\n") for line in open(sys.argv[2])}
 if sys.argv[3]:
     listed = {line for line in listed if "there is no /dev/fuse: " not in line}
 if not sys.argv[4]:
-    listed = {line for line in listed if "the kernel serves a volume there already" not in line}
+    listed = {line for line in listed if "the kernel serves a volume there already" not in line
+              and "another program has 'VOLUME' locked" not in line}
 for line in sorted(printed - listed):
     print("printed, but not listed:", line)
 for line in sorted(listed - printed):
