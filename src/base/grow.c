@@ -10,9 +10,10 @@
 int grow_to(void *items, size_t count, size_t size, struct error *err)
 {
 	void *old, *moved;
+	size_t bytes;
 
 	memcpy(&old, items, sizeof(old)); /* memcpy, because items points to a pointer of any type */
-	moved = reallocarray(old, count, size);
+	moved = __builtin_mul_overflow(count, size, &bytes) ? NULL : realloc(old, bytes);
 	if (!moved)
 		return error_no_memory(err);
 	memcpy(items, &moved, sizeof(moved));
