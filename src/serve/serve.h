@@ -44,7 +44,7 @@ struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
 	struct array_source *volume;
-	struct superblock_ring *rings; /* read when the volume was opened; NULL once the catalogue is loaded */
+	_Atomic(struct superblock_ring *) rings; /* read when the volume was opened; NULL once a load took them */
 	uint8_t volume_uuid[16];
 	struct serve_member *members; /* members of the volume, by slot */
 	struct route *route;          /* chooses the member to read; NULL: the volume has one member */

@@ -90,7 +90,7 @@ int mounted_check(struct serve *serve, const struct superblock *super, uint64_t 
 
 int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err)
 {
-	auto_free struct superblock_ring *rings = take_ptr(&serve->rings);
+	auto_free struct superblock_ring *rings = atomic_exchange(&serve->rings, NULL);
 	struct source *source = &serve->volume->source;
 	uint64_t seen = atomic_load(&serve->newest);
 	int r;

@@ -143,7 +143,7 @@ static int session_open_volume(struct serve *serve, struct error *err)
 		return r;
 	}
 	serve->volume = take_ptr(&assembly.array);
-	serve->rings = take_ptr(&assembly.rings);
+	atomic_store(&serve->rings, take_ptr(&assembly.rings));
 	serve->volume->owner = serve;
 	serve->volume->is_silent = serve->route ? serve_is_silent : NULL;
 	for (uint32_t i = 0; i < serve->volume->count; i++) {
@@ -428,7 +428,7 @@ bool session_free(struct session *session)
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
 	route_free(session->serve.route);
-	free(session->serve.rings);
+	free(atomic_load(&session->serve.rings));
 	session_close_versions(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
 	close_fd(&session->signal_fd);
