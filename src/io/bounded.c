@@ -33,6 +33,7 @@ struct bounded {
 	int result;
 	struct error err;
 	sem_t done;
+	pthread_t thread; /* joined if the read comes back in time: who forks next has no thread that is just ending */
 	bool is_done, is_left; /* protected by bounded_lock, like next */
 	struct bounded *next;  /* in the list of abandoned reads */
 };
@@ -144,17 +145,12 @@ static int bounded_new(bounded_read_fn *read, int fd, const struct stat *st, str
 /* Starts the thread with all signals blocked, because the program's signals are not for it. */
 static int bounded_start(struct bounded *bounded, struct error *err)
 {
-	pthread_attr_t attributes;
 	sigset_t all, before;
-	pthread_t thread;
 	int r;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	r = -pthread_create(&thread, &attributes, bounded_main, bounded);
-	pthread_attr_destroy(&attributes);
+	r = -pthread_create(&bounded->thread, NULL, bounded_main, bounded);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r < 0 ? error_set(err, r, "cannot start a thread for a read: %s", strerror(-r)) : 0;
 }
@@ -177,6 +173,7 @@ static bool bounded_leave(struct bounded *bounded)
 	pthread_mutex_lock(&bounded_lock);
 	is_done = bounded->is_done;
 	if (!is_done) {
+		pthread_detach(bounded->thread); /* first, as the thread frees this once the lock is given up */
 		bounded->is_left = true;
 		bounded->next = bounded_left;
 		bounded_left = bounded;
@@ -245,6 +242,7 @@ int bounded_end(struct bounded *bounded, uint8_t *buffer, struct error *err)
 		return r < 0 ? r : error_set(err, -ETIMEDOUT, "no answer to a read for %.3g seconds",
 					     (double)patience / 1e9);
 	}
+	pthread_join(bounded->thread, NULL);
 	r = bounded->result < 0 ? error_pass(err, bounded->result, &bounded->err) : 0;
 	if (r == 0)
 		memcpy(buffer, bounded->bytes, bounded->length);
