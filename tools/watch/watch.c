@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/grow.h"
 
 #define WATCH_KEEP INT64_C(60000000000) /* ns for which a mount that is gone is still shown, unless it was named */
 #define WATCH_END  INT64_C(100000000)   /* ns to wait until the probes have closed their files on mounts */
@@ -26,14 +27,9 @@ static void watch_mount_free(struct watch_mount *mount, int64_t until)
 
 static int watch_add(struct watch *watch, const struct mounted *mounted, struct error *err)
 {
-	struct watch_mount **mounts = reallocarray(watch->mounts, watch->count + 1, sizeof(*mounts));
 	struct watch_mount *mount = calloc(1, sizeof(*mount));
-	int r = 0;
+	int r = mount ? grow_one(watch->mounts, watch->count, err) : error_no_memory(err);
 
-	if (mounts)
-		watch->mounts = mounts;
-	if (!mounts || !mount)
-		r = error_no_memory(err);
 	if (r == 0)
 		r = mounted_copy(mounted, &mount->mounted, err);
 	if (r < 0) {
