@@ -24,15 +24,6 @@ void text_print(const char *fmt, ...)
 	va_end(ap);
 }
 
-void text_print_to(FILE *out, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	shown_print_list(out, fmt, ap);
-	va_end(ap);
-}
-
 const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE])
 {
 	time_t when = (time_t)seconds;

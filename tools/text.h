@@ -14,7 +14,6 @@ void text_write(FILE *out, const void *bytes, size_t length);
 /* Prints a line or a part of one like printf(3), with words that a volume, a target or another program's mount chose:
  * writes them like text_write(), but keeps quotes and backslashes. Only at an end of fmt a newline stays one. */
 void text_print(const char *fmt, ...) printf_like(1, 2);
-void text_print_to(FILE *out, const char *fmt, ...) printf_like(2, 3);
 
 #define TEXT_TIME_SIZE 48
 /* Formats a time like "2026-11-21 03:18:00", in UTC. Returns text. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes text that a volume, a source, a target or another program chose, so that it is safe on a terminal.
- * tools/text.h wraps it for the tools; log.h does the same for log lines. */
+ * tools/text.h wraps it for standard output of the tools; log.h does the same for log lines. */
 #pragma once
 #include <stdarg.h>
 #include <stddef.h>

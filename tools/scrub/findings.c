@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/shown.h"
 #include "image/address.h"
 #include "text.h"
 #include "verb.h"
@@ -149,7 +150,7 @@ static void findings_draw(const struct findings *findings)
 	char done[SIZE_TEXT_SIZE], speed[SIZE_TEXT_SIZE];
 
 	fputs("\r\033[K", stderr);
-	text_print_to(stderr, "scrub: %.1f %%, %s, %s/s",
+	shown_print(stderr, "scrub: %.1f %%, %s, %s/s",
 		findings->total ? 100.0 * (double)findings->bytes / (double)findings->total : 0.0,
 		format_size(findings->bytes, done),
 		format_size((uint64_t)((double)findings->bytes / (seconds > 0.001 ? seconds : 0.001)), speed));

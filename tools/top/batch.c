@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "base/shown.h"
 #include "health.h"
-#include "text.h"
 
 static void batch_real(struct json *json, const char *key, double n)
 {
@@ -112,6 +112,6 @@ void batch_json(struct watch *watch, const struct page_wish *wish, FILE *out)
 void batch_text(const struct page *page, FILE *out)
 {
 	for (size_t i = 0; i < page->count; i++)
-		text_print_to(out, "%s\n", page->lines[i].text);
+		shown_print(out, "%s\n", page->lines[i].text);
 	fputc('\n', out);
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "base/shown.h"
 #include "image/address.h"
 #include "image/inode.h"
 #include "text.h"
@@ -258,7 +259,7 @@ void report_progress(void *argument, const struct check_counts *counts)
 	if (!report->is_terminal || seconds <= 0)
 		return;
 	fputs("\r\033[K", stderr);
-	text_print_to(stderr, "verify '%s': %.1f %%, %s, %s/s", report->label,
+	shown_print(stderr, "verify '%s': %.1f %%, %s, %s/s", report->label,
 		report->selected ? 100.0 * (double)counts->references / (double)report->selected : 0.0,
 		format_size(counts->bytes, size),
 		format_size((uint64_t)((double)counts->bytes / seconds), speed));
