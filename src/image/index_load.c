@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "image/entries.h"
 #include "image/names.h"
-#include "image/names_check.h"
 #include "image/records.h"
 #include "image/sections.h"
 #include "image/xattr.h"
@@ -22,7 +22,7 @@
 
 static int index_load_check(struct index *index, struct error *err)
 {
-	int r = names_check(index, (struct span){ index->map, index->shape.names_length }, err);
+	int r = entries_check(index, (struct span){ index->map, index->shape.names_length }, err);
 
 	if (r == 0)
 		r = xattr_check(index, err);

@@ -3,10 +3,10 @@
 #pragma once
 #include "base/error.h"
 #include "base/span.h"
-#include "image/index.h"
 
-/* Checks that every page is in bounds, of its type, numbered rightly, referenced once, at the tree's depth; keys
- * ascend; names are legal; ordinals are breadth-first; each inode decodes and has the type of its entries; counts are
- * as in index->shape.
- * The flat parts of index must be set; its names are not used. */
-must_check int names_check(const struct index *index, struct span file, struct error *err);
+/* Checks one record, whose key is longer than DSFS_KEY_PARENT. */
+typedef int names_check_record(void *argument, struct span key, struct span value, struct error *err);
+
+/* Checks that every page is in bounds, of its type, numbered rightly, referenced once and at the tree's depth, and that
+ * keys ascend; calls each for the records in the order of their keys until it fails. */
+must_check int names_check(struct span file, names_check_record *each, void *argument, struct error *err);
