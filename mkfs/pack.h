@@ -2,7 +2,7 @@
 /* Runs a publish as a whole, and returns its result. */
 #pragma once
 #include "base/error.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "layout/estimate.h"
 #include "options/pack_options.h"
 

@@ -21,7 +21,7 @@
 #include "base/signal.h"
 #include "device/leftover.h"
 #include "device/occupied.h"
-#include "image/version.h"
+#include "image/catalogue/version.h"
 #include "kernel/kernel.h"
 #include "members/naming.h"
 #include "serve/session/session.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 #include "volume/space.h"
 
 uint64_t list_space_bytes(const struct list_space *space, const struct list_member *member, uint64_t from, uint64_t to)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 
 static void pins_add(struct pins *pins, uint32_t segment_log, uint64_t address, uint64_t length, uint32_t user)
 {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 
 /* A segment at which a user begins or ends to use segments. */
 struct pins_event {

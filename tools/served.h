@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "volume.h"
 #include "watch/watch.h"
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "io/array.h"
 #include "volume/transaction.h"
 #include "watch/reported.h"

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "image/inode.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 #define WALK_AHEAD 64u /* names that are listed at a time */
 

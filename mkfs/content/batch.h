@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "datasetfs/format.h"
-#include "image/checksum.h"
+#include "image/sums/checksum.h"
 #include "source/attributes.h"
 #include "source/dirfd.h"
 

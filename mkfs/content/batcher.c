@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "content/reader.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 /* Holes are skipped only in files larger than this. */
 #define BATCHER_SKIP_FROM ((PIPELINE_DEPTH + 2) * (uint64_t)BATCH_BYTES)

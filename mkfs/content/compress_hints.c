@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "content/pipeline.h"
-#include "image/checksum.h"
+#include "image/sums/checksum.h"
 
 #define COMPRESS_HINTS_EXTENSION_MAX 15u
 

@@ -12,9 +12,9 @@
 #include "base/interrupt.h"
 #include "content/compare.h"
 #include "content/key.h"
-#include "image/address.h"
 #include "image/chunk.h"
 #include "image/inode.h"
+#include "image/members/address.h"
 
 #define DEDUP_WINDOW  (256u << 10)
 #define DEDUP_WINDOWS 8u /* small files are stored in the padding of files up to some hundred before them */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "image/checksum.h"
+#include "image/sums/checksum.h"
 
 struct table_key key_of_file(uint64_t size, const uint64_t *sums, uint32_t count)
 {

@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "base/interrupt.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "image/records.h"
-#include "image/sha256.h"
+#include "image/sums/sha256.h"
 
 #define PREVIOUS_INDEX_STEP (1u << 20)
 

@@ -2,8 +2,8 @@
 /* Loads the index of a version on the volume, without its names, into a temporary file. */
 #pragma once
 #include "base/source.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/version.h"
 #include "spill/mapped.h"
 
 struct previous_index {

@@ -14,7 +14,7 @@
 #include "base/interrupt.h"
 #include "base/transfer.h"
 #include "content/key.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
 #include "image/codec.h"
 #include "source/xattrs.h"
 

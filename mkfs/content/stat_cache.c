@@ -10,7 +10,7 @@
 #include "content/dedup.h"
 #include "content/key.h"
 #include "image/chunk.h"
-#include "image/sha256.h"
+#include "image/sums/sha256.h"
 
 #define STAT_CACHE_STEP  (1u << 16)
 #define STAT_CACHE_AHEAD 16u /* numbers between a prefetch and its use */

@@ -12,10 +12,10 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "image/dump.h"
-#include "image/index_load.h"
-#include "image/names.h"
-#include "image/sha256.h"
+#include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
+#include "image/names/names.h"
+#include "image/sums/sha256.h"
 
 #define ASSEMBLE_STEP (1u << 20)
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/progress.h"
 #include "content/stat_cache_writer.h"
-#include "image/version.h"
+#include "image/catalogue/version.h"
 #include "layout/records.h"
 #include "output/writer.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "image/checksum.h"
+#include "image/sums/checksum.h"
 
 int classes_open(struct classes *classes, const struct temp *temp, struct error *err)
 {

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "content/batch.h"
-#include "image/address.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
+#include "image/members/address.h"
 #include "layout/store.h"
 #include "output/target.h"
 #include "output/writer.h"

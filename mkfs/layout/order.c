@@ -11,7 +11,7 @@
 #include "base/interrupt.h"
 #include "content/batcher.h"
 #include "content/key.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 /* A position in reorder is ORDER_PLACES times an ordinal, plus ORDER_IS_FILE for a regular file. */
 #define ORDER_IS_FILE  UINT64_C(1)

@@ -9,7 +9,7 @@
 #include "base/span.h"
 #include "content/compare.h"
 #include "content/key.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 int share_open(struct share *share, const struct dedup *dedup, const struct records *records, struct writer *writer,
 	       const struct temp *temp, uint32_t chunk_log, struct error *err)

@@ -3,8 +3,8 @@
  * frames are packed densely. */
 #include "layout/store.h"
 
-#include "image/address.h"
 #include "image/chunk.h"
+#include "image/members/address.h"
 
 int store_existing(struct store *store, const struct dsfs_chunk *record, const dsfs_le64 *block_sums, struct error *err)
 {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
-#include "image/block_sums.h"
-#include "image/checksum.h"
+#include "image/catalogue/block_sums.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 
 int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err)
 {

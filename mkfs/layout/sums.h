@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Collects the block checksums of the new version: rows go to a temporary file, page by page. */
 #pragma once
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "spill/mapped.h"
 
 struct sums {

@@ -2,7 +2,7 @@
 /* Copies from the trusted version the records of files that content/stat_cache.h found unchanged (--trust-mtime). */
 #pragma once
 #include "content/stat_cache.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
 #include "layout/holes.h"
 #include "layout/share.h"
 #include "layout/store.h"

@@ -16,8 +16,8 @@
 #include "device/busy.h"
 #include "device/locate.h"
 #include "device/protect.h"
-#include "image/address.h"
-#include "image/superblock.h"
+#include "image/members/address.h"
+#include "image/members/superblock.h"
 #include "io/knock.h"
 #include "volume/occupant.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/parse.h"
-#include "image/sha256.h"
+#include "image/sums/sha256.h"
 
 int publish_check_label(const struct target *target, const char *label, struct error *err)
 {

@@ -14,8 +14,8 @@
 #include "base/huge.h"
 #include "base/interrupt.h"
 #include "datasetfs/format.h"
-#include "image/address.h"
-#include "image/checksum.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 #include "spill/mapped.h"
 
 #define READBACK_THREADS 2u

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/huge.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 _Static_assert(STREAM_BUFFER_MAX <= READBACK_MAX, "a buffer is read back whole");
 

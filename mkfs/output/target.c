@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "image/address.h"
-#include "image/sha256.h"
+#include "image/members/address.h"
+#include "image/sums/sha256.h"
 #include "members/assembly.h"
 #include "members/naming.h"
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 #include "output/stream.h"
 
 #define WRITER_SCRATCH   ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)

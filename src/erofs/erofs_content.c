@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
 #include "image/extent.h"
+#include "image/members/address.h"
 
 #define CONTENT_WINDOW ((uint64_t)1 << 18)
 #define CONTENT_NEAR   ((uint64_t)1 << 16) /* a block at most this far after the window is read with a full window */

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "erofs/erofs_format.h"
 #include "erofs/erofs_sink.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 struct erofs_directory {
 	struct erofs_sink *sink; /* receives full blocks */

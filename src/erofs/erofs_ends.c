@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "erofs/erofs_runs.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "io/engine.h"
 
 #define ENDS_BATCH  16384u

@@ -21,7 +21,7 @@
 #include "erofs/erofs_runs.h"
 #include "erofs/erofs_super.h"
 #include "erofs/erofs_xattrs.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define IMAGE_MAP_MOST (UINT64_C(1) << 28) /* most entries in the block map of a file: 1 GiB */
 

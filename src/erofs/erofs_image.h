@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/version.h"
 #include "io/array.h"
 
 struct erofs_image;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "erofs/erofs_format.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define PACKING_OPEN 64u
 

@@ -8,7 +8,7 @@
 
 #include "base/grow.h"
 #include "erofs/erofs_format.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 static bool runs_continue(const struct erofs_run *run, const struct erofs_run *next)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/transfer.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define SINK_ROOM ((size_t)1 << 20)
 

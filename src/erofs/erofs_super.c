@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "erofs/erofs_format.h"
 #include "erofs/erofs_sink.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define SUPER_IMAGE_MOST (UINT64_C(1) << 28) /* block numbers reserved for the image: 1 TiB */
 #define SUPER_DEVICES_AT (EROFS_SUPER_AT + sizeof(struct erofs_super))

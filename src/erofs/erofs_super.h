@@ -2,8 +2,8 @@
 /* Writes the beginning of an image: the superblock and the table of devices. */
 #pragma once
 #include "base/error.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/version.h"
 
 /* The first blocks of an image's parts, and the way in which it addresses blocks of the volume. */
 struct erofs_geometry {

@@ -10,7 +10,7 @@
 
 #include "base/grow.h"
 #include "erofs/erofs_format.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "image/xattr.h"
 
 static uint64_t xattrs_entry_bytes(struct span name, struct span value)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 
 /* The fields have no gaps, so that every release finds them in the same place. */
 static_assert(sizeof(struct handover_version) == 128 + 16 + 32 + 32 + 4 * 8 + 2 * 4 + 6 * 8 + 8 + 3 * 8 + 2 * 8 +

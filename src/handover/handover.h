@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "image/version.h"
+#include "image/catalogue/version.h"
 
 #define HANDOVER_MAGIC    0x48534644u /* "DFSH" */
 #define HANDOVER_PROTOCOL 1u          /* the latest and the earliest protocol of this release */

@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/span.h"
-#include "image/address.h"
-#include "image/members_table.h"
+#include "image/members/address.h"
+#include "image/members/members_table.h"
 
 #define TABLE_MAGIC UINT32_C(0x54534644) /* "DFST" */
 #define TABLE_MOST  (UINT64_C(1) << 34)  /* bytes */

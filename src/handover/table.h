@@ -4,9 +4,9 @@
  * may hang. */
 #pragma once
 #include "base/error.h"
-#include "image/block_sums.h"
-#include "image/members.h"
-#include "image/version.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/version.h"
+#include "image/members/members.h"
 
 /* Writes the file, close-on-exec. missing has a bit for each member that the client does not get, in addition to the
  * members marked missing in members. block_sums may be NULL. */

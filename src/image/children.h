@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "image/index.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 /* The effect of hard links: the first ordinal of each directory whose first entry is a further name of an earlier file.
  * Constant, for all threads. */

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "image/address.h"
-#include "image/checksum.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 
 #define STORED_MASK ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
 

@@ -12,8 +12,8 @@
 #include "base/grow.h"
 #include "datasetfs/control.h"
 #include "image/inode.h"
-#include "image/names_check.h"
-#include "image/names_page.h"
+#include "image/names/names_check.h"
+#include "image/names/names_page.h"
 
 struct entries {
 	const struct index *index;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "datasetfs/format.h"
-#include "image/address.h"
-#include "image/names.h"
+#include "image/members/address.h"
+#include "image/names/names.h"
 
 int index_layout(const struct index_shape *shape, struct index_layout *ret, struct error *err)
 {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/span.h"
 #include "datasetfs/format.h"
-#include "image/members.h"
+#include "image/members/members.h"
 
 /* Sizes of an index's parts, in the order they lie. */
 struct index_shape {

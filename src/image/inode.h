@@ -8,7 +8,7 @@
 #include "base/span.h"
 #include "image/hole_list.h"
 #include "image/index.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 #define INODE_ROOT 1u
 

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "image/block_sums.h"
-#include "image/catalogue.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/catalogue.h"
 #include "image/index.h"
 #include "image/inode.h"
 #include "io/array.h"

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "image/address.h"
 #include "image/chunk.h"
 #include "image/inode.h"
+#include "image/members/address.h"
 #include "lib/direct.h"
 #include "lib/permission.h"
 #include "lib/reason.h"

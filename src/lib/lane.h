@@ -4,7 +4,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "image/names.h"
+#include "image/names/names.h"
 #include "lib/direct.h"
 #include "lib/tally.h"
 #include "read/read.h"

@@ -19,8 +19,8 @@
 #include "handover/passing.h"
 #include "handover/state.h"
 #include "handover/table.h"
-#include "image/catalogue.h"
-#include "image/index_load.h"
+#include "image/catalogue/catalogue.h"
+#include "image/catalogue/index_load.h"
 #include "lib/high.h"
 #include "lib/several.h"
 

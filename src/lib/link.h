@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "handover/handover.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/version.h"
 #include "io/array.h"
 
 /* The address of a daemon: its socket, and its mount. */

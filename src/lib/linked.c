@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
 
 /* Opens the version that was handed over. Takes got's parts and the link, also on failure. */
 static int linked_new(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "image/inode.h"
-#include "image/names_find.h"
+#include "image/names/names_find.h"
 #include "lib/lane.h"
 #include "lib/permission.h"
 

@@ -16,7 +16,7 @@
 #include "base/transfer.h"
 #include "datasetfs/control.h"
 #include "datasetfs/format.h"
-#include "image/version.h"
+#include "image/catalogue/version.h"
 #include "lib/beneath.h"
 
 #define PLACE_FUSE 0x65735546     /* FUSE_SUPER_MAGIC */

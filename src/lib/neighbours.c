@@ -5,8 +5,8 @@
 
 #include <sys/stat.h>
 
-#include "image/address.h"
 #include "image/inode.h"
+#include "image/members/address.h"
 #include "lib/handle.h"
 #include "read/op.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "lib/handle.h"
 #include "lib/reason.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "lib/direct.h"
 
 int versions_list(struct opened *opened, int (*each)(void *argument, const struct dsfs_version_info *version),

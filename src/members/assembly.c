@@ -16,7 +16,7 @@
 #include "base/format.h"
 #include "base/grow.h"
 #include "base/interrupt.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "members/candidate.h"
 #include "members/naming.h"
 #include "members/scan.h"

@@ -2,7 +2,7 @@
 /* Finds the members of a volume by the name that the user gives (members/naming.h). */
 #pragma once
 #include "base/error.h"
-#include "image/superblock.h"
+#include "image/members/superblock.h"
 #include "io/array.h"
 
 /* A volume whose members are known. */

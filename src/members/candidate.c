@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "device/locate.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "io/array.h"
 #include "io/site.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "device/topology.h"
-#include "image/members.h"
-#include "image/superblock.h"
+#include "image/members/members.h"
+#include "image/members/superblock.h"
 #include "io/file.h"
 #include "io/knock.h"
 

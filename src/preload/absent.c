@@ -4,7 +4,7 @@
  * checked by it; an index that must be read from the volume, and checked, is refused. */
 #include <errno.h>
 
-#include "image/sha256.h"
+#include "image/sums/sha256.h"
 #include "io/engine.h"
 
 int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "base/source.h"
-#include "image/address.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
 #include "image/extent.h"
 #include "image/inode.h"
+#include "image/members/address.h"
 #include "read/reader.h"
 
 #define READ_MAX (1u << 20) /* bytes of the largest read */

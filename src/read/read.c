@@ -10,7 +10,8 @@
  *                or  all of it into scratch, then copied   (packed small files, compressed chunks)
  *
  * A chunk that is wanted only in part may have a row of block checksums, one for each of its blocks
- * (image/block_sums.h). Then the wanted blocks are enough, and the page with the row is read too if no cache has it:
+ * (image/catalogue/block_sums.h). Then the wanted blocks are enough, and the page with the row is read too if no cache
+ * has it:
  *
  *      chunk    [  |  |  |  |  |  |  |  ]    page of sums  [.. row of the chunk ..]
  *      wanted           <----->

@@ -9,8 +9,8 @@
 
 #include "base/wake.h"
 #include "device/topology.h"
-#include "image/catalogue.h"
-#include "image/superblock.h"
+#include "image/catalogue/catalogue.h"
+#include "image/members/superblock.h"
 #include "io/array.h"
 #include "io/engine.h"
 #include "read/reader.h"

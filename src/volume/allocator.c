@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* least bytes behind DSFS_DATA_AT that no group gets */
 #define ALLOCATOR_SEGMENTS   (UINT64_C(1) << 26) /* segments of a file, which has no end */

@@ -3,7 +3,7 @@
  * takes the bytes whose data column is on member n, and goes from one group of segments to the next. README.md has the
  * rules. */
 #pragma once
-#include "image/members.h"
+#include "image/members/members.h"
 #include "volume/bits.h"
 #include "volume/space.h"
 

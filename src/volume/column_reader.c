@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define READER_WINDOW (2 * CONTENT_PIECE_MAX)
 

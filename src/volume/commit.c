@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "image/address.h"
-#include "image/sha256.h"
+#include "image/members/address.h"
+#include "image/sums/sha256.h"
 #include "volume/groups.h"
 
 struct commit {

@@ -14,13 +14,13 @@
 #include "base/grow.h"
 #include "base/huge.h"
 #include "base/interrupt.h"
-#include "image/address.h"
-#include "image/block_sums.h"
-#include "image/checksum.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/index_load.h"
+#include "image/catalogue/sections.h"
 #include "image/chunk.h"
-#include "image/index_load.h"
 #include "image/inode.h"
-#include "image/sections.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 
 #define MAP_STEP   (UINT32_C(64) << 10) /* bytes of a section that share a sum */
 #define MAP_BATCH  ((size_t)512 << 10)  /* pieces: 20 MiB, and as much again while they are gathered */

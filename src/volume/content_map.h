@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/source.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "image/codec.h"
 
 #define CONTENT_PIECE_MAX (UINT64_C(1) << DSFS_CHUNK_LOG_MAX) /* bytes of a piece, stored or not */

@@ -2,7 +2,7 @@
 /* Decides whether a volume may be changed while members are missing, and records that in the catalogue. README.md has
  * the reasons. */
 #pragma once
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 
 /* How many members may be missing. */
 enum degraded {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides which groups a catalogue keeps: the ones in which some version has a segment. */
 #pragma once
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 
 /* Drops all other groups, so that their segments become free. */
 must_check int groups_drop_unused(struct catalogue *catalogue, struct error *err);

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "image/publisher.h"
+#include "image/members/publisher.h"
 
 int holder_write(struct source *source, uint32_t member, struct error *err)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 
 /* Returns the size of a member; of a missing one, the size in the table. */
 static uint64_t line_member(struct source *source, const struct members *members, uint32_t number)

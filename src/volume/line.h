@@ -2,7 +2,7 @@
 /* Owns the line: all members of a volume one behind the other, so that one map has all their blocks or segments. */
 #pragma once
 #include "base/source.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "volume/bits.h"
 
 struct line {

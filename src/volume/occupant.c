@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "image/address.h"
-#include "image/superblock.h"
+#include "image/members/address.h"
+#include "image/members/superblock.h"
 
 #define OCCUPANT_ZEROS (1u << 20)
 

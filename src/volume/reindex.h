@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rewrites a version whose bytes have moved: its index section with the new places, and its other sections. */
 #pragma once
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "volume/relocate.h"
 
 struct reindex {

@@ -10,7 +10,7 @@
 #include "base/grow.h"
 #include "base/huge.h"
 #include "base/interrupt.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define RELOCATE_STEP   (1u << 20)   /* most bytes of a read or write */
 #define RELOCATE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */

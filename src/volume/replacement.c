@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/interrupt.h"
-#include "image/address.h"
-#include "image/checksum.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 #include "volume/column_reader.h"
 
 #define REPLACEMENT_STEP  (UINT64_C(2) << 20)  /* bytes of one write, at most */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "image/checksum.h"
+#include "image/sums/checksum.h"
 
 #define RECORD_SUMMED     (sizeof(struct dsfs_replacement) - sizeof(dsfs_le64))
 #define RECORD_SUMS_BYTES (DSFS_REPLACED_COUNT * sizeof(dsfs_le64))

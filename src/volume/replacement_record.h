@@ -3,7 +3,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "io/file.h"
 
 struct replacement_record {

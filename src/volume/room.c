@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 
 #include "base/log.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 static bool room_is_device(const struct transaction *transaction, uint32_t member)
 {

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 static int space_compare(const void *a, const void *b)
 {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 
 struct space_run {
 	uint64_t start, at, end; /* bytes start..at are taken by this publish */

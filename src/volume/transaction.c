@@ -16,7 +16,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "device/locker.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "io/full.h"
 #include "volume/commit.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "image/address.h"
+#include "image/catalogue/index_load.h"
 #include "image/index.h"
-#include "image/index_load.h"
+#include "image/members/address.h"
 #include "volume/live_extents.h"
 
 #define VICTIMS_GAIN      8u /* least gain, as a part of the emptied bytes: with less it would never end */

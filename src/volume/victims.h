@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/source.h"
-#include "image/catalogue.h"
-#include "image/superblock.h"
+#include "image/catalogue/catalogue.h"
+#include "image/members/superblock.h"
 #include "volume/line.h"
 
 struct victims_version {

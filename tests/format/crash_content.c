@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 
 #include "format/crash_trace.h"
-#include "image/address.h"
-#include "image/block_sums.h"
-#include "image/catalogue.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/catalogue.h"
+#include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
-#include "image/dump.h"
 #include "image/index.h"
-#include "image/index_load.h"
 #include "image/inode.h"
+#include "image/members/address.h"
 
 /* The volume as it is when only one copy of each byte is read. */
 struct copies {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
-#include "image/catalogue.h"
-#include "image/sha256.h"
+#include "image/catalogue/catalogue.h"
+#include "image/members/address.h"
+#include "image/sums/sha256.h"
 #include "io/file.h"
 
 #define UNKNOWN (UINT64_C(1) << 40)

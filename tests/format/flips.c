@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "image/address.h"
-#include "image/block_sums.h"
-#include "image/catalogue.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/catalogue.h"
+#include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
-#include "image/dump.h"
 #include "image/index.h"
-#include "image/index_load.h"
 #include "image/inode.h"
+#include "image/members/address.h"
 #include "lib/memory.h"
 
 /* Content of a chunk of the undamaged volume. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
 
 static void use_block_sums(const struct block_sums *block_sums, const struct version *version)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "image/address.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
+#include "image/members/address.h"
 
 static const struct superblock one = {
 	.sequence = 1, .member_size = 64u << 20, .member_count = 1, .segment_log = 24

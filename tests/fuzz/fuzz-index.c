@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
+#include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
+#include "image/catalogue/version.h"
 #include "image/chunk.h"
-#include "image/dump.h"
 #include "image/extent.h"
 #include "image/index.h"
-#include "image/index_load.h"
 #include "image/inode.h"
-#include "image/names.h"
-#include "image/version.h"
+#include "image/names/names.h"
 
 static int ignore_text(void *argument, const char *text, size_t length)
 {

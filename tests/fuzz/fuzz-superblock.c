@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A superblock slot, with its checksum made right so that the fields behind it are reached. */
 #include "fuzz/fuzz.h"
-#include "image/checksum.h"
-#include "image/superblock.h"
+#include "image/members/superblock.h"
+#include "image/sums/checksum.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {

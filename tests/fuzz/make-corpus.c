@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "datasetfs/control.h"
-#include "image/block_sums.h"
-#include "image/catalogue.h"
-#include "image/chunk.h"
 #include "fuse/wire.h"
 #include "handover/handover.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/catalogue.h"
+#include "image/chunk.h"
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"

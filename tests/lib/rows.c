@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "image/block_sums.h"
-#include "image/checksum.h"
-#include "image/sha256.h"
+#include "image/catalogue/block_sums.h"
+#include "image/sums/checksum.h"
+#include "image/sums/sha256.h"
 #include "lib/check.h"
 
 void rows_sign(struct version *version, const uint8_t *section, uint64_t head_length)

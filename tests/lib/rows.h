@@ -3,7 +3,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 
 /* A chunk with a row. */
 struct rows_chunk {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "image/names.h"
+#include "image/names/names.h"
 #include "lib/check.h"
 
 static uint64_t section_inode(struct section *section, uint32_t mode, uint64_t size, uint64_t where)

@@ -3,7 +3,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "image/inode.h"
 
 #define SECTION_MAX 1024u

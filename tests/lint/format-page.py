@@ -169,7 +169,7 @@ CONVERSION = re.compile(r"%[-#0-9.*]*(?:hh|h|ll|l|z|j)?([diuxXosc])")
 def code_messages():
     """{reason as the page writes it: file}"""
     found = {}
-    for path in sorted(IMAGE.glob("*.c")):
+    for path in sorted(IMAGE.rglob("*.c")):
         for literal in CALL.findall(path.read_text()):
             literal = re.sub(r"PRI([dux])\w+", r'"\1"', literal)
             text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literal))

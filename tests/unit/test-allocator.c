@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 #include "lib/check.h"
 #include "volume/allocator.h"
 

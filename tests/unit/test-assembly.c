@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "image/catalogue.h"
-#include "image/sha256.h"
+#include "image/catalogue/catalogue.h"
+#include "image/sums/sha256.h"
 #include "lib/check.h"
 #include "members/assembly.h"
 #include "members/naming.h"

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "image/checksum.h"
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
+#include "image/sums/checksum.h"
 #include "lib/arena.h"
 #include "lib/batch.h"
 #include "lib/check.h"

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/address.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
+#include "image/members/address.h"
 #include "lib/check.h"
 #include "lib/memory.h"
 #include "lib/rows.h"

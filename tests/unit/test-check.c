@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/address.h"
-#include "image/checksum.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 #include "io/engine.h"
 #include "lib/check.h"
 #include "verify/check.h"

@@ -7,8 +7,8 @@
 #include <sys/platform/x86.h>
 #endif
 
-#include "image/checksum.h"
-#include "image/checksum_code.h"
+#include "image/sums/checksum.h"
+#include "image/sums/checksum_code.h"
 #include "lib/check.h"
 
 enum { LARGEST = 70000 };

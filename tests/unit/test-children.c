@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "image/catalogue/index_load.h"
 #include "image/children.h"
 #include "image/index.h"
-#include "image/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
 

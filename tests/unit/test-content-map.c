@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "image/block_sums.h"
-#include "image/checksum.h"
-#include "image/sha256.h"
+#include "image/catalogue/block_sums.h"
+#include "image/sums/checksum.h"
+#include "image/sums/sha256.h"
 #include "lib/check.h"
 #include "lib/memory.h"
 #include "lib/rows.h"

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "image/address.h"
-#include "image/checksum.h"
+#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
 #include "image/extent.h"
-#include "image/index_load.h"
 #include "image/inode.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 #include "lib/check.h"
 #include "lib/section.h"
 

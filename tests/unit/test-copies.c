@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/checksum.h"
-#include "image/index_load.h"
-#include "image/sha256.h"
+#include "image/catalogue/index_load.h"
+#include "image/sums/checksum.h"
+#include "image/sums/sha256.h"
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"

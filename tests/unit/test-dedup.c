@@ -7,9 +7,9 @@
 
 #include "content/dedup.h"
 #include "content/key.h"
-#include "image/address.h"
-#include "image/checksum.h"
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 #include "layout/share.h"
 #include "lib/check.h"
 #include "lib/memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files a leg takes beside its own, and where a read of several members is divided. */
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
 #include "serve/ahead/gather.h"

@@ -15,7 +15,7 @@
 #include "handover/passing.h"
 #include "handover/state.h"
 #include "handover/table.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "lib/check.h"
 
 static struct extent block_sums_at = { DSFS_DATA_AT, 4096 };

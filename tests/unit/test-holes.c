@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
+#include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
-#include "image/dump.h"
 #include "image/extent.h"
 #include "image/hole_list.h"
-#include "image/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
 

@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "image/dump.h"
+#include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/index_load.h"
 #include "image/inode.h"
-#include "image/names.h"
-#include "image/version.h"
+#include "image/names/names.h"
 #include "lib/check.h"
 #include "lib/section.h"
 

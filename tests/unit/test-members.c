@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "base/source.h"
-#include "image/address.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
+#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
-#include "image/extent_map.h"
-#include "image/index_load.h"
 #include "image/inode.h"
-#include "image/members_table.h"
-#include "image/sha256.h"
+#include "image/members/address.h"
+#include "image/members/extent_map.h"
+#include "image/members/members_table.h"
+#include "image/sums/sha256.h"
 #include "lib/check.h"
-#include "lib/several.h"
 #include "lib/section.h"
+#include "lib/several.h"
 
 #define MIB   (UINT64_C(1) << 20)
 #define SIZE  (8 * MIB)

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/names_find.h"
-#include "image/version.h"
+#include "image/names/names_find.h"
 #include "lib/check.h"
 #include "lib/section.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which reads are made as one: whole small files near each other, whatever order the packer gave them. */
 
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/neighbours.h"
 #include "lib/section.h"

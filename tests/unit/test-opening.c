@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "image/sha256.h"
+#include "image/sums/sha256.h"
 #include "lib/check.h"
 #include "lib/memory.h"
 #include "lib/section.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "image/checksum.h"
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
+#include "image/sums/checksum.h"
 #include "lib/check.h"
 #include "lib/section.h"
 #include "read/read.h"

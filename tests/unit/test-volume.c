@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "image/address.h"
-#include "image/catalogue.h"
-#include "image/checksum.h"
-#include "image/publisher.h"
-#include "image/sha256.h"
-#include "image/superblock.h"
+#include "image/catalogue/catalogue.h"
+#include "image/members/address.h"
+#include "image/members/publisher.h"
+#include "image/members/superblock.h"
+#include "image/sums/checksum.h"
+#include "image/sums/sha256.h"
 #include "lib/check.h"
 #include "lib/memory.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "image/checksum.h"
+#include "image/sums/checksum.h"
 
 static const char *const attributes_words[] = { "mode", "owner", "mtime", "xattrs", "links", NULL };
 

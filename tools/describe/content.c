@@ -4,8 +4,8 @@
 
 #include <sys/stat.h>
 
-#include "image/checksum.h"
 #include "image/chunk.h"
+#include "image/sums/checksum.h"
 
 #define CONTENT_WORDS 64u
 #define CONTENT_HOLE  UINT64_C(0x686f6c6573) /* precedes the length of a hole; a chunk has this sum only by chance */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/format.h"
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
 #include "text.h"
 #include "walk.h"
 

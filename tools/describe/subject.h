@@ -2,8 +2,8 @@
 /* Opens a version that is described or compared, and prints which version it is. */
 #pragma once
 #include "base/json.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/version.h"
 #include "volume.h"
 
 struct subject {

@@ -11,7 +11,7 @@
 #include "erofs/erofs_image.h"
 #include "export/export.h"
 #include "export/outfile.h"
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
 #include "text.h"
 #include "volume.h"
 

@@ -15,7 +15,7 @@
 #include "export/export.h"
 #include "export/outfile.h"
 #include "export/tar_tree.h"
-#include "image/index_load.h"
+#include "image/catalogue/index_load.h"
 #include "text.h"
 #include "volume.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 #include "image/inode.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 /* Returns whether text has a UTF-16 surrogate. CESU-8 encodes them in pairs, and libarchive makes one character of each
  * pair. */

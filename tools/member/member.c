@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "device/locate.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "io/site.h"
 #include "subverb.h"
 

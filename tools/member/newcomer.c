@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "device/busy.h"
 #include "device/locate.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "io/site.h"
 #include "volume/occupant.h"
 #include "volume/replacement_record.h"

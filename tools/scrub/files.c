@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/interrupt.h"
+#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
-#include "image/index_load.h"
 #include "image/inode.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 #define FILES_PATH_SIZE 8192
 

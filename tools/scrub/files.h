@@ -2,7 +2,7 @@
 /* Finds the files that have chunks without any right copy. */
 #pragma once
 #include "base/source.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "scrub/findings.h"
 
 /* Looks for the chunks that findings lists as lost, in the indexes of all versions. */

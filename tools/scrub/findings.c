@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/shown.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "text.h"
 #include "verb.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "scrub/rows.h"
 
 enum finding_state {

@@ -14,7 +14,7 @@
 #include "base/grow.h"
 #include "base/huge.h"
 #include "base/span.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define JUDGE_ROOM   (ROWS_WINDOW + CONTENT_PIECE_MAX + DSFS_BLOCK)
 #define JUDGE_BLOCKS (JUDGE_ROOM / DSFS_BLOCK)

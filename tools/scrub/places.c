@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/parse.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 struct places {
 	const struct rows *rows;

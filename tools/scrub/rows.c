@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 
 static int rows_compare(const void *a, const void *b)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 
 #define ROWS_WINDOW (UINT64_C(2) << 20)
 

@@ -10,7 +10,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "scrub/files.h"
 #include "scrub/findings.h"
 #include "scrub/judge.h"

@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/huge.h"
-#include "image/address.h"
-#include "image/sha256.h"
+#include "image/members/address.h"
+#include "image/sums/sha256.h"
 #include "verify/ring.h"
 
 #define STRUCTURES_RECORD    DSFS_SLOT_COUNT       /* number of the publisher record, after the slots */

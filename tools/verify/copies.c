@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "image/address.h"
+#include "image/members/address.h"
 
 #define COPIES_STEP (64u << 10)
 

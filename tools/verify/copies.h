@@ -4,8 +4,8 @@
 #pragma once
 #include "base/error.h"
 #include "base/source.h"
-#include "image/extent_list.h"
-#include "image/members.h"
+#include "image/members/extent_list.h"
+#include "image/members/members.h"
 
 /* A source that reads copy number copy, from 0, instead of the first; the first if there are not so many copies. below
  * and members stay the caller's. */

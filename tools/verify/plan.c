@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "image/address.h"
-#include "image/checksum.h"
 #include "image/inode.h"
+#include "image/members/address.h"
+#include "image/sums/checksum.h"
 #include "verify/damage.h"
 
 #define SHARD_LOG 20u                 /* shards take turns by this many bytes */

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "image/block_sums.h"
-#include "image/catalogue.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/catalogue.h"
 #include "image/index.h"
 #include "verify/damage.h"
 #include "verify/item.h"

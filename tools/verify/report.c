@@ -11,8 +11,8 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "base/shown.h"
-#include "image/address.h"
 #include "image/inode.h"
+#include "image/members/address.h"
 #include "text.h"
 #include "verb.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/version.h"
 #include "verify/check.h"
 #include "verify/damage.h"
 #include "verify/plan.h"

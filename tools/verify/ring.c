@@ -6,8 +6,8 @@
 #include <inttypes.h>
 
 #include "base/bytes.h"
-#include "image/publisher.h"
-#include "image/superblock.h"
+#include "image/members/publisher.h"
+#include "image/members/superblock.h"
 
 static int ring_slot_once(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
 			    struct error *err)

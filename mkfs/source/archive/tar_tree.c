@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "image/checksum.h"
+#include "image/sums/checksum.h"
 
 #define TAR_TREE_BUDGET (32u << 20)
 #define TAR_TREE_MODE   0755u

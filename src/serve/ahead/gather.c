@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "image/address.h"
+#include "image/members/address.h"
 
 void gather_begin(struct gather *gather, const struct index *index)
 {

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "datasetfs/format.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "read/op.h"
 
 #define KEPT_BUCKETS 4096u

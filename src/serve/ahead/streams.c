@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "image/address.h"
+#include "image/members/address.h"
 #include "serve/ahead/fetcher.h"
 #include "serve/ahead/gather.h"
 #include "serve/ahead/walk.h"

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 #define ANNOUNCE_THREADS 32u
 #define ANNOUNCE_SLICE   8u /* names that a thread takes at a time */

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fuse/invalidate.h"
-#include "image/names.h"
+#include "image/names/names.h"
 
 #define PRUNE_FIRST INT64_C(1000000000)   /* ns between the first two runs for a version; the time doubles after each */
 #define PRUNE_LEAST INT64_C(10000000000)  /* least limit of that time, ns */

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/locate.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "io/site.h"
 #include "members/assembly.h"
 #include "members/naming.h"

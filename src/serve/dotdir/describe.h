@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/json.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 

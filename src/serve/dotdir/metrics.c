@@ -9,7 +9,7 @@
 #include "base/counter.h"
 #include "base/format.h"
 #include "base/label.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
 #include "serve/control/stale.h"
 #include "serve/control/watchdog.h"
 #include "serve/dotdir/protection.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "datasetfs/control.h"
-#include "image/members.h"
+#include "image/members/members.h"
 
 struct protection {
 	uint64_t bytes, copied, single; /* bytes of all its groups; of those written with copies; with one copy left */

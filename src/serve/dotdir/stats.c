@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
 #include "serve/clients/clients.h"
 #include "serve/control/stale.h"
 #include "serve/control/watchdog.h"

@@ -9,8 +9,8 @@
 #include "base/format.h"
 #include "base/headroom.h"
 #include "base/log.h"
-#include "image/block_sums.h"
-#include "image/dump.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/dump.h"
 #include "serve/opening/mounted.h"
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "image/names.h"
+#include "image/names/names.h"
 #include "serve/request/dirlist.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"

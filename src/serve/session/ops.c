@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "image/names.h"
+#include "image/names/names.h"
 #include "serve/control/command.h"
 #include "serve/control/prefetch.h"
 #include "serve/dotdir/dotdir.h"

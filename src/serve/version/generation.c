@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "image/index_load.h"
-#include "image/names.h"
+#include "image/catalogue/index_load.h"
+#include "image/names/names.h"
 
 static void generation_free(struct generation *generation)
 {

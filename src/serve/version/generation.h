@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "base/source.h"
-#include "image/block_sums.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/version.h"
 #include "image/index.h"
 #include "image/inode.h"
-#include "image/version.h"
 #include "read/op.h"
 #include "serve/version/nodeid.h"
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/wake.h"
-#include "image/catalogue.h"
+#include "image/catalogue/catalogue.h"
 #include "serve/version/generation.h"
 
 #define GENERATIONS_MAX 256u /* a power of two */

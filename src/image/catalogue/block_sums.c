@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds a row in the bitmap: the number of bits set before a chunk's bit is the number of its row. */
+#include "image/catalogue/block_sums.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/span.h"
+#include "image/catalogue/sections.h"
+#include "image/members/address.h"
+#include "image/members/extent_map.h"
+#include "image/sums/checksum.h"
+
+#define BLOCK_SUMS_STRIDE 8u /* words of the bitmap from one rank to the next */
+
+struct block_sums {
+	struct block_sums_layout layout;
+	struct extent_map extents;
+	uint64_t chunk_count;
+	uint8_t *head;
+	const dsfs_le64 *words; /* of the bitmap */
+	const dsfs_le64 *sums;  /* of the pages */
+	uint64_t *ranks;   /* bits set before every BLOCK_SUMS_STRIDE-th word */
+};
+
+void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count, struct block_sums_layout *ret)
+{
+	uint32_t row_bytes = (uint32_t)sizeof(dsfs_le64) << (chunk_log - DSFS_CHUNK_LOG_MIN);
+	struct block_sums_layout layout = { .row_bytes = row_bytes };
+
+	layout.page_count = round_up(row_count * layout.row_bytes, DSFS_BLOCK) / DSFS_BLOCK;
+	layout.bits = sizeof(struct dsfs_fine);
+	layout.sums = layout.bits + round_up(chunk_count, 64) / 8;
+	layout.head = round_up(layout.sums + layout.page_count * sizeof(dsfs_le64), DSFS_BLOCK);
+	layout.length = layout.head + layout.page_count * DSFS_BLOCK;
+	*ret = layout;
+}
+
+/* --- the head --- */
+
+/* Checks the counts, from which every later offset follows. */
+static int block_sums_check_counts(const struct dsfs_fine *disk, const struct version *version,
+				   struct block_sums_layout *ret, struct error *err)
+{
+	uint64_t chunks = dsfs_le64_get(disk->chunk_count), rows = dsfs_le64_get(disk->row_count);
+
+	if (memcmp(disk->magic, DSFS_FINE_MAGIC, sizeof(disk->magic)) != 0)
+		return error_set(err, -EBADMSG, "block checksums: bad magic");
+	if (chunks != version->shape.chunk_count || rows > chunks)
+		return error_set(err, -EBADMSG,
+				 "block checksums: %" PRIu64 " rows for %" PRIu64 " chunks, the version has %" PRIu64,
+				 rows, chunks, version->shape.chunk_count);
+	block_sums_layout(version->chunk_log, chunks, rows, ret);
+	if (ret->length != version->block_sums.length)
+		return error_set(err, -EBADMSG, "block checksums: %" PRIu64 " bytes, its parts need %" PRIu64,
+				 version->block_sums.length, ret->length);
+	return 0;
+}
+
+static int block_sums_count_bits(struct block_sums *block_sums, uint64_t expected, struct error *err)
+{
+	uint64_t words = round_up(block_sums->chunk_count, 64) / 64, rows = 0;
+
+	block_sums->ranks = calloc(words / BLOCK_SUMS_STRIDE + 1, sizeof(*block_sums->ranks));
+	if (!block_sums->ranks)
+		return error_no_memory(err);
+	for (uint64_t i = 0; i < words; i++) {
+		if (i % BLOCK_SUMS_STRIDE == 0)
+			block_sums->ranks[i / BLOCK_SUMS_STRIDE] = rows;
+		rows += (uint64_t)__builtin_popcountll(dsfs_le64_get(block_sums->words[i]));
+	}
+	if (rows != expected)
+		return error_set(err, -EBADMSG, "block checksums: %" PRIu64 " rows in the bitmap, expected %" PRIu64,
+				 rows, expected);
+	return 0;
+}
+
+int block_sums_open(uint8_t *head, uint64_t length, const struct version *version, struct block_sums **ret,
+		    struct error *err)
+{
+	const struct dsfs_fine *disk = span_at((struct span){ head, length }, 0, sizeof(*disk));
+	struct block_sums *block_sums;
+	int r;
+
+	if (!disk)
+		return error_set(err, -EBADMSG, "block checksums: a head of %" PRIu64 " bytes", length);
+	block_sums = calloc(1, sizeof(*block_sums));
+	if (!block_sums)
+		return error_no_memory(err);
+	r = block_sums_check_counts(disk, version, &block_sums->layout, err);
+	if (r == 0 && block_sums->layout.head > length)
+		r = error_set(err, -EBADMSG, "block checksums: a head of %" PRIu64 " bytes", length);
+	if (r == 0) {
+		block_sums->chunk_count = version->shape.chunk_count;
+		block_sums->words = (const dsfs_le64 *)(head + block_sums->layout.bits);
+		block_sums->sums = (const dsfs_le64 *)(head + block_sums->layout.sums);
+		r = block_sums_count_bits(block_sums, dsfs_le64_get(disk->row_count), err);
+	}
+	if (r == 0)
+		r = extent_map_open(&version->block_sums.extents, &block_sums->extents, err);
+	if (r < 0) {
+		block_sums_close(block_sums);
+		return r;
+	}
+	block_sums->head = head;
+	*ret = block_sums;
+	return 0;
+}
+
+void block_sums_close(struct block_sums *block_sums)
+{
+	if (!block_sums)
+		return;
+	free(block_sums->head);
+	free(block_sums->ranks);
+	extent_map_close(&block_sums->extents);
+	free(block_sums);
+}
+
+/* Reads the head's first block from copy number turn; its counts give the length of the head. */
+static int block_sums_look(struct source *source, const struct version *version, const struct members *members,
+			   uint32_t turn, struct block_sums_layout *ret, struct error *err)
+{
+	auto_free uint8_t *block = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
+	int r;
+
+	if (!block)
+		return error_no_memory(err);
+	r = members_read(members, source, version->block_sums.extents.items[0].address, turn, block, DSFS_BLOCK, err);
+	return r < 0 ? r : block_sums_check_counts((const struct dsfs_fine *)block, version, ret, err);
+}
+
+static int block_sums_read_head(struct source *source, const struct version *version, const struct members *members,
+				const struct block_sums_layout *layout, uint8_t **ret, struct error *err)
+{
+	const struct sections_wish wish = { source, members, &version->block_sums.extents, layout->head,
+					    version->block_sums_sha256 };
+	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, layout->head);
+	int r;
+
+	if (!head)
+		return error_no_memory(err);
+	r = sections_read(&wish, head, err);
+	if (r == -EBADMSG)
+		return error_set(err, -EBADMSG,
+				 "block checksums of version '%s': the SHA-256 of their head is not the one in "
+				 "the catalogue", version->label);
+	if (r == 0)
+		*ret = take_ptr(&head);
+	return r;
+}
+
+/* Tries each copy's idea of the head's length, because a damaged copy may give a wrong one. */
+static int block_sums_find_head(struct source *source, const struct version *version, const struct members *members,
+				uint8_t **ret, uint64_t *ret_length, struct error *err)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	struct block_sums_layout layout;
+	uint32_t turns = members ? members_copies(members, version->block_sums.extents.items[0].address, copies) : 1;
+	int r = -EBADMSG;
+
+	for (uint32_t turn = 0; r == -EBADMSG && turn < turns; turn++) {
+		r = block_sums_look(source, version, members, turn, &layout, err);
+		if (r == 0)
+			r = block_sums_read_head(source, version, members, &layout, ret, err);
+	}
+	if (r == 0)
+		*ret_length = layout.head;
+	return r;
+}
+
+int block_sums_load(struct source *source, const struct version *version, const struct members *members,
+		    struct block_sums **ret, struct error *err)
+{
+	auto_free uint8_t *head = NULL;
+	uint64_t length = 0;
+	int r;
+
+	*ret = NULL;
+	if (!version->block_sums.length)
+		return 0;
+	r = block_sums_find_head(source, version, members, &head, &length, err);
+	if (r == 0)
+		r = block_sums_open(head, length, version, ret, err);
+	if (r == 0)
+		(void)take_ptr(&head);
+	return r;
+}
+
+/* --- rows --- */
+
+bool block_sums_find(const struct block_sums *block_sums, uint64_t chunk, struct block_sums_row *ret)
+{
+	uint64_t word = chunk / 64, bit = UINT64_C(1) << chunk % 64, row, at;
+
+	if (!block_sums || chunk >= block_sums->chunk_count || !(dsfs_le64_get(block_sums->words[word]) & bit))
+		return false;
+	row = block_sums->ranks[word / BLOCK_SUMS_STRIDE];
+	for (uint64_t i = round_down(word, BLOCK_SUMS_STRIDE); i < word; i++)
+		row += (uint64_t)__builtin_popcountll(dsfs_le64_get(block_sums->words[i]));
+	row += (uint64_t)__builtin_popcountll(dsfs_le64_get(block_sums->words[word]) & (bit - 1));
+	at = row * block_sums->layout.row_bytes;
+	*ret = (struct block_sums_row){ at / DSFS_BLOCK, (uint32_t)(at % DSFS_BLOCK) };
+	return true;
+}
+
+const void *block_sums_head(const struct block_sums *block_sums, uint64_t *ret_length)
+{
+	*ret_length = block_sums->layout.head;
+	return block_sums->head;
+}
+
+uint64_t block_sums_page_count(const struct block_sums *block_sums)
+{
+	return block_sums->layout.page_count;
+}
+
+uint64_t block_sums_page_sum(const struct block_sums *block_sums, uint64_t page)
+{
+	return dsfs_le64_get(block_sums->sums[page]);
+}
+
+uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t page)
+{
+	return extent_map_address(&block_sums->extents, block_sums->layout.head + page * DSFS_BLOCK);
+}
+
+int block_sums_check_page(const struct block_sums *block_sums, uint64_t page, const void *bytes, struct error *err)
+{
+	uint64_t sum = checksum_64(bytes, DSFS_BLOCK), expected = block_sums_page_sum(block_sums, page);
+
+	if (sum != expected)
+		return error_set(err, -EBADMSG,
+				 "block checksums: page %" PRIu64 " has the sum %016" PRIx64 ", expected %016" PRIx64,
+				 page, sum, expected);
+	return 0;
+}
+
+uint64_t block_sums_memory(const struct block_sums *block_sums)
+{
+	uint64_t words;
+
+	if (!block_sums)
+		return 0;
+	words = round_up(block_sums->chunk_count, 64) / 64;
+	return block_sums->layout.head + words / BLOCK_SUMS_STRIDE * sizeof(*block_sums->ranks);
+}
+
+uint64_t block_sums_memory_most(const struct version *version)
+{
+	return version->block_sums.length ? version->block_sums.length / (DSFS_BLOCK / sizeof(dsfs_le64)) +
+					      version->shape.chunk_count / 4 + 2 * DSFS_BLOCK :
+				      0;
+}
+
+/* --- blocks --- */
+
+uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sums)
+{
+	uint32_t count = 0;
+
+	for (uint32_t at = 0; at < length; at += DSFS_BLOCK, count++)
+		sums[count] = dsfs_le64_of(checksum_64((const uint8_t *)content + at,
+						  length - at < DSFS_BLOCK ? length - at : DSFS_BLOCK));
+	return count;
+}
+
+/* Cuts the next block off the pieces into parts, and returns how many there are. */
+static int block_sums_next_block(struct iovec *left, int *count, struct iovec *parts)
+{
+	size_t room = DSFS_BLOCK;
+	int n = 0;
+
+	while (room && *count) {
+		size_t length = left->iov_len < room ? left->iov_len : room;
+
+		parts[n++] = (struct iovec){ left->iov_base, length };
+		room -= length;
+		left->iov_base = (uint8_t *)left->iov_base + length;
+		left->iov_len -= length;
+		if (!left->iov_len && --*count)
+			memmove(left, left + 1, (size_t)*count * sizeof(*left));
+	}
+	return n;
+}
+
+int block_sums_verify(const dsfs_le64 *sums, const struct iovec *pieces, int count, struct error *err)
+{
+	struct iovec left[BLOCK_SUMS_PIECES], parts[BLOCK_SUMS_PIECES];
+	uint64_t sum;
+	int n;
+
+	memcpy(left, pieces, (size_t)count * sizeof(*pieces));
+	for (uint32_t block = 0; count; block++) {
+		n = block_sums_next_block(left, &count, parts);
+		sum = checksum_64_pieces(parts, n);
+		if (sum != dsfs_le64_get(sums[block]))
+			return error_set(err, -EBADMSG, "block sum %016" PRIx64 ", expected %016" PRIx64, sum,
+					 dsfs_le64_get(sums[block]));
+	}
+	return 0;
+}
+
+/* --- one thread's view --- */
+
+struct block_sums_view {
+	const struct block_sums *block_sums;
+	struct source *source;
+	uint64_t page; /* 1 + its number; 0: none */
+	uint8_t *bytes;
+};
+
+int block_sums_view_new(const struct block_sums *block_sums, struct source *source, struct block_sums_view **ret,
+			struct error *err)
+{
+	struct block_sums_view *view = calloc(1, sizeof(*view));
+
+	if (view)
+		view->bytes = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
+	if (!view || !view->bytes) {
+		block_sums_view_free(view);
+		return error_no_memory(err);
+	}
+	view->block_sums = block_sums;
+	view->source = source;
+	*ret = view;
+	return 0;
+}
+
+void block_sums_view_free(struct block_sums_view *view)
+{
+	if (!view)
+		return;
+	free(view->bytes);
+	free(view);
+}
+
+int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs_le64 **ret, struct error *err)
+{
+	struct block_sums_row row;
+	uint64_t address;
+	int r;
+
+	if (!block_sums_find(view->block_sums, chunk, &row))
+		return 0;
+	if (view->page != row.page + 1) {
+		address = block_sums_page_address(view->block_sums, row.page);
+		view->page = 0;
+		r = source_read(view->source, address_member(address), address_offset(address), view->bytes,
+				DSFS_BLOCK, err);
+		if (r == 0)
+			r = block_sums_check_page(view->block_sums, row.page, view->bytes, err);
+		if (r < 0)
+			return r;
+		view->page = row.page + 1;
+	}
+	*ret = (const dsfs_le64 *)(view->bytes + row.offset);
+	return 1;
+}

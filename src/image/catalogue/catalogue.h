@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The catalogue: the versions on a volume, which one is current, where free space begins. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/source.h"
+#include "image/catalogue/version.h"
+#include "image/members/members.h"
+#include "image/members/superblock.h"
+
+struct catalogue {
+	uint8_t volume_uuid[16];
+	uint64_t next_sequence;
+	uint64_t current; /* sequence, 0: none */
+	uint64_t tail;    /* device address, 0: none */
+	struct version *versions; /* by ascending sequence */
+	uint32_t version_count;
+	struct members members; /* count 0 without DSFS_INCOMPAT_MEMBERS */
+};
+
+void catalogue_free(struct catalogue *catalogue); /* frees its contents, not the struct */
+/* Encodes into *ret_bytes (free() it), a multiple of DSFS_BLOCK padded with zeros. */
+must_check int catalogue_encode(const struct catalogue *catalogue, uint8_t **ret_bytes, uint64_t *ret_length,
+				struct error *err);
+/* Decodes a catalogue, and checks every record against the volume: segment size and the sizes of its members. */
+must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const struct superblock *super,
+				struct catalogue *ret, struct error *err);
+
+/* Loads the superblock and the catalogue that it names, verified. Reads the superblock again if the catalogue does not
+ * match, as a publisher may have moved on in between. Of several members, the newest superblock counts (its first
+ * member's is returned); -ENOLINK, with their names: members are missing or stale; -EBADMSG: a member is of another
+ * branch. */
+must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
+			      struct error *err);
+
+/* Loads like catalogue_load(), but from SUPERBLOCK_RINGS rings: trusts the ones that were read at first, and reads the
+ * others into them. */
+must_check int catalogue_load_rings(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
+				    struct catalogue *ret, struct error *err);
+
+/* Loads for a caller that has seen superblock seen: a newer one counts if all members that are there show it, or more
+ * members than every group can lose. Otherwise loads the one before it, which a crash could bring back. */
+must_check int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super,
+				    struct catalogue *ret, struct error *err);
+/* Finds the newest superblock of any member, whether its catalogue counts or not. If unchanged, so is the volume. */
+must_check int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err);
+
+/* Loads the catalogue that this superblock names, whatever else the volume has. */
+must_check int catalogue_load_by(struct source *source, const struct superblock *super, struct catalogue *ret,
+				 struct error *err);
+
+/* Call before changing the volume. -EOPNOTSUPP: the superblock or a version has a feature of any kind that this release
+ * does not know; whatever came with it would be written as zeros. */
+must_check int catalogue_check_writable(const struct superblock *super, const struct catalogue *catalogue,
+					struct error *err);
+
+/* Find a version; NULL if there is none. */
+struct version *catalogue_current(const struct catalogue *catalogue);
+struct version *catalogue_by_label(const struct catalogue *catalogue, const char *label);
+/* Returns -ENOENT; the reason says that no version has this label, and which labels there are. */
+must_check int catalogue_refuse(const struct catalogue *catalogue, const char *label, struct error *err);
+struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence);
+/* Finds a version by its UUID. Compaction keeps the UUID under another sequence; otherwise UUIDs are unique. */
+struct version *catalogue_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid);
+/* True if this very version is still there under this sequence; an undone version leaves its sequence to another. */
+bool catalogue_holds(const struct catalogue *catalogue, uint64_t sequence, const uint8_t *uuid);
+/* Appends a copy of version; takes version's lists on success and empties them. */
+must_check int catalogue_append(struct catalogue *catalogue, struct version *version, struct error *err);
+
+/* Removes and frees the version; pointers to the others change. */
+void catalogue_remove(struct catalogue *catalogue, struct version *version);

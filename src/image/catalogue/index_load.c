@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies a section into a memfd, hashes it, checks it, seals it and opens it. */
+#include "image/catalogue/index_load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "image/catalogue/sections.h"
+#include "image/entries.h"
+#include "image/names/names.h"
+#include "image/records.h"
+#include "image/xattr.h"
+
+#define LOAD_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
+
+static int index_load_check(struct index *index, struct error *err)
+{
+	int r = entries_check(index, (struct span){ index->map, index->shape.names_length }, err);
+
+	if (r == 0)
+		r = xattr_check(index, err);
+	if (r == 0)
+		r = records_check(index, err);
+	if (r == 0)
+		r = records_measure(index, err);
+	return r;
+}
+
+static int index_load_map(int fd, const struct version *version, uint64_t member_size, const struct members *members,
+			  bool is_checked, struct index **ret, struct error *err)
+{
+	struct index *index = calloc(1, sizeof(*index));
+	int r;
+
+	if (!index)
+		return error_no_memory(err);
+	index->memfd = fd;
+	index->shape = version->shape;
+	index->chunk_log = version->chunk_log;
+	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
+	r = index_set_members(index, member_size, members, err);
+	if (r == 0)
+		r = index_map(index, err);
+	if (r == 0 && !is_checked)
+		r = index_load_check(index, err);
+	if (r == 0)
+		r = names_open(fd, (struct span){ index->map, index->shape.names_length }, &index->names, err);
+	if (r < 0) {
+		index->memfd = -1; /* stays the caller's */
+		index_close(index);
+		return r;
+	}
+	*ret = index;
+	return 0;
+}
+
+int index_load_fd(int fd, const struct version *version, uint64_t member_size, const struct members *members,
+		  struct index **ret, struct error *err)
+{
+	return index_load_map(fd, version, member_size, members, false, ret, err);
+}
+
+int index_load_sealed(int fd, const struct version *version, uint64_t member_size,
+		      const struct members *members, struct index **ret, struct error *err)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & LOAD_SEALS) != LOAD_SEALS)
+		return error_set(err, -EPROTO, "index: it has the seals %#x, expected %#x", seals < 0 ? 0 : seals,
+				 LOAD_SEALS);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "index: fstat");
+	if ((uint64_t)st.st_size != version->index_length)
+		return error_set(err, -EPROTO, "index: %" PRIu64 " bytes, expected %" PRIu64, (uint64_t)st.st_size,
+				 version->index_length);
+	return index_load_map(fd, version, member_size, members, true, ret, err);
+}
+
+static int index_copy_into(const struct sections_wish *wish, const struct version *version, uint8_t *to,
+			   struct error *err)
+{
+	int r = sections_read(wish, to, err);
+
+	if (r == -EBADMSG)
+		return error_set(err, -EBADMSG, "index of version '%s': its SHA-256 is not the one in the catalogue",
+				 version->label);
+	return r;
+}
+
+static int index_copy(const struct sections_wish *wish, const struct version *version, int fd, struct error *err)
+{
+	void *to;
+	int r;
+
+	if (ftruncate(fd, (off_t)version->index_length) < 0)
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
+	to = mmap(NULL, version->index_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (to == MAP_FAILED)
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
+	r = index_copy_into(wish, version, to, err);
+	munmap(to, version->index_length);
+	return r;
+}
+
+int index_load(struct source *source, const struct version *version, const struct members *members,
+	       struct index **ret, struct error *err)
+{
+	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const struct sections_wish wish = { source, members, &version->index, version->index_length,
+					    version->index_sha256 };
+	int r;
+
+	if (fd < 0)
+		return error_errno(err, "index: memfd_create");
+	if (version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN)
+		return error_set(err, -EOPNOTSUPP,
+				 "version '%s': unknown incompatible features %#" PRIx64 ", a newer release is needed",
+				 version->label, version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN);
+	if (version->chunk_sum != DSFS_SUM_XXH3_64)
+		return error_set(err, -EOPNOTSUPP,
+				 "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
+				 version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
+	r = index_copy(&wish, version, fd, err);
+	if (r < 0)
+		return r;
+	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)
+		return error_errno(err, "index: seal");
+	r = index_load_fd(fd, version, source_size(source, 0), members, ret, err);
+	if (r == 0)
+		(void)take_fd(&fd);
+	return r;
+}

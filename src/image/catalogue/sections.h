@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads sections of which only the whole has a sum. If there are copies, it finds ones that together have that sum. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/source.h"
+#include "image/members/extent_list.h"
+#include "image/members/members.h"
+
+struct sections_wish {
+	struct source *source;
+	const struct members *members;     /* NULL: its bytes have no copies */
+	const struct extent_list *extents; /* its place, in order */
+	uint64_t length;                   /* bytes of it that the sum covers */
+	const uint8_t *sha256;
+};
+
+/* Reads the section. -EBADMSG, without a reason: no copies together have the sum. Tries the first copy of everything,
+ * then avoids one member after the other; then, if copies differ in a few blocks only, tries every combination. */
+must_check int sections_read(const struct sections_wish *wish, uint8_t *to, struct error *err);

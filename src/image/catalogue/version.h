@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* A version's record in the catalogue: its label, where its parts lie, how much it holds. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "datasetfs/format.h"
+#include "image/index.h"
+#include "image/members/extent_list.h"
+#include "image/members/superblock.h"
+
+/* A part of a version that may be absent. */
+struct version_section {
+	struct extent_list extents; /* its place, in order */
+	uint64_t length;            /* total bytes; 0: absent */
+};
+
+struct version {
+	char label[DSFS_LABEL_MAX + 1];
+	uint8_t uuid[16];
+	uint8_t digest[32];
+	uint8_t index_sha256[32];
+	uint64_t sequence;
+	uint64_t created;
+	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_* and so on; also unknown bits */
+	uint32_t chunk_log, chunk_sum;
+	struct extent_list segments; /* whole segments, as byte runs */
+	struct extent_list index;    /* place of the index section, in order */
+	uint64_t index_length;
+	struct index_shape shape;
+	uint64_t file_count, directory_count, symlink_count;
+	uint64_t content_bytes, stored_bytes;
+	struct version_section source, block_sums;
+	uint8_t source_sha256[32], block_sums_sha256[32];
+};
+
+must_check int version_check_label(const char *label, struct error *err);
+void version_free(struct version *version); /* frees its contents, not the struct */
+/* Empties the version's lists without freeing them, because they belong to another copy of it. */
+void version_disown_lists(struct version *version);
+
+/* Counts the version's extents in the table that follows the records. has_members: with DSFS_INCOMPAT_MEMBERS its
+ * sections are lists as well. */
+uint64_t version_extent_count(const struct version *version, bool has_members);
+/* Encodes the record. first_extent: number of the version's first extent in that table. */
+void version_encode(const struct version *version, uint32_t first_extent, bool has_members, struct dsfs_version *disk);
+/* Writes the version's part of that table and returns its end. */
+struct dsfs_extent *version_encode_extents(const struct version *version, bool has_members, struct dsfs_extent *disk);
+
+/* The decoding of one catalogue's records, one after the other. */
+struct version_decoder {
+	const struct superblock *super;
+	const struct members *members; /* count 0: none */
+	const uint32_t *runs;          /* members_runs() of members */
+	const struct dsfs_extent *extents; /* the whole table */
+	uint32_t extent_count, extents_used;
+};
+
+/* Decodes a record and checks every field against the volume. The caller zeroes *ret before and frees it after, on
+ * failure as well. */
+must_check int version_decode(struct version_decoder *d, const struct dsfs_version *disk, struct version *ret,
+			      struct error *err);

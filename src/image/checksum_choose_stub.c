@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* Replaces checksum_choose.c where there is no choice. */
-#include "image/checksum_choose.h"
-
-const struct checksum_code *checksum_choose(void)
-{
-	return &checksum_baseline;
-}
