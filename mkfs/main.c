@@ -16,7 +16,7 @@
 #include "output/target.h"
 #include "pack.h"
 #include "summary.h"
-#include "volume/degraded.h"
+#include "volume/transaction/degraded.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

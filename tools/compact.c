@@ -13,8 +13,8 @@
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
-#include "volume/compaction.h"
-#include "volume/room.h"
+#include "volume/compaction/compaction.h"
+#include "volume/transaction/room.h"
 
 #define COMPACT_REMEDY "use --force, and switch to the same version afterwards"
 #define COMPACT_GIVING "compact without --give-back and switch, or use --force"

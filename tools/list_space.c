@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "image/members/address.h"
-#include "volume/space.h"
+#include "volume/space/space.h"
 
 uint64_t list_space_bytes(const struct list_space *space, const struct list_member *member, uint64_t from, uint64_t to)
 {

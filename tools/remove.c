@@ -12,8 +12,8 @@
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
-#include "volume/compaction.h"
-#include "volume/room.h"
+#include "volume/compaction/compaction.h"
+#include "volume/transaction/room.h"
 
 #define REMOVE_REMEDY "switch to another version first, or use --force"
 

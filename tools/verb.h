@@ -5,7 +5,7 @@
 
 #include "base/nearest.h"
 #include "base/options.h"
-#include "volume/degraded.h"
+#include "volume/transaction/degraded.h"
 
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
 enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's and scrub's own */

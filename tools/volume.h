@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "image/catalogue/catalogue.h"
 #include "io/array.h"
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 #include "watch/reported.h"
 
 struct volume {

@@ -2,7 +2,7 @@
 /* Estimates the space for a publish from the scan alone, without reading files. */
 #pragma once
 #include "source/scan.h"
-#include "volume/space.h"
+#include "volume/space/space.h"
 
 struct estimate;
 struct target;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes chunks to the volume by the placement rules, and adds their records. */
 #pragma once
-#include "volume/allocator.h"
 #include "layout/records.h"
 #include "output/writer.h"
+#include "volume/space/allocator.h"
 
 #define STORE_INLINE_MAX   128u        /* files up to this size go into the index */
 #define STORE_INLINE_TOTAL (64u << 20) /* up to this many bytes in all */

@@ -2,7 +2,7 @@
 /* Writes one lane in order, through two large buffers and a thread, to a member and to those that have its copies. */
 #pragma once
 #include "output/readback.h"
-#include "volume/allocator.h"
+#include "volume/space/allocator.h"
 
 #define STREAM_BUFFER_MAX READBACK_MAX
 

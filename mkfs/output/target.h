@@ -3,7 +3,7 @@
 #pragma once
 #include "output/medium.h"
 #include "spill/temp.h"
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 
 struct target {
 	const char *path;               /* as the user named it, for messages */

@@ -4,7 +4,7 @@
 #include "base/progress.h"
 #include "base/source.h"
 #include "spill/temp.h"
-#include "volume/allocator.h"
+#include "volume/space/allocator.h"
 
 #define WRITER_BUFFER (4u << 20) /* bytes of a stream's buffer, if there are few streams */
 

@@ -30,8 +30,8 @@
 #include "members/naming.h"
 #include "output/target.h"
 #include "pack.h"
-#include "volume/compaction.h"
-#include "volume/degraded.h"
+#include "volume/compaction/compaction.h"
+#include "volume/transaction/degraded.h"
 
 #define SECTOR 512u
 #define PIECE  65536u

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 
 struct operation {
 	bool is_flush; /* of all members */

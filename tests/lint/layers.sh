@@ -37,8 +37,9 @@ home() {
     }
 }
 
-# The rooms of a folder that others use as a whole.
+# The rooms of folders that others use as a whole.
 image="image/sums image/members image/names image image/catalogue"
+volume="volume/space volume/transaction volume volume/compaction volume/replacement"
 # shellcheck disable=SC2086 # lists of folders
 {
 may src/base     base
@@ -52,7 +53,11 @@ may src/device   base datasetfs device
 may src/members  base $image io device datasetfs members
 may src/erofs    base $image io datasetfs erofs
 may src/handover base $image handover
-may src/volume   base $image io device volume datasetfs
+may src/volume/space       base $image datasetfs volume/space
+may src/volume/transaction base $image io device datasetfs volume/space volume/transaction
+may src/volume             base $image io device datasetfs volume
+may src/volume/compaction  base $image io device datasetfs volume/space volume/transaction volume/compaction
+may src/volume/replacement base $image io device datasetfs volume/space volume/transaction volume volume/replacement
 may src/read     base $image io read datasetfs
 may src/fuse     base io fuse
 may src/lib      base $image io handover device members read datasetfs lib
@@ -77,18 +82,18 @@ may mkfs/source  base $image datasetfs spill source
 may mkfs/source/archive base $image datasetfs spill source source/archive
 may mkfs/options base $image datasetfs source options
 may mkfs/content base $image datasetfs spill source source/archive options content
-may mkfs/output  base $image io device members volume datasetfs spill options output
-may mkfs/layout  base $image volume datasetfs spill source options content output layout
-may mkfs         base $image io device volume datasetfs spill source source/archive options content output layout .
+may mkfs/output  base $image io device members $volume datasetfs spill options output
+may mkfs/layout  base $image $volume datasetfs spill source options content output layout
+may mkfs         base $image io device $volume datasetfs spill source source/archive options content output layout .
 may tools/describe base $image datasetfs describe .
-may tools/export base $image io read device volume erofs datasetfs export .
-may tools/member base $image io device volume datasetfs member .
+may tools/export base $image io read device $volume erofs datasetfs export .
+may tools/member base $image io device $volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base $image io read datasetfs verify .
-may tools/scrub  base $image volume datasetfs verify scrub .
+may tools/scrub  base $image $volume datasetfs verify scrub .
 may tools/watch  base device members datasetfs watch
 may tools/top    base datasetfs watch top .
-may tools        base $image io device members volume datasetfs describe export member nvme scrub top verify watch .
+may tools        base $image io device members $volume datasetfs describe export member nvme scrub top verify watch .
 may tools/exporter base device datasetfs exporter
 }
 

@@ -6,7 +6,7 @@
 
 #include "image/members/address.h"
 #include "lib/check.h"
-#include "volume/allocator.h"
+#include "volume/space/allocator.h"
 
 #define LOG     20u
 #define SEGMENT (UINT64_C(1) << LOG)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the pieces of a version go: blocks, padding, and what is put into it. */
 #include "datasetfs/format.h"
-#include "volume/space.h"
 #include "lib/check.h"
+#include "volume/space/space.h"
 
 #define BLOCK UINT64_C(4096)
 

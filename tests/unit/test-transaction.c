@@ -5,8 +5,8 @@
 
 #include "lib/check.h"
 #include "lib/memory.h"
-#include "volume/commit.h"
-#include "volume/transaction.h"
+#include "volume/transaction/commit.h"
+#include "volume/transaction/transaction.h"
 
 #define SIZE (4u << 20)
 

@@ -17,7 +17,7 @@
 #include "image/members/address.h"
 #include "io/site.h"
 #include "volume/occupant.h"
-#include "volume/replacement_record.h"
+#include "volume/replacement/replacement_record.h"
 
 void newcomer_close(struct newcomer *newcomer)
 {

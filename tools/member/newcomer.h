@@ -2,7 +2,7 @@
 /* Prepares the file or device that replaces a member: finds out whether it may, and which content it already has. */
 #pragma once
 #include "volume.h"
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 
 struct newcomer {
 	char *path;

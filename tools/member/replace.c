@@ -14,7 +14,7 @@
 #include "member/member.h"
 #include "member/newcomer.h"
 #include "text.h"
-#include "volume/replacement.h"
+#include "volume/replacement/replacement.h"
 
 struct replace_options {
 	struct verb_options common;

@@ -2,7 +2,7 @@
 /* Checks superblock slots, publisher records and catalogues of all members, and repairs them. */
 #pragma once
 #include "scrub/findings.h"
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 
 /* Checks the structures of one member. */
 must_check int structures_check(struct source *source, uint32_t member, bool is_only, struct findings *findings,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts a change in force: writes its catalogue into free space, and then the superblock slot that refers to it. */
 #pragma once
-#include "volume/allocator.h"
+#include "volume/space/allocator.h"
 
 /* Settles the catalogue, writes it to the members that are there, flushes it and reads it back. slots: one for each of
  * these members, whose catalogue fields this fills in, and whose member_size it raises as files grow. newest: the

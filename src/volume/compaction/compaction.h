@@ -2,7 +2,7 @@
 /* Empties segments that are mostly dead: copies the live bytes in them, and gives the versions that use these new
  * records. */
 #pragma once
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 
 struct compaction_moved {
 	char label[DSFS_LABEL_MAX + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts live blocks in a first pass over all indexes, so that shared blocks count once. A second pass, over the
  * affected versions, finds which blocks must move. */
-#include "volume/victims.h"
+#include "volume/compaction/victims.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "image/catalogue/index_load.h"
 #include "image/index.h"
 #include "image/members/address.h"
-#include "volume/live_extents.h"
+#include "volume/compaction/live_extents.h"
 
 #define VICTIMS_GAIN      8u /* least gain, as a part of the emptied bytes: with less it would never end */
 #define VICTIMS_CATALOGUE (UINT64_C(64) << 10) /* bytes that are left for the catalogue */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the bits in words of 64. */
-#include "volume/bits.h"
+#include "volume/space/bits.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs each step for all members before the next step begins. */
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "device/locker.h"
 #include "image/members/address.h"
 #include "io/full.h"
-#include "volume/commit.h"
+#include "volume/transaction/commit.h"
 
 /* --- opening --- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps inodes to runs of stored bytes. */
-#include "volume/live_extents.h"
+#include "volume/compaction/live_extents.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>

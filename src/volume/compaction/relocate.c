@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps pieces in the order of copying, which is that of their old addresses. */
-#include "volume/relocate.h"
+#include "volume/compaction/relocate.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements lanes: the member for the next bytes, and the segments that a lane takes. */
-#include "volume/allocator.h"
+#include "volume/space/allocator.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/source.h"
-#include "volume/allocator.h"
-#include "volume/line.h"
+#include "volume/space/allocator.h"
+#include "volume/space/line.h"
 
 struct relocate_piece {
 	uint64_t from, to, length; /* addresses; all are whole blocks */

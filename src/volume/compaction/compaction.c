@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Compacts in an order that survives interruption: copies and indexes into free space, flush, read everything back,
  * then commit the catalogue like any other change. */
-#include "volume/compaction.h"
+#include "volume/compaction/compaction.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "io/full.h"
-#include "volume/reindex.h"
-#include "volume/room.h"
-#include "volume/victims.h"
+#include "volume/compaction/reindex.h"
+#include "volume/compaction/victims.h"
+#include "volume/transaction/room.h"
 
 struct compaction_work {
 	struct transaction *transaction;

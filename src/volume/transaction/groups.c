@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Drops groups as a whole: no part of a group can be free. */
-#include "volume/groups.h"
+#include "volume/transaction/groups.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies columns in batches: writes, flushes, reads back, and only then notes them in the record. */
-#include "volume/replacement.h"
+#include "volume/replacement/replacement.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "base/interrupt.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"
-#include "volume/column_reader.h"
+#include "volume/replacement/column_reader.h"
 
 #define REPLACEMENT_STEP  (UINT64_C(2) << 20)  /* bytes of one write, at most */
 #define REPLACEMENT_BATCH (UINT64_C(4) << 20) /* bytes between two flushes, unless a column is longer */

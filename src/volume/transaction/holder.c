@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills in the host, the process and the time. */
-#include "volume/holder.h"
+#include "volume/transaction/holder.h"
 
 #include <inttypes.h>
 #include <stdio.h>

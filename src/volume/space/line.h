@@ -3,7 +3,7 @@
 #pragma once
 #include "base/source.h"
 #include "image/catalogue/catalogue.h"
-#include "volume/bits.h"
+#include "volume/space/bits.h"
 
 struct line {
 	uint64_t segment; /* bytes of a segment; every member begins with a whole one */

@@ -2,7 +2,7 @@
 /* Rewrites a version whose bytes have moved: its index section with the new places, and its other sections. */
 #pragma once
 #include "image/catalogue/catalogue.h"
-#include "volume/relocate.h"
+#include "volume/compaction/relocate.h"
 
 struct reindex {
 	struct source *source;

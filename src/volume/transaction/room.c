@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts free runs in the volume, and blocks of its file. */
-#include "volume/room.h"
+#include "volume/transaction/room.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds up the sizes of members. */
-#include "volume/line.h"
+#include "volume/space/line.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts the members that are there, and skips sequence numbers. */
-#include "volume/degraded.h"
+#include "volume/transaction/degraded.h"
 
 #include <errno.h>
 #include <inttypes.h>

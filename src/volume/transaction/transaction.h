@@ -4,9 +4,9 @@
 #pragma once
 #include "device/fence.h"
 #include "io/array.h"
-#include "volume/allocator.h"
-#include "volume/degraded.h"
-#include "volume/holder.h"
+#include "volume/space/allocator.h"
+#include "volume/transaction/degraded.h"
+#include "volume/transaction/holder.h"
 
 struct transaction_member {
 	struct file_source *file; /* owned by the array; NULL: the member is missing or stale */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a section in steps. A step stays where it is if its records do not change and it lies outside the victims. */
-#include "volume/reindex.h"
+#include "volume/compaction/reindex.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "image/inode.h"
 #include "image/members/address.h"
 #include "image/sums/sha256.h"
-#include "volume/live_extents.h"
-#include "volume/victims.h"
+#include "volume/compaction/live_extents.h"
+#include "volume/compaction/victims.h"
 
 #define REINDEX_STEP (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
 

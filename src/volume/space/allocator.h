@@ -4,8 +4,8 @@
  * rules. */
 #pragma once
 #include "image/members/members.h"
-#include "volume/bits.h"
-#include "volume/space.h"
+#include "volume/space/bits.h"
+#include "volume/space/space.h"
 
 #define ALLOCATOR_CLASSES 64u /* size classes: log2 of a length */
 

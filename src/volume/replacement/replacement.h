@@ -3,8 +3,8 @@
  * same bytes, and enters it into the catalogue when it has all. README.md has the reasons. */
 #pragma once
 #include "base/progress.h"
-#include "volume/replacement_record.h"
-#include "volume/transaction.h"
+#include "volume/replacement/replacement_record.h"
+#include "volume/transaction/transaction.h"
 
 struct replacement_column {
 	uint64_t offset;  /* offset on the member */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the free bytes of a volume and allocates them. */
-#include "volume/space.h"
+#include "volume/space/space.h"
 
 #include <errno.h>
 #include <stdlib.h>

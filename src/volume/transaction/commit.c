@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the catalogue and the superblock slot. */
-#include "volume/commit.h"
+#include "volume/transaction/commit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "image/members/address.h"
 #include "image/sums/sha256.h"
-#include "volume/groups.h"
+#include "volume/transaction/groups.h"
 
 struct commit {
 	struct source *source;

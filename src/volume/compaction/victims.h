@@ -8,7 +8,7 @@
 #include "base/source.h"
 #include "image/catalogue/catalogue.h"
 #include "image/members/superblock.h"
-#include "volume/line.h"
+#include "volume/space/line.h"
 
 struct victims_version {
 	struct bits segments; /* segments that hold bytes of the version */

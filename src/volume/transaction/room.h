@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures how much of a volume can be written and what a change gains, and gives free space back to the filesystem. */
 #pragma once
-#include "volume/transaction.h"
+#include "volume/transaction/transaction.h"
 
 /* Returns the bytes that a publish could use without the volume growing, by the transaction's catalogue. */
 must_check int room_free(const struct transaction *transaction, uint64_t *ret, struct error *err);

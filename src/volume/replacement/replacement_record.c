@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Encodes and checks the record. */
-#include "volume/replacement_record.h"
+#include "volume/replacement/replacement_record.h"
 
 #include <errno.h>
 #include <stdlib.h>
