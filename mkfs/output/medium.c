@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "device/busy.h"
 #include "device/locate.h"
-#include "device/protect.h"
+#include "device/nvme/protect.h"
 #include "image/members/address.h"
 #include "image/members/superblock.h"
 #include "io/knock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds, checks, makes and replaces a file or device that a volume lies on, or a new one will lie on. */
 #pragma once
-#include "device/topology.h"
+#include "device/nvme/topology.h"
 #include "io/file.h"
 #include "options/pack_options.h"
 

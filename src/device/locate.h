@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "device/topology.h"
+#include "device/nvme/topology.h"
 
 /* True if volume is an identity and not a path. Users can name a file like that as ./nvme:… */
 bool locate_is_identity(const char *volume);

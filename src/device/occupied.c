@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "device/mountinfo.h"
-#include "device/sysfs.h"
+#include "device/nvme/sysfs.h"
 
 struct occupied {
 	const char *mountpoint;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "device/topology.h"
+#include "device/nvme/topology.h"
 #include "image/members/members.h"
 #include "image/members/superblock.h"
 #include "io/file.h"

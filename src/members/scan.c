@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
-#include "device/sysfs.h"
+#include "device/nvme/sysfs.h"
 
 #define SCAN_SECTOR 512u /* bytes: unit of sizes in sysfs */
 

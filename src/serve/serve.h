@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/wake.h"
-#include "device/topology.h"
+#include "device/nvme/topology.h"
 #include "image/catalogue/catalogue.h"
 #include "image/members/superblock.h"
 #include "io/array.h"

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "device/advice.h"
-#include "device/host.h"
 #include "device/locate.h"
-#include "device/portal.h"
-#include "device/topology.h"
+#include "device/nvme/advice.h"
+#include "device/nvme/host.h"
+#include "device/nvme/portal.h"
+#include "device/nvme/topology.h"
 #include "lib/check.h"
 
 #define TRAIN_NQN  "nqn.2026-01.org.example:train"

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/locate.h"
-#include "device/nvme.h"
+#include "device/nvme/nvme.h"
 #include "nvme/nvme.h"
 #include "text.h"
 

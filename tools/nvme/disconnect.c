@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "device/busy.h"
 #include "device/locate.h"
-#include "device/nvme.h"
+#include "device/nvme/nvme.h"
 #include "nvme/nvme.h"
 #include "text.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "device/nvme.h"
+#include "device/nvme/nvme.h"
 #include "nvme/nvme.h"
 #include "text.h"
 

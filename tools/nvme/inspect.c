@@ -11,10 +11,10 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/log.h"
-#include "device/advice.h"
 #include "device/locate.h"
-#include "device/nvme.h"
-#include "device/sysfs.h"
+#include "device/nvme/advice.h"
+#include "device/nvme/nvme.h"
+#include "device/nvme/sysfs.h"
 #include "nvme/nvme.h"
 #include "text.h"
 

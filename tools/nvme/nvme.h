@@ -2,8 +2,8 @@
 /* Declares the verbs of 'datasetfsctl nvme', each in the file of its name, and functions that some of them share. */
 #pragma once
 #include "base/json.h"
-#include "device/host.h"
-#include "device/topology.h"
+#include "device/nvme/host.h"
+#include "device/nvme/topology.h"
 #include "verb.h"
 
 extern const struct command_line nvme_connect_line, nvme_disconnect_line, nvme_discover_line, nvme_inspect_line,

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "device/locate.h"
-#include "device/protect.h"
+#include "device/nvme/protect.h"
 #include "io/file.h"
 #include "nvme/nvme.h"
 #include "text.h"

@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "device/fence.h"
 #include "device/locate.h"
+#include "device/nvme/fence.h"
 #include "io/file.h"
 #include "nvme/nvme.h"
 #include "text.h"

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/wake.h"
-#include "device/topology.h"
+#include "device/nvme/topology.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
 #include "serve/control/reopen.h"

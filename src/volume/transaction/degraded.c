@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "device/topology.h"
+#include "device/nvme/topology.h"
 
 #define DEGRADED_BLOCK ((uint64_t)DSFS_VERSIONS_MAX) /* sequences in a block: as many as one change can use */
 

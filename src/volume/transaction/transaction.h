@@ -2,7 +2,7 @@
 /* Owns one change of a volume, for every program: lock, fence, load, check, publisher record, commit, undo. README.md
  * has the order, and what a crash leaves after each step. */
 #pragma once
-#include "device/fence.h"
+#include "device/nvme/fence.h"
 #include "io/array.h"
 #include "volume/space/allocator.h"
 #include "volume/transaction/degraded.h"

@@ -9,7 +9,7 @@
 #include <syslog.h>
 
 #include "base/cleanup.h"
-#include "device/nvme.h"
+#include "device/nvme/nvme.h"
 
 #define FABRICS_DEVICE    "/dev/nvme-fabrics"
 #define DISCOVERY_HEAD    20u   /* used bytes of the log's 1024-byte header: GENCTR, NUMREC, RECFMT, in whole dwords */

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "device/host.h"
-#include "device/portal.h"
+#include "device/nvme/host.h"
+#include "device/nvme/portal.h"
 
 /* Facts from Identify about a namespace and its controller. Sizes in bytes, 0: not reported. */
 struct nvme_facts {

@@ -2,7 +2,7 @@
 /* Replaces nvme.c and nvme_fabrics.c in builds without libnvme. */
 #include <errno.h>
 
-#include "device/nvme.h"
+#include "device/nvme/nvme.h"
 
 static int nvme_missing(struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses and formats portals. */
-#include "device/portal.h"
+#include "device/nvme/portal.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes, checks and releases the reservation of a publisher. */
-#include "device/fence.h"
+#include "device/nvme/fence.h"
 
 #include <errno.h>
 #include <linux/major.h>
@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/parse.h"
-#include "device/nvme.h"
-#include "device/topology.h"
+#include "device/nvme/nvme.h"
+#include "device/nvme/topology.h"
 
 #define FENCE_OTHER_DEVICE "it is no NVMe namespace on a fabric, which is no matter where no other host can reach it"
 

@@ -9,7 +9,7 @@
  *
  * The attributes tell what a directory is, not its name: a namespace and a path have nsid and size, a controller has
  * transport. */
-#include "device/topology.h"
+#include "device/nvme/topology.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/parse.h"
-#include "device/sysfs.h"
+#include "device/nvme/sysfs.h"
 
 #define DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"
 #define SECTOR        512u /* unit of sizes in sysfs, whatever the device's blocks are */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NVMe commands to a namespace: Identify, reservations, write protection. */
-#include "device/nvme.h"
+#include "device/nvme/nvme.h"
 
 #include <errno.h>
 #include <libnvme.h>

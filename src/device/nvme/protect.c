@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets the feature Namespace Write Protection Config and checks that the kernel sees the change. */
-#include "device/protect.h"
+#include "device/nvme/protect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "device/nvme.h"
-#include "device/topology.h"
+#include "device/nvme/nvme.h"
+#include "device/nvme/topology.h"
 
 #define PROTECT_PATIENCE INT64_C(10000000000) /* ns for the target to notify the kernel and the kernel to rescan */
 #define PROTECT_LOOK     50000000             /* ns between two checks */

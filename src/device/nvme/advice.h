@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/nvme.h"
-#include "device/topology.h"
+#include "device/nvme/nvme.h"
+#include "device/nvme/topology.h"
 
 #define ADVICE_MAX    16u
 #define ADVICE_DEPTH  32u  /* the most reads that a worker keeps in flight */

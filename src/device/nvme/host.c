@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the host's identity from the files in /etc/nvme. */
-#include "device/host.h"
+#include "device/nvme/host.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
-#include "device/sysfs.h"
+#include "device/nvme/sysfs.h"
 
 #define HOST_UUID_NQN "nqn.2014-08.org.nvmexpress:uuid:"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One function for each warning or note. */
-#include "device/advice.h"
+#include "device/nvme/advice.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

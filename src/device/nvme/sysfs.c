@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads attributes in sysfs(5). */
-#include "device/sysfs.h"
+#include "device/nvme/sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
