@@ -15,9 +15,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/descriptors.h"
 #include "base/log.h"
-#include "base/parse.h"
+#include "base/program/descriptors.h"
+#include "base/text/parse.h"
 #include "content/batcher.h"
 #include "content/dedup.h"
 #include "content/loader.h"

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/format.h"
-#include "base/json.h"
-#include "base/shown.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
+#include "base/text/shown.h"
 
 /* Returns whether a ratio says anything: with content that older versions store it would say how little is new, not
  * how much compression saves. */

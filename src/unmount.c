@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "base/program/options.h"
 #include "device/mountinfo.h"
 #include "fuse/farewell.h"
 #include "fuse/refusal.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "served.h"
 #include "text.h"
 #include "verb.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/json.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/json.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/chunk.h"

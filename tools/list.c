@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "image/members/address.h"
 #include "image/members/publisher.h"
 #include "list_space.h"

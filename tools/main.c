@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/descriptors.h"
 #include "base/log.h"
-#include "base/output.h"
-#include "base/signal.h"
+#include "base/program/descriptors.h"
+#include "base/program/output.h"
+#include "base/program/signal.h"
 #include "verb.h"
 
 struct verb {

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "served.h"
 #include "text.h"
 #include "verb.h"

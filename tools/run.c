@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/options.h"
-#include "base/output.h"
+#include "base/program/options.h"
+#include "base/program/output.h"
 #include "preloadable.h"
 
 /* Exit statuses as those of env(1): ours must not look like the program's. */

@@ -11,10 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/format.h"
 #include "base/grow.h"
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/program/interrupt.h"
+#include "base/text/format.h"
 #include "device/locate.h"
 #include "io/site.h"
 #include "members/naming.h"

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "image/catalogue/index_load.h"
 #include "image/chunk.h"
 #include "image/extent.h"

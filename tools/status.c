@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "device/leftover.h"
 #include "health.h"
 #include "text.h"

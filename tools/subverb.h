@@ -3,7 +3,7 @@
 #pragma once
 #include <stddef.h>
 
-#include "base/options.h"
+#include "base/program/options.h"
 
 struct subverb {
 	const char *name;

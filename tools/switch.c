@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "datasetfs/control.h"
 #include "device/dotfile.h"
 #include "device/leftover.h"

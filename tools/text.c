@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints names through base/shown.c, so that they cannot control the terminal. */
+/* Prints names through base/text/shown.c, so that they cannot control the terminal. */
 #include "text.h"
 
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/json.h"
-#include "base/shown.h"
+#include "base/text/json.h"
+#include "base/text/shown.h"
 
 void text_write(FILE *out, const void *bytes, size_t length)
 {

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/program/interrupt.h"
 
 int verb_failed(void)
 {

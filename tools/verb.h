@@ -3,8 +3,8 @@
 #pragma once
 #include <stdbool.h>
 
-#include "base/nearest.h"
-#include "base/options.h"
+#include "base/program/options.h"
+#include "base/text/nearest.h"
 #include "volume/transaction/degraded.h"
 
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };

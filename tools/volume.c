@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/program/interrupt.h"
 #include "device/leftover.h"
 #include "device/locate.h"
 #include "io/site.h"

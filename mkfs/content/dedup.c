@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/huge.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "content/compare.h"
 #include "content/key.h"
 #include "image/chunk.h"

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/huge.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "image/members/address.h"
 #include "image/records.h"
 #include "image/sums/sha256.h"

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "base/transfer.h"
 #include "content/key.h"
 #include "image/catalogue/block_sums.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/program/interrupt.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/names/names.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds the index section in a temporary file, checks it as a mount would, and streams it to the volume. */
 #pragma once
-#include "base/progress.h"
+#include "base/program/progress.h"
 #include "content/stat_cache_writer.h"
 #include "image/catalogue/version.h"
 #include "layout/records.h"

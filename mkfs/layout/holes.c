@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
+#include "base/text/format.h"
 
 int holes_open(struct holes *holes, struct records *records, const struct temp *temp, uint32_t chunk_log,
 	       struct error *err)

@@ -2,7 +2,7 @@
 /* Takes batches in order and decides where each item is stored or shared. One thread makes all these decisions, so the
  * result does not depend on the number of threads. */
 #pragma once
-#include "base/progress.h"
+#include "base/program/progress.h"
 #include "content/compress_hints.h"
 #include "content/stat_cache_writer.h"
 #include "layout/holes.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "content/batcher.h"
 #include "content/key.h"
 #include "image/members/address.h"

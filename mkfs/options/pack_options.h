@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/progress.h"
+#include "base/program/progress.h"
 #include "source/filter.h"
 
 #define PACK_CHUNK_LOG   17u

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/parse.h"
+#include "base/text/parse.h"
 #include "image/sums/sha256.h"
 
 int publish_check_label(const struct target *target, const char *label, struct error *err)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/huge.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "datasetfs/format.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"

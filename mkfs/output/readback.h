@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads written bytes back from the volume and compares them, while more is being written. */
 #pragma once
-#include "base/progress.h"
+#include "base/program/progress.h"
 #include "base/source.h"
 #include "spill/temp.h"
 

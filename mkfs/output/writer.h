@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes to the volume, in order in each of its lanes, and has everything read back. */
 #pragma once
-#include "base/progress.h"
+#include "base/program/progress.h"
 #include "base/source.h"
 #include "spill/temp.h"
 #include "volume/space/allocator.h"

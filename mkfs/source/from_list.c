@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 
 #define FROM_LIST_BUDGET (16u << 20)
 #define FROM_LIST_PATH   (1u << 20) /* most bytes of a path */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 
 #define LISTING_BUFFER 65536u
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/program/interrupt.h"
 #include "datasetfs/control.h"
 #include "datasetfs/format.h"
 #include "image/inode.h"

@@ -5,7 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "spill/sorter.h"
 
 #define REORDER_BUDGET (16u << 20) /* for each of the sorts */

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 
 #define TABLE_RUN_BLOCK  8u   /* words: a cache line */
 #define TABLE_RUN_BITS   16u  /* bits of the filter for each key */

@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 
 #define LOCATE_PREFIX "nvme:"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
+#include "base/text/format.h"
 #include "erofs/erofs_format.h"
 #include "erofs/erofs_sink.h"
 #include "image/members/address.h"

@@ -5,7 +5,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include "base/rendezvous.h"
+#include "base/program/rendezvous.h"
 
 /* Returns the inode of the filesystem's folder in sysfs. No other filesystem gets it, while its device number may be
  * reused. 0: it has none. */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "io/site.h"
 
 #define BOUNDED_PART  (4u << 20) /* bytes read at once */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "io/bounded.h"
 #include "io/knock_call.h"
 #include "io/site.h"

@@ -11,5 +11,5 @@ struct knock;
 /* Starts the read; the descriptor stays the caller's. -ETIMEDOUT: an earlier knock there is still pending. */
 must_check int knock_begin(int fd, struct knock **ret, struct error *err);
 /* Waits for the answer and frees the knock; a failed read is an answer. -ETIMEDOUT: there is none patience ns after
- * knock_begin(). -EINTR: a signal came that ends the program (base/interrupt.h). */
+ * knock_begin(). -EINTR: a signal came that ends the program (base/program/interrupt.h). */
 must_check int knock_end(struct knock *knock, int64_t patience, struct error *err);

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/headroom.h"
 #include "base/log.h"
+#include "base/program/headroom.h"
+#include "base/text/format.h"
 #include "device/locate.h"
 #include "device/locker.h"
 #include "device/occupied.h"

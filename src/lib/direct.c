@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/parse.h"
+#include "base/text/format.h"
+#include "base/text/parse.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/children.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json_read.h"
+#include "base/text/json_read.h"
 #include "datasetfs/control.h"
 #include "handover/passing.h"
 #include "handover/state.h"

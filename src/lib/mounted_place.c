@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/json_read.h"
-#include "base/parse.h"
+#include "base/text/json_read.h"
+#include "base/text/parse.h"
 #include "base/transfer.h"
 #include "datasetfs/control.h"
 #include "datasetfs/format.h"

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
 #include "base/grow.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
+#include "base/text/format.h"
 #include "image/catalogue/catalogue.h"
 #include "members/candidate.h"
 #include "members/naming.h"

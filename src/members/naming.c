@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 #include "datasetfs/format.h"
 #include "device/locate.h"
 #include "io/site.h"

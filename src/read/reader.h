@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/counter.h"
 #include "base/error.h"
+#include "base/thread/counter.h"
 #include "image/codec.h"
 #include "io/engine.h"
 #include "io/file.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/wake.h"
+#include "base/thread/wake.h"
 #include "device/nvme/topology.h"
 #include "image/catalogue/catalogue.h"
 #include "image/members/superblock.h"

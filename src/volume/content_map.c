@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/huge.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/index_load.h"
 #include "image/catalogue/sections.h"

@@ -2,7 +2,7 @@
 /* A flat JSON object: nothing outside of the text is read, and what was found fits. */
 #include <string.h>
 
-#include "base/json_read.h"
+#include "base/text/json_read.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -38,65 +38,69 @@ home() {
 }
 
 # The rooms of folders that others use as a whole.
+base="base base/text base/thread base/program"
 image="image/sums image/members image/names image image/catalogue"
 device="device/nvme device"
 volume="volume/space volume/transaction volume volume/compaction volume/replacement"
 # shellcheck disable=SC2086 # lists of folders
 {
-may src/base     base
-may src/image/sums      base image/sums
-may src/image/members   base image/sums datasetfs image/members
-may src/image/names     base image/sums datasetfs image/names
-may src/image           base image/sums image/members image/names datasetfs image
-may src/image/catalogue base $image datasetfs
-may src/io       base io
-may src/device/nvme base datasetfs device/nvme
-may src/device   base device/nvme datasetfs device
-may src/members  base $image io $device datasetfs members
-may src/erofs    base $image io datasetfs erofs
-may src/handover base $image handover
-may src/volume/space       base $image datasetfs volume/space
-may src/volume/transaction base $image io $device datasetfs volume/space volume/transaction
-may src/volume             base $image io $device datasetfs volume
-may src/volume/compaction  base $image io $device datasetfs volume/space volume/transaction volume/compaction
-may src/volume/replacement base $image io $device datasetfs volume/space volume/transaction volume volume/replacement
-may src/read     base $image io read datasetfs
-may src/fuse     base io fuse
-may src/lib      base $image io handover $device members read datasetfs lib
-may src/preload  base $image io $device read datasetfs lib preload
-may src/serve/version base $image read datasetfs serve/version
-may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
-may src/serve         base $image io $device read serve/version serve/worker serve
-may src/serve/opening base $image $device datasetfs serve/version serve serve/opening
-may src/serve/ahead   base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
-may src/serve/request base $image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
-may src/serve/clients base $image handover datasetfs serve/version serve serve/request serve/clients
-may src/serve/control base $image io $device members fuse datasetfs serve/version serve/worker serve serve/opening \
+may src/base         base
+may src/base/text    base base/text
+may src/base/thread  base base/thread
+may src/base/program base base/text base/program
+may src/image/sums      $base image/sums
+may src/image/members   $base image/sums datasetfs image/members
+may src/image/names     $base image/sums datasetfs image/names
+may src/image           $base image/sums image/members image/names datasetfs image
+may src/image/catalogue $base $image datasetfs
+may src/io       $base io
+may src/device/nvme $base datasetfs device/nvme
+may src/device   $base device/nvme datasetfs device
+may src/members  $base $image io $device datasetfs members
+may src/erofs    $base $image io datasetfs erofs
+may src/handover $base $image handover
+may src/volume/space       $base $image datasetfs volume/space
+may src/volume/transaction $base $image io $device datasetfs volume/space volume/transaction
+may src/volume             $base $image io $device datasetfs volume
+may src/volume/compaction  $base $image io $device datasetfs volume/space volume/transaction volume/compaction
+may src/volume/replacement $base $image io $device datasetfs volume/space volume/transaction volume volume/replacement
+may src/read     $base $image io read datasetfs
+may src/fuse     $base io fuse
+may src/lib      $base $image io handover $device members read datasetfs lib
+may src/preload  $base $image io $device read datasetfs lib preload
+may src/serve/version $base $image read datasetfs serve/version
+may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
+may src/serve         $base $image io $device read serve/version serve/worker serve
+may src/serve/opening $base $image $device datasetfs serve/version serve serve/opening
+may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
+may src/serve/request $base $image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
+may src/serve/clients $base $image handover datasetfs serve/version serve serve/request serve/clients
+may src/serve/control $base $image io $device members fuse datasetfs serve/version serve/worker serve serve/opening \
     serve/ahead serve/request serve/clients serve/control
-may src/serve/dotdir  base $image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
+may src/serve/dotdir  $base $image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
     serve/request serve/clients serve/control serve/dotdir
-may src/serve/session base $image io $device members read fuse datasetfs serve/version serve/worker serve serve/opening \
+may src/serve/session $base $image io $device members read fuse datasetfs serve/version serve/worker serve serve/opening \
     serve/ahead serve/request serve/clients serve/control serve/dotdir serve/session
-may src/kernel   base $image io $device members erofs serve kernel
-may src          base $image io $device members read fuse serve serve/session kernel datasetfs .
-may mkfs/spill   base datasetfs spill
-may mkfs/source  base $image datasetfs spill source
-may mkfs/source/archive base $image datasetfs spill source source/archive
-may mkfs/options base $image datasetfs source options
-may mkfs/content base $image datasetfs spill source source/archive options content
-may mkfs/output  base $image io $device members $volume datasetfs spill options output
-may mkfs/layout  base $image $volume datasetfs spill source options content output layout
-may mkfs         base $image io $device $volume datasetfs spill source source/archive options content output layout .
-may tools/describe base $image datasetfs describe .
-may tools/export base $image io read $device $volume erofs datasetfs export .
-may tools/member base $image io $device $volume datasetfs member .
-may tools/nvme   base io $device datasetfs nvme .
-may tools/verify base $image io read datasetfs verify .
-may tools/scrub  base $image $volume datasetfs verify scrub .
-may tools/watch  base $device members datasetfs watch
-may tools/top    base datasetfs watch top .
-may tools        base $image io $device members $volume datasetfs describe export member nvme scrub top verify watch .
-may tools/exporter base $device datasetfs exporter
+may src/kernel   $base $image io $device members erofs serve kernel
+may src          $base $image io $device members read fuse serve serve/session kernel datasetfs .
+may mkfs/spill   $base datasetfs spill
+may mkfs/source  $base $image datasetfs spill source
+may mkfs/source/archive $base $image datasetfs spill source source/archive
+may mkfs/options $base $image datasetfs source options
+may mkfs/content $base $image datasetfs spill source source/archive options content
+may mkfs/output  $base $image io $device members $volume datasetfs spill options output
+may mkfs/layout  $base $image $volume datasetfs spill source options content output layout
+may mkfs         $base $image io $device $volume datasetfs spill source source/archive options content output layout .
+may tools/describe $base $image datasetfs describe .
+may tools/export $base $image io read $device $volume erofs datasetfs export .
+may tools/member $base $image io $device $volume datasetfs member .
+may tools/nvme   $base io $device datasetfs nvme .
+may tools/verify $base $image io read datasetfs verify .
+may tools/scrub  $base $image $volume datasetfs verify scrub .
+may tools/watch  $base $device members datasetfs watch
+may tools/top    $base datasetfs watch top .
+may tools        $base $image io $device members $volume datasetfs describe export member nvme scrub top verify watch .
+may tools/exporter $base $device datasetfs exporter
 }
 
 while read -r folder; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Text that a volume, a source, a target or another program chose reaches a terminal through src/base/shown.c (in tools
+"""Text that a volume, a source, a target or another program chose reaches a terminal through src/base/text/shown.c (in tools
 by tools/text.h) or src/base/log.c alone, which show control characters as numbers. So stdio prints literals, numbers,
 and strings that are known to be ours: everything else is refused here."""
 import os
@@ -14,8 +14,8 @@ CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+$")
 # Strings of ours by file: words from tables, and buffers that such functions filled.
 OURS = {
     "mkfs/summary.c": {"digest"},
-    "src/base/options.c": {"left", "help", "line->program", "line->summary", "line->usage"},
-    "src/base/progress.c": {"bar", "line", "s->phase"},
+    "src/base/program/options.c": {"left", "help", "line->program", "line->summary", "line->usage"},
+    "src/base/program/progress.c": {"bar", "line", "s->phase"},
     "tools/describe/diff_text.c": {"diff_words_title(kind)", "size", "word"},
     "tools/describe/page.c": {"eighths[filled % units]", "title", "what"},
     "tools/describe/survey_text.c": {"title"},
@@ -33,10 +33,10 @@ listed = set() # (file, string) that was looked for there
 # Files that write other things than lines for people, or are the places that show foreign text.
 EXCUSED = {
     "mkfs/source/from_list.c": "copies a list of names into a temporary file",
-    "src/base/json.c": "JSON, which escapes",
-    "src/base/label.c": "labels of metrics, which escape",
+    "src/base/text/json.c": "JSON, which escapes",
+    "src/base/text/label.c": "labels of metrics, which escape",
     "src/base/log.c": "shows what is foreign",
-    "src/base/shown.c": "shows what is foreign",
+    "src/base/text/shown.c": "shows what is foreign",
     "src/serve/damage.c": "tabs between numbers, words and a label, for programs",
     "src/serve/dotdir/metrics.c": "metrics: labels go through label.c",
     "tools/dump.c": "the dump, which escapes",

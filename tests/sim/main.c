@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/json.h"
-#include "base/options.h"
+#include "base/program/options.h"
+#include "base/text/json.h"
 #include "model.h"
 
 #define US INT64_C(1000)

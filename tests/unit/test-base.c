@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/format.h"
 #include "base/grow.h"
-#include "base/json.h"
-#include "base/json_read.h"
 #include "base/log.h"
-#include "base/nearest.h"
-#include "base/options.h"
-#include "base/parse.h"
+#include "base/program/options.h"
 #include "base/span.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
+#include "base/text/json_read.h"
+#include "base/text/nearest.h"
+#include "base/text/parse.h"
+#include "base/thread/wake.h"
 #include "base/utf8.h"
-#include "base/wake.h"
 #include "lib/check.h"
 
 static void test_sizes(void **state)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/format.h"
+#include "base/text/format.h"
 #include "describe/attributes.h"
 #include "describe/diff_words.h"
 #include "text.h"

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/format.h"
+#include "base/text/format.h"
 #include "base/utf8.h"
 #include "text.h"
 

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "base/format.h"
+#include "base/text/format.h"
 #include "image/catalogue/index_load.h"
 #include "text.h"
 #include "walk.h"

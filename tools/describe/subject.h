@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a version that is described or compared, and prints which version it is. */
 #pragma once
-#include "base/json.h"
+#include "base/text/json.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
 #include "volume.h"

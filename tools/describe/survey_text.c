@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
+#include "base/text/format.h"
 #include "text.h"
 
 static struct page_row survey_text_row(const char *name, uint64_t files, uint64_t bytes)

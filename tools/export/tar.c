@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/interrupt.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "base/progress.h"
+#include "base/program/interrupt.h"
+#include "base/program/progress.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "export/export.h"
 #include "export/outfile.h"
 #include "export/tar_tree.h"

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/huge.h"
-#include "base/interrupt.h"
-#include "base/progress.h"
+#include "base/program/interrupt.h"
+#include "base/program/progress.h"
 #include "image/extent.h"
 #include "read/read.h"
 

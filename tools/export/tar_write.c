@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "export/tar_survey.h"
 #include "image/extent.h"
 

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/descriptors.h"
 #include "base/log.h"
-#include "base/notify.h"
-#include "base/options.h"
-#include "base/output.h"
+#include "base/program/descriptors.h"
+#include "base/program/notify.h"
+#include "base/program/options.h"
+#include "base/program/output.h"
 #include "exporter/collector.h"
 #include "exporter/listener.h"
 #include "exporter/server.h"

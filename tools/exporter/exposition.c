@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/label.h"
+#include "base/text/label.h"
 #include "base/utf8.h"
 
 #define EXPOSITION_FAMILIES 512u

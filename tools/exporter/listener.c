@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 
 #define LISTENER_EXPECTED   "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570"
 #define LISTENER_SILENT     5 /* seconds, roughly */

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/descriptors.h"
-#include "device/dotfile.h"
+#include "base/program/descriptors.h"
 #include "datasetfs/control.h"
+#include "device/dotfile.h"
 
 /* ---- in the process ---- */
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "member/member.h"
 #include "text.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 #include "device/locate.h"
 #include "image/members/address.h"
 #include "io/site.h"

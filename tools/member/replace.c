@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/json.h"
 #include "base/log.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "device/locate.h"
 #include "member/member.h"
 #include "member/newcomer.h"

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "device/locate.h"
 #include "device/nvme/advice.h"
 #include "device/nvme/nvme.h"

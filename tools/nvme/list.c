@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "nvme/nvme.h"
 #include "text.h"
 

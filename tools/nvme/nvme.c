@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/format.h"
-#include "base/parse.h"
+#include "base/text/format.h"
+#include "base/text/parse.h"
 #include "subverb.h"
 
 static const struct subverb nvme_verbs[] = {

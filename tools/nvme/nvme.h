@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declares the verbs of 'datasetfsctl nvme', each in the file of its name, and functions that some of them share. */
 #pragma once
-#include "base/json.h"
+#include "base/text/json.h"
 #include "device/nvme/host.h"
 #include "device/nvme/topology.h"
 #include "verb.h"

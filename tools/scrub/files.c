@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "image/catalogue/index_load.h"
 #include "image/chunk.h"
 #include "image/inode.h"

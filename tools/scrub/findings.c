@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/format.h"
-#include "base/shown.h"
+#include "base/text/format.h"
+#include "base/text/shown.h"
 #include "image/members/address.h"
 #include "text.h"
 #include "verb.h"

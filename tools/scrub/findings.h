@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "image/catalogue/catalogue.h"
 #include "scrub/rows.h"
 

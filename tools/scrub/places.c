@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 #include "image/members/address.h"
 
 struct places {

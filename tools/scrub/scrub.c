@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
 #include "base/log.h"
-#include "base/parse.h"
+#include "base/program/interrupt.h"
+#include "base/text/parse.h"
 #include "image/members/address.h"
 #include "scrub/files.h"
 #include "scrub/findings.h"

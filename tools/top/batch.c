@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "base/json.h"
-#include "base/shown.h"
+#include "base/text/json.h"
+#include "base/text/shown.h"
 #include "health.h"
 
 static void batch_real(struct json *json, const char *key, double n)

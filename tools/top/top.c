@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/descriptors.h"
-#include "base/interrupt.h"
 #include "base/log.h"
-#include "base/output.h"
+#include "base/program/descriptors.h"
+#include "base/program/interrupt.h"
+#include "base/program/output.h"
 #include "top/batch.h"
 #include "top/page.h"
 #include "top/screen.h"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/format.h"
 #include "base/log.h"
-#include "base/shown.h"
+#include "base/text/format.h"
+#include "base/text/shown.h"
 #include "image/inode.h"
 #include "image/members/address.h"
 #include "text.h"

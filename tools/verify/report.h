@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
 #include "verify/check.h"

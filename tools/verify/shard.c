@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 
 int shard_parse(const char *argument, uint32_t *ret_shard, uint32_t *ret_count, struct error *err)
 {

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "base/log.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"

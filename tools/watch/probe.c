@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/descriptors.h"
+#include "base/program/descriptors.h"
 
 static_assert(sizeof(struct probe_answer) <= PIPE_BUF, "an answer is written and read in one piece");
 

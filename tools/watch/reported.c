@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
+#include "base/text/parse.h"
 #include "device/dotfile.h"
 
 #define FILE_MAX           (1u << 20) /* the most bytes of a control file that are read */

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/descriptors.h"
-#include "base/interrupt.h"
+#include "base/program/descriptors.h"
+#include "base/program/interrupt.h"
 #include "source/archive/tar_decode.h"
 #include "source/archive/tar_jail.h"
 #include "source/archive/tar_zip.h"

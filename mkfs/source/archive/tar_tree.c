@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/program/interrupt.h"
 #include "image/sums/checksum.h"
 
 #define TAR_TREE_BUDGET (32u << 20)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/format.h"
+#include "base/text/format.h"
 
 #define ADVICE_BLOCK   4096u        /* alignment of files */
 #define ADVICE_CHUNK   (128u << 10) /* usual chunk size */

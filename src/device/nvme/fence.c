@@ -10,8 +10,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/parse.h"
+#include "base/text/format.h"
+#include "base/text/parse.h"
 #include "device/nvme/nvme.h"
 #include "device/nvme/topology.h"
 

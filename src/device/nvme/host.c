@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/parse.h"
+#include "base/text/parse.h"
 #include "device/nvme/sysfs.h"
 
 #define HOST_UUID_NQN "nqn.2014-08.org.nvmexpress:uuid:"

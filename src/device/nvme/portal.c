@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/parse.h"
+#include "base/text/parse.h"
 
 /* Finds the end of the address in "ADDRESS", "ADDRESS:PORT", "[ADDRESS]" or "[ADDRESS]:PORT"; NULL if malformed. */
 static const char *portal_address_end(const char *address)

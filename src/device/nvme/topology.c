@@ -20,8 +20,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/parse.h"
+#include "base/text/format.h"
+#include "base/text/parse.h"
 #include "device/nvme/sysfs.h"
 
 #define DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"

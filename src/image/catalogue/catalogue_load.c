@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
+#include "base/text/format.h"
 #include "image/catalogue/catalogue.h"
 #include "image/members/address.h"
 #include "image/sums/sha256.h"

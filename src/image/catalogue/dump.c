@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/format.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
+#include "base/text/format.h"
 #include "image/chunk.h"
 #include "image/inode.h"
 #include "image/names/names.h"

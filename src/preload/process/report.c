@@ -117,7 +117,7 @@ static void report_add(struct report_line *line, const char *format, ...)
 		line->length += (size_t)n;
 }
 
-/* Adds a string as base/json.h would, which needs memory. */
+/* Adds a string as base/text/json.h would, which needs memory. */
 static void report_add_string(struct report_line *line, const char *key, const char *text)
 {
 	uint32_t ignored;

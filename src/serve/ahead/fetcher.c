@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/headroom.h"
 #include "base/huge.h"
-#include "base/join.h"
 #include "base/log.h"
+#include "base/program/headroom.h"
+#include "base/thread/join.h"
 #include "fuse/store.h"
 #include "read/read.h"
 #include "serve/ahead/allowance.h"

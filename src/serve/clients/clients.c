@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/join.h"
 #include "base/log.h"
-#include "base/rendezvous.h"
+#include "base/program/rendezvous.h"
+#include "base/thread/join.h"
 #include "datasetfs/control.h"
 #include "handover/passing.h"
 #include "handover/state.h"

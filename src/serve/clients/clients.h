@@ -2,8 +2,8 @@
 /* The thread that serves programs which read past the mount: it listens on a socket, gives entitled clients descriptors
  * of the index and the volume, and counts what they report. */
 #pragma once
-#include "base/counter.h"
-#include "base/json.h"
+#include "base/text/json.h"
+#include "base/thread/counter.h"
 #include "handover/handover.h"
 #include "serve/serve.h"
 

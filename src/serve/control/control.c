@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/join.h"
 #include "base/log.h"
+#include "base/thread/join.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/format.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "device/locate.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"

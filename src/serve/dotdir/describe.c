@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/format.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "datasetfs/control.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/request/caller.h"

@@ -3,7 +3,7 @@
 #pragma once
 #include <stddef.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "image/catalogue/catalogue.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/format.h"
-#include "base/json.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "datasetfs/control.h"
 #include "serve/clients/clients.h"
 #include "serve/damage.h"

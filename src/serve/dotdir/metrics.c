@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/counter.h"
-#include "base/format.h"
-#include "base/label.h"
+#include "base/text/format.h"
+#include "base/text/label.h"
+#include "base/thread/counter.h"
 #include "image/catalogue/block_sums.h"
 #include "serve/control/stale.h"
 #include "serve/control/watchdog.h"

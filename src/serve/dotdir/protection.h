@@ -3,7 +3,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "serve/serve.h"
 
 struct protection_report {

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/format.h"
-#include "base/json.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "image/catalogue/block_sums.h"
 #include "serve/clients/clients.h"
 #include "serve/control/stale.h"

@@ -3,7 +3,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "serve/serve.h"
 
 /* The state of a member of several: "ok", "suspect" or "missing". */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
 #include "base/log.h"
+#include "base/text/format.h"
 #include "device/locate.h"
 
 /* Warns if the volume is a copy: a cloned namespace, or a copy in a file, differs only in its identity. super: the

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/format.h"
-#include "base/headroom.h"
 #include "base/log.h"
+#include "base/program/headroom.h"
+#include "base/text/format.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
 #include "serve/opening/mounted.h"

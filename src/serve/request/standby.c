@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/huge.h"
-#include "base/join.h"
 #include "base/log.h"
+#include "base/thread/join.h"
 #include "fuse/init.h"
 #include "serve/request/content.h"
 #include "serve/request/waiting.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/privileges.h"
+#include "base/program/privileges.h"
 
 #define GUARD_CONNECTIONS "/sys/fs/fuse/connections"
 #define GUARD_SIGNAL      SIGUSR1

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/join.h"
 #include "base/log.h"
+#include "base/thread/join.h"
 #include "serve/request/content.h"
 #include "serve/session/ops.h"
 #include "serve/worker/worker.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All workers of a mount, from their start to their end. */
 #pragma once
-#include "base/wake.h"
+#include "base/thread/wake.h"
 #include "serve/serve.h"
 
 /* The user zeroes the struct and opens `ended`, or sets ended.fd to -1. */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/wake.h"
+#include "base/thread/wake.h"
 #include "image/catalogue/catalogue.h"
 #include "serve/version/generation.h"
 

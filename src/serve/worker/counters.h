@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/counter.h"
+#include "base/thread/counter.h"
 #include "datasetfs/control.h"
 #include "fuse/wire.h"
 #include "read/reader.h"

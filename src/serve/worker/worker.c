@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/join.h"
 #include "base/log.h"
+#include "base/thread/join.h"
 #include "fuse/init.h"
 
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation)

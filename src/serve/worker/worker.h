@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/wake.h"
+#include "base/thread/wake.h"
 #include "fuse/channel.h"
 #include "io/array.h"
 #include "io/engine.h"

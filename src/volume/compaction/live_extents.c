@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "image/chunk.h"
 #include "image/inode.h"
 

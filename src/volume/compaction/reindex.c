@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/huge.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/chunk.h"

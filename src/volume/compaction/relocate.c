@@ -9,7 +9,7 @@
 
 #include "base/grow.h"
 #include "base/huge.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "image/members/address.h"
 
 #define RELOCATE_STEP   (1u << 20)   /* most bytes of a read or write */

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"
 #include "volume/replacement/column_reader.h"

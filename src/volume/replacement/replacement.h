@@ -2,7 +2,7 @@
 /* Replaces a member by another device, or by itself after it was away: copies its columns from members that hold the
  * same bytes, and enters it into the catalogue when it has all. README.md has the reasons. */
 #pragma once
-#include "base/progress.h"
+#include "base/program/progress.h"
 #include "volume/replacement/replacement_record.h"
 #include "volume/transaction/transaction.h"
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
-#include "base/interrupt.h"
 #include "base/log.h"
+#include "base/program/interrupt.h"
+#include "base/text/format.h"
 #include "device/locker.h"
 #include "image/members/address.h"
 #include "io/full.h"

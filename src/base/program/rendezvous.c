@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes, finds and removes sockets. A socket gets its final name only once it listens, and names are random and
  * never reused, so a socket that refuses connections belongs to a dead daemon. */
-#include "base/rendezvous.h"
+#include "base/program/rendezvous.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes JSON piece by piece. */
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <inttypes.h>
 #include <string.h>

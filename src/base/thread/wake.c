@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Wake-ups by a non-blocking eventfd(2). */
-#include "base/wake.h"
+#include "base/thread/wake.h"
 
 #include <assert.h>
 #include <errno.h>

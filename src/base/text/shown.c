@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/shown.h"
+#include "base/text/shown.h"
 
 #include <stdbool.h>
 #include <stdint.h>

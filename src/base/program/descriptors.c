@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the standard descriptors open and raises the limit on their number. */
-#include "base/descriptors.h"
+#include "base/program/descriptors.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A parser of flat JSON objects that allocates nothing. */
-#include "base/json_read.h"
+#include "base/text/json_read.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses text into values. */
-#include "base/parse.h"
+#include "base/text/parse.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One flag, set by the signal handler, that every loop checks. */
-#include "base/interrupt.h"
+#include "base/program/interrupt.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/signal.h"
+#include "base/program/signal.h"
 
 static const int interrupt_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define INTERRUPT_SIGNALS (sizeof(interrupt_signals) / sizeof(*interrupt_signals))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads /proc/meminfo (proc(5)) and the memory controllers of both kinds of control groups (cgroups(7)). */
-#include "base/headroom.h"
+#include "base/program/headroom.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
+#include "base/text/format.h"
 
 #define HEADROOM_MARGIN (UINT64_C(16) << 20) /* bytes for all other memory that the daemon needs meanwhile */
 

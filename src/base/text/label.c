@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Escapes backslash, quote and newline, as https://prometheus.io/docs/instrumenting/exposition_formats/ says. */
-#include "base/label.h"
+#include "base/text/label.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints progress as a bar on a terminal, as plain lines, or as JSON lines. */
-#include "base/progress.h"
+#include "base/program/progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/format.h"
-#include "base/json.h"
+#include "base/text/format.h"
+#include "base/text/json.h"
 
 #define PROGRESS_BAR_WIDTH 24u
 #define PROGRESS_BAR_STEP  INT64_C(200000000)  /* nanoseconds between two updates of the bar */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses command lines by a table. */
-#include "base/options.h"
+#include "base/program/options.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #ifndef DATASETFS_RELEASE
 #define DATASETFS_RELEASE "unknown"

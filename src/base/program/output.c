@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Flushes standard output and reports write errors. */
-#include "base/output.h"
+#include "base/program/output.h"
 
 #include <stdio.h>
 

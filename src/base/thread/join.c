@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Wraps pthread_timedjoin_np(3), whose deadline is in CLOCK_REALTIME. */
-#include "base/join.h"
+#include "base/thread/join.h"
 
 struct timespec join_deadline(void)
 {

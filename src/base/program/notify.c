@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sends the datagram of sd_notify(3), "Notes", to an AF_UNIX socket. A leading '@' means an abstract name. */
-#include "base/notify.h"
+#include "base/program/notify.h"
 
 #include <errno.h>
 #include <stddef.h>

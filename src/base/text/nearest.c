@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts the slips between two words: letters left out, added, replaced, or swapped with the next. */
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/option.h"
+#include "base/program/option.h"
 
 struct option_spec {
 	const char *name;     /* long name without dashes */

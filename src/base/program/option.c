@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses the argument of one option into a field of the program's struct. */
-#include "base/option.h"
+#include "base/program/option.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/parse.h"
+#include "base/text/parse.h"
 
 static int option_set_number(const struct option_value *value, uint8_t *field, const char *argument, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns values into text: sizes for people, hexadecimal, UUIDs, digests. */
-#include "base/format.h"
+#include "base/text/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

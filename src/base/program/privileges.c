@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Drops capabilities(7) with plain system calls, because nothing else of libcap is needed. */
-#include "base/privileges.h"
+#include "base/program/privileges.h"
 
 #include <errno.h>
 #include <linux/capability.h>
