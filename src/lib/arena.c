@@ -8,7 +8,6 @@
 
 #include "base/huge.h"
 #include "lib/forked.h"
-#include "lib/lane.h"
 #include "lib/reason.h"
 
 #define ARENA_BLOCK ((size_t)2 << 20)
@@ -31,7 +30,7 @@ int dsfs_arena_new(struct dsfs_arena **ret)
 {
 	struct error *err = reason_begin();
 	struct dsfs_arena *arena = calloc(1, sizeof(*arena));
-	int r = forked_watch(lane_in_child, err);
+	int r = forked_watch(err);
 
 	if (r == 0 && !arena)
 		r = error_no_memory(err);

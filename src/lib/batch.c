@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "lib/arena.h"
-#include "lib/handle.h"
 #include "lib/neighbours.h"
 #include "lib/rescue.h"
 
@@ -283,7 +282,7 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 	const struct direct *direct = batch->lane->direct;
 	struct dsfs_read *read = file->read;
 	uint64_t left, size;
-	int r = handle_check_id(&direct->opened, read->id, err);
+	int r = lib_check_id(&direct->opened, read->id, err);
 
 	if (r == 0)
 		r = inode_get(direct->index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode, err);

@@ -79,4 +79,5 @@ bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *u
 /* Loads the version that the wish means now. known: sets *ret to NULL instead if it is that version; may be NULL. */
 must_check int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
 				   struct opened **ret, struct error *err);
+/* Implements way->renew for a version that was opened by the name of its volume. */
 must_check int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);

@@ -5,9 +5,9 @@
 #include "lib/direct_read.h"
 #include "lib/extents.h"
 #include "lib/lane.h"
+#include "lib/linked.h"
 #include "lib/listing.h"
 #include "lib/lookup.h"
-#include "lib/opening.h"
 #include "lib/place.h"
 #include "lib/versions.h"
 
@@ -17,6 +17,13 @@ static void direct_way_close(struct opened *opened)
 
 	lane_close_all(direct);
 	direct_free(direct);
+}
+
+static int direct_way_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	const struct direct *direct = (const struct direct *)opened;
+
+	return direct->link ? linked_renew(direct, wish, ret, err) : direct_renew(opened, wish, ret, err);
 }
 
 const struct way direct_way = {
@@ -33,6 +40,6 @@ const struct way direct_way = {
 	.extents = extents_list,
 	.read_many = direct_read_many,
 	.pending_new = direct_read_pending,
-	.renew = opening_renew,
+	.renew = direct_way_renew,
 	.close = direct_way_close,
 };

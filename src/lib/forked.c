@@ -53,9 +53,12 @@ void forked_unlock(void)
 
 static void forked_in_child(void)
 {
+	void (*hook)(void) = atomic_load(&child_hook);
+
 	atomic_store(word, FORKED_UNSEEN); /* for kernels that cannot zero the page */
 	forked_arrive();
-	atomic_load(&child_hook)();
+	if (hook)
+		hook();
 }
 
 static void forked_prepare(void)
@@ -73,11 +76,15 @@ static void forked_prepare(void)
 	watch_failure = -pthread_atfork(forked_lock, forked_unlock, forked_in_child);
 }
 
-int forked_watch(void (*in_child)(void), struct error *err)
+int forked_watch(struct error *err)
 {
-	atomic_store(&child_hook, in_child);
 	pthread_once(&once, forked_prepare);
 	if (watch_failure)
 		return error_set(err, watch_failure, "no memory to watch for forks");
 	return 0;
+}
+
+void forked_call_in_child(void (*in_child)(void))
+{
+	atomic_store(&child_hook, in_child);
 }

@@ -3,17 +3,14 @@
 #include "lib/handle.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "datasetfs/format.h"
 #include "device/locate.h"
 #include "lib/forked.h"
-#include "lib/lane.h"
 #include "lib/opening.h"
 #include "lib/reason.h"
 
@@ -58,21 +55,6 @@ void handle_put(struct opened *opened)
 {
 	if (atomic_fetch_sub_explicit(&opened->uses, 1, memory_order_acq_rel) == 1)
 		opened->way->close(opened);
-}
-
-int handle_check_id(const struct opened *opened, uint64_t id, struct error *err)
-{
-	uint64_t sequence = id >> DSFS_ORDINAL_BITS;
-
-	if (id - opened->info.root < opened->info.ids)
-		return 0;
-	if (sequence != opened->info.sequence)
-		return error_set(err, -ESTALE,
-				 "id %" PRIu64 " is of the version with sequence %" PRIu64
-				 ", this is '%s' with %" PRIu64 ": look the path up again",
-				 id, sequence, opened->info.label, opened->info.sequence);
-	return error_set(err, -ENOENT, "id %" PRIu64 " does not exist, expected %" PRIu64 " to %" PRIu64, id,
-			 opened->info.root, opened->info.root + opened->info.ids - 1);
 }
 
 static int handle_copy(const char *text, const char **ret, struct error *err)
@@ -167,7 +149,7 @@ int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs
 	if (!fs)
 		return error_no_memory(err);
 	fs->lock = fs->refreshing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	r = forked_watch(lane_in_child, err);
+	r = forked_watch(err);
 	if (r == 0)
 		r = handle_wish(fs, where, options, err);
 	if (r == 0)
@@ -252,7 +234,7 @@ int dsfs_refresh(struct dsfs *fs)
 	handle_adopt(fs);
 	pthread_mutex_lock(&fs->refreshing);
 	opened = handle_get(fs);
-	r = opened ? opened->way->renew(opened, &fs->wish, &next, err) : error_set(err, -EBADF, "the handle is closed");
+	r = opened ? opening_renew(opened, &fs->wish, &next, err) : error_set(err, -EBADF, "the handle is closed");
 	if (r == 0 && next)
 		former = handle_swap(fs, next);
 	is_other = former && !lib_is_same(&former->info, &next->info);

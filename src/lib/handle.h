@@ -12,6 +12,3 @@ void handle_put(struct opened *opened);
 void handle_end(struct dsfs *fs);
 /* Forgets the uses of threads that the parent had. For a child that has made no call yet. */
 void handle_forget_calls(struct dsfs *fs);
-
-/* Checks that the id is of this version. -ESTALE: it is of another one; -ENOENT: it does not exist. */
-must_check int handle_check_id(const struct opened *opened, uint64_t id, struct error *err);

@@ -195,8 +195,9 @@ static void lane_forget(struct lane *list)
 	}
 }
 
-/* A parent's ring lives as long as a child has its descriptor, so this closes it. */
-void lane_in_child(void)
+/* Forgets the parent's lanes in a forked child, and closes their rings: a ring lives as long as a child has its
+ * descriptor. */
+static void lane_in_child(void)
 {
 	lane_forget(all);
 	lane_forget(kept);
@@ -245,6 +246,7 @@ int lane_new(struct direct *direct, struct lane **ret, struct error *err)
 	lane->direct = direct;
 	lane->key = direct->key;
 	lane->has_copies = lane_has_copies(&direct->index->members);
+	forked_call_in_child(lane_in_child);
 	forked_lock();
 	lane_adopt_all();
 	lane_look_at_kept();

@@ -80,5 +80,3 @@ void lane_wind_up(struct lane *lane);
 void lane_tell(void);
 /* Closes all lanes of a version that nothing uses any more, before it is freed. */
 void lane_close_all(struct direct *direct);
-/* Forgets the parent's lanes in a forked child; the in_child of forked_watch(). */
-void lane_in_child(void);

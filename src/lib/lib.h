@@ -63,7 +63,7 @@ struct way {
 	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most,
 		       struct error *err);
 	/* Opens the version that a handle should have now; *ret is NULL if that is this one and nothing else
-	 * changed. */
+	 * changed. 1: its daemon cannot tell, so the caller must open the name again. */
 	int (*renew)(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);
 	void (*close)(struct opened *opened);
 };
@@ -74,6 +74,9 @@ struct opened {
 	_Atomic uint64_t uses;
 	struct dsfs_info info;
 };
+
+/* Checks that the id is of this version. -ESTALE: it is of another one; -ENOENT: it does not exist. */
+must_check int lib_check_id(const struct opened *opened, uint64_t id, struct error *err);
 
 /* Whether both are the same version, whichever daemon or device they come from. */
 static inline bool lib_is_same(const struct dsfs_info *a, const struct dsfs_info *b)

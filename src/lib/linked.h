@@ -8,7 +8,6 @@
  * another digest. */
 must_check int linked_open(const struct link_place *place, const struct wish *wish, struct opened **ret,
 			   bool *ret_final, struct error *err);
-/* Implements way->renew for a version that linked_open() opened. 1: its daemon cannot tell, so the caller must open
- * the name again. */
+/* Implements way->renew for a version that linked_open() opened. */
 must_check int linked_renew(const struct direct *direct, const struct wish *wish, struct opened **ret,
 			    struct error *err);

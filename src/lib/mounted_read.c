@@ -15,7 +15,6 @@
 #include "base/transfer.h"
 #include "lib/arena.h"
 #include "lib/fifo.h"
-#include "lib/handle.h"
 #include "lib/mounted_node.h"
 
 #define READ_THREADS 16u              /* threads besides the caller's, at most */
@@ -74,7 +73,7 @@ static int64_t mounted_read_open(struct read_call *call, struct dsfs_read *read,
 	auto_close int fd = -1;
 	uint64_t left, size;
 	struct stat st;
-	int r = handle_check_id(&call->mounted->opened, read->id, err);
+	int r = lib_check_id(&call->mounted->opened, read->id, err);
 
 	if (r < 0)
 		return r;

@@ -7,7 +7,6 @@
 
 #include "image/inode.h"
 #include "image/members/address.h"
-#include "lib/handle.h"
 #include "read/op.h"
 
 #define NEIGHBOURS_NEAR 64u         /* ids between two files: directories and links have some, too */
@@ -19,7 +18,7 @@ static bool neighbours_get(const struct direct *direct, struct permission *permi
 {
 	struct inode inode;
 
-	return !read->buffer && !read->offset && handle_check_id(&direct->opened, read->id, NULL) == 0 &&
+	return !read->buffer && !read->offset && lib_check_id(&direct->opened, read->id, NULL) == 0 &&
 	       inode_get(direct->index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &inode, NULL) == 0 &&
 	       S_ISREG(inode.mode) && inode.size <= read->size && inode_chunk_count(direct->index, &inode) == 1 &&
 	       permission_check(permission, &inode, PERMISSION_READ, NULL) == 0 &&

@@ -67,22 +67,18 @@ static int opening_gone(const struct wish *wish, const struct error *why, struct
 			 wish->where);
 }
 
-/* Asks the daemon first: it knows which version is next, even if its mount is not visible any more. If it has ended
+/* Asks the way first: a daemon knows which version is next, even if its mount is not visible any more. If it has ended
  * there may be another one; the same version comes with descriptors that are good. */
 int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
 {
-	const struct direct *direct = (const struct direct *)opened;
 	struct error why = { 0 };
-	int r;
+	int r = opened->way->renew(opened, wish, ret, err);
 
-	if (!direct->link)
-		return direct_renew(opened, wish, ret, err);
-	r = linked_renew(direct, wish, ret, err);
 	if (r <= 0)
 		return r;
 	if (opening_open(wish, ret, &why) == 0)
 		return 0;
-	if (link_lives(direct->link))
+	if (link_lives(((const struct direct *)opened)->link)) /* only the way past a mount leaves it to us */
 		return error_pass(err, why.code, &why);
 	return opening_gone(wish, &why, err);
 }

@@ -4,5 +4,6 @@
 #include "lib/lib.h"
 
 must_check int opening_open(const struct wish *wish, struct opened **ret, struct error *err);
-/* Implements way->renew of the way past the mount. */
+/* Opens the version that a handle should have now, by its way or, if that cannot tell, by the name; *ret as of
+ * way->renew. */
 must_check int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);

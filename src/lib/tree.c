@@ -38,7 +38,7 @@ int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t
 static int tree_enter(struct dsfs *fs, uint64_t id, struct opened **ret, struct error *err)
 {
 	struct opened *opened = handle_get(fs);
-	int r = handle_check_id(opened, id, err);
+	int r = lib_check_id(opened, id, err);
 
 	if (r < 0)
 		handle_put(opened);

@@ -23,7 +23,7 @@ int opening_open(const struct wish *wish, struct opened **ret, struct error *err
 
 int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
 {
-	int r = linked_renew((const struct direct *)opened, wish, ret, err);
+	int r = opened->way->renew(opened, wish, ret, err);
 
 	return r > 0 ? opening_open(wish, ret, err) : r;
 }

@@ -55,10 +55,6 @@ static int device_wait(struct engine *engine, bool block, bool *ret_readable, st
 	return 0;
 }
 
-static void nothing(void)
-{
-}
-
 static void open_direct(void)
 {
 	static const uint64_t sizes[1] = { DEVICE };
@@ -290,7 +286,7 @@ int main(void)
 	};
 	int r;
 
-	CHECK_OK(forked_watch(nothing, &err));
+	CHECK_OK(forked_watch(&err));
 	open_direct();
 	r = cmocka_run_group_tests(tests, NULL, NULL);
 	lane_close_all(&direct);
