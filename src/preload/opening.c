@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements lib/opening.h for programs that nobody changes: a mount is read past it, or by the program itself. No
+/* Implements lib/api/opening.h for programs that nobody changes: a mount is read past it, or by the program itself. No
  * volume is opened by its name, so this library needs nothing that asks devices for theirs. */
-#include "lib/opening.h"
+#include "lib/api/opening.h"
 
 #include <fcntl.h>
 
 #include "base/cleanup.h"
-#include "lib/linked.h"
+#include "lib/direct/linked.h"
 
 int opening_open(const struct wish *wish, struct opened **ret, struct error *err)
 {

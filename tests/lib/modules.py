@@ -16,7 +16,8 @@ EXCEPTIONS = {
 }
 # Folder: (the prefix that its functions may have as well, why).
 INTERFACES = {
-    "src/lib": ("dsfs", "what programs call, in files by subject"),
+    "src/lib/api": ("dsfs", "what programs call, in files by subject"),
+    "src/lib": ("dsfs", "the calls of arenas, which both ways use as well"),
 }
 # Comments and literals, with the line ends in them kept, and directives with the lines that continue them.
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*',

@@ -41,6 +41,7 @@ home() {
 base="base base/text base/thread base/program"
 image="image/sums image/members image/names image image/catalogue"
 device="device/nvme device"
+lib="lib lib/direct lib/mounted lib/api"
 volume="volume/space volume/transaction volume volume/compaction volume/replacement"
 # shellcheck disable=SC2086 # lists of folders
 {
@@ -66,8 +67,11 @@ may src/volume/compaction  $base $image io $device datasetfs volume/space volume
 may src/volume/replacement $base $image io $device datasetfs volume/space volume/transaction volume volume/replacement
 may src/read     $base $image io read datasetfs
 may src/fuse     $base io fuse
-may src/lib      $base $image io handover $device members read datasetfs lib
-may src/preload  $base $image io $device read datasetfs lib preload
+may src/lib         $base $image datasetfs lib
+may src/lib/direct  $base $image io handover $device members read datasetfs lib lib/direct
+may src/lib/mounted $base $image io datasetfs lib lib/mounted
+may src/lib/api     $base $image $device datasetfs lib lib/direct lib/mounted lib/api
+may src/preload  $base $image io $device read datasetfs $lib preload
 may src/serve/version $base $image read datasetfs serve/version
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image io $device read serve/version serve/worker serve

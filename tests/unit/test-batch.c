@@ -9,7 +9,7 @@
 #include "image/catalogue/index_load.h"
 #include "image/sums/checksum.h"
 #include "lib/arena.h"
-#include "lib/batch.h"
+#include "lib/direct/batch.h"
 #include "lib/check.h"
 #include "lib/forked.h"
 #include "lib/section.h"

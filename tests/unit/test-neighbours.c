@@ -3,7 +3,7 @@
 
 #include "image/catalogue/index_load.h"
 #include "lib/check.h"
-#include "lib/neighbours.h"
+#include "lib/direct/neighbours.h"
 #include "lib/section.h"
 
 #define AT     DSFS_DATA_AT

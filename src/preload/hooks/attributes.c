@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hooks fstat(2) and its old names: the kernel would show the attributes of the placeholder. */
-#include "lib/attributes.h"
+#include "lib/direct/attributes.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 
 #include "image/index.h"
 #include "image/inode.h"
-#include "lib/direct.h"
-#include "lib/handle.h"
+#include "lib/api/handle.h"
+#include "lib/direct/direct.h"
 #include "lib/high.h"
 #include "lib/permission.h"
 #include "preload/contents.h"

@@ -15,10 +15,10 @@
 
 #include "device/mountinfo.h"
 #include "image/inode.h"
-#include "lib/direct.h"
-#include "lib/handle.h"
+#include "lib/api/handle.h"
+#include "lib/direct/direct.h"
+#include "lib/direct/link.h"
 #include "lib/high.h"
-#include "lib/link.h"
 #include "preload/next.h"
 #include "preload/own.h"
 #include "preload/placeholder.h"

@@ -2,7 +2,7 @@
 /* Tells the daemons and writes the report, unless the process only borrows its parent's memory. */
 #include "preload/ending.h"
 
-#include "lib/lane.h"
+#include "lib/direct/lane.h"
 #include "preload/inside.h"
 #include "preload/private.h"
 #include "preload/report.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/handle.h"
+#include "lib/api/handle.h"
 #include "preload/contents.h"
 #include "preload/datasets.h"
 #include "preload/next.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "image/inode.h"
-#include "lib/direct.h"
-#include "lib/handle.h"
+#include "lib/api/handle.h"
+#include "lib/direct/direct.h"
 #include "preload/table.h"
 
 /* The last directory of this thread, below the root of a version. */

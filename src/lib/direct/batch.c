@@ -1,0 +1,723 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs many reads on one lane. A file is read in pieces of at most READ_MAX, each by a slot. There are enough slots to
+ * keep the device busy; a limit on their bytes in flight keeps the memory behind them small. */
+#include "lib/direct/batch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "lib/arena.h"
+#include "lib/direct/neighbours.h"
+#include "lib/direct/rescue.h"
+
+#define BATCH_BYTES (UINT64_C(8) << 20)         /* bytes in flight at most, but for one read */
+#define BATCH_AHEAD 4u                          /* files to prefetch into the CPU's cache */
+#define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two retries while the path to the device fails */
+#define BATCH_LOST  INT64_C(1000000)            /* ns between two checks for completions of a lost ring */
+
+/* A caller's read in progress, or several that lie side by side. */
+struct batch_file {
+	struct dsfs_read *read;
+	struct neighbours joined; /* count: reads, from this one on, that are made as one; 0: the read is alone */
+	struct inode inode;
+	uint64_t next, end; /* offsets in the file: the part that is not started yet */
+	uint8_t *payload;   /* destination of the part from next on */
+	size_t room;        /* bytes of room at payload */
+	size_t lead;        /* bytes before payload that may be overwritten */
+	bool is_placed;     /* the payload lies in the arena */
+	unsigned pending;   /* slots in flight */
+	int error;
+	struct batch_file *next_file; /* in one of the batch's lists */
+};
+
+struct batch_slot {
+	struct read_op op; /* must be first */
+	struct batch *batch;
+	struct batch_file *file;
+	bool is_rescued; /* its read failed, and its bytes came through the mount */
+	/* Set when the slot is left to the device. */
+	bool is_left;
+	struct arena_block *held; /* the block of the arena that the device may write to; NULL: none */
+};
+
+/* The slots and files of a lane's batches. The free ones are stacks: a process that reads one file at a time touches
+ * the memory of one slot and one file alone, each of which is pages long. */
+struct batch_slots {
+	unsigned free_count, free_file_count; /* all are free between two batches */
+	struct batch_slot *first, **free;
+	unsigned count, spare_count; /* spare slots replace the ones that the device keeps */
+	struct batch_slot **spare;
+	struct batch_file **free_files; /* one more than there are slots, for the file that is being started */
+};
+
+/* --- results --- */
+
+static void batch_explain(struct batch *batch, const struct dsfs_read *read, const struct error *why)
+{
+	if (batch->failed && !batch->todo && batch->failed < read)
+		return;
+	batch->failed = read;
+	error_pass(batch->err, why->code, why);
+}
+
+static void batch_finish(struct batch *batch, struct dsfs_read *read, int64_t result)
+{
+	read->result = result;
+	if (batch->done)
+		fifo_add(batch->done, read);
+}
+
+/* Ends a read for which the device was asked, and counts it. */
+static void batch_finish_read(struct batch *batch, struct dsfs_read *read, int64_t result)
+{
+	tally_count(&batch->lane->tally, result);
+	batch_finish(batch, read, result);
+}
+
+static void batch_refuse(struct batch *batch, struct dsfs_read *read, const struct error *why)
+{
+	batch_explain(batch, read, why);
+	batch_finish(batch, read, why->code);
+}
+
+static void batch_free_file(struct batch *batch, struct batch_file *file)
+{
+	batch->slots->free_files[batch->slots->free_file_count++] = file;
+}
+
+/* Returns the next free file, which stays free until batch_take_file(). */
+static struct batch_file *batch_next_file(const struct batch *batch)
+{
+	return batch->slots->free_files[batch->slots->free_file_count - 1];
+}
+
+static void batch_take_file(struct batch *batch, struct batch_file *file)
+{
+	batch->slots->free_file_count--;
+	batch->file = file;
+}
+
+/* Splits joined reads of which one is damaged: they are made one by one, to find out which. */
+static void batch_part(struct batch *batch, struct batch_file *file)
+{
+	file->next_file = batch->parted;
+	batch->parted = file;
+}
+
+static void batch_finish_joined(struct batch *batch, struct batch_file *file)
+{
+	uint8_t *payload = file->payload - file->joined.bytes;
+
+	for (uint32_t i = 0; i < file->joined.count; i++) {
+		struct dsfs_read *read = &file->read[file->joined.reads[i]];
+
+		read->buffer = payload;
+		payload += file->joined.chunks[i].length;
+		batch_finish_read(batch, read, file->joined.chunks[i].length);
+	}
+}
+
+static void batch_close_file(struct batch *batch, struct batch_file *file)
+{
+	struct dsfs_read *read = file->read;
+
+	if (file->pending || file->next < file->end)
+		return;
+	if (batch->file == file)
+		batch->file = NULL;
+	if (file->joined.count && file->error) {
+		batch_part(batch, file);
+		return;
+	}
+	if (file->joined.count)
+		batch_finish_joined(batch, file);
+	else
+		batch_finish_read(batch, read, file->error ? file->error : (int64_t)(file->end - read->offset));
+	batch_free_file(batch, file);
+}
+
+/* Takes a slot back when the device has let go of it. */
+static void batch_come_back(struct batch_slot *slot)
+{
+	struct lane *lane = (struct lane *)((char *)slot->op.reader - offsetof(struct lane, reader));
+	struct batch_slots *slots = lane->slots;
+
+	slot->is_left = false;
+	arena_let_go(slot->held);
+	lane->left--;
+	slots->spare[slots->spare_count++] = slot;
+}
+
+static void batch_slot_done(struct read_op *op, int64_t result)
+{
+	struct batch_slot *slot = (struct batch_slot *)op;
+	struct batch *batch = slot->batch;
+	struct batch_file *file = slot->file;
+
+	if (slot->is_left) {
+		batch_come_back(slot);
+		return;
+	}
+	if (slot->is_rescued)
+		result = (int64_t)op->request.size;
+	batch->busy--;
+	batch->bytes -= op->request.size;
+	batch->slots->free[batch->slots->free_count++] = slot;
+	file->pending--;
+	if (result < 0) {
+		if (!file->error)
+			file->error = (int)result;
+		file->next = file->end;
+		if (batch->file == file)
+			batch->file = NULL;
+	}
+	batch_close_file(batch, file);
+}
+
+/* --- failures --- */
+
+static void batch_wrap_chunk(const struct volume *volume, const char *path, const struct chunk *chunk,
+			     struct error *why)
+{
+	char whose[32] = "the volume";
+
+	if (volume->array->count > 1)
+		snprintf(whose, sizeof(whose), "member %" PRIu32, address_member(chunk->address));
+	error_wrap(why, why->code, "'%s': chunk %" PRIu64 " at offset %" PRIu64 " of %s", path, chunk->number,
+		   address_offset(chunk->address), whose);
+}
+
+/* Rescues the read through the mount, or explains it. A wrong sum by a descriptor that leads elsewhere is no damage. */
+static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	struct batch_slot *slot = (struct batch_slot *)op;
+	struct lane *lane = slot->batch->lane;
+	struct error why = *err, other = { 0 };
+	char path[512];
+
+	if (slot->file->joined.count)
+		return;
+	if (direct_check_volume(lane->direct->volume, &other) < 0)
+		why = other;
+	slot->is_rescued = rescue_read(lane->direct, &op->request, &why) == 0;
+	if (slot->is_rescued)
+		return;
+	if (other.code)
+		slot->file->error = other.code;
+	inode_path(lane->direct->index, lane->names, op->request.inode.ordinal, path, sizeof(path));
+	if (chunk)
+		batch_wrap_chunk(lane->direct->volume, path, chunk, &why);
+	else
+		error_wrap(&why, why.code, "'%s'", path);
+	batch_explain(slot->batch, slot->file->read, &why);
+}
+
+static void batch_slot_fell_back(struct read_op *op, const struct error *err)
+{
+	(void)op;
+	(void)err;
+}
+
+static void batch_slot_path_failed(struct read_op *op, int code, bool is_parked)
+{
+	(void)op;
+	(void)code;
+	(void)is_parked;
+}
+
+static const struct reader_events batch_events = {
+	.failed = batch_slot_failed,
+	.fell_back = batch_slot_fell_back,
+	.path_failed = batch_slot_path_failed,
+};
+
+/* --- starting --- */
+
+/* Gives the file a place in the arena, as far into a block as on the volume, so that the device can write there. */
+static int batch_place(struct batch *batch, struct batch_file *file, uint64_t size, struct error *err)
+{
+	const struct direct *direct = batch->lane->direct;
+	uint64_t align = direct->volume->array->geometry->logical_block, in_chunk, skew = 0;
+	struct chunk chunk;
+	uint8_t *bytes;
+	int r = chunk_get(direct->index, &file->inode, file->next >> direct->index->chunk_log, &chunk, err);
+
+	if (r < 0)
+		return r;
+	in_chunk = file->next & ((UINT64_C(1) << direct->index->chunk_log) - 1);
+	if (chunk.codec == DSFS_CODEC_RAW && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk))
+		skew = (address_offset(chunk.address) + in_chunk) % align;
+	bytes = arena_take(batch->arena, round_up(skew + size, align), align);
+	if (!bytes)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes in the arena", size);
+	file->lead = skew;
+	file->payload = bytes + skew;
+	file->room = round_up(skew + size, align) - skew;
+	file->read->buffer = file->payload;
+	return 0;
+}
+
+static int batch_check(struct batch *batch, const struct batch_file *file, struct error *err)
+{
+	const struct dsfs_read *read = file->read;
+
+	if (!S_ISREG(file->inode.mode))
+		return error_set(err, S_ISDIR(file->inode.mode) ? -EISDIR : -EINVAL,
+				 "id %" PRIu64 " is not a regular file", read->id);
+	if (!read->buffer && !batch->arena)
+		return error_set(err, -EINVAL, "the read of id %" PRIu64 " has no buffer, and there is no arena",
+				 read->id);
+	return permission_check(&batch->permission, &file->inode, PERMISSION_READ, err);
+}
+
+static int batch_prepare(struct batch *batch, struct batch_file *file, struct error *err)
+{
+	const struct direct *direct = batch->lane->direct;
+	struct dsfs_read *read = file->read;
+	uint64_t left, size;
+	int r = lib_check_id(&direct->opened, read->id, err);
+
+	if (r == 0)
+		r = inode_get(direct->index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode, err);
+	if (r == 0)
+		r = batch_check(batch, file, err);
+	if (r < 0)
+		return r;
+	left = read->offset < file->inode.size ? file->inode.size - read->offset : 0;
+	size = read->size < left ? read->size : left;
+	file->next = read->offset;
+	file->end = read->offset + size;
+	file->payload = read->buffer;
+	file->room = read->size;
+	file->lead = 0;
+	file->is_placed = !read->buffer && size;
+	return read->buffer || !size ? 0 : batch_place(batch, file, size, err);
+}
+
+static struct batch_slot *batch_take_slot(struct batch *batch)
+{
+	struct batch_slots *slots = batch->slots;
+
+	return slots->free[--slots->free_count];
+}
+
+/* Starts the read in the slot's request, to which only the memory and the callback are added. */
+static void batch_start_slot(struct batch *batch, struct batch_slot *slot, struct batch_file *file)
+{
+	struct read_request *request = &slot->op.request;
+
+	slot->batch = batch;
+	slot->file = file;
+	slot->is_rescued = false;
+	request->scratch = batch->lane->scratch + (size_t)(slot - batch->slots->first) * READ_SCRATCH;
+	request->wanted = NULL;
+	request->done = batch_slot_done;
+	file->pending++;
+	batch->busy++;
+	batch->bytes += request->size;
+	read_begin(&batch->lane->reader, &slot->op);
+}
+
+static void batch_start_piece(struct batch *batch, struct batch_file *file)
+{
+	const struct direct *direct = batch->lane->direct;
+	struct batch_slot *slot = batch_take_slot(batch);
+	struct read_request *request = &slot->op.request;
+	uint64_t left = file->end - file->next;
+
+	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
+	request->chunks = file->joined.count ? file->joined.chunks : NULL;
+	request->chunk_count = file->joined.count;
+	request->gap = file->joined.count ? NEIGHBOURS_GAP : 0;
+	request->inode = file->inode;
+	request->offset = file->next;
+	request->size = left < READ_MAX ? left : READ_MAX;
+	request->payload = file->payload;
+	request->room = left > READ_MAX ? READ_MAX : file->room; /* the rest is another slot's */
+	request->lead = file->lead;
+	request->keeps_payload = batch->lane->may_leave && !file->is_placed;
+	file->next += request->size;
+	file->payload += request->size;
+	file->room -= request->size;
+	file->lead = 0;
+	batch_start_slot(batch, slot, file);
+}
+
+static const struct dsfs_read *batch_after(const struct batch *batch, size_t others)
+{
+	if (others < batch->count)
+		return &batch->reads[others];
+	return batch->todo ? fifo_peek(batch->todo, others - batch->count) : NULL;
+}
+
+/* Prefetches records of files that come soon: they lie at random places of a large index, each a cache miss. */
+static void batch_look_ahead(const struct batch *batch)
+{
+	const struct index *index = batch->lane->direct->index;
+	const uint64_t ordinal = (UINT64_C(1) << DSFS_ORDINAL_BITS) - 1;
+	const struct dsfs_read *later = batch_after(batch, 2 * BATCH_AHEAD), *soon = batch_after(batch, BATCH_AHEAD);
+
+	if (later)
+		inode_expect(index, later->id & ordinal);
+	if (soon)
+		inode_expect_chunk(index, soon->id & ordinal);
+}
+
+static struct dsfs_read *batch_next(struct batch *batch)
+{
+	batch_look_ahead(batch);
+	if (batch->count) {
+		batch->count--;
+		return batch->reads++;
+	}
+	return batch->todo ? fifo_take(batch->todo) : NULL;
+}
+
+/* Takes the next read of a joined file that was split; these come before all others. */
+static struct dsfs_read *batch_next_parted(struct batch *batch)
+{
+	struct batch_file *file = batch->parted;
+	struct dsfs_read *read = file->read++;
+
+	if (--file->joined.count == 0) {
+		batch->parted = file->next_file;
+		batch_free_file(batch, file);
+	}
+	return read;
+}
+
+/* Takes memory in the arena for all joined files; false: there is none. */
+static bool batch_place_joined(struct batch *batch, struct batch_file *file)
+{
+	file->payload = arena_take(batch->arena, file->joined.bytes, DSFS_BLOCK);
+	file->next = file->lead = 0;
+	file->end = file->room = file->joined.bytes;
+	return file->payload;
+}
+
+/* Starts the next reads as one; false: the next read must be made alone. */
+static bool batch_start_joined(struct batch *batch)
+{
+	struct batch_file *file = batch_next_file(batch);
+	struct neighbours *joined = &file->joined;
+
+	if (!batch->arena || batch->parted)
+		return false;
+	neighbours_find(batch->lane->direct, &batch->permission, batch->reads, batch->count, joined);
+	if (!joined->count || !batch_place_joined(batch, file))
+		return false;
+	file->read = batch->reads;
+	file->is_placed = true;
+	file->pending = 0;
+	file->error = 0;
+	batch->reads += joined->count;
+	batch->count -= joined->count;
+	batch_take_file(batch, file);
+	return true;
+}
+
+static void batch_start_again(struct batch *batch)
+{
+	batch->file = batch->again;
+	batch->again = batch->file->next_file;
+}
+
+/* Starts the next read, or refuses it; false: there is none. */
+static bool batch_start_file(struct batch *batch)
+{
+	struct batch_file *file;
+	struct dsfs_read *read;
+	struct error why;
+
+	if (batch_start_joined(batch))
+		return true;
+	read = batch->parted ? batch_next_parted(batch) : batch_next(batch);
+	if (!read)
+		return false;
+	error_clear(&why);
+	file = batch_next_file(batch);
+	file->joined.count = 0;
+	file->read = read;
+	file->pending = 0;
+	file->error = 0;
+	if (batch_prepare(batch, file, &why) < 0) {
+		batch_refuse(batch, read, &why);
+		return true;
+	}
+	batch_take_file(batch, file);
+	batch_close_file(batch, file); /* ends it at once if it is empty */
+	return true;
+}
+
+void batch_start(struct batch *batch)
+{
+	while (batch->slots->free_count && (batch->again || batch->slots->free_file_count) &&
+	       (batch->bytes < BATCH_BYTES || !batch->busy)) {
+		if (!batch->file && batch->again)
+			batch_start_again(batch);
+		if (!batch->file && !batch_start_file(batch))
+			return;
+		if (batch->file) {
+			struct batch_file *file = batch->file;
+
+			if (file->end - file->next <= READ_MAX)
+				batch->file = NULL;
+			batch_start_piece(batch, file);
+		}
+	}
+}
+
+/* --- reads that are stuck --- */
+
+/* Leaves the slot, with its scratch and its block of the arena, to the device until the device lets go. */
+static void batch_leave_slot(struct batch *batch, struct batch_slot *slot)
+{
+	struct batch_slots *slots = batch->slots;
+	struct batch_file *file = slot->file;
+
+	slot->is_left = true;
+	slot->held = file->is_placed ? arena_hold(batch->arena, slot->op.request.payload) : NULL;
+	batch->lane->left++;
+	file->pending--;
+	batch->busy--;
+	batch->bytes -= slot->op.request.size;
+	slots->free[slots->free_count++] = slots->spare[--slots->spare_count];
+	read_leave(&slot->op);
+}
+
+/* Repeats a stuck read with another slot, as the device has nothing of the payload, and leaves the old slot to it. */
+static void batch_replace_slot(struct batch *batch, struct batch_slot *slot)
+{
+	struct batch_slot *other;
+
+	batch_leave_slot(batch, slot);
+	other = batch_take_slot(batch);
+	other->op.request = slot->op.request;
+	batch_start_slot(batch, other, slot->file);
+}
+
+static int batch_place_again(struct batch *batch, struct batch_file *file, struct error *err)
+{
+	if (!file->joined.count) {
+		file->next = file->read->offset;
+		return batch_place(batch, file, file->end - file->next, err);
+	}
+	return batch_place_joined(batch, file) ? 0 : error_set(err, -ENOMEM, "no memory in the arena");
+}
+
+/* Leaves a file's slots to the device, and reads the file again from its beginning, into another place in the arena. */
+static void batch_restart_file(struct batch *batch, struct batch_file *file)
+{
+	struct error why = { 0 };
+
+	for (unsigned i = 0; i < batch->slots->count; i++) {
+		struct batch_slot *slot = &batch->slots->first[i];
+
+		if (slot->batch == batch && slot->file == file && slot->op.pending && !slot->is_left)
+			batch_leave_slot(batch, slot);
+	}
+	if (!file->error && batch_place_again(batch, file, &why) < 0) {
+		batch_explain(batch, file->read, &why);
+		file->error = why.code;
+		file->next = file->end;
+	}
+	if (file->error) {
+		batch_close_file(batch, file);
+	} else if (batch->file != file) {
+		file->next_file = batch->again;
+		batch->again = file;
+	}
+}
+
+static void batch_leave_stuck(struct batch *batch)
+{
+	struct batch_slots *slots = batch->slots;
+	int64_t now = clock_now();
+
+	if (now - batch->lane->looked < ROUTE_SILENCE)
+		return;
+	batch->lane->looked = now;
+	for (unsigned i = 0; i < slots->count; i++) {
+		struct batch_slot *slot = &slots->first[i];
+
+		if (slot->is_left || !read_is_stuck(&slot->op, now))
+			continue;
+		if (!slot->file->is_placed && slots->spare_count)
+			batch_replace_slot(batch, slot);
+		else if (slot->file->is_placed && slots->spare_count >= slot->file->pending)
+			batch_restart_file(batch, slot->file);
+	}
+}
+
+/* --- the loop --- */
+
+static void batch_lay_out(struct batch_slots *slots, unsigned count, unsigned spare)
+{
+	struct batch_file *files;
+
+	slots->free = (struct batch_slot **)(slots + 1);
+	slots->spare = slots->free + count;
+	slots->free_files = (struct batch_file **)(slots->spare + spare);
+	slots->first = (struct batch_slot *)(slots->free_files + count + 1);
+	slots->count = count + spare;
+	files = (struct batch_file *)(slots->first + slots->count);
+	for (unsigned i = slots->count; i-- > 0;) {
+		if (i < count)
+			slots->free[slots->free_count++] = &slots->first[i];
+		else
+			slots->spare[slots->spare_count++] = &slots->first[i];
+	}
+	for (unsigned i = count + 1; i > 0; i--)
+		slots->free_files[slots->free_file_count++] = &files[i - 1];
+}
+
+static int batch_make_slots(struct lane *lane, unsigned count, struct error *err)
+{
+	unsigned spare = lane->has_copies ? count : 0;
+	struct batch_slots *slots;
+	size_t size = (count + spare) * READ_SCRATCH;
+	void *map;
+
+	slots = calloc(1, sizeof(*slots) + (count + spare) * (sizeof(*slots->free) + sizeof(*slots->first)) +
+				  (count + 1) * (sizeof(*slots->free_files) + sizeof(struct batch_file)));
+	if (!slots)
+		return error_no_memory(err);
+	/* A forked child must not share memory that the device writes to: either side's writes would copy pages. */
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED) {
+		free(slots);
+		return error_errno(err, "cannot reserve %zu bytes for reads", size);
+	}
+	(void)madvise(map, size, MADV_DONTFORK);
+	batch_lay_out(slots, count, spare);
+	lane->slots = slots;
+	lane->scratch = map;
+	lane->scratch_size = size;
+	lane->looked = clock_now();
+	return 0;
+}
+
+int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err)
+{
+	struct lane *lane = batch->lane;
+	int r = lane_start(lane, &batch_events, many, depth, err);
+
+	if (r == 0 && !lane->slots)
+		r = batch_make_slots(lane, depth ? depth : LANE_DEPTH, err);
+	if (r < 0)
+		return r;
+	batch->slots = lane->slots;
+	return 0;
+}
+
+bool batch_is_over(const struct batch *batch)
+{
+	return !batch->busy && !batch->file && !batch->parted && !batch->again && !batch->count &&
+	       !(batch->todo && batch->todo->count);
+}
+
+static void batch_sleep(int64_t limit, int64_t most)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = limit < most ? limit : most }, NULL);
+}
+
+/* Retries parked reads, and sleeps before if nothing else is in flight. If the daemon has a new descriptor, ours does
+ * not recover: parked reads and all later ones of the lane fail at once, and go through the mount. */
+static void batch_retry(struct batch *batch, int64_t limit)
+{
+	struct reader *reader = &batch->lane->reader;
+	unsigned parked = atomic_load_explicit(&reader->parked_count, memory_order_relaxed);
+	int64_t now;
+
+	if (!parked)
+		return;
+	if (rescue_knows_better(batch->lane->direct)) {
+		read_give_up(reader);
+		return;
+	}
+	if (limit > 0 && parked == batch->busy)
+		batch_sleep(limit, BATCH_RETRY);
+	now = clock_now();
+	if (now - batch->retried < BATCH_RETRY)
+		return;
+	batch->retried = now;
+	read_retry(reader);
+}
+
+/* Sleeps before it looks for completions of a lost ring, as nothing wakes us for them. */
+static void batch_wait_lost(struct batch *batch, int64_t limit)
+{
+	if (limit > 0)
+		batch_sleep(limit, BATCH_LOST);
+	lane_wind_up(batch->lane);
+}
+
+/* Whether all busy slots are parked while others are left to the device: completions of these end no wait. */
+static bool batch_is_parked(const struct batch *batch)
+{
+	return batch->lane->left &&
+	       atomic_load_explicit(&batch->lane->reader.parked_count, memory_order_relaxed) == batch->busy;
+}
+
+static void batch_wait_engine(struct batch *batch, int64_t limit)
+{
+	struct engine *engine = batch->lane->reader.engine;
+	struct error why = { 0 };
+	bool readable;
+
+	engine->timeout = limit == BATCH_FOR_EVER ? 0 : limit;
+	if (batch->lane->may_leave && limit > ROUTE_SILENCE)
+		engine->timeout = ROUTE_SILENCE;
+	if (engine_wait(engine, limit > 0 && !batch_is_parked(batch), &readable, &why) < 0)
+		lane_lose_ring(batch->lane);
+	else if (batch->lane->may_leave)
+		batch_leave_stuck(batch);
+}
+
+void batch_wait(struct batch *batch, int64_t limit)
+{
+	bool is_lost;
+
+	lane_check_ring(batch->lane);
+	is_lost = batch->lane->lost;
+	if (is_lost)
+		batch_wait_lost(batch, limit);
+	batch_wait_engine(batch, is_lost ? 0 : limit);
+	batch_retry(batch, limit);
+	batch_start(batch);
+}
+
+void batch_look(struct batch *batch)
+{
+	engine_reap(batch->lane->reader.engine);
+	batch_start(batch);
+}
+
+/* Submitting each read by itself would cost more than the rest of the read. */
+bool batch_gathers(const struct batch *batch, size_t more)
+{
+	unsigned kept = batch->lane->reader.engine->kept;
+
+	return !(kept + more) || (kept + more < batch->gather && kept < batch->busy);
+}
+
+void batch_push(struct batch *batch)
+{
+	batch_wait(batch, 0);
+	if (!batch_gathers(batch, 0)) /* other reads took the place of ones that ended */
+		batch_wait(batch, 0);
+}
+
+void batch_end(struct batch *batch)
+{
+	permission_end(&batch->permission);
+	if (batch->lane)
+		tally_tell(&batch->lane->tally, &batch->lane->counters, batch->lane->direct->link, false);
+}

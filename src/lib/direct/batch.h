@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes many reads with one lane: cuts them into reads of the device, keeps these going, and says which have ended. */
+#pragma once
+#include "lib/direct/lane.h"
+#include "lib/fifo.h"
+#include "lib/permission.h"
+
+struct batch_slots;
+struct batch_file;
+
+struct batch {
+	/* The owner sets these. */
+	struct lane *lane;
+	struct dsfs_arena *arena; /* NULL: every read has a buffer */
+	struct dsfs_read *reads;  /* count reads to make, before the ones in todo */
+	size_t count;
+	struct fifo *todo; /* more reads, of a queue; NULL: none */
+	struct fifo *done; /* receives the reads that have ended, and has room for them; NULL: not wanted */
+	unsigned gather;   /* reads that justify a system call while others are in flight; 0: each one does */
+	struct error *err; /* receives the reason of the first read that failed; with todo, of the last one */
+	/* The batch's own; the owner zeroes them. */
+	struct permission permission;
+	struct batch_slots *slots;  /* the lane's */
+	struct batch_file *file;    /* the file whose next piece starts next */
+	struct batch_file *parted;  /* files whose joined reads are made one by one */
+	struct batch_file *again;   /* files that are read again from the beginning, as a read was stuck */
+	const struct dsfs_read *failed;       /* the read whose reason is in err */
+	unsigned busy;                        /* slots in use */
+	uint64_t bytes;                       /* bytes that these slots read */
+	int64_t retried;                      /* when parked reads were last retried, ns */
+};
+
+/* Prepares the lane by lane_start(), which has the meaning of many and depth, and makes its slots. */
+must_check int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err);
+/* Starts as many reads as slots, and the bytes allowed in flight, permit. */
+void batch_start(struct batch *batch);
+/* Takes in reads that have ended, without a system call, then starts more as batch_start() does. */
+void batch_look(struct batch *batch);
+/* Whether the started reads, and more others, may be held back and submitted together later. False while the device
+ * has nothing else to do. */
+bool batch_gathers(const struct batch *batch, size_t more);
+/* Submits the reads that were held back. */
+void batch_push(struct batch *batch);
+bool batch_is_over(const struct batch *batch);
+/* Waits until some read ends, then starts more. limit: ns to wait at most; 0: only looks. */
+#define BATCH_FOR_EVER INT64_MAX
+void batch_wait(struct batch *batch, int64_t limit);
+/* Ends a batch that has no read in flight. */
+void batch_end(struct batch *batch);

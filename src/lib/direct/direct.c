@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a version by the name of its volume, as a mount does, and finds its successor. */
+#include "lib/direct/direct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text/format.h"
+#include "base/text/parse.h"
+#include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
+#include "image/children.h"
+#include "image/inode.h"
+#include "lib/direct/link.h"
+#include "lib/forked.h"
+#include "lib/high.h"
+#include "members/assembly.h"
+#include "read/chunk_cache.h"
+#include "read/page_cache.h"
+#include "read/route.h"
+
+#define DIGEST_KIND "sha256:"
+
+int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err)
+{
+	struct volume *volume = calloc(1, sizeof(*volume) + array->count * sizeof(volume->identities[0]));
+
+	if (!volume)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < array->count; i++) {
+		struct file_source *file = array->files[i];
+
+		if (!file) /* the member is missing and not needed */
+			continue;
+		high_move(&file->fd);
+		(void)array_put(array, i, file);
+		if (fstat(file->fd, &volume->identities[i]) < 0) {
+			free(volume);
+			return error_errno(err, "fstat");
+		}
+	}
+	volume->array = array;
+	atomic_store(&volume->uses, 1);
+	*ret = volume;
+	return 0;
+}
+
+static bool direct_has_member(const struct volume *volume, uint32_t member)
+{
+	const struct stat *identity = &volume->identities[member];
+	struct stat st;
+
+	if (volume->array->fds[member] < 0) /* the member is missing */
+		return true;
+	return fstat(volume->array->fds[member], &st) == 0 && st.st_dev == identity->st_dev &&
+	       st.st_ino == identity->st_ino && st.st_rdev == identity->st_rdev;
+}
+
+/* Closes the volume, but leaves open each descriptor that the program has reused for something else. */
+static void direct_close_volume(struct volume *volume)
+{
+	for (uint32_t i = 0; i < volume->array->count; i++)
+		if (!direct_has_member(volume, i))
+			free(array_put(volume->array, i, NULL));
+	array_close(volume->array);
+}
+
+void direct_volume_put(struct volume *volume)
+{
+	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
+		return;
+	direct_close_volume(volume);
+	if (volume->generation == forked_generation()) { /* a parent's caches may be locked, or half changed */
+		chunk_cache_free(volume->cache);
+		page_cache_free(volume->pages);
+		route_free(volume->route);
+	}
+	free(volume);
+}
+
+int direct_check_volume(const struct volume *volume, struct error *err)
+{
+	for (uint32_t i = 0; i < volume->array->count; i++)
+		if (!direct_has_member(volume, i))
+			return error_set(err, -EBADF,
+					 "descriptor %d was the volume and is not any more: the program closed it",
+					 volume->array->fds[i]);
+	return 0;
+}
+
+void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret)
+{
+	*ret = (struct dsfs_info){ .size = sizeof(*ret),
+				   .way = way,
+				   .sequence = version->sequence,
+				   .files = version->file_count,
+				   .bytes = version->content_bytes };
+	memcpy(ret->label, version->label, sizeof(ret->label));
+	memcpy(ret->uuid, version->uuid, sizeof(ret->uuid));
+	memcpy(ret->digest, DIGEST_KIND, strlen(DIGEST_KIND));
+	format_hex(version->digest, sizeof(version->digest), ret->digest + strlen(DIGEST_KIND));
+}
+
+int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums, struct volume *volume,
+	       struct opened **ret, struct error *err)
+{
+	static _Atomic uint64_t opened;
+	struct direct *direct = calloc(1, sizeof(*direct));
+
+	if (!direct) {
+		block_sums_close(block_sums);
+		index_close(index);
+		direct_volume_put(volume);
+		return error_no_memory(err);
+	}
+	direct->opened.way = &direct_way;
+	direct->opened.info = *info;
+	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
+	direct->opened.info.ids = index->shape.inode_count;
+	atomic_store(&direct->opened.uses, 1);
+	close(take_fd(&index->memfd)); /* the mapping is enough, and programs close descriptors that they do not know */
+	direct->index = index;
+	direct->block_sums = block_sums;
+	direct->volume = volume;
+	direct->hidden_mode = S_ISUID | S_ISGID;
+	direct->key = atomic_fetch_add(&opened, 1) + 1;
+	*ret = &direct->opened;
+	return 0;
+}
+
+void direct_attach(struct opened *opened, struct link *link, uint32_t hidden_mode)
+{
+	struct direct *direct = (struct direct *)opened;
+
+	opened->info.way = DSFS_WAY_DIRECT;
+	direct->link = link;
+	direct->hidden_mode = hidden_mode;
+}
+
+void direct_free(struct direct *direct)
+{
+	link_close(direct->link);
+	children_free(atomic_load(&direct->children));
+	block_sums_close(direct->block_sums);
+	index_close(direct->index);
+	direct_volume_put(direct->volume);
+	free(direct);
+}
+
+/* --- opening --- */
+
+static int direct_choose(const struct catalogue *catalogue, const struct wish *wish, const struct version **ret,
+			 struct error *err)
+{
+	const struct version *version;
+
+	if (wish->version) {
+		version = catalogue_by_label(catalogue, wish->version);
+		if (!version)
+			return catalogue_refuse(catalogue, wish->version, err);
+	} else {
+		version = catalogue_current(catalogue);
+		if (!version)
+			return error_set(err, -ENOENT, "the volume has no current version: name one");
+	}
+	*ret = version;
+	return 0;
+}
+
+bool direct_is(const struct dsfs_info *info, const struct version *version)
+{
+	return version->sequence == info->sequence && !memcmp(version->uuid, info->uuid, sizeof(info->uuid));
+}
+
+int direct_find(struct source *source, const struct wish *wish, struct dsfs_info *ret, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super = { 0 };
+	const struct version *version = NULL;
+	int r = catalogue_load(source, &super, &catalogue, err);
+
+	if (r == 0)
+		r = direct_choose(&catalogue, wish, &version, err);
+	if (r == 0)
+		direct_describe(version, DSFS_WAY_DIRECT, ret);
+	catalogue_free(&catalogue);
+	return r;
+}
+
+bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super = { 0 };
+	bool has = catalogue_load(&direct->volume->array->source, &super, &catalogue, NULL) == 0 &&
+		   catalogue_holds(&catalogue, sequence, uuid);
+
+	catalogue_free(&catalogue);
+	return has;
+}
+
+/* Compares the digest of the index itself, not the one in the catalogue. */
+int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err)
+{
+	uint8_t found[32], expected[32];
+	char text[65];
+	int r;
+
+	if (!wish->digest)
+		return 0;
+	if (strncmp(wish->digest, DIGEST_KIND, strlen(DIGEST_KIND)) != 0)
+		return error_set(err, -EINVAL, "digest '%s': expected sha256: and 64 hexadecimal digits", wish->digest);
+	r = parse_hex(wish->digest + strlen(DIGEST_KIND), expected, sizeof(expected), err);
+	if (r == 0)
+		r = dump_digest(index, found, err);
+	if (r < 0 || !memcmp(found, expected, sizeof(found)))
+		return r;
+	format_hex(found, sizeof(found), text);
+	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected %s", label, text,
+			 wish->digest);
+}
+
+/* Loads a version, if need be without block checksums: parts of large files are then read in whole chunks. */
+static int direct_load(struct volume *volume, const struct version *version, const struct members *members,
+		       const struct wish *wish, struct opened **ret, struct error *err)
+{
+	struct block_sums *block_sums = NULL;
+	struct index *index = NULL;
+	struct dsfs_info info;
+	int r = index_load(&volume->array->source, version, members, &index, err);
+
+	if (r < 0)
+		return r;
+	r = direct_check_digest(index, wish, version->label, err);
+	if (r == 0 && block_sums_load(&volume->array->source, version, members, &block_sums, NULL) == -ENOMEM)
+		r = error_no_memory(err);
+	if (r < 0) {
+		index_close(index);
+		return r;
+	}
+	direct_describe(version, DSFS_WAY_VOLUME, &info);
+	atomic_fetch_add(&volume->uses, 1);
+	return direct_new(&info, index, block_sums, volume, ret, err);
+}
+
+/* Loads the wished version. rings: the superblock rings that finding the volume read; NULL: reads them now. */
+static int direct_load_wish(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
+			    const struct dsfs_info *known, struct superblock *ret_super, struct opened **ret,
+			    struct error *err)
+{
+	struct source *source = &volume->array->source;
+	struct catalogue catalogue = { 0 };
+	const struct version *version = NULL;
+	int r = rings ? catalogue_load_rings(source, rings, ret_super, &catalogue, err) :
+			catalogue_load(source, ret_super, &catalogue, err);
+
+	if (r == 0)
+		r = direct_choose(&catalogue, wish, &version, err);
+	if (r == 0 && known && direct_is(known, version))
+		*ret = NULL;
+	else if (r == 0)
+		r = direct_load(volume, version, &catalogue.members, wish, ret, err);
+	catalogue_free(&catalogue);
+	return r;
+}
+
+/* Whether the volume has a newer superblock than this one. */
+static bool direct_is_outdated(struct volume *volume, const struct superblock *super)
+{
+	struct superblock newer;
+
+	return super->sequence && catalogue_load_newest(&volume->array->source, &newer, NULL) == 0 &&
+	       newer.sequence > super->sequence;
+}
+
+/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read. */
+static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
+			      const struct dsfs_info *known, struct opened **ret, struct error *err)
+{
+	struct superblock super;
+	int r;
+
+	do {
+		super = (struct superblock){ 0 };
+		r = direct_load_wish(volume, rings, wish, known, &super, ret, err);
+		rings = NULL;
+	} while (r == -EBADMSG && direct_is_outdated(volume, &super));
+	return r;
+}
+
+int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+			struct opened **ret, struct error *err)
+{
+	return direct_load_newest(volume, NULL, wish, known, ret, err);
+}
+
+/* Finds the volume. A single member, which has answered by now, gets no time limit any more. */
+static int direct_find_volume(const char *where, struct volume **ret, struct superblock_ring **ret_rings,
+			      struct error *err)
+{
+	struct assembly assembly;
+	int r = assembly_open_patient(where, &assembly, err);
+
+	if (r < 0)
+		return r;
+	if (assembly.count == 1)
+		assembly.array->files[0]->patience = 0;
+	r = direct_volume_new(assembly.array, ret, err);
+	if (r == 0) {
+		assembly.array = NULL;
+		*ret_rings = take_ptr(&assembly.rings);
+	}
+	assembly_close(&assembly);
+	return r;
+}
+
+int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err)
+{
+	auto_free struct superblock_ring *rings = NULL;
+	struct volume *volume = NULL;
+	int r = direct_find_volume(wish->where, &volume, &rings, err);
+
+	if (r == 0)
+		r = direct_load_newest(volume, rings, wish, NULL, ret, err);
+	direct_volume_put(volume);
+	return r < 0 ? error_wrap(err, r, "'%s'", wish->where) : 0;
+}
+
+int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	struct direct *direct = (struct direct *)opened;
+	int r = direct_check_volume(direct->volume, err);
+
+	return r < 0 ? r : direct_load_current(direct->volume, wish, &opened->info, ret, err);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs batches for one call, or for a queue. */
+#include "lib/direct/direct_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "lib/direct/batch.h"
+#include "lib/forked.h"
+
+/* Whether to read without a ring. One small read gains nothing from it: the system call is the same, and a thread that
+ * makes no others need not have one. But only a ring's read can be left where another member has the bytes. */
+static bool direct_read_is_at_once(const struct lane *lane, const struct dsfs_read *reads, size_t count)
+{
+	return count == 1 && reads->size <= READ_MAX && !lane->has_copies;
+}
+
+int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,
+		     struct error *err)
+{
+	struct batch batch = { .arena = arena, .reads = reads, .count = count, .err = err };
+	int r = lane_enter((struct direct *)opened, &batch.lane, err);
+
+	if (r < 0)
+		return r;
+	r = batch_begin(&batch, !direct_read_is_at_once(batch.lane, reads, count), 0, err);
+	if (r == 0)
+		batch_start(&batch);
+	while (r == 0 && !batch_is_over(&batch))
+		batch_wait(&batch, BATCH_FOR_EVER);
+	batch_end(&batch);
+	lane_leave(batch.lane);
+	return r < 0 || !batch.failed ? r : err->code;
+}
+
+/* --- a queue --- */
+
+#define DIRECT_READ_GATHER 8u /* single reads of a deep queue that are submitted together */
+
+struct direct_read_queue {
+	struct pending pending; /* must be first */
+	struct batch batch;
+	struct fifo todo, done;
+	uint64_t generation; /* of the process that made the queue */
+};
+
+/* Refuses a queue in a forked child, which shares the ring's memory and has none of the threads that read. */
+static int direct_read_check(const struct direct_read_queue *queue, struct error *err)
+{
+	if (queue->generation == forked_generation())
+		return 0;
+	return error_set(err, -EBADF, "the queue is of the process that forked: a child makes one of its own");
+}
+
+static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, size_t count, struct error *err)
+{
+	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
+	struct batch *batch = &queue->batch;
+	bool is_pushed;
+	int r = direct_read_check(queue, err);
+
+	if (r == 0)
+		r = fifo_reserve(&queue->todo, count, err);
+	/* Includes the reads in flight. */
+	if (r == 0)
+		r = fifo_reserve(&queue->done, queue->todo.count + batch->busy + 1 + count, err);
+	if (r < 0)
+		return r;
+	permission_end(&batch->permission);
+	batch->err = err;
+	batch_look(batch);
+	is_pushed = count > 1 || !batch_gathers(batch, count);
+	for (size_t i = 0; i < count; i++)
+		fifo_add(&queue->todo, &reads[i]);
+	batch_start(batch);
+	if (is_pushed)
+		batch_push(batch);
+	return 0;
+}
+
+static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_read **ret, size_t most, int timeout,
+			    struct error *err)
+{
+	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
+	struct batch *batch = &queue->batch;
+	int64_t limit = timeout < 0 ? BATCH_FOR_EVER : timeout * INT64_C(1000000), start = clock_now();
+	int r = direct_read_check(queue, err);
+	size_t count = 0;
+
+	if (r < 0)
+		return r;
+	permission_end(&batch->permission);
+	batch->err = err;
+	batch_look(batch);
+	if (queue->done.count >= least || limit == 0)
+		batch_wait(batch, 0);
+	while (queue->done.count < least && limit > 0 && !batch_is_over(batch)) {
+		batch_wait(batch, limit);
+		if (timeout >= 0)
+			limit = start + timeout * INT64_C(1000000) - clock_now();
+	}
+	if (!batch_gathers(batch, 0))
+		batch_push(batch);
+	while (count < most && queue->done.count)
+		ret[count++] = fifo_take(&queue->done);
+	return (int)count;
+}
+
+static void direct_read_free(struct pending *pending)
+{
+	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
+
+	if (direct_read_check(queue, NULL) < 0)
+		return;
+	queue->batch.err = NULL; /* no caller wants the reason any more */
+	if (queue->batch.lane)
+		while (!batch_is_over(&queue->batch))
+			batch_wait(&queue->batch, BATCH_FOR_EVER);
+	batch_end(&queue->batch);
+	lane_free(queue->batch.lane);
+	fifo_free(&queue->todo);
+	fifo_free(&queue->done);
+	free(queue);
+}
+
+static const struct pending_ops direct_read_ops = {
+	.submit = direct_read_submit,
+	.wait = direct_read_wait,
+	.free = direct_read_free,
+};
+
+int direct_read_pending(struct opened *opened, unsigned depth, struct pending **ret, struct error *err)
+{
+	struct direct_read_queue *queue = calloc(1, sizeof(*queue));
+	int r;
+
+	if (!queue)
+		return error_no_memory(err);
+	queue->generation = forked_generation();
+	queue->pending.ops = &direct_read_ops;
+	queue->batch.gather = depth && depth < 4 * DIRECT_READ_GATHER ? depth / 4 : DIRECT_READ_GATHER;
+	queue->batch.todo = &queue->todo;
+	queue->batch.done = &queue->done;
+	r = lane_new((struct direct *)opened, &queue->batch.lane, err);
+	if (r == 0)
+		r = batch_begin(&queue->batch, true, depth ? depth : LANE_DEPTH, err);
+	if (r < 0) {
+		direct_read_free(&queue->pending);
+		return r;
+	}
+	*ret = &queue->pending;
+	return 0;
+}

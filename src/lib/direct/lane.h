@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Owns lanes: what one thread at a time uses of an opened version, which is a view of the names, engines and buffers.
+ * A thread gets its former lane again. A forked child makes lanes of its own and leaves its parent's alone. */
+#pragma once
+#include <stdbool.h>
+
+#include "image/names/names.h"
+#include "lib/direct/direct.h"
+#include "lib/direct/tally.h"
+#include "read/read.h"
+
+#define LANE_DEPTH 32u /* reads of the device in flight */
+
+struct batch_slots;
+
+/* The directory that the last path led to; lookup.c owns it. */
+struct lane_memo {
+	uint64_t ordinal;
+	unsigned links; /* symbolic links on the way */
+	size_t length;  /* of the path; 0: nothing is remembered */
+	char path[240];
+};
+
+#define LANE_FOLDERS 4096u /* a power of two */
+
+struct lane {
+	struct direct *direct;
+	struct names_reader *names;
+	struct lane_memo memo;
+	uint64_t folders[LANE_FOLDERS]; /* by hash, the place of a directory's name: names_find_place(); 0: none */
+	/* For reads; the first lane_start() makes them. */
+	struct reader reader; /* uses the engine of the current call */
+	struct reader_counters counters;
+	struct tally tally;
+	struct engine *sync;  /* reads synchronously, in the calling thread */
+	struct engine *many;  /* several reads in flight; NULL: not needed yet, or not available */
+	struct engine *lost;  /* a former many with reads that are still in the kernel */
+	bool has_tried_many;
+	unsigned depth; /* as passed to lane_start() */
+	bool has_copies; /* the version has bytes with copies */
+	bool may_leave;  /* whether a stuck read may be left to the device; set by lane_start() */
+	int64_t looked;  /* when stuck reads were last looked for, ns */
+	unsigned left;   /* slots that the device still holds: read_leave() */
+	struct batch_slots *slots; /* owned by batch.c; free() them */
+	uint8_t *scratch;     /* for slots; mapped, scratch_size bytes */
+	size_t scratch_size;
+	/* The owning thread's. */
+	bool is_busy;
+	uint64_t key; /* of direct, which may have been freed */
+	struct lane *next;
+	/* Guarded by forked_lock(). */
+	_Atomic bool is_dead; /* direct is closed: only this structure is left */
+	struct lane *all_next, **all_link;
+	struct volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
+	bool is_dropped;      /* its thread or queue ended before the device let go */
+};
+
+/* Gives the thread its lane of this version, or a second one if the first is busy: callbacks make calls. */
+must_check int lane_enter(struct direct *direct, struct lane **ret, struct error *err);
+void lane_leave(struct lane *lane);
+
+/* Makes a lane that no thread owns, for a queue. */
+must_check int lane_new(struct direct *direct, struct lane **ret, struct error *err);
+void lane_free(struct lane *lane);
+
+/* Prepares the lane for reads. many: several in flight. depth: of a queue, which threads use in turn: how many reads
+ * of the device are in flight; 0: only the lane's own thread reads with it. */
+must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth,
+			  struct error *err);
+
+/* Must be called before a system call by the engine: if the program closed the ring's descriptor, reads go on without
+ * a ring. The number may by now be that of another ring, where they would be waited for without end. */
+void lane_check_ring(struct lane *lane);
+/* Goes on without the ring, as the kernel refuses it. */
+void lane_lose_ring(struct lane *lane);
+/* Ends reads that a lost ring has completed, and frees the ring after the last one. */
+void lane_wind_up(struct lane *lane);
+
+/* Tells the daemons what this thread has read since its last report. */
+void lane_tell(void);
+/* Closes all lanes of a version that nothing uses any more, before it is freed. */
+void lane_close_all(struct direct *direct);

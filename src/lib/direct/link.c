@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* Connects, checks who answers, and receives. Nothing is sent before the greeting: the mount names the socket, which
+ * may be anybody's. */
+#include "lib/direct/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text/json_read.h"
+#include "datasetfs/control.h"
+#include "handover/passing.h"
+#include "handover/state.h"
+#include "handover/table.h"
+#include "image/catalogue/catalogue.h"
+#include "image/catalogue/index_load.h"
+#include "lib/direct/several.h"
+#include "lib/high.h"
+
+#define LINK_TIMEOUT 10000 /* ms within which the daemon must answer */
+#define LINK_TEXT    4096u /* bytes of .datasetfs/client at most */
+#define LINK_FILE    "'" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_CLIENT "'"
+
+struct link {
+	int fd;
+	ino_t inode; /* of the socket, as the program may have replaced the descriptor */
+	const struct state_view *state;
+	uint64_t key, volume; /* from the state page, when the version was handed over */
+	struct link_place place;
+};
+
+/* ---- the daemon's address ---- */
+
+/* Reads the file without following links, which a hostile mount may have there. */
+static int link_read_file(int mount, char text[LINK_TEXT], size_t *ret_length, struct error *err)
+{
+	auto_close int folder = openat(mount, DSFS_CONTROL_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = openat(folder, DSFS_CONTROL_CLIENT,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, LINK_FILE " of the mount");
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EBADMSG, LINK_FILE " of the mount is not a regular file");
+	n = pread(fd, text, LINK_TEXT, 0);
+	if (n < 0)
+		return error_errno(err, LINK_FILE " of the mount");
+	*ret_length = (size_t)n;
+	return 0;
+}
+
+static int link_parse(const char *text, size_t length, struct link_place *place, struct error *err)
+{
+	struct json_read read = json_read_begin(text, length);
+	char reason[HANDOVER_REASON] = "";
+	uint64_t protocol;
+	const struct json_wanted wanted[] = {
+		{ .key = DSFS_CONTROL_PROTOCOL, .number = &protocol },
+		{ .key = DSFS_CONTROL_SOCKET, .text = place->socket, .room = sizeof(place->socket) },
+		{ .key = DSFS_CONTROL_REASON, .text = reason, .room = sizeof(reason) },
+	};
+	int r = json_read_object(&read, wanted, 3, err);
+
+	if (r < 0)
+		return error_wrap(err, r, LINK_FILE " of the mount");
+	if (!*place->socket)
+		return error_set(err, -EOPNOTSUPP, "the daemon of the mount has no socket: %s", reason);
+	return 0;
+}
+
+static int link_find_root(int mount, char root[PATH_MAX], struct error *err)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", mount);
+	n = readlink(path, root, PATH_MAX - 1);
+	if (n < 0)
+		return error_errno(err, "the path of the mount");
+	root[n] = 0;
+	return 0;
+}
+
+int link_find(int mount, struct link_place *ret, struct error *err)
+{
+	struct link_place place = { 0 };
+	char text[LINK_TEXT];
+	size_t length = 0;
+	struct stat st;
+	int r;
+
+	if (fstat(mount, &st) < 0)
+		return error_errno(err, "the mount");
+	r = link_read_file(mount, text, &length, err);
+	if (r == 0)
+		r = link_parse(text, length, &place, err);
+	if (r < 0)
+		return r;
+	place.device = st.st_dev;
+	r = link_find_root(mount, place.root, err);
+	if (r == 0)
+		*ret = place;
+	return r;
+}
+
+/* ---- connecting ---- */
+
+/* Whether uid is the one that stands for all unmapped users in a user namespace (user_namespaces(7)). */
+static bool link_is_nobody(uid_t uid)
+{
+	unsigned long nobody = 65534, inside = 1, outside = 1, count = 0;
+	FILE *file = fopen("/proc/sys/kernel/overflowuid", "re");
+
+	if (file && fscanf(file, "%lu", &nobody) != 1)
+		nobody = 65534;
+	if (file)
+		fclose(file);
+	if (uid != nobody)
+		return false;
+	file = fopen("/proc/self/uid_map", "re");
+	if (file && fscanf(file, "%lu %lu %lu", &inside, &outside, &count) != 3)
+		count = 0;
+	if (file)
+		fclose(file);
+	return inside || outside || count != UINT32_MAX; /* not the initial namespace */
+}
+
+/* Trusts root and the caller. SO_PEERCRED is that of the process that called listen(2), and only that one can send. */
+static int link_check_daemon(int fd, struct error *err)
+{
+	struct ucred daemon;
+	socklen_t size = sizeof(daemon);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &size) < 0)
+		return error_errno(err, "cannot find out who serves the mount");
+	if (daemon.uid == 0 || (daemon.uid == geteuid() && !link_is_nobody(daemon.uid)))
+		return 0;
+	return error_set(err, -EPERM,
+			 "the daemon of the mount runs as user %u, trusted are those of root and of user %u",
+			 (unsigned)daemon.uid, (unsigned)geteuid());
+}
+
+static int link_greet(int fd, struct error *err)
+{
+	struct passing_packet packet;
+	int r = passing_receive(fd, LINK_TIMEOUT, 0, &packet, err);
+
+	if (r == 0)
+		r = handover_check_answer(packet.bytes, packet.length, HANDOVER_GREETING,
+					  sizeof(struct handover_greeting), err);
+	return r;
+}
+
+static int link_connect(const char *path, int *ret_fd, struct error *err)
+{
+	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	const struct timeval timeout = { .tv_sec = LINK_TIMEOUT / 1000 };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int r;
+
+	if (fd < 0)
+		return error_errno(err, "cannot make a socket");
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)); /* also applies to connect(2) */
+	memcpy(address.sun_path, path, strlen(path));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return error_errno(err, "no daemon of the mount at '%s'", path);
+	r = link_check_daemon(fd, err);
+	if (r == 0)
+		r = link_greet(fd, err);
+	if (r < 0)
+		return r;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* ---- receiving ---- */
+
+static int link_ask(int fd, const struct link_place *place, uint64_t sequence, const uint8_t *uuid,
+		    struct passing_packet *ret, struct error *err)
+{
+	struct handover_open wish = { .sequence = sequence, .device_major = major(place->device),
+				      .device_minor = minor(place->device) };
+	int r;
+
+	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
+	if (sequence)
+		memcpy(wish.uuid, uuid, sizeof(wish.uuid));
+	r = passing_send(fd, &wish, sizeof(wish), NULL, 0, err);
+	if (r == 0)
+		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_FDS, ret, err);
+	return r;
+}
+
+/* Receives the table of members, too large for a message. table: its descriptor, negative if it did not come. */
+static int link_take_members(int table, struct link_version *version, struct members *ret, struct error *err)
+{
+	uint32_t count = version->volume->count;
+	int r;
+
+	if (count == 1)
+		return 0;
+	r = several_take(version->volume, err);
+	if (r == 0 && table < 0)
+		return error_set(err, -EPROTO, "the table of the %" PRIu32 " members did not come", count);
+	if (r == 0)
+		r = table_read(table, count, &version->version, ret, &version->block_sums, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < count; i++)
+		if (!array_has(version->volume, i))
+			members_note(ret, i, 1);
+	version->has_block_sums = true;
+	return members_tolerate(ret) ? 0 : error_set(err, -ENOLINK, "of the members that came some have no copies");
+}
+
+static int link_check_count(const struct handover_opened *opened, const struct link_version *version,
+			    struct error *err)
+{
+	if (opened->version.member_count != version->volume->count)
+		return error_set(err, -EPROTO, "the volume that came has %" PRIu32 " members, the version has %" PRIu32,
+				 version->volume->count, opened->version.member_count);
+	return 0;
+}
+
+/* Receives the index, and takes its descriptor. */
+static int link_take_index(struct passing_packet *packet, int table, const struct handover_opened *opened,
+			   struct link_version *version, struct error *err)
+{
+	int *fd = &packet->fds[HANDOVER_INDEX], r = handover_get_version(&opened->version, &version->version, err);
+	struct members members = { .count = 0 };
+
+	if (r == 0)
+		r = link_check_count(opened, version, err);
+	if (r == 0)
+		r = link_take_members(table, version, &members, err);
+	if (r == 0) {
+		high_move(fd);
+		r = index_load_sealed(*fd, &version->version, opened->version.member_size, &members,
+				      &version->index, err);
+	}
+	if (r == 0)
+		(void)take_fd(fd);
+	members_free(&members);
+	version->hidden_mode = opened->version.hidden_mode;
+	return r;
+}
+
+static int link_take_member(int *fd, struct array_source *array, uint32_t member, struct error *err)
+{
+	struct file_source *file;
+	int r = file_adopt(*fd, &file, err);
+
+	if (r < 0)
+		return error_wrap(err, r, "the volume");
+	(void)take_fd(fd);
+	(void)array_put(array, member, file);
+	return 0;
+}
+
+/* Returns how many slots the volume has, after a check that every member that came has one. */
+static int link_check_slots(const struct handover_opened *opened, unsigned came, uint32_t *ret, struct error *err)
+{
+	uint32_t slots = opened->slots, there = 0;
+
+	for (uint32_t i = 0; slots <= DSFS_MEMBER_MAX + 1 && i < slots; i++)
+		there += handover_has(opened, i);
+	if (there != came)
+		return error_set(err, -EPROTO, "%u members of the volume came, expected %" PRIu32 " of %" PRIu32, came,
+				 there, slots);
+	*ret = slots;
+	return 0;
+}
+
+/* Receives the members. first: the first descriptor of those behind the first member. A slot may stay empty. */
+static int link_take_volume(struct passing_packet *packet, unsigned first, const struct handover_opened *opened,
+			    struct link_version *version, struct error *err)
+{
+	unsigned at = HANDOVER_VOLUME;
+	uint32_t slots = 0;
+	int r = link_check_slots(opened, 1 + packet->fd_count - first, &slots, err);
+
+	if (r == 0)
+		r = array_new(slots, &version->volume, err);
+	for (uint32_t i = 0; r == 0 && i < slots; i++) {
+		if (!handover_has(opened, i))
+			continue;
+		r = link_take_member(&packet->fds[at], version->volume, i, err);
+		at = at == HANDOVER_VOLUME ? first : at + 1;
+	}
+	return r;
+}
+
+static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
+		     struct error *err)
+{
+	struct handover_opened opened;
+	auto_close int table = -1;
+	unsigned expected;
+	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(opened), err);
+
+	if (r < 0)
+		return r;
+	memcpy(&opened, packet->bytes, sizeof(opened));
+	expected = opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
+	if (packet->fd_count < expected)
+		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, expected);
+	if (opened.key && opened.slots > 1 && packet->fd_count > expected)
+		table = packet->fds[--packet->fd_count];
+	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
+	if (r == 0)
+		r = link_take_volume(packet, expected, &opened, version, err);
+	if (r == 0 && opened.key)
+		r = link_take_index(packet, table, &opened, version, err);
+	link->key = opened.key;
+	link->volume = opened.volume;
+	return r;
+}
+
+/* Checks that the version that came was asked for. sequence 0: the served one, which the daemon always has open. */
+static int link_check_version(const struct link_version *got, uint64_t sequence, const uint8_t *uuid,
+			      struct error *err)
+{
+	const struct version *version = &got->version;
+
+	if (!sequence && !got->index)
+		return error_set(err, -EPROTO, "no index came of the version that the mount serves");
+	if (sequence && got->index &&
+	    (version->sequence != sequence || memcmp(version->uuid, uuid, sizeof(version->uuid)) != 0))
+		return error_set(err, -EPROTO, "version '%s' with sequence %" PRIu64 " came, and was not asked for",
+				 version->label, version->sequence);
+	return 0;
+}
+
+static ino_t link_inode(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
+}
+
+static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, struct link_version *version,
+		     struct error *err)
+{
+	struct passing_packet packet = { .fd_count = 0 };
+	int r = link_connect(link->place.socket, &link->fd, err);
+
+	if (r < 0)
+		return r;
+	high_move(&link->fd);
+	link->inode = link_inode(link->fd);
+	r = link_ask(link->fd, &link->place, sequence, uuid, &packet, err);
+	if (r == 0)
+		r = link_take(link, &packet, version, err);
+	if (r == 0)
+		r = link_check_version(version, sequence, uuid, err);
+	passing_close(&packet);
+	return r;
+}
+
+int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *uuid, struct link **ret,
+	      struct link_version *ret_version, struct error *err)
+{
+	struct link *link = calloc(1, sizeof(*link));
+	struct link_version version = { .index = NULL };
+	int r;
+
+	if (!link)
+		return error_no_memory(err);
+	link->fd = -1;
+	link->place = *place;
+	r = link_fill(link, sequence, uuid, &version, err);
+	if (r < 0) {
+		link_version_close(&version);
+		link_close(link);
+		return r;
+	}
+	*ret = link;
+	*ret_version = version;
+	return 0;
+}
+
+void link_version_close(struct link_version *version)
+{
+	index_close(version->index);
+	block_sums_close(version->block_sums);
+	version_free(&version->version);
+	array_close(version->volume);
+	*version = (struct link_version){ .index = NULL };
+}
+
+void link_close(struct link *link)
+{
+	if (!link)
+		return;
+	if (link->fd >= 0 && link_inode(link->fd) == link->inode)
+		close(link->fd);
+	state_view_close(link->state);
+	free(link);
+}
+
+/* ---- after the handover ---- */
+
+const struct link_place *link_place(const struct link *link)
+{
+	return &link->place;
+}
+
+bool link_is_current(const struct link *link)
+{
+	return state_view_key(link->state) == link->key && state_view_volume(link->state) == link->volume;
+}
+
+bool link_lives(const struct link *link)
+{
+	return state_view_key(link->state) != 0;
+}
+
+bool link_has_moved(const struct link *link)
+{
+	return state_view_volume(link->state) != link->volume;
+}
+
+void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS])
+{
+	struct handover_report report;
+
+	if (link_inode(link->fd) != link->inode)
+		return;
+	handover_begin(&report.head, HANDOVER_REPORT, sizeof(report));
+	memcpy(report.counts, counts, sizeof(report.counts));
+	(void)!passing_send(link->fd, &report, sizeof(report), NULL, 0, NULL);
+}

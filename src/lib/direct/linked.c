@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens with an index from the daemon. The version that the mount serves comes with its index; for another one the
+ * catalogue is read, as the mount would, and the index comes from the daemon if it is open there, else from the
+ * volume. */
+#include "lib/direct/linked.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "image/catalogue/block_sums.h"
+
+/* Opens the version that was handed over. Takes got's parts and the link, also on failure. */
+static int linked_new(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,
+		      struct error *err)
+{
+	struct block_sums *block_sums = take_ptr(&got->block_sums);
+	struct volume *volume = NULL;
+	uint32_t hidden_mode = got->hidden_mode;
+	struct dsfs_info info;
+	int r = direct_check_digest(got->index, wish, got->version.label, err);
+
+	if (r == 0 && !got->has_block_sums &&
+	    block_sums_load(&got->volume->source, &got->version, &got->index->members, &block_sums, NULL) == -ENOMEM)
+		r = error_no_memory(err);
+	if (r == 0)
+		r = direct_volume_new(got->volume, &volume, err);
+	if (r == 0) {
+		got->volume = NULL;
+		direct_describe(&got->version, DSFS_WAY_DIRECT, &info);
+		r = direct_new(&info, got->index, block_sums, volume, ret, err);
+		got->index = NULL;
+	} else {
+		block_sums_close(block_sums);
+	}
+	link_version_close(got);
+	if (r < 0) {
+		link_close(link);
+		return r;
+	}
+	direct_attach(*ret, link, hidden_mode);
+	return 0;
+}
+
+/* Opens a version that the daemon has not opened. Takes volume's use and the link, also on failure. */
+static int linked_load(struct link *link, uint32_t hidden_mode, struct volume *volume, const struct wish *wish,
+		       struct opened **ret, struct error *err)
+{
+	int r = direct_load_current(volume, wish, NULL, ret, err);
+
+	direct_volume_put(volume);
+	if (r < 0) {
+		link_close(link);
+		return r;
+	}
+	direct_attach(*ret, link, hidden_mode);
+	return 0;
+}
+
+/* Opens a version by its label. got: the one that the mount serves. Takes got's parts and the link, also on failure. */
+static int linked_choose(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,
+			 struct error *err)
+{
+	struct link_version other = { .index = NULL };
+	struct link *to_other = NULL;
+	struct dsfs_info chosen;
+	struct volume *volume;
+	uint32_t hidden_mode = got->hidden_mode;
+	int r = direct_find(&got->volume->source, wish, &chosen, err);
+
+	if (r == 0 && direct_is(&chosen, &got->version))
+		return linked_new(link, got, wish, ret, err);
+	if (r == 0)
+		r = link_open(link_place(link), chosen.sequence, chosen.uuid, &to_other, &other, err);
+	if (r == 0 && other.index) {
+		link_version_close(got);
+		link_close(link);
+		return linked_new(to_other, &other, wish, ret, err);
+	}
+	link_version_close(&other);
+	link_close(to_other);
+	if (r == 0)
+		r = direct_volume_new(got->volume, &volume, err);
+	if (r == 0) {
+		got->volume = NULL;
+		link_version_close(got);
+		return linked_load(link, hidden_mode, volume, wish, ret, err);
+	}
+	link_version_close(got);
+	link_close(link);
+	return r;
+}
+
+int linked_open(const struct link_place *place, const struct wish *wish, struct opened **ret, bool *ret_final,
+		struct error *err)
+{
+	struct link_version got;
+	struct link *link;
+	int r = link_open(place, 0, NULL, &link, &got, err);
+
+	*ret_final = false;
+	if (r < 0)
+		return r;
+	if (wish->version)
+		r = linked_choose(link, &got, wish, ret, err);
+	else
+		r = linked_new(link, &got, wish, ret, err);
+	*ret_final = r == -ENOENT || r == -EBADMSG; /* no such version, or with another digest */
+	return r;
+}
+
+/* Whether an opened version is what the wish means now. */
+static int linked_is_current(const struct direct *direct, const struct wish *wish, bool *ret, struct error *err)
+{
+	struct dsfs_info chosen;
+	int r;
+
+	*ret = link_is_current(direct->link);
+	if (!wish->version)
+		return 0;
+	/* The daemon has a newer descriptor, or ours was closed. */
+	if (link_has_moved(direct->link) || direct_check_volume(direct->volume, NULL) < 0) {
+		*ret = false;
+		return 0;
+	}
+	r = direct_find(&direct->volume->array->source, wish, &chosen, err);
+	if (r == 0)
+		*ret = lib_is_same(&chosen, &direct->opened.info);
+	return r;
+}
+
+int linked_renew(const struct direct *direct, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	bool is_current, is_final;
+	int r = linked_is_current(direct, wish, &is_current, err);
+
+	if (r < 0)
+		return r;
+	if (is_current) {
+		*ret = NULL;
+		return 0;
+	}
+	if (link_lives(direct->link) && linked_open(link_place(direct->link), wish, ret, &is_final, NULL) == 0)
+		return 0;
+	return 1;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Goes from a file to its directory by the numbers of directories, and from there to the root by their records. */
+#include "lib/direct/place.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "image/children.h"
+#include "image/inode.h"
+#include "lib/direct/lane.h"
+#include "lib/permission.h"
+
+/* Gets the version's children, or makes them; two threads may do that at a time, and one result is kept. */
+static int place_children(struct lane *lane, const struct children **ret, struct error *err)
+{
+	struct direct *direct = lane->direct;
+	struct children *children = atomic_load(&direct->children), *first = NULL;
+	int r;
+
+	if (!children) {
+		r = children_open(direct->index, lane->names, &children, err);
+		if (r < 0)
+			return r;
+		if (children && !atomic_compare_exchange_strong(&direct->children, &first, children)) {
+			children_free(children);
+			children = first;
+		}
+	}
+	*ret = children;
+	return 0;
+}
+
+/* --- paths --- */
+
+struct place {
+	struct lane *lane;
+	const struct children *children;
+	char *buffer; /* filled from its end to its beginning */
+	size_t at;
+	uint64_t ordinal; /* of the inode whose name is looked for */
+};
+
+static int place_name(void *argument, const struct names_entry *entry)
+{
+	struct place *place = argument;
+
+	if (entry->ordinal != place->ordinal)
+		return 0;
+	if (place->at <= entry->name_length)
+		return -ERANGE;
+	place->buffer[--place->at] = '/';
+	place->at -= entry->name_length;
+	memcpy(place->buffer + place->at, entry->name, entry->name_length);
+	return 1;
+}
+
+/* Finds the directory that has the inode, and a lower bound of its entry's number: hard links may stand before it. */
+static int place_parent(const struct place *place, uint64_t *ret_directory, uint64_t *ret_number, struct error *err)
+{
+	const struct index *index = place->lane->direct->index;
+	struct names_reader *names = place->lane->names;
+	uint64_t directory, first, count;
+	struct inode inode;
+	int r = inode_get(index, place->ordinal, &inode, err);
+
+	if (r < 0)
+		return r;
+	directory = inode.where;
+	r = S_ISDIR(inode.mode) ?
+		    children_range(place->children, index, names, directory, &first, &count, err) :
+		    children_find(place->children, index, names, place->ordinal, &directory, &first, err);
+	if (r < 0)
+		return r;
+	if (directory >= place->ordinal || first > place->ordinal)
+		return error_set(err, -EBADMSG, "names: inode %" PRIu64 " in directory %" PRIu64, place->ordinal,
+				 directory);
+	*ret_directory = directory;
+	*ret_number = place->ordinal - first;
+	return 0;
+}
+
+static int place_climb(struct place *place, struct error *err)
+{
+	uint64_t directory = 0, number = 0;
+	int r;
+
+	for (; place->ordinal != INODE_ROOT; place->ordinal = directory) {
+		r = place_parent(place, &directory, &number, err);
+		if (r < 0)
+			return r;
+		r = names_list(place->lane->names, directory, number, place_name, place);
+		if (r == -ERANGE)
+			return error_set(err, r, "the path does not fit in the buffer");
+		if (r <= 0)
+			return error_set(err, -EBADMSG, "names: inode %" PRIu64 " is not in directory %" PRIu64,
+					 place->ordinal, directory);
+	}
+	return 0;
+}
+
+/* Moves the path to the buffer's beginning, with a NUL for its last '/'. The path of the root is empty. */
+static int place_take(struct place *place, size_t size)
+{
+	size_t length = size - place->at;
+
+	if (length)
+		length--;
+	memmove(place->buffer, place->buffer + place->at, length);
+	place->buffer[length] = 0;
+	return (int)length;
+}
+
+int place_path(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err)
+{
+	struct direct *direct = (struct direct *)opened;
+	struct place place = { .buffer = buffer, .ordinal = direct_ordinal(direct, id) };
+	int r;
+
+	place.at = size < INT_MAX ? size : INT_MAX;
+	size = place.at;
+	if (size == 0)
+		return error_set(err, -ERANGE, "the path does not fit in the buffer");
+	r = lane_enter(direct, &place.lane, err);
+	if (r < 0)
+		return r;
+	r = place_children(place.lane, &place.children, err);
+	if (r == 0)
+		r = place_climb(&place, err);
+	lane_leave(place.lane);
+	return r < 0 ? r : place_take(&place, size);
+}
+
+/* --- ranges --- */
+
+static int place_check_directory(const struct index *index, uint64_t ordinal, struct error *err)
+{
+	struct permission permission = { 0 };
+	struct inode inode;
+	int r = inode_get(index, ordinal, &inode, err);
+
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(inode.mode))
+		return error_set(err, -ENOTDIR, "inode %" PRIu64 " is not a directory", ordinal);
+	r = permission_check(&permission, &inode, PERMISSION_READ, err);
+	permission_end(&permission);
+	return r;
+}
+
+int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count, struct error *err)
+{
+	struct direct *direct = (struct direct *)opened;
+	uint64_t ordinal = direct_ordinal(direct, directory), first, count;
+	const struct children *children;
+	struct lane *lane;
+	int r = place_check_directory(direct->index, ordinal, err);
+
+	if (r == 0)
+		r = lane_enter(direct, &lane, err);
+	if (r < 0)
+		return r;
+	r = place_children(lane, &children, err);
+	if (r == 0)
+		r = children_range(children, direct->index, lane->names, ordinal, &first, &count, err);
+	lane_leave(lane);
+	if (r < 0)
+		return r;
+	*ret_first = direct_id(direct, first);
+	*ret_count = count;
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports good news once for many files, as a report is a system call. */
+#include "lib/direct/tally.h"
+
+#include <string.h>
+
+#include "lib/direct/link.h"
+
+#define TALLY_FILES 4096u /* files between two reports, unless there is trouble */
+
+void tally_count(struct tally *tally, int64_t result)
+{
+	if (result < 0) {
+		tally->failures++;
+		return;
+	}
+	tally->files++;
+	tally->bytes += (uint64_t)result;
+}
+
+static void tally_take(const struct tally *tally, const struct reader_counters *counters,
+		       uint64_t counts[HANDOVER_COUNTS])
+{
+	counts[HANDOVER_FILES] = tally->files;
+	counts[HANDOVER_BYTES] = tally->bytes;
+	counts[HANDOVER_CHECKSUM_FAILURES] = atomic_load_explicit(&counters->checksum_failures,
+								  memory_order_relaxed);
+	counts[HANDOVER_DEVICE_ERRORS] = atomic_load_explicit(&counters->device_errors, memory_order_relaxed);
+	counts[HANDOVER_READ_FAILURES] = tally->failures;
+}
+
+static bool tally_is_due(const uint64_t counts[HANDOVER_COUNTS], bool is_last)
+{
+	uint64_t trouble = counts[HANDOVER_CHECKSUM_FAILURES] + counts[HANDOVER_DEVICE_ERRORS] +
+			   counts[HANDOVER_READ_FAILURES];
+
+	return trouble || counts[HANDOVER_FILES] >= (is_last ? 1 : TALLY_FILES);
+}
+
+void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link, bool is_last)
+{
+	uint64_t counts[HANDOVER_COUNTS];
+
+	if (!link)
+		return;
+	tally_take(tally, counters, counts);
+	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+		counts[i] -= tally->told[i];
+	if (!tally_is_due(counts, is_last))
+		return;
+	link_report(link, counts);
+	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+		tally->told[i] += counts[i];
+}

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* Tells where the chunks of a file lie, and verifies bytes that a caller has read there. */
-#pragma once
-#include "lib/lib.h"
-
-/* Implements way->extents. Needs read permission for the file. */
-must_check int extents_list(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret,
-			    size_t most, struct error *err);

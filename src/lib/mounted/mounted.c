@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a version through a mount: by its directory in .datasetfs/versions, which stays the same, or where that cannot
+ * be opened, by the mount's root. */
+#include "lib/mounted/mounted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "datasetfs/control.h"
+#include "datasetfs/format.h"
+#include "lib/beneath.h"
+#include "lib/high.h"
+#include "lib/mounted/mounted_names.h"
+#include "lib/mounted/mounted_place.h"
+#include "lib/mounted/mounted_version.h"
+
+#define OPEN_TRIES 5 /* attempts, as the mount may switch in between */
+
+/* --- the version --- */
+
+struct mounted_choice {
+	const char *label;
+	struct dsfs_info info;
+};
+
+static int mounted_choose(void *argument, const struct dsfs_info *version, bool is_current)
+{
+	struct mounted_choice *choice = argument;
+
+	(void)is_current;
+	if (strcmp(version->label, choice->label) != 0)
+		return 0;
+	choice->info = *version;
+	return 1;
+}
+
+/* Finds the wished version. *is_served: it is the one at the root of the mount. */
+static int mounted_find(int mount, const struct wish *wish, struct dsfs_info *ret, bool *is_served, struct error *err)
+{
+	struct mounted_choice choice = { .label = wish->version };
+	int r = mounted_place_version(mount, ret, err);
+
+	*is_served = r == 0 && (!wish->version || !strcmp(ret->label, wish->version));
+	if (r < 0 || *is_served)
+		return r;
+	r = mounted_place_versions(mount, mounted_choose, &choice, err);
+	if (r == 0)
+		r = error_set(err, -ENOENT, "the volume has no version '%s'", wish->version);
+	if (r > 0)
+		*ret = choice.info;
+	return r < 0 ? r : 0;
+}
+
+static int mounted_check_digest(const struct dsfs_info *info, const struct wish *wish, struct error *err)
+{
+	if (!wish->digest || !strcasecmp(wish->digest, info->digest))
+		return 0;
+	if (strncmp(wish->digest, "sha256:", 7) != 0 || strlen(wish->digest) != strlen(info->digest) ||
+	    strspn(wish->digest + 7, "0123456789abcdefABCDEF") != strlen(wish->digest + 7))
+		return error_set(err, -EINVAL, "digest '%s': expected sha256: and 64 hexadecimal digits", wish->digest);
+	return error_set(err, -EBADMSG, "version '%s' has the digest %s, expected %s", info->label, info->digest,
+			 wish->digest);
+}
+
+/* --- its root --- */
+
+/* Opens the version's directory. -ESTALE: its label names a later version by now. */
+static int mounted_pin(int mount, const struct dsfs_info *info, int *ret, struct error *err)
+{
+	auto_close int fd = -1;
+	auto_free char *path = NULL;
+	struct stat st;
+
+	if (asprintf(&path, DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s", info->label) < 0) {
+		path = NULL;
+		return error_no_memory(err);
+	}
+	fd = beneath_open(mount, path, O_PATH | O_DIRECTORY, false, err);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "'%s'", path);
+	if (st.st_ino != info->root)
+		return error_set(err, -ESTALE, "'%s' in the mount is inode %" PRIu64 ", expected %" PRIu64, path,
+				 (uint64_t)st.st_ino, info->root);
+	high_move(&fd);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+/* Makes the version; takes mount and root on success. */
+static int mounted_new(int mount, int root, const struct dsfs_info *info, struct opened **ret, struct error *err)
+{
+	struct mounted *mounted = calloc(1, sizeof(*mounted));
+	struct stat st;
+	int r;
+
+	if (!mounted)
+		return error_no_memory(err);
+	r = fstat(mount, &st) < 0 ? error_errno(err, "the root of the mount") : 0;
+	if (r == 0)
+		r = mounted_names_new(info->root, &mounted->names, err);
+	if (r < 0) {
+		free(mounted);
+		return r;
+	}
+	mounted->opened.way = &mounted_way;
+	mounted->opened.info = *info;
+	atomic_store(&mounted->opened.uses, 1);
+	mounted->mount = mount;
+	mounted->root = root >= 0 ? root : mount;
+	mounted->is_pinned = root >= 0;
+	mounted->device = st.st_dev;
+	*ret = &mounted->opened;
+	return 0;
+}
+
+/* Opens the version once. -EAGAIN: the mount has switched meanwhile. */
+static int mounted_try(int mount, const struct wish *wish, const char *why, struct opened **ret, struct error *err)
+{
+	auto_close int root = -1;
+	struct dsfs_info info;
+	bool is_served;
+	int r = mounted_find(mount, wish, &info, &is_served, err);
+
+	if (r == 0)
+		r = mounted_check_digest(&info, wish, err);
+	if (r < 0)
+		return r;
+	info.way = DSFS_WAY_MOUNT;
+	info.root = info.sequence << DSFS_ORDINAL_BITS | 1;
+	snprintf(info.why, sizeof(info.why), "%s", why);
+	r = mounted_pin(mount, &info, &root, err);
+	if (r == -ESTALE)
+		r = -EAGAIN;
+	else if (r < 0 && r != -ENOMEM && is_served)
+		r = 0; /* noversions, or the user's share of versions is used up */
+	if (r == 0)
+		r = mounted_new(mount, root, &info, ret, err);
+	if (r == 0)
+		take_fd(&root);
+	return r;
+}
+
+int mounted_open(const struct wish *wish, const char *why, struct opened **ret, struct error *err)
+{
+	auto_close int mount = -1;
+	int r = mounted_place_open(wish->where, &mount, err);
+
+	if (r < 0)
+		return r;
+	high_move(&mount);
+	r = -EAGAIN;
+	for (int i = 0; i < OPEN_TRIES && r == -EAGAIN; i++)
+		r = mounted_try(mount, wish, why, ret, err);
+	if (r == 0)
+		take_fd(&mount);
+	return r == -EAGAIN ? -ESTALE : r;
+}
+
+int mounted_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	struct mounted *mounted = (struct mounted *)opened;
+	const struct dsfs_info *info = &opened->info;
+	struct dsfs_info now;
+	bool is_served;
+	struct error ignored;
+
+	if (mounted_find(mounted->mount, wish, &now, &is_served, &ignored) == 0 && lib_is_same(&now, info)) {
+		*ret = NULL;
+		return 0;
+	}
+	/* The path may lead to another mount by now. */
+	return mounted_open(wish, info->why, ret, err);
+}
+
+/* Closes fd unless the program has closed it and opened something else. */
+static void mounted_close_own(const struct mounted *mounted, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_dev == mounted->device)
+		close(fd);
+}
+
+void mounted_close(struct opened *opened)
+{
+	struct mounted *mounted = (struct mounted *)opened;
+
+	mounted_close_own(mounted, mounted->mount);
+	if (mounted->root != mounted->mount)
+		mounted_close_own(mounted, mounted->root);
+	mounted_names_free(mounted->names);
+	free(mounted);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists a directory of a mount, some entries at a time. */
+#pragma once
+#include <dirent.h>
+
+#include "lib/mounted/mounted_names.h"
+#include "lib/mounted/mounted_version.h"
+
+struct mounted_dir {
+	const struct mounted *mounted;
+	DIR *dir;
+};
+
+/* Opens the directory by a known path. is_plain: it has no symbolic links. -ESTALE: it leads to another inode. */
+must_check int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *path, bool is_plain,
+				struct mounted_dir *ret, struct error *err);
+void mounted_dir_close(struct mounted_dir *dir);
+/* Replaces the batch by at most `most` next entries; none at the end. The caller frees the batch afterwards. */
+must_check int mounted_dir_next(struct mounted_dir *dir, size_t most, struct mounted_batch *batch, struct error *err);
+void mounted_dir_free(struct mounted_batch *batch);
