@@ -9,7 +9,7 @@ import sys
 TREES = ("src", "mkfs", "tools")
 # File: (prefixes that its functions may have instead, separated by blanks; why).
 EXCEPTIONS = {
-    "src/device/nvme/nvme_fabrics.c": ("nvme", "the part of nvme.h that is about fabrics, a file of its own for its size"),
+    "src/device/nvme/nvme_fabrics.c": ("nvme", "the fabrics of nvme.h, apart for their size"),
     "src/preload/absent.c": ("ring pool sha256", "what a preloaded library is built without"),
     "src/image/sums/checksum_choose_stub.c": ("checksum_choose", "for machines where there is nothing to choose"),
     "src/device/nvme/nvme_stub.c": ("nvme", "all of nvme.h, for a build without libnvme"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Text that a volume, a source, a target or another program chose reaches a terminal through src/base/text/shown.c (in tools
-by tools/text.h) or src/base/log.c alone, which show control characters as numbers. So stdio prints literals, numbers,
-and strings that are known to be ours: everything else is refused here."""
+"""Text that a volume, a source, a target or another program chose reaches a terminal through src/base/text/shown.c (in
+tools by tools/text.h) or src/base/log.c alone, which show control characters as numbers. So stdio prints literals,
+numbers, and strings that are known to be ours: everything else is refused here."""
 import os
 import re
 import sys
