@@ -2,12 +2,12 @@
 /* Runs at the beginning and the end of the process. */
 #include <stdio.h>
 
-#include "preload/forward.h"
-#include "preload/ending.h"
-#include "preload/inside.h"
-#include "preload/next.h"
-#include "preload/report.h"
-#include "preload/settings.h"
+#include "preload/hooks/forward.h"
+#include "preload/process/ending.h"
+#include "preload/process/inside.h"
+#include "preload/process/next.h"
+#include "preload/process/report.h"
+#include "preload/process/settings.h"
 
 /* stderr for liblmdb.a, which prints there when the database is broken; see meson.build. */
 extern FILE *preload_stderr;

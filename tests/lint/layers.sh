@@ -71,7 +71,11 @@ may src/lib         $base $image datasetfs lib
 may src/lib/direct  $base $image io handover $device members read datasetfs lib lib/direct
 may src/lib/mounted $base $image io datasetfs lib lib/mounted
 may src/lib/api     $base $image $device datasetfs lib lib/direct lib/mounted lib/api
-may src/preload  $base $image io $device read datasetfs $lib preload
+may src/preload/process $base $lib preload/process
+may src/preload/mounts  $base $image $device datasetfs $lib preload/process preload/mounts
+may src/preload/table   $base $image read datasetfs $lib preload/process preload/mounts preload/table
+may src/preload/hooks   $base $image $device datasetfs $lib preload/process preload/mounts preload/table preload/hooks
+may src/preload         $base $image io $lib preload/process preload/hooks preload
 may src/serve/version $base $image read datasetfs serve/version
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image io $device read serve/version serve/worker serve
@@ -83,8 +87,8 @@ may src/serve/control $base $image io $device members fuse datasetfs serve/versi
     serve/ahead serve/request serve/clients serve/control
 may src/serve/dotdir  $base $image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
     serve/request serve/clients serve/control serve/dotdir
-may src/serve/session $base $image io $device members read fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/ahead serve/request serve/clients serve/control serve/dotdir serve/session
+may src/serve/session $base $image io $device members read fuse datasetfs serve/version serve/worker serve \
+    serve/opening serve/ahead serve/request serve/clients serve/control serve/dotdir serve/session
 may src/kernel   $base $image io $device members erofs serve kernel
 may src          $base $image io $device members read fuse serve serve/session kernel datasetfs .
 may mkfs/spill   $base datasetfs spill

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "preload/datasets.h"
-#include "preload/hook.h"
-#include "preload/next.h"
-#include "preload/serving.h"
+#include "preload/hooks/hook.h"
+#include "preload/hooks/serving.h"
+#include "preload/mounts/datasets.h"
+#include "preload/process/next.h"
 
 static bool attributes_serve(int fd, struct stat *ret)
 {

@@ -3,10 +3,10 @@
 #include <linux/fs.h>
 #include <stdarg.h>
 
-#include "preload/hook.h"
-#include "preload/next.h"
-#include "preload/own.h"
-#include "preload/serving.h"
+#include "preload/hooks/hook.h"
+#include "preload/hooks/serving.h"
+#include "preload/process/next.h"
+#include "preload/process/own.h"
 
 /* --- fcntl --- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks at the arguments of these functions before the call. */
-#include "preload/forward.h"
+#include "preload/hooks/forward.h"
 
 #include <aio.h>
 #include <linux/close_range.h>
@@ -13,13 +13,13 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "preload/next.h"
-#include "preload/private.h"
-#include "preload/real.h"
-#include "preload/ending.h"
-#include "preload/streams.h"
-#include "preload/inside.h"
-#include "preload/where.h"
+#include "preload/process/ending.h"
+#include "preload/process/inside.h"
+#include "preload/process/next.h"
+#include "preload/process/private.h"
+#include "preload/process/streams.h"
+#include "preload/table/real.h"
+#include "preload/table/where.h"
 
 enum forward_kind {
 	/* Kinds that make their arguments real: */
@@ -35,7 +35,7 @@ struct forward {
 };
 
 #define FORWARD(name, kind, numbers, paths) struct forward forwarded_##name = { #name, NULL, kind, numbers, paths };
-#include "preload/forwarded.h"
+#include "preload/hooks/forwarded.h"
 #undef FORWARD
 
 static void *forward_next(struct forward *forward, const void *from)
@@ -63,7 +63,7 @@ static void forward_find_one(struct forward *forward)
 void forward_find(void)
 {
 #define FORWARD(name, kind, numbers, paths) forward_find_one(&forwarded_##name);
-#include "preload/forwarded.h"
+#include "preload/hooks/forwarded.h"
 #undef FORWARD
 }
 

@@ -6,7 +6,7 @@
 	.size name, . - name;
 
 	.text
-#include "preload/forwarded.h"
+#include "preload/hooks/forwarded.h"
 
 	.type forward_call, %function
 	.p2align 4

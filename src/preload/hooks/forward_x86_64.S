@@ -7,7 +7,7 @@
 	lea forwarded_##name(%rip), %r11; jmp forward_call; .cfi_endproc; .size name, . - name;
 
 	.text
-#include "preload/forwarded.h"
+#include "preload/hooks/forwarded.h"
 
 	.type forward_call, @function
 	.p2align 4

@@ -4,14 +4,14 @@
 #include <limits.h>
 #include <linux/close_range.h>
 
-#include "preload/hook.h"
-#include "preload/inside.h"
-#include "preload/next.h"
-#include "preload/own.h"
-#include "preload/private.h"
-#include "preload/real.h"
-#include "preload/serving.h"
-#include "preload/table.h"
+#include "preload/hooks/hook.h"
+#include "preload/hooks/serving.h"
+#include "preload/process/inside.h"
+#include "preload/process/next.h"
+#include "preload/process/own.h"
+#include "preload/process/private.h"
+#include "preload/table/real.h"
+#include "preload/table/table.h"
 
 HOOK int close(int fd)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Enters and leaves our own code around each call that is served. */
-#include "preload/serving.h"
+#include "preload/hooks/serving.h"
 
 bool serving_begin(struct serving *serving, int fd)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Owns the beginning and the end of each hook of a call on a descriptor. */
 #pragma once
-#include "preload/inside.h"
-#include "preload/real.h"
+#include "preload/process/inside.h"
+#include "preload/table/real.h"
 
 struct serving {
 	struct inside inside;

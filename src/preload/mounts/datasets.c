@@ -2,7 +2,7 @@
 /* Reads /proc/self/mountinfo at the first open, and again when poll(2) tells a change: one system call for each open.
  * It does not tell that a folder above a mountpoint was renamed, so mountpoints are checked now and then. Nothing here
  * allocates memory, except the library when a path leads into a data set: the caller may be an allocator. */
-#include "preload/datasets.h"
+#include "preload/mounts/datasets.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,13 +19,13 @@
 #include "lib/direct/direct.h"
 #include "lib/direct/link.h"
 #include "lib/high.h"
-#include "preload/next.h"
-#include "preload/own.h"
-#include "preload/placeholder.h"
-#include "preload/private.h"
-#include "preload/report.h"
-#include "preload/roomy.h"
-#include "preload/settings.h"
+#include "preload/mounts/roomy.h"
+#include "preload/process/next.h"
+#include "preload/process/own.h"
+#include "preload/process/placeholder.h"
+#include "preload/process/private.h"
+#include "preload/process/report.h"
+#include "preload/process/settings.h"
 
 #define DATASETS_MOST 64u
 #define DATASETS_LOOK INT64_C(5000000) /* ns between two checks of the mountpoints */

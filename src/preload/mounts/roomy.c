@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps a stack for the call, which is for rare work: opening a data set. */
-#include "preload/roomy.h"
+#include "preload/mounts/roomy.h"
 
 #include <signal.h>
 #include <stddef.h>

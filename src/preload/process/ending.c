@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tells the daemons and writes the report, unless the process only borrows its parent's memory. */
-#include "preload/ending.h"
+#include "preload/process/ending.h"
 
 #include "lib/direct/lane.h"
-#include "preload/inside.h"
-#include "preload/private.h"
-#include "preload/report.h"
+#include "preload/process/inside.h"
+#include "preload/process/private.h"
+#include "preload/process/report.h"
 
 void ending_tell(bool is_confined)
 {

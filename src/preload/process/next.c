@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds functions by dlsym(3) with RTLD_NEXT. Nothing here allocates memory, as an allocator may call us first. */
-#include "preload/next.h"
+#include "preload/process/next.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps a few numbers in an array. When it is full, further ones are not protected: reads then go through the mount. */
-#include "preload/own.h"
+#include "preload/process/own.h"
 
 #include <stdatomic.h>
 #include <sys/resource.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies one descriptor for each placeholder, and keeps one more number in reserve. */
-#include "preload/placeholder.h"
+#include "preload/process/placeholder.h"
 
 #include <stdatomic.h>
 
 #include "lib/high.h"
-#include "preload/next.h"
-#include "preload/own.h"
-#include "preload/streams.h"
+#include "preload/process/next.h"
+#include "preload/process/own.h"
+#include "preload/process/streams.h"
 
 #define PLACEHOLDER_FLAGS (O_PATH | O_NOFOLLOW) /* few descriptors of a program have these */
 #define PLACEHOLDER_LEAST 3 /* the least number: streams read 0, 1 and 2 inside the C library */

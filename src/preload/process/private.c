@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps memory with MADV_WIPEONFORK, and remembers the process that first used it. */
-#include "preload/private.h"
+#include "preload/process/private.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

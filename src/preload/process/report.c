@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the line with one write(2), so that lines of several processes do not mix, and without memory or locks of the
  * C library, which a signal handler may have interrupted. */
-#include "preload/report.h"
+#include "preload/process/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,10 +14,10 @@
 
 #include "base/utf8.h"
 #include "lib/high.h"
-#include "preload/inside.h"
-#include "preload/next.h"
-#include "preload/private.h"
-#include "preload/settings.h"
+#include "preload/process/inside.h"
+#include "preload/process/next.h"
+#include "preload/process/private.h"
+#include "preload/process/settings.h"
 
 #define REPORT_SIZE    8192u
 #define REPORT_CALLERS 64u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads DATASETFS_RUN once. */
-#include "preload/settings.h"
+#include "preload/process/settings.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts streams of small numbers; larger numbers are not looked at, and errors there end in EBADF. */
-#include "preload/streams.h"
+#include "preload/process/streams.h"
 
 #include <stdint.h>
 

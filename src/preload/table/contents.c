@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads straight into the program's buffer when it asks for the whole file first, as most programs do. Otherwise the
  * bytes are kept until the file is closed, as more reads will come. */
-#include "preload/contents.h"
+#include "preload/table/contents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/private.h"
-#include "preload/report.h"
+#include "preload/process/private.h"
+#include "preload/process/report.h"
 #include "read/op.h"
 
 #define CONTENTS_MOST (UINT64_C(64) << 20) /* bytes that are kept at most */

@@ -3,7 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include "preload/table_file.h"
+#include "preload/table/table_file.h"
 
 /* Must be called before anything else here; false: no memory. */
 bool contents_make(void);

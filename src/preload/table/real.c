@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens the file that a placeholder stands for, by the first way that works, and moves it to the number. */
-#include "preload/real.h"
+#include "preload/table/real.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,15 +13,15 @@
 #include "datasetfs/control.h"
 #include "lib/direct/direct.h"
 #include "lib/direct/link.h"
-#include "preload/contents.h"
-#include "preload/inside.h"
-#include "preload/next.h"
-#include "preload/own.h"
-#include "preload/placeholder.h"
-#include "preload/private.h"
-#include "preload/report.h"
-#include "preload/settings.h"
-#include "preload/where.h"
+#include "preload/process/inside.h"
+#include "preload/process/next.h"
+#include "preload/process/own.h"
+#include "preload/process/placeholder.h"
+#include "preload/process/private.h"
+#include "preload/process/report.h"
+#include "preload/process/settings.h"
+#include "preload/table/contents.h"
+#include "preload/table/where.h"
 
 bool real_is(int fd, const struct table_file *file)
 {

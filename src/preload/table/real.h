@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts the mount's file in place of a placeholder: always right, only slower. Calls are made inside (inside.h). */
 #pragma once
-#include "preload/table.h"
+#include "preload/table/table.h"
 
 /* Whether the descriptor is this file of the mount. */
 bool real_is(int fd, const struct table_file *file);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps entries in an array by number, in memory that a child finds empty. A number that was closed unseen is found
  * out when it is used. */
-#include "preload/table.h"
+#include "preload/table/table.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/api/handle.h"
-#include "preload/contents.h"
-#include "preload/datasets.h"
-#include "preload/next.h"
-#include "preload/placeholder.h"
-#include "preload/private.h"
+#include "preload/mounts/datasets.h"
+#include "preload/process/next.h"
+#include "preload/process/placeholder.h"
+#include "preload/process/private.h"
+#include "preload/table/contents.h"
 
 struct table {
 	_Atomic unsigned used;

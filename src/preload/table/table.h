@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/table_file.h"
+#include "preload/table/table_file.h"
 
 #define TABLE_SIZE 16384 /* larger numbers are real from the beginning */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes an absolute path by its text; one that comes in another way, as by a symbolic link, is left to the mount. For
  * a relative path the kernel tells the mount in which it begins. */
-#include "preload/where.h"
+#include "preload/table/where.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "image/inode.h"
 #include "lib/api/handle.h"
 #include "lib/direct/direct.h"
-#include "preload/table.h"
+#include "preload/table/table.h"
 
 /* The last directory of this thread, below the root of a version. */
 struct where_folder {

@@ -3,7 +3,7 @@
 #pragma once
 #include <limits.h>
 
-#include "preload/datasets.h"
+#include "preload/mounts/datasets.h"
 
 /* Bytes of a path that is joined from two; longer ones are left to the mount, as threads may have small stacks. */
 #define WHERE_PATH (DATASET_ROOT + 1024u)
