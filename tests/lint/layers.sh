@@ -83,12 +83,14 @@ may src/serve/opening $base $image $device datasetfs serve/version serve serve/o
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request $base $image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
 may src/serve/clients $base $image handover datasetfs serve/version serve serve/request serve/clients
-may src/serve/control $base $image io $device members fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/ahead serve/request serve/clients serve/control
+may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/opening \
+    serve/ahead serve/request serve/clients serve/health
+may src/serve/control $base $image io fuse datasetfs serve/version serve/worker serve serve/opening \
+    serve/ahead serve/request serve/clients serve/health serve/control
 may src/serve/dotdir  $base $image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
-    serve/request serve/clients serve/control serve/dotdir
+    serve/request serve/clients serve/health serve/control serve/dotdir
 may src/serve/session $base $image io $device members read fuse datasetfs serve/version serve/worker serve \
-    serve/opening serve/ahead serve/request serve/clients serve/control serve/dotdir serve/session
+    serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/dotdir serve/session
 may src/kernel   $base $image io $device members erofs serve kernel
 may src          $base $image io $device members read fuse serve serve/session kernel datasetfs .
 may mkfs/spill   $base datasetfs spill

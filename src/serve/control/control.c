@@ -12,10 +12,10 @@
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
-#include "serve/control/recheck.h"
-#include "serve/control/rejoin.h"
-#include "serve/control/reopen.h"
 #include "serve/control/stale.h"
+#include "serve/health/recheck.h"
+#include "serve/health/rejoin.h"
+#include "serve/health/reopen.h"
 
 struct control {
 	struct serve *serve;

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "serve/control/switch.h"
-#include "serve/control/watchdog.h"
+#include "serve/health/watchdog.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 

@@ -11,10 +11,10 @@
 #include "base/thread/counter.h"
 #include "image/catalogue/block_sums.h"
 #include "serve/control/stale.h"
-#include "serve/control/watchdog.h"
 #include "serve/dotdir/protection.h"
 #include "serve/dotdir/series.h"
 #include "serve/dotdir/stats.h"
+#include "serve/health/watchdog.h"
 #include "serve/worker/counters.h"
 
 /* ---- the format ---- */

@@ -11,9 +11,9 @@
 #include "image/catalogue/block_sums.h"
 #include "serve/clients/clients.h"
 #include "serve/control/stale.h"
-#include "serve/control/watchdog.h"
 #include "serve/dotdir/protection.h"
 #include "serve/dotdir/series.h"
+#include "serve/health/watchdog.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks a few places at a time, so that a long list neither loads the device nor holds up the control thread. */
-#include "serve/control/recheck.h"
+#include "serve/health/recheck.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "image/codec.h"
-#include "serve/control/reopen.h"
-#include "serve/control/watchdog.h"
 #include "serve/damage.h"
+#include "serve/health/reopen.h"
+#include "serve/health/watchdog.h"
 
 #define RECHECK_PERIOD INT64_C(30000000000) /* ns between two checks */
 #define RECHECK_SOON   INT64_C(1000000000)  /* ns after a check that found a place undamaged */

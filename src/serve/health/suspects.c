@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares the state of each member with its last state. Workers and threads that read ahead are only woken, and each
  * abandons its own reads. */
-#include "serve/control/suspects.h"
+#include "serve/health/suspects.h"
 
 #include <inttypes.h>
 

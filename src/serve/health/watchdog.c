@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks every worker once a second: waiting.c answers overdue requests; this file reports stalls and has the control
  * thread look for the volume. Members are checked more often, and even more often while one is suspect. */
-#include "serve/control/watchdog.h"
+#include "serve/health/watchdog.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "device/nvme/topology.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
-#include "serve/control/reopen.h"
-#include "serve/control/suspects.h"
+#include "serve/health/reopen.h"
+#include "serve/health/suspects.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"

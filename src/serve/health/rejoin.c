@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens the members that the newest catalogue names. One that joins takes over the descriptor number that its slot has
  * had since the mount, and members_note() records which content it lacks. */
-#include "serve/control/rejoin.h"
+#include "serve/health/rejoin.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "io/site.h"
 #include "members/assembly.h"
 #include "members/naming.h"
-#include "serve/control/reopen.h"
+#include "serve/health/reopen.h"
 #include "serve/opening/mounted.h"
 
 #define REJOIN_PERIOD INT64_C(5000000000) /* ns between two attempts, each of which opens all candidates */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds a lost member, checks it, and gives it the number of the old descriptor. Since the number stays, only rings
  * that have registered the descriptor need to be told. */
-#include "serve/control/reopen.h"
+#include "serve/health/reopen.h"
 
 #include <errno.h>
 #include <inttypes.h>
