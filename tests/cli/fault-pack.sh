@@ -16,6 +16,7 @@ pack base.vol tree --label one
 echo changed >>tree/a/f1
 
 . "$LIB/faults.sh"
+rc=0 # of injected()
 faults_of '^mkdatasetfs: .' "version 'two'" mkdatasetfs --progress none --compress zstd -j2 --label two work.vol tree
 every flush 1
 every write 1

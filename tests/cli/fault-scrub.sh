@@ -10,6 +10,7 @@ for i in {1..60}; do head -c $((i * 700)) /dev/urandom >"tree/f$i"; done
 head -c 1200000 /dev/urandom >tree/large
 
 . "$LIB/faults.sh"
+rc=0 # of injected()
 of_members a b c
 pack "$(named base.vol)" tree --segment-size 1M --protect mirror:2
 mkdir right now

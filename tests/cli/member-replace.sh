@@ -351,6 +351,7 @@ kill -INT $worker
 kill -CONT $worker
 rc=0
 wait $worker || rc=$?
+assert_eq "status" $rc 130
 assert_eq "the line" "$(cat err)" "datasetfsctl: cannot replace member '2' of 'a' by 'new': interrupted"
 assert_eq "the volume" "$(cat a b d | sha256sum)" "$before"
 replace a 2 new
