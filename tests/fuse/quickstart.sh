@@ -6,6 +6,9 @@
 need_fuse
 
 unset XDG_DATA_HOME
+if command -v ccache >/dev/null; then # as tests/run compiles
+    export CC="ccache gcc" CCACHE_BASEDIR=$DATASETFS_SOURCE CCACHE_NOHASHDIR=1
+fi
 quickstart=$DATASETFS_SOURCE/contrib/quickstart
 tree random source --seed 12 --files 80
 mkdir "a mountpoint"
