@@ -65,7 +65,7 @@ void reopen_found(struct serve *serve, uint32_t slot)
 
 void reopen_renew(struct serve *serve, uint32_t slot)
 {
-	reopen_found(serve, slot);
+	atomic_store(&serve->members[slot].is_lost, false);
 	if (serve->route) /* the failures were those of another device */
 		atomic_store(&serve->route->members[slot].failures, 0);
 	for (unsigned i = 0; i < serve->worker_count; i++)
