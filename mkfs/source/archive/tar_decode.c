@@ -206,13 +206,23 @@ static int tar_decode_unknown(struct tar_decode_level *level, struct error *err)
 	return tar_decode_failed(level, reason, err);
 }
 
-static int tar_decode_open(struct tar_decode_level *level, struct error *err)
+/* Makes libarchive's object, and has support() prepare it for one format. */
+static int tar_decode_new(struct tar_decode_level *level, int (*support)(struct archive *archive), struct error *err)
 {
 	level->archive = archive_read_new();
 	if (!level->archive)
 		return error_no_memory(err);
-	if (archive_read_support_format_tar(level->archive) != ARCHIVE_OK)
+	if (support(level->archive) != ARCHIVE_OK)
 		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
+	return 0;
+}
+
+static int tar_decode_open(struct tar_decode_level *level, struct error *err)
+{
+	int r = tar_decode_new(level, archive_read_support_format_tar, err);
+
+	if (r < 0)
+		return r;
 	level->start = tar_input_taken(&level->input);
 	if (archive_read_open(level->archive, &level->input, NULL, tar_input_hand, NULL) == ARCHIVE_OK)
 		return 0;
@@ -623,11 +633,10 @@ static int tar_decode_find_zip(struct tar_decode_level *level, struct error *err
 
 static int tar_decode_open_zip(struct tar_decode_level *level, struct error *err)
 {
-	level->archive = archive_read_new();
-	if (!level->archive)
-		return error_no_memory(err);
-	if (archive_read_support_format_zip_seekable(level->archive) != ARCHIVE_OK)
-		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
+	int r = tar_decode_new(level, archive_read_support_format_zip_seekable, err);
+
+	if (r < 0)
+		return r;
 	if (tar_zip_attach(&level->zip, level->archive) != ARCHIVE_OK)
 		return tar_decode_failed(level, tar_decode_reason(level->archive), err);
 	return 0;
