@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
+#include "base/list.h"
 #include "erofs/erofs_runs.h"
 #include "image/members/address.h"
 #include "io/engine.h"
@@ -84,8 +85,7 @@ static void ends_done(struct io_read *io, int result)
 			ends_look(ends, &read->files[i],
 				  read->buffer + (ends_block(&read->files[i]) - ends_block(read->files)));
 	ends->under_way--;
-	read->next = ends->idle;
-	ends->idle = read;
+	list_push(ends->idle, read, next);
 }
 
 /* Waits until at most this many reads are in flight. */
@@ -112,10 +112,9 @@ static size_t ends_together(const struct ends_file *files, size_t count)
 
 static void ends_begin(struct ends *ends, const struct ends_file *files, size_t count)
 {
-	struct ends_read *read = ends->idle;
+	struct ends_read *read = list_pop(ends->idle, next);
 	uint64_t address = ends_block(files);
 
-	ends->idle = read->next;
 	ends->under_way++;
 	read->files = files;
 	read->count = count;
@@ -196,8 +195,8 @@ static int ends_open(struct ends *ends, struct error *err)
 		struct ends_read *read = &ends->reads[i];
 
 		*read = (struct ends_read){ .io = { .iov_count = 1, .done = ends_done }, .ends = ends,
-					    .buffer = ends->buffers + i * ENDS_WINDOW, .next = ends->idle };
-		ends->idle = read;
+					    .buffer = ends->buffers + i * ENDS_WINDOW };
+		list_push(ends->idle, read, next);
 	}
 	return ends_open_engine(ends, err);
 }

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "fuse/channel.h"
 #include "fuse/payloads.h"
@@ -29,9 +30,8 @@ struct channel_dev {
 
 static struct channel_request *channel_dev_take(struct channel_dev *dev)
 {
-	struct channel_request *request = dev->free;
+	struct channel_request *request = list_pop(dev->free, next_free);
 
-	dev->free = request->next_free;
 	request->taken = true;
 	dev->channel.busy++;
 	return request;
@@ -43,8 +43,7 @@ static void channel_dev_release(struct channel *channel, struct channel_request 
 
 	assert(request->taken && atomic_load(&request->owed) == 0);
 	request->taken = false;
-	request->next_free = dev->free;
-	dev->free = request;
+	list_push(dev->free, request, next_free);
 	channel->busy--;
 }
 
@@ -170,8 +169,7 @@ static int channel_dev_memory(struct channel_dev *dev, const struct channel_setu
 		request->slot = i;
 		request->payload = payloads_at(&dev->payloads, i);
 		request->payload_size = setup->payload_size;
-		request->next_free = dev->free;
-		dev->free = request;
+		list_push(dev->free, request, next_free);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "io/engine.h"
 
 #define POOL_THREADS 8u
@@ -33,22 +34,16 @@ struct pool {
 /* Takes the first read in todo, or returns NULL. Requires the lock. */
 static struct io_read *pool_take(struct pool *pool)
 {
-	struct io_read *read = pool->todo;
+	struct io_read *read = list_take(pool->todo, pool->todo_end, next);
 
-	if (!read)
-		return NULL;
-	pool->todo = read->next;
-	if (!pool->todo)
-		pool->todo_end = &pool->todo;
-	pool->waiting--;
+	pool->waiting -= read != NULL;
 	return read;
 }
 
 /* Puts a read into done, and wakes the owner if it is the first one there. Requires the lock. */
 static void pool_give(struct pool *pool, struct io_read *read)
 {
-	read->next = pool->done;
-	pool->done = read;
+	list_push(pool->done, read, next);
 	if (!read->next)
 		pthread_cond_signal(&pool->some_done);
 }
@@ -98,11 +93,9 @@ static void pool_read(struct engine *engine, struct io_read *read)
 		read->done(read, -ENXIO);
 		return;
 	}
-	read->next = NULL;
 	pool->in_flight++;
 	pthread_mutex_lock(&pool->lock);
-	*pool->todo_end = read;
-	pool->todo_end = &read->next;
+	list_append(pool->todo_end, read, next);
 	pool->waiting++;
 	lacks_thread = pool->waiting > pool->idle && pool->thread_count < pool->limit;
 	pthread_mutex_unlock(&pool->lock);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "io/engine.h"
 
 /* user_data is RING_POLL, RING_WAKE, the address of a read, or the address of a command with RING_COMMAND */
@@ -83,9 +84,7 @@ static bool ring_has_room(const struct ring *ring)
 
 static void ring_enqueue(struct ring *ring, struct io_read *read)
 {
-	read->next = NULL;
-	*ring->queue_end = read;
-	ring->queue_end = &read->next;
+	list_append(ring->queue_end, read, next);
 }
 
 static void ring_read(struct engine *engine, struct io_read *read)
@@ -107,9 +106,7 @@ static void ring_start_queued(struct ring *ring)
 	while ((read = ring->queue_first) && ring_has_room(ring)) {
 		if (!ring_submit_read(ring, read))
 			return;
-		ring->queue_first = read->next;
-		if (!ring->queue_first)
-			ring->queue_end = &ring->queue_first;
+		(void)list_take(ring->queue_first, ring->queue_end, next);
 	}
 }
 
@@ -132,9 +129,7 @@ static bool ring_submit_command(struct ring *ring, struct io_command *command)
 
 static void ring_enqueue_command(struct ring *ring, struct io_command *command)
 {
-	command->next = NULL;
-	*ring->command_end = command;
-	ring->command_end = &command->next;
+	list_append(ring->command_end, command, next);
 }
 
 static void ring_command(struct engine *engine, struct io_command *command)
@@ -150,11 +145,8 @@ static void ring_start_commands(struct ring *ring)
 {
 	struct io_command *command;
 
-	while ((command = ring->command_first) && ring_submit_command(ring, command)) {
-		ring->command_first = command->next;
-		if (!ring->command_first)
-			ring->command_end = &ring->command_first;
-	}
+	while ((command = ring->command_first) && ring_submit_command(ring, command))
+		(void)list_take(ring->command_first, ring->command_end, next);
 }
 
 /* Arms an exclusive poll, so that a request wakes one waiting worker, not all. It fires once; when armed again it

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "datasetfs/format.h"
 #include "image/members/address.h"
 #include "read/op.h"
@@ -293,8 +294,7 @@ void kept_arrive(struct kept *kept, struct kept_batch *batch)
 		if (atomic_load(&file->state) == KEPT_COMING)
 			atomic_store(&file->state, KEPT_READY);
 	batch->arrived = clock_now();
-	*kept->last = batch;
-	kept->last = &batch->next;
+	list_append(kept->last, batch, next);
 	waiters = kept_waiters(batch);
 	pthread_mutex_unlock(&kept->lock);
 	kept_tell(waiters);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/thread/join.h"
 #include "serve/control/follow.h"
@@ -35,9 +36,7 @@ static bool control_do_next(struct control *control, bool *ret_ending)
 	struct control_job *job;
 
 	pthread_mutex_lock(&control->lock);
-	job = control->jobs;
-	if (job && !(control->jobs = job->next))
-		control->jobs_end = &control->jobs;
+	job = list_take(control->jobs, control->jobs_end, next);
 	*ret_ending = control->ending;
 	pthread_mutex_unlock(&control->lock);
 	if (!job)
@@ -96,8 +95,7 @@ static void *control_main(void *argument)
 void control_submit(struct control *control, struct control_job *job)
 {
 	pthread_mutex_lock(&control->lock);
-	*control->jobs_end = job;
-	control->jobs_end = &job->next;
+	list_append(control->jobs_end, job, next);
 	pthread_mutex_unlock(&control->lock);
 	wake_up(&control->serve->wake);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "serve/control/listing.h"
@@ -347,8 +348,7 @@ static bool visits_take(struct visits *visits, struct visit *visit, unsigned mos
 	if (taken) {
 		visits->count++;
 		worker->visits++;
-		*visits->end = visit;
-		visits->end = &visit->next;
+		list_append(visits->end, visit, next);
 		pthread_cond_signal(&visits->wake);
 	}
 	pthread_mutex_unlock(&visits->lock);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "fuse/init.h"
 #include "image/chunk.h"
@@ -138,19 +139,13 @@ static void content_end(struct content *content)
 	atomic_store_explicit(&content->worker->reading[content->request->slot], 0, memory_order_relaxed);
 }
 
-static void content_spare(struct contents *contents, struct content *content)
-{
-	content->next_spare = contents->spare;
-	contents->spare = content;
-}
-
 /* The device completed a read that was left to it: the content is spare again. */
 static void content_come_back(struct content *content)
 {
 	struct contents *contents = content->worker->contents;
 
 	contents->left--;
-	content_spare(contents, content);
+	list_push(contents->spare, content, next_spare);
 }
 
 /* Counts a READ that is about to be answered with this many bytes. */
@@ -359,9 +354,8 @@ static void content_swap_payload(struct content *content, struct content *spare)
 static void content_leave(struct content *content)
 {
 	struct contents *contents = content->worker->contents;
-	struct content *spare = contents->spare;
+	struct content *spare = list_pop(contents->spare, next_spare);
 
-	contents->spare = spare->next_spare;
 	spare->worker = content->worker;
 	spare->request = content->request;
 	spare->generation = content->generation;
@@ -410,7 +404,7 @@ static int content_lay_out(struct worker *worker, struct contents *contents, str
 		if (i >= worker->slots && has_payloads)
 			contents->list[i].payload = payloads_at(&contents->payloads, (unsigned)(i - worker->slots));
 		if (i >= worker->slots)
-			content_spare(contents, &contents->list[i]);
+			list_push(contents->spare, &contents->list[i], next_spare);
 		else
 			atomic_store(&contents->slot[i], &contents->list[i]);
 	}
