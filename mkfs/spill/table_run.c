@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/program/interrupt.h"
 
 #define TABLE_RUN_BLOCK  8u   /* words: a cache line */
@@ -18,7 +19,7 @@
 
 uint64_t table_run_hash(struct table_key key)
 {
-	return (key.low ^ (key.high << 32 | key.high >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash_spread(key.low ^ (key.high << 32 | key.high >> 32));
 }
 
 static int table_run_compare_words(uint64_t a, uint64_t b)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/hash.h"
 #include "datasetfs/format.h"
 
 #define PAGE_CACHE_WAYS 8u
@@ -61,7 +62,7 @@ void page_cache_free(struct page_cache *cache)
 /* Puts neighbouring pages into different sets. */
 static struct page_set *page_cache_set(struct page_cache *cache, uint64_t key, uint64_t page)
 {
-	return &cache->sets[(page + key * UINT64_C(0x9e3779b97f4a7c15)) % PAGE_CACHE_SETS];
+	return &cache->sets[(page + hash_spread(key)) % PAGE_CACHE_SETS];
 }
 
 static uint8_t *page_cache_bytes(const struct page_cache *cache, const struct page_set *set,

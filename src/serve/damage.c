@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list is an array in the order of discovery, with a hash table of indexes into it. */
+/* The list is an array in the order of discovery, with a hash table of its entries by place. */
 #include "serve/damage.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "image/chunk.h"
 
-#define DAMAGE_SLOTS (2 * DAMAGE_MAX) /* slots of the hash table; half of them stay empty */
-
 struct damage_entry {
+	struct hash_link link; /* must be the first field */
 	struct damage_place place;
 	uint64_t length;
 	uint64_t generation; /* key of the generation that was read */
@@ -26,11 +26,11 @@ struct damage_entry {
 
 struct damage {
 	pthread_mutex_t lock; /* protects all fields below */
-	struct damage_entry *entries;
+	struct damage_entry **entries;
 	uint32_t count;
 	size_t room;
 	uint64_t more; /* finds that the full list had no room for; the same place may count many times */
-	uint16_t slots[DAMAGE_SLOTS]; /* 1 + index of the entry; 0: empty */
+	struct hash_table places;
 };
 
 int damage_new(struct damage **ret, struct error *err)
@@ -48,24 +48,37 @@ void damage_free(struct damage *damage)
 {
 	if (!damage)
 		return;
+	for (uint32_t i = 0; i < damage->count; i++)
+		free(damage->entries[i]);
+	hash_free(&damage->places);
 	pthread_mutex_destroy(&damage->lock);
 	free(damage->entries);
 	free(damage);
 }
 
-/* The hash slot of a place, or the empty slot where it would go. */
-static uint16_t *damage_slot(struct damage *damage, uint32_t member, uint64_t offset)
+static uint64_t damage_hash(uint32_t member, uint64_t offset)
 {
-	uint64_t hash = (offset ^ (uint64_t)member << 56) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t at = (uint32_t)(hash >> 32) % DAMAGE_SLOTS;
-	const struct damage_entry *entry;
+	return hash_spread(offset ^ (uint64_t)member << 56) >> 32;
+}
 
-	for (; damage->slots[at]; at = (at + 1) % DAMAGE_SLOTS) {
-		entry = &damage->entries[damage->slots[at] - 1];
+static uint64_t damage_hash_of(const struct hash_link *link)
+{
+	const struct damage_entry *entry = (const struct damage_entry *)link;
+
+	return damage_hash(entry->place.member, entry->place.offset);
+}
+
+static bool damage_has(const struct damage *damage, uint32_t member, uint64_t offset)
+{
+	const struct hash_link *link = hash_first(&damage->places, damage_hash(member, offset));
+
+	for (; link; link = link->next) {
+		const struct damage_entry *entry = (const struct damage_entry *)link;
+
 		if (entry->place.member == member && entry->place.offset == offset)
-			break;
+			return true;
 	}
-	return &damage->slots[at];
+	return false;
 }
 
 /* Replaces tabs and newlines, which separate the fields and lines of the list. */
@@ -87,27 +100,43 @@ static struct damage_place damage_place_of(const struct reader_place *place)
 	return listed;
 }
 
+/* Makes an entry at the end of the list. NULL: there is no room. The caller holds the lock. */
+static struct damage_entry *damage_append(struct damage *damage, const struct damage_place *place)
+{
+	struct damage_entry *entry;
+
+	if (damage->count == DAMAGE_MAX || grow(damage->entries, damage->room, damage->count + 1, NULL) < 0 ||
+	    hash_reserve(&damage->places, damage->count + 1, damage_hash_of, NULL) < 0)
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	entry->place = *place;
+	damage->entries[damage->count++] = entry;
+	hash_add(&damage->places, damage_hash(place->member, place->offset), &entry->link);
+	return entry;
+}
+
 /* The caller holds the lock. */
 static void damage_put(struct damage *damage, const struct reader_place *place, const struct generation *generation,
 		       const struct error *why)
 {
-	uint16_t *slot = damage_slot(damage, place->member, place->offset);
+	const struct damage_place listed = damage_place_of(place);
 	struct damage_entry *entry;
 
-	if (!*slot && damage->count < DAMAGE_MAX &&
-	    grow(damage->entries, damage->room, damage->count + 1, NULL) == 0) {
-		entry = &damage->entries[damage->count++];
-		*entry = (struct damage_entry){ .place = damage_place_of(place),
-						.length = place->length,
-						.generation = generation->key,
-						.is_page = !place->chunk,
-						.is_unreadable = why->code != -EBADMSG };
-		damage_copy(entry->version, sizeof(entry->version), generation->version.label);
-		damage_copy(entry->reason, sizeof(entry->reason), why->reason);
-		*slot = (uint16_t)damage->count;
-	} else if (!*slot) {
+	if (damage_has(damage, place->member, place->offset))
+		return;
+	entry = damage_append(damage, &listed);
+	if (!entry) {
 		damage->more++;
+		return;
 	}
+	entry->length = place->length;
+	entry->generation = generation->key;
+	entry->is_page = !place->chunk;
+	entry->is_unreadable = why->code != -EBADMSG;
+	damage_copy(entry->version, sizeof(entry->version), generation->version.label);
+	damage_copy(entry->reason, sizeof(entry->reason), why->reason);
 }
 
 void damage_add(struct damage *damage, const struct reader_place *place, const struct generation *generation,
@@ -125,15 +154,16 @@ static void damage_take_out(struct damage *damage, uint64_t generation, const st
 	uint32_t kept = 0;
 
 	pthread_mutex_lock(&damage->lock);
-	memset(damage->slots, 0, sizeof(damage->slots));
 	for (uint32_t i = 0; i < damage->count; i++) {
-		struct damage_entry entry = damage->entries[i];
+		struct damage_entry *entry = damage->entries[i];
 
-		if (place ? entry.place.member == place->member && entry.place.offset == place->offset :
-			    entry.generation == generation)
-			continue;
-		damage->entries[kept++] = entry;
-		*damage_slot(damage, entry.place.member, entry.place.offset) = (uint16_t)kept;
+		if (place ? entry->place.member == place->member && entry->place.offset == place->offset :
+			    entry->generation == generation) {
+			hash_remove(&damage->places, damage_hash_of(&entry->link), &entry->link);
+			free(entry);
+		} else {
+			damage->entries[kept++] = entry;
+		}
 	}
 	damage->count = kept;
 	if (!kept) /* reads will find the places again that had no room */
@@ -158,7 +188,7 @@ bool damage_get(struct damage *damage, uint32_t number, struct damage_place *ret
 	pthread_mutex_lock(&damage->lock);
 	is_there = damage->count;
 	if (is_there)
-		*ret = damage->entries[number % damage->count].place;
+		*ret = damage->entries[number % damage->count]->place;
 	pthread_mutex_unlock(&damage->lock);
 	return is_there;
 }
@@ -177,7 +207,7 @@ void damage_write(struct damage *damage, FILE *out)
 {
 	pthread_mutex_lock(&damage->lock);
 	for (uint32_t i = 0; i < damage->count; i++) {
-		const struct damage_entry *entry = &damage->entries[i];
+		const struct damage_entry *entry = damage->entries[i];
 
 		fprintf(out, "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", entry->place.member,
 			entry->place.offset, entry->length, entry->reason, entry->version);

@@ -12,13 +12,14 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "lib/forked.h"
 
 /* A directory, or a path that was looked up. A parent is older than its children, so there is no circle. */
 struct names_node {
+	struct hash_link link; /* must be the first field */
 	uint64_t id;
 	const struct names_node *parent; /* NULL: the root */
-	struct names_node *made_before;
 	bool is_plain; /* no symbolic link between the parent and here */
 	char name[];   /* its name in the parent, or a path from there */
 };
@@ -45,9 +46,8 @@ struct names_swept {
 
 struct mounted_names {
 	struct names_runs listed, swept; /* swept has first names only */
-	struct names_node **table;       /* hash table by id; a power of two */
-	size_t table_used, table_room;
-	struct names_node *made_last; /* newest in a list of all nodes but the root */
+	struct hash_table nodes;         /* all but the root, by id; of several with one id the newest counts */
+	size_t node_count;
 	struct names_swept *sweep;    /* directories by id; from sweep_at on they are still to be listed */
 	size_t sweep_at, sweep_count, sweep_room;
 	uint64_t sweep_id; /* id of the next first name */
@@ -83,78 +83,62 @@ static void mounted_names_free_runs(struct names_runs *runs, size_t from)
 
 void mounted_names_free(struct mounted_names *names)
 {
-	struct names_node *node, *before;
+	struct hash_link *link, *next;
 
 	if (!names)
 		return;
-	for (node = names->made_last; node; node = before) {
-		before = node->made_before;
-		free(node);
-	}
+	for (size_t i = 0; i < names->nodes.room; i++)
+		for (link = names->nodes.chains[i]; link; link = next) {
+			next = link->next;
+			free(link);
+		}
 	mounted_names_free_runs(&names->listed, 0);
 	mounted_names_free_runs(&names->swept, 0);
 	free(names->listed.items);
 	free(names->swept.items);
-	free(names->table);
+	hash_free(&names->nodes);
 	free(names->sweep);
 	free(names);
 }
 
 /* --- nodes --- */
 
-static size_t mounted_names_slot(const struct mounted_names *names, uint64_t id)
+static uint64_t mounted_names_hash(uint64_t id)
 {
-	size_t slot = (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (names->table_room - 1);
+	return hash_spread(id) >> 20;
+}
 
-	while (names->table[slot] && names->table[slot]->id != id)
-		slot = (slot + 1) & (names->table_room - 1);
-	return slot;
+static uint64_t mounted_names_hash_of(const struct hash_link *link)
+{
+	return mounted_names_hash(((const struct names_node *)link)->id);
 }
 
 static struct names_node *mounted_names_node(const struct mounted_names *names, uint64_t id)
 {
-	return names->table_room ? names->table[mounted_names_slot(names, id)] : NULL;
+	struct hash_link *link = hash_first(&names->nodes, mounted_names_hash(id));
+
+	while (link && ((const struct names_node *)link)->id != id)
+		link = link->next;
+	return (struct names_node *)link;
 }
 
-static int mounted_names_enlarge(struct mounted_names *names, struct error *err)
-{
-	struct names_node **before = names->table;
-	size_t room = names->table_room;
-
-	names->table = calloc(room ? 2 * room : 64, sizeof(*names->table));
-	if (!names->table) {
-		names->table = before;
-		return error_no_memory(err);
-	}
-	names->table_room = room ? 2 * room : 64;
-	for (size_t i = 0; i < room; i++)
-		if (before[i])
-			names->table[mounted_names_slot(names, before[i]->id)] = before[i];
-	free(before);
-	return 0;
-}
-
-/* Makes a node for id, in the table in the place of a former one that was less plain. */
+/* Makes a node for id, which from now on is found instead of a former one that was less plain. */
 static int mounted_names_make(struct mounted_names *names, uint64_t id, const struct names_node *parent,
 			      const char *name, size_t length, bool is_plain, struct names_node **ret,
 			      struct error *err)
 {
-	struct names_node *node, **slot;
+	struct names_node *node;
 
-	if (2 * names->table_used >= names->table_room && mounted_names_enlarge(names, err) < 0)
+	if (hash_reserve(&names->nodes, names->node_count + 1, mounted_names_hash_of, err) < 0)
 		return -ENOMEM;
 	node = malloc(sizeof(*node) + length + 1);
 	if (!node)
 		return error_no_memory(err);
-	*node = (struct names_node){
-		.id = id, .parent = parent, .made_before = names->made_last, .is_plain = is_plain,
-	};
+	*node = (struct names_node){ .id = id, .parent = parent, .is_plain = is_plain };
 	memcpy(node->name, name, length);
 	node->name[length] = 0;
-	names->made_last = node;
-	slot = &names->table[mounted_names_slot(names, id)];
-	names->table_used += !*slot;
-	*slot = node;
+	hash_add(&names->nodes, mounted_names_hash(id), &node->link);
+	names->node_count++;
 	*ret = node;
 	return 0;
 }

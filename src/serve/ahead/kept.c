@@ -15,21 +15,21 @@
 #include "image/members/address.h"
 #include "read/op.h"
 
-#define KEPT_BUCKETS 4096u
+#define KEPT_CHAINS 4096u /* a power of two */
 
 struct kept {
 	pthread_mutex_t lock;
 	uint64_t most;                      /* limit of bytes; under the lock */
 	_Atomic uint64_t size;              /* memory of all batches, bytes; changes under the lock */
 	struct kept_batch *first, **last;   /* batches that arrived, oldest first */
-	struct kept_file *buckets[KEPT_BUCKETS];
-	/* Number of files in each bucket, on cache lines of their own: while nothing is kept, no thread writes them. */
-	_Alignas(128) _Atomic uint16_t present[KEPT_BUCKETS];
+	struct hash_table files;            /* with KEPT_CHAINS chains */
+	/* Number of files in each chain, on cache lines of their own: while nothing is kept, no thread writes them. */
+	_Alignas(128) _Atomic uint16_t present[KEPT_CHAINS];
 };
 
 static unsigned kept_hash(uint64_t key, uint64_t ordinal)
 {
-	return (unsigned)((ordinal + key * 0x9e3779b97f4a7c15u) % KEPT_BUCKETS);
+	return (unsigned)((ordinal + hash_spread(key)) % KEPT_CHAINS);
 }
 
 int kept_new(uint64_t most, struct kept **ret, struct error *err)
@@ -42,6 +42,10 @@ int kept_new(uint64_t most, struct kept **ret, struct error *err)
 	pthread_mutex_init(&kept->lock, NULL);
 	kept->most = most;
 	kept->last = &kept->first;
+	if (hash_reserve(&kept->files, KEPT_CHAINS, NULL, err) < 0) {
+		kept_free(kept);
+		return -ENOMEM;
+	}
 	*ret = kept;
 	return 0;
 }
@@ -63,18 +67,23 @@ void kept_free(struct kept *kept)
 		kept_free_batch(batch);
 	}
 	pthread_mutex_destroy(&kept->lock);
+	hash_free(&kept->files);
 	free(kept);
 }
 
 /* ---- functions whose caller holds the lock ---- */
 
-static struct kept_file **kept_find(struct kept *kept, uint64_t key, uint64_t ordinal)
+static struct kept_file *kept_find(struct kept *kept, uint64_t key, uint64_t ordinal)
 {
-	struct kept_file **file = &kept->buckets[kept_hash(key, ordinal)];
+	struct hash_link *link = hash_first(&kept->files, kept_hash(key, ordinal));
 
-	while (*file && ((*file)->key != key || (*file)->ordinal != ordinal))
-		file = &(*file)->next;
-	return file;
+	for (; link; link = link->next) {
+		struct kept_file *file = (struct kept_file *)link;
+
+		if (file->key == key && file->ordinal == ordinal)
+			return file;
+	}
+	return NULL;
 }
 
 /* Gives up a use of a batch; the last one frees it. A batch that is freed before it arrived is in no list. */
@@ -98,13 +107,10 @@ static void kept_put(struct kept *kept, struct kept_batch *batch)
 static void kept_take_out(struct kept *kept, struct kept_file *file)
 {
 	unsigned hash = kept_hash(file->key, file->ordinal);
-	struct kept_file **link = &kept->buckets[hash];
 
 	if (atomic_load(&file->state) == KEPT_OUT)
 		return;
-	while (*link != file)
-		link = &(*link)->next;
-	*link = file->next;
+	hash_remove(&kept->files, hash, &file->link);
 	atomic_store(&file->state, KEPT_OUT);
 	atomic_fetch_sub_explicit(&kept->present[hash], 1, memory_order_relaxed);
 	kept_put(kept, file->batch);
@@ -180,7 +186,7 @@ enum kept_found kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uin
 	if (!atomic_load_explicit(&kept->present[kept_hash(key, ordinal)], memory_order_relaxed))
 		return KEPT_NONE;
 	pthread_mutex_lock(&kept->lock);
-	file = *kept_find(kept, key, ordinal);
+	file = kept_find(kept, key, ordinal);
 	if (file)
 		found = kept_look(file, offset, size, waiter, ret);
 	pthread_mutex_unlock(&kept->lock);
@@ -237,8 +243,9 @@ int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_drop
 /* If the file is in the table already, that copy stays there and the new one is not used. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker)
 {
-	struct kept_file *file = &batch->files[batch->count], **link;
+	struct kept_file *file = &batch->files[batch->count];
 	unsigned hash = kept_hash(key, inode->ordinal);
+	bool is_there;
 
 	assert(batch->count < KEPT_FILES);
 	file->key = key;
@@ -248,13 +255,12 @@ void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const s
 	file->is_marker = is_marker;
 	file->batch = batch;
 	file->waiters = NULL;
-	file->next = NULL;
 	batch->count++;
 	pthread_mutex_lock(&kept->lock);
-	link = kept_find(kept, key, inode->ordinal);
-	atomic_store(&file->state, *link ? KEPT_OUT : KEPT_COMING);
-	if (!*link) {
-		*link = file;
+	is_there = kept_find(kept, key, inode->ordinal);
+	atomic_store(&file->state, is_there ? KEPT_OUT : KEPT_COMING);
+	if (!is_there) {
+		hash_add(&kept->files, hash, &file->link);
 		batch->uses++;
 		atomic_fetch_add_explicit(&kept->present[hash], 1, memory_order_relaxed);
 	}
@@ -338,7 +344,7 @@ struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal)
 	if (!atomic_load_explicit(&kept->present[kept_hash(key, ordinal)], memory_order_relaxed))
 		return NULL;
 	pthread_mutex_lock(&kept->lock);
-	file = *kept_find(kept, key, ordinal);
+	file = kept_find(kept, key, ordinal);
 	if (file && atomic_load(&file->state) != KEPT_READY)
 		file = NULL;
 	if (file)

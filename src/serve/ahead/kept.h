@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "image/inode.h"
 
 #define KEPT_FILES 512u /* limit of files in a batch */
@@ -31,13 +32,13 @@ struct kept_waiter {
 enum kept_found { KEPT_NONE, KEPT_FOUND, KEPT_LATER };
 
 struct kept_file {
+	struct hash_link link; /* must be the first field */
 	uint64_t key, ordinal;
 	uint32_t offset, size; /* place in the batch's bytes */
 	bool is_marker;        /* the file is not stored, so that its READ comes */
 	_Atomic enum kept_state state; /* changes under the cache's lock */
 	struct kept_batch *batch;
 	struct kept_waiter *waiters; /* under the lock */
-	struct kept_file *next; /* next file with the same hash */
 };
 
 /* The files that one fetch brings, one behind the other. */
