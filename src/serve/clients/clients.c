@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/rendezvous.h"
+#include "base/thread.h"
 #include "base/thread/join.h"
 #include "datasetfs/control.h"
 #include "handover/passing.h"
@@ -36,8 +37,7 @@ enum { CLIENTS_WAKE, CLIENTS_LISTENER, CLIENTS_FIRST };
 
 struct clients {
 	struct serve *serve;
-	pthread_t thread;
-	bool running;
+	struct thread thread;
 	struct wake ending;
 	struct state *state;     /* NULL: there is no socket */
 	struct error why;        /* why there is no socket; constant */
@@ -257,7 +257,7 @@ static void clients_serve(struct clients *clients, unsigned i)
 
 /* ---- the thread ---- */
 
-static void *clients_main(void *argument)
+static void clients_main(void *argument)
 {
 	struct clients *clients = argument;
 	struct pollfd *fds = clients->fds;
@@ -277,7 +277,6 @@ static void *clients_main(void *argument)
 	}
 	while (clients->count)
 		clients_drop(clients, 0);
-	return NULL;
 }
 
 /* Clients get a quarter of the descriptors, and the daemon keeps the rest. */
@@ -292,6 +291,7 @@ static unsigned clients_most(void)
 
 static int clients_run(struct clients *clients, struct error *err)
 {
+	const struct thread_setup setup = { .run = clients_main, .argument = clients, .what = "the thread of clients" };
 	int r = state_new(&clients->state, err);
 
 	if (r == 0)
@@ -304,11 +304,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	clients->fds[CLIENTS_WAKE] = (struct pollfd){ .fd = clients->ending.fd, .events = POLLIN };
 	clients->fds[CLIENTS_LISTENER] = (struct pollfd){ .fd = clients->place.listener };
 	clients_switched(clients, serve_current(clients->serve));
-	r = pthread_create(&clients->thread, NULL, clients_main, clients);
-	if (r)
-		return error_set(err, -r, "cannot start the thread of clients: %s", strerror(r));
-	clients->running = true;
-	return 0;
+	return thread_start(&clients->thread, &setup, err);
 }
 
 int clients_start(struct serve *serve, struct error *err)
@@ -357,10 +353,10 @@ bool clients_stop(struct clients *clients)
 
 	if (!clients)
 		return true;
-	if (clients->running) {
+	if (clients->thread.runs) {
 		atomic_store(&clients->ended, true);
 		wake_up(&clients->ending);
-		has_ended = join_soon(clients->thread);
+		has_ended = thread_join_soon(&clients->thread);
 		state_publish(clients->state, 0);
 	}
 	if (!has_ended)

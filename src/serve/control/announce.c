@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
 #include "image/names/names.h"
@@ -79,7 +80,7 @@ static void announce_slices(struct announcement *shared, const struct generation
 	} while (announcer.any && !atomic_load(&shared->failed));
 }
 
-static void *announce_main(void *argument)
+static void announce_main(void *argument)
 {
 	struct announcement *shared = argument;
 	struct names_reader *old = NULL, *new = NULL;
@@ -94,7 +95,6 @@ static void *announce_main(void *argument)
 	}
 	names_reader_close(new);
 	names_reader_close(old);
-	return NULL;
 }
 
 static unsigned announce_most(const struct announcement *shared)
@@ -110,14 +110,10 @@ static int announce_names(int fd, struct generation *old, struct generation *new
 	struct announcement announcement = {
 		.fd = fd, .old = old, .new = new, .lock = PTHREAD_MUTEX_INITIALIZER, .err = err
 	};
-	pthread_t threads[ANNOUNCE_THREADS];
-	unsigned started = 0, most = announce_most(&announcement);
+	const struct thread_setup setup = { .run = announce_main, .argument = &announcement };
+	struct thread threads[ANNOUNCE_THREADS];
 
-	while (started + 1 < most && pthread_create(&threads[started], NULL, announce_main, &announcement) == 0)
-		started++;
-	announce_main(&announcement);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	thread_share(threads, announce_most(&announcement), &setup);
 	pthread_mutex_destroy(&announcement.lock);
 	return atomic_load(&announcement.failed) ? err->code : 0;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/thread/join.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
@@ -20,8 +21,7 @@
 
 struct control {
 	struct serve *serve;
-	pthread_t thread;
-	bool running;
+	struct thread thread;
 	pthread_mutex_t lock; /* protects jobs and ending */
 	struct control_job *jobs, **jobs_end;
 	bool ending;
@@ -78,7 +78,7 @@ static int64_t control_look_after(struct control *control)
 			     control_first(listing, rejoin));
 }
 
-static void *control_main(void *argument)
+static void control_main(void *argument)
 {
 	struct control *control = argument;
 	bool ending;
@@ -87,7 +87,7 @@ static void *control_main(void *argument)
 		while (control_do_next(control, &ending))
 			continue;
 		if (ending)
-			return NULL;
+			return;
 		control_sleep(control, control_look_after(control));
 	}
 }
@@ -103,7 +103,7 @@ void control_submit(struct control *control, struct control_job *job)
 int control_start(struct serve *serve, struct error *err)
 {
 	struct control *control = calloc(1, sizeof(*control));
-	int r;
+	const struct thread_setup setup = { .run = control_main, .argument = control, .what = "the control thread" };
 
 	if (!control)
 		return error_no_memory(err);
@@ -112,27 +112,18 @@ int control_start(struct serve *serve, struct error *err)
 	control->look = follow_begin(serve, &control->follow);
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;
-	r = pthread_create(&control->thread, NULL, control_main, control);
-	if (r)
-		return error_set(err, -r, "cannot start the control thread: %s", strerror(r));
-	control->running = true;
-	return 0;
+	return thread_start(&control->thread, &setup, err);
 }
 
 bool control_stop(struct control *control)
 {
-	bool has_ended = true;
-
 	if (!control)
 		return true;
-	if (control->running) {
-		pthread_mutex_lock(&control->lock);
-		control->ending = true;
-		pthread_mutex_unlock(&control->lock);
-		wake_up(&control->serve->wake);
-		has_ended = join_soon(control->thread);
-	}
-	if (!has_ended) {
+	pthread_mutex_lock(&control->lock);
+	control->ending = true;
+	pthread_mutex_unlock(&control->lock);
+	wake_up(&control->serve->wake);
+	if (!thread_join_soon(&control->thread)) {
 		log_warn("the device holds the control thread back, the daemon ends without it");
 		return false;
 	}

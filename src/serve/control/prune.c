@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "fuse/invalidate.h"
 #include "image/names/names.h"
 
@@ -22,8 +23,7 @@
 
 struct prune {
 	struct serve *serve;
-	pthread_t thread;
-	bool running;
+	struct thread thread;
 	pthread_mutex_t lock; /* protects generation and ending */
 	pthread_cond_t wake;
 	struct generation *generation; /* the version being pruned, with a use; NULL: none */
@@ -140,7 +140,7 @@ static void prune_end(struct prune *prune)
 	generation_put(generation);
 }
 
-static void *prune_main(void *argument)
+static void prune_main(void *argument)
 {
 	struct prune *prune = argument;
 
@@ -150,13 +150,12 @@ static void *prune_main(void *argument)
 		wake_up(&prune->serve->wake);
 	}
 	prune_end(prune);
-	return NULL;
 }
 
 int prune_start(struct serve *serve, struct error *err)
 {
 	struct prune *prune = calloc(1, sizeof(*prune));
-	int r;
+	const struct thread_setup setup = { .run = prune_main, .argument = prune, .what = "the thread that prunes" };
 
 	if (!prune)
 		return error_no_memory(err);
@@ -164,24 +163,19 @@ int prune_start(struct serve *serve, struct error *err)
 	pthread_mutex_init(&prune->lock, NULL);
 	pthread_cond_init(&prune->wake, NULL);
 	serve->prune = prune;
-	r = pthread_create(&prune->thread, NULL, prune_main, prune);
-	if (r)
-		return error_set(err, -r, "cannot start the thread that prunes: %s", strerror(r));
-	prune->running = true;
-	return 0;
+	return thread_start(&prune->thread, &setup, err);
 }
 
 void prune_stop(struct prune *prune)
 {
-	if (!prune || !prune->running)
+	if (!prune)
 		return;
 	pthread_mutex_lock(&prune->lock);
 	prune->ending = true;
 	atomic_store(&prune->cancelled, true);
 	pthread_cond_signal(&prune->wake);
 	pthread_mutex_unlock(&prune->lock);
-	pthread_join(prune->thread, NULL);
-	prune->running = false;
+	thread_join(&prune->thread);
 }
 
 void prune_free(struct prune *prune)

@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "datasetfs/control.h"
 #include "serve/control/listing.h"
 #include "serve/dotdir/describe.h"
@@ -42,8 +43,7 @@ struct visit {
 
 struct visits {
 	struct serve *serve;
-	pthread_t thread;
-	bool running;
+	struct thread thread;
 	pthread_cond_t wake;
 	pthread_mutex_t lock; /* protects the fields below, up to `ending` */
 	struct visit *waiting, **end;
@@ -205,14 +205,13 @@ static struct visit *visits_next(struct visits *visits)
 	return visit;
 }
 
-static void *visits_main(void *argument)
+static void visits_main(void *argument)
 {
 	struct visits *visits = argument;
 	struct visit *visit;
 
 	while ((visit = visits_next(visits)))
 		visits_do(visits, visit);
-	return NULL;
 }
 
 /* The limit of visits: all that the workers may have waiting. With the ring the last worker gets none. */
@@ -234,7 +233,7 @@ static unsigned visits_room_of_user(const struct serve *serve)
 int visits_start(struct serve *serve, struct error *err)
 {
 	struct visits *visits = calloc(1, sizeof(*visits));
-	int r;
+	const struct thread_setup setup = { .run = visits_main, .argument = visits, .what = "the thread of visits" };
 
 	if (!visits)
 		return error_no_memory(err);
@@ -245,24 +244,18 @@ int visits_start(struct serve *serve, struct error *err)
 	pthread_mutex_init(&visits->lock, NULL);
 	pthread_cond_init(&visits->wake, NULL);
 	serve->visits = visits;
-	r = pthread_create(&visits->thread, NULL, visits_main, visits);
-	if (r)
-		return error_set(err, -r, "cannot start the thread of visits: %s", strerror(r));
-	visits->running = true;
-	return 0;
+	return thread_start(&visits->thread, &setup, err);
 }
 
 void visits_stop(struct visits *visits)
 {
 	if (!visits)
 		return;
-	if (visits->running) {
-		pthread_mutex_lock(&visits->lock);
-		visits->ending = true;
-		pthread_cond_signal(&visits->wake);
-		pthread_mutex_unlock(&visits->lock);
-		pthread_join(visits->thread, NULL);
-	}
+	pthread_mutex_lock(&visits->lock);
+	visits->ending = true;
+	pthread_cond_signal(&visits->wake);
+	pthread_mutex_unlock(&visits->lock);
+	thread_join(&visits->thread);
 	pthread_cond_destroy(&visits->wake);
 	pthread_mutex_destroy(&visits->lock);
 	free(visits);

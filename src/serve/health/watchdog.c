@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/thread/wake.h"
 #include "device/nvme/topology.h"
 #include "serve/ahead/ahead.h"
@@ -31,7 +32,7 @@
 struct watchdog {
 	struct counters counters;
 	struct serve *serve;
-	pthread_t thread;
+	struct thread thread;
 	struct wake wake;
 	struct suspects suspects;
 	_Atomic bool ending;
@@ -190,7 +191,7 @@ static void watchdog_sleep(struct watchdog *watchdog)
 	}
 }
 
-static void *watchdog_main(void *argument)
+static void watchdog_main(void *argument)
 {
 	struct watchdog *watchdog = argument;
 
@@ -201,7 +202,6 @@ static void *watchdog_main(void *argument)
 			fetcher_tick(ahead_fetcher(watchdog->serve->ahead));
 		wishes_tick(watchdog->serve->wishes);
 	}
-	return NULL;
 }
 
 struct watchdog_stalls watchdog_stalls(const struct watchdog *watchdog)
@@ -224,6 +224,7 @@ const struct counters *watchdog_counters(const struct watchdog *watchdog)
 int watchdog_start(struct serve *serve, struct error *err)
 {
 	struct watchdog *watchdog = aligned_alloc(_Alignof(struct watchdog), sizeof(*watchdog));
+	const struct thread_setup setup = { .run = watchdog_main, .argument = watchdog, .what = "the watchdog" };
 	int r;
 
 	if (!watchdog)
@@ -231,11 +232,8 @@ int watchdog_start(struct serve *serve, struct error *err)
 	memset(watchdog, 0, sizeof(*watchdog));
 	watchdog->serve = serve;
 	r = wake_open(&watchdog->wake, err);
-	if (r == 0) {
-		r = -pthread_create(&watchdog->thread, NULL, watchdog_main, watchdog);
-		if (r < 0)
-			error_set(err, r, "cannot start the watchdog: %s", strerror(-r));
-	}
+	if (r == 0)
+		r = thread_start(&watchdog->thread, &setup, err);
 	if (r < 0) {
 		wake_close(&watchdog->wake);
 		free(watchdog);
@@ -251,7 +249,7 @@ void watchdog_stop(struct watchdog *watchdog)
 		return;
 	atomic_store(&watchdog->ending, true);
 	wake_up(&watchdog->wake);
-	pthread_join(watchdog->thread, NULL);
+	thread_join(&watchdog->thread);
 	wake_close(&watchdog->wake);
 	free(watchdog);
 }

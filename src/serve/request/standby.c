@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/huge.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/thread/join.h"
 #include "fuse/init.h"
 #include "serve/request/content.h"
@@ -38,8 +39,7 @@ struct standby {
 	struct reader reader;
 	struct wake wake;
 	_Atomic bool look, ending;
-	pthread_t thread;
-	bool runs;
+	struct thread thread;
 	unsigned busy;
 	struct standby_slot slots[STANDBY_READS];
 };
@@ -145,7 +145,7 @@ static void standby_look_at_all(struct standby *standby)
 			standby_try(standby, serve->workers[i], k, before);
 }
 
-static void *standby_main(void *argument)
+static void standby_main(void *argument)
 {
 	struct standby *standby = argument;
 	struct error err = { 0 };
@@ -159,7 +159,6 @@ static void *standby_main(void *argument)
 		if (standby->busy && engine_wait(standby->reader.engine, true, &readable, &err) < 0)
 			log_error(&err, "cannot wait for what workers wait for");
 	}
-	return NULL;
 }
 
 void standby_look(struct standby *standby)
@@ -213,13 +212,11 @@ static int standby_open(struct standby *standby, struct error *err)
 
 static int standby_run(struct standby *standby, struct error *err)
 {
-	int r;
+	const struct thread_setup setup = { .run = standby_main, .argument = standby };
 
 	standby->reader.engine->timeout = STANDBY_WAIT;
 	generations_register(&standby->serve->generations, &standby->section);
-	r = pthread_create(&standby->thread, NULL, standby_main, standby);
-	standby->runs = r == 0;
-	return r ? error_set(err, -r, "cannot start a thread: %s", strerror(r)) : 0;
+	return thread_start(&standby->thread, &setup, err);
 }
 
 int standby_start(struct serve *serve, struct error *err)
@@ -248,7 +245,7 @@ bool standby_stop(struct standby *standby)
 		return true;
 	atomic_store(&standby->ending, true);
 	wake_up(&standby->wake);
-	if (standby->runs && !join_soon(standby->thread))
+	if (!thread_join_soon(&standby->thread))
 		return false;
 	standby_free(standby);
 	return true;
