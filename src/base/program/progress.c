@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
+#include "base/thread.h"
 
 #define PROGRESS_BAR_WIDTH 24u
 #define PROGRESS_BAR_STEP  INT64_C(200000000)  /* nanoseconds between two updates of the bar */
@@ -21,7 +22,7 @@
 
 struct progress {
 	enum progress_kind kind;
-	pthread_t thread;
+	struct thread thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t stopped;
 	bool stop;
@@ -108,7 +109,7 @@ static void progress_print(struct progress *progress)
 	fflush(stderr);
 }
 
-static void *progress_run(void *argument)
+static void progress_run(void *argument)
 {
 	struct progress *progress = argument;
 	int64_t step = progress->kind == PROGRESS_BAR ? PROGRESS_BAR_STEP : PROGRESS_LINE_STEP;
@@ -124,7 +125,6 @@ static void *progress_run(void *argument)
 		next += step;
 	}
 	pthread_mutex_unlock(&progress->mutex);
-	return NULL;
 }
 
 static enum progress_kind progress_choose(enum progress_kind kind)
@@ -154,10 +154,10 @@ int progress_open(enum progress_kind kind, struct progress **ret, struct error *
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&progress->stopped, &attributes);
 	pthread_condattr_destroy(&attributes);
-	r = pthread_create(&progress->thread, NULL, progress_run, progress);
-	if (r) {
+	r = thread_start(&progress->thread, &(struct thread_setup){ .run = progress_run, .argument = progress }, err);
+	if (r < 0) {
 		free(progress);
-		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
+		return r;
 	}
 	*ret = progress;
 	return 0;
@@ -171,7 +171,7 @@ void progress_close(struct progress *progress)
 	progress->stop = true;
 	pthread_cond_signal(&progress->stopped);
 	pthread_mutex_unlock(&progress->mutex);
-	pthread_join(progress->thread, NULL);
+	thread_join(&progress->thread);
 	if (progress->kind == PROGRESS_BAR)
 		fputs("\r\033[K", stderr);
 	if (progress->kind == PROGRESS_JSON)
