@@ -3,13 +3,13 @@
  * at once. Threads are created on demand. The engine has no descriptor that a program could close. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/thread.h"
 #include "io/engine.h"
 
 #define POOL_THREADS 8u
@@ -28,7 +28,7 @@ struct pool {
 	unsigned idle, waiting; /* idle threads; reads in todo */
 	bool is_stopping;
 	unsigned thread_count; /* the owner's, like threads */
-	pthread_t threads[POOL_THREADS];
+	struct thread threads[POOL_THREADS];
 };
 
 /* Takes the first read in todo, or returns NULL. Requires the lock. */
@@ -48,7 +48,7 @@ static void pool_give(struct pool *pool, struct io_read *read)
 		pthread_cond_signal(&pool->some_done);
 }
 
-static void *pool_main(void *argument)
+static void pool_main(void *argument)
 {
 	struct pool *pool = argument;
 	struct io_read *read;
@@ -68,19 +68,15 @@ static void *pool_main(void *argument)
 		pool_give(pool, read);
 	}
 	pthread_mutex_unlock(&pool->lock);
-	return NULL;
 }
 
-/* Starts a thread, with signals blocked because the program's are not for it. False: there are no threads at all. */
+/* Starts a thread. False: there are no threads at all. */
 static bool pool_add_thread(struct pool *pool)
 {
-	sigset_t all, before;
+	const struct thread_setup setup = { .run = pool_main, .argument = pool, .without_signals = true };
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	if (pthread_create(&pool->threads[pool->thread_count], NULL, pool_main, pool) == 0)
+	if (thread_start(&pool->threads[pool->thread_count], &setup, NULL) == 0)
 		pool->thread_count++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return pool->thread_count > 0;
 }
 
@@ -161,8 +157,7 @@ static void pool_free(struct engine *engine)
 	pool->is_stopping = true;
 	pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
-	for (unsigned i = 0; i < pool->thread_count; i++)
-		pthread_join(pool->threads[i], NULL);
+	thread_join_all(pool->threads, pool->thread_count);
 	pthread_cond_destroy(&pool->some_done);
 	pthread_cond_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->lock);

@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/thread.h"
 #include "base/transfer.h"
 #include "lib/arena.h"
 #include "lib/fifo.h"
@@ -104,33 +104,13 @@ static void mounted_read_one(struct read_call *call, size_t number)
 		mounted_read_explain(call, number, &why);
 }
 
-static void *mounted_read_main(void *argument)
+static void mounted_read_main(void *argument)
 {
 	struct read_call *call = argument;
 	size_t number;
 
 	while ((number = atomic_fetch_add(&call->next, 1)) < call->count)
 		mounted_read_one(call, number);
-	return NULL;
-}
-
-/* Starts the threads with all signals blocked, as signals are the program's business. Starts fewer if that fails. */
-static unsigned mounted_read_start(struct read_call *call, pthread_t *threads, unsigned most)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	unsigned count = 0;
-
-	if (!most || pthread_attr_init(&attributes))
-		return 0;
-	(void)pthread_attr_setstacksize(&attributes, READ_STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (count < most && pthread_create(&threads[count], &attributes, mounted_read_main, call) == 0)
-		count++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return count;
 }
 
 /* Repeats failed reads one by one, as the process may have had too few descriptors; other failures get their reason. */
@@ -153,19 +133,17 @@ static void mounted_read_find(struct read_call *call)
 
 static int mounted_read_run(struct read_call *call, struct error *err)
 {
-	pthread_t threads[READ_THREADS];
+	const struct thread_setup setup = { .run = mounted_read_main, .argument = call, .stack = READ_STACK,
+					    .without_signals = true };
+	struct thread threads[READ_THREADS];
 	size_t most = call->count / 2 < READ_THREADS ? call->count / 2 : READ_THREADS;
-	unsigned count;
 
 	call->failed = call->count;
 	call->err = err;
 	pthread_mutex_init(&call->lock, NULL);
 	if (most)
 		mounted_read_find(call);
-	count = mounted_read_start(call, threads, (unsigned)most);
-	mounted_read_main(call);
-	while (count)
-		pthread_join(threads[--count], NULL);
+	thread_share(threads, (unsigned)most + 1, &setup);
 	if (atomic_load(&call->lacks_descriptors))
 		mounted_read_again(call);
 	pthread_mutex_destroy(&call->lock);
