@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "base/log.h"
 #include "base/program/descriptors.h"
 #include "base/text/parse.h"
+#include "base/thread.h"
 #include "content/batcher.h"
 #include "content/dedup.h"
 #include "content/loader.h"
@@ -376,7 +376,7 @@ static int packer_open(struct packer *packer, struct error *err)
 
 /* --- the run --- */
 
-static void *packer_scan(void *argument)
+static void packer_scan(void *argument)
 {
 	struct packer *packer = argument;
 	struct error why = { 0 };
@@ -391,7 +391,6 @@ static void *packer_scan(void *argument)
 	else if (r == 0)
 		batcher_flush(&packer->batcher);
 	pipeline_end(packer->pipeline, r, &why);
-	return NULL;
 }
 
 static int packer_consume(struct packer *packer, struct error *err)
@@ -447,7 +446,8 @@ static int packer_check_empty(const struct packer *packer, struct error *err)
 /* Runs the scan, the readers and the layout in parallel, until the writer has the last chunk. */
 static int packer_content(struct packer *packer, struct error *err)
 {
-	pthread_t thread;
+	const struct thread_setup setup = { .run = packer_scan, .argument = packer };
+	struct thread thread = { 0 };
 	int r;
 
 	progress_phase(packer->progress, "packing", 0);
@@ -462,15 +462,15 @@ static int packer_content(struct packer *packer, struct error *err)
 					  .hints = packer->hints,
 					  .stream = &packer->stream,
 					  .tree = &packer->tree };
-	r = pthread_create(&thread, NULL, packer_scan, packer);
-	if (r)
-		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
+	r = thread_start(&thread, &setup, err);
+	if (r < 0)
+		return r;
 	r = packer_consume(packer, err);
 	if (r < 0) {
 		pipeline_stop(packer->pipeline);
 		tar_child_stop(&packer->child); /* the scan thread may still be waiting for it */
 	}
-	pthread_join(thread, NULL);
+	thread_join(&thread);
 	pipeline_close(take_ptr(&packer->pipeline));
 	layout_end(&packer->layout);
 	if (r == 0)
@@ -565,26 +565,26 @@ static int packer_publish(struct packer *packer, struct pack_result *ret, struct
 }
 
 /* Frees the objects that only packing needed. */
-static void *packer_forget(void *argument)
+static void packer_forget(void *argument)
 {
 	struct packer *packer = argument;
 
 	pipeline_close(take_ptr(&packer->pipeline));
 	dedup_close(&packer->dedup);
 	stat_cache_close(&packer->stat_cache);
-	return NULL;
 }
 
 /* Publishes while a thread closes large temporary files, which takes a while. If no thread starts, packer_close() does
  * it. */
 static int packer_publish_and_forget(struct packer *packer, struct pack_result *ret, struct error *err)
 {
-	pthread_t thread;
-	bool forgetting = pthread_create(&thread, NULL, packer_forget, packer) == 0;
+	const struct thread_setup setup = { .run = packer_forget, .argument = packer };
+	struct thread thread = { 0 };
+	bool forgetting = thread_start(&thread, &setup, NULL) == 0;
 	int r = packer_publish(packer, ret, err);
 
 	if (forgetting)
-		pthread_join(thread, NULL);
+		thread_join(&thread);
 	return r;
 }
 

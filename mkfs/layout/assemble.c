@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/interrupt.h"
+#include "base/thread.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/names/names.h"
@@ -163,7 +163,6 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 
 /* Arguments of the thread that opens the section as a mount would: an index that it refuses must not be published. */
 struct assemble_check {
-	pthread_t thread;
 	int fd;
 	uint64_t volume_end;
 	struct members members;
@@ -190,12 +189,11 @@ static int assemble_digest(struct assemble_check *check, struct error *err)
 	return r;
 }
 
-static void *assemble_check_run(void *argument)
+static void assemble_check_run(void *argument)
 {
 	struct assemble_check *check = argument;
 
 	check->result = assemble_digest(check, &check->error);
-	return NULL;
 }
 
 static int assemble_check_end(struct assemble_check *check, struct version *version, struct error *err)
@@ -245,17 +243,16 @@ int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint
 		    struct error *err)
 {
 	struct assemble_check check = { .fd = fd, .volume_end = volume_end, .version = version };
+	const struct thread_setup setup = { .run = assemble_check_run, .argument = &check };
+	struct thread thread = { 0 };
 	int r = members_copy(members, &check.members, err); /* the writer adds groups */
 
 	if (r < 0)
 		return r;
-	r = -pthread_create(&check.thread, NULL, assemble_check_run, &check);
-	if (r == 0) {
+	r = thread_start(&thread, &setup, err);
+	if (r == 0)
 		r = assemble_write(writer, temp, fd, progress, version, err);
-		pthread_join(check.thread, NULL);
-	} else {
-		error_set(err, r, "cannot start a thread: %s", strerror(-r));
-	}
+	thread_join(&thread);
 	members_free(&check.members);
 	return r < 0 ? r : assemble_check_end(&check, version, err);
 }

@@ -13,6 +13,7 @@
 
 #include "base/huge.h"
 #include "base/program/interrupt.h"
+#include "base/thread.h"
 #include "datasetfs/format.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"
@@ -30,8 +31,7 @@ struct readback {
 	struct source *source;
 	uint8_t *buffers[READBACK_THREADS];
 
-	pthread_t threads[READBACK_THREADS];
-	unsigned thread_count;
+	struct thread threads[READBACK_THREADS];
 	pthread_mutex_t mutex; /* guards all below */
 	pthread_cond_t changed;
 	struct mapped records;
@@ -135,7 +135,7 @@ static bool readback_next(struct readback *readback, struct readback_record *ret
 }
 
 /* The body of each thread, which takes a buffer of its own even if both start at once. */
-static void *readback_run(void *argument)
+static void readback_run(void *argument)
 {
 	struct readback *readback = argument;
 	struct readback_record record;
@@ -157,22 +157,18 @@ static void *readback_run(void *argument)
 		progress_add(readback->progress, 0, record.length);
 	}
 	pthread_mutex_unlock(&readback->mutex);
-	return NULL;
 }
 
 static int readback_open_threads(struct readback *readback, struct error *err)
 {
-	int r;
+	const struct thread_setup setup = { .run = readback_run, .argument = readback };
 
-	for (; readback->thread_count < READBACK_THREADS; readback->thread_count++) {
-		readback->buffers[readback->thread_count] = huge_alloc(READBACK_MAX);
-		if (!readback->buffers[readback->thread_count])
+	for (unsigned i = 0; i < READBACK_THREADS; i++) {
+		readback->buffers[i] = huge_alloc(READBACK_MAX);
+		if (!readback->buffers[i])
 			return error_no_memory(err);
-		r = pthread_create(&readback->threads[readback->thread_count], NULL, readback_run, readback);
-		if (r)
-			return error_set(err, -r, "cannot start a thread: %s", strerror(r));
 	}
-	return 0;
+	return thread_start_all(readback->threads, READBACK_THREADS, &setup, err);
 }
 
 int readback_open(struct source *source, const struct temp *temp, struct readback **ret, struct error *err)
@@ -202,8 +198,7 @@ static void readback_join(struct readback *readback, bool *how)
 	*how = true;
 	pthread_cond_broadcast(&readback->changed);
 	pthread_mutex_unlock(&readback->mutex);
-	while (readback->thread_count)
-		pthread_join(readback->threads[--readback->thread_count], NULL);
+	thread_join_all(readback->threads, READBACK_THREADS);
 }
 
 void readback_close(struct readback *readback)

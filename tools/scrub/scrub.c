@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/program/interrupt.h"
 #include "base/text/parse.h"
+#include "base/thread.h"
 #include "image/members/address.h"
 #include "scrub/files.h"
 #include "scrub/findings.h"
@@ -143,7 +144,7 @@ static void scrub_fail(struct scrub *scrub, uint64_t number, const struct error 
 	pthread_mutex_unlock(&scrub->lock);
 }
 
-static void *scrub_work(void *argument)
+static void scrub_work(void *argument)
 {
 	struct scrub *scrub = argument;
 	const struct judge_setup setup = { .lock = &scrub->repair_lock,
@@ -162,21 +163,15 @@ static void *scrub_work(void *argument)
 	if (r < 0)
 		scrub_fail(scrub, number, &err);
 	judge_free(judge);
-	return NULL;
 }
 
 /* Judges all windows of the run. This thread works as well; with fewer threads than asked for it only takes longer. */
 static int scrub_rows(struct scrub *scrub, struct error *err)
 {
-	pthread_t threads[CHECK_JOBS_MAX];
-	unsigned started = 0;
+	const struct thread_setup setup = { .run = scrub_work, .argument = scrub };
+	struct thread threads[CHECK_JOBS_MAX];
 
-	while (started + 1 < scrub->options.jobs && started < CHECK_JOBS_MAX &&
-	       pthread_create(&threads[started], NULL, scrub_work, scrub) == 0)
-		started++;
-	scrub_work(scrub);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	thread_share(threads, (unsigned)scrub->options.jobs, &setup);
 	return scrub->err.code ? error_pass(err, scrub->err.code, &scrub->err) : 0;
 }
 
