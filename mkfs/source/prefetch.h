@@ -9,7 +9,7 @@ struct prefetch;
 
 must_check int prefetch_open(const struct listing_context *context, struct prefetch **ret, struct error *err);
 void prefetch_close(struct prefetch *prefetch);
-bool prefetch_has_room(const struct prefetch *prefetch);
-bool prefetch_is_empty(const struct prefetch *prefetch); /* all directories that were asked for were taken */
+bool prefetch_has_room(struct prefetch *prefetch);
+bool prefetch_is_empty(struct prefetch *prefetch); /* all directories that were asked for were taken */
 must_check int prefetch_ask(struct prefetch *prefetch, const char *path, struct error *err);
 must_check int prefetch_take(struct prefetch *prefetch, struct listing *ret, struct error *err);
