@@ -40,7 +40,6 @@ void batch_clear(struct batch *batch)
 	}
 	batch->count = batch->dirs = batch->content_used = 0;
 	batch->chunk_count = batch->block_count = batch->frames_used = batch->names_used = 0;
-	batch->done = false;
 	batch->result = 0;
 	batch->error = (struct error){ 0 };
 }

@@ -83,7 +83,6 @@ struct batch {
 	struct batch_memory memory;
 	char names[BATCH_ITEMS * (DSFS_NAME_MAX + 1)];
 	uint32_t names_used;
-	bool done;
 	int result; /* of the reader; error has the reason */
 	struct error error;
 };
