@@ -2,13 +2,13 @@
 /* Fills one of two buffers while a thread writes the other. */
 #include "output/stream.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/huge.h"
+#include "base/thread.h"
+#include "base/work_queue.h"
 #include "image/members/address.h"
 
 _Static_assert(STREAM_BUFFER_MAX <= READBACK_MAX, "a buffer is read back whole");
@@ -28,11 +28,9 @@ struct stream {
 	uint64_t at;      /* offset of the next byte */
 	uint64_t inside;  /* offset of the next byte while padding of the buffer being filled is used; 0: at counts */
 
-	pthread_t thread;
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	bool busy, stop; /* busy: the thread is writing the other buffer */
-	int result;      /* its first failure, with error */
+	struct thread thread;
+	struct work_queue queue; /* has a job while the thread writes the other buffer */
+	int result;              /* the thread's first failure, with error */
 	struct error error;
 };
 
@@ -54,30 +52,21 @@ static int stream_flush_buffer(struct stream *stream, const struct stream_buffer
 	return r;
 }
 
-static void *stream_run(void *argument)
+static void stream_run(void *argument)
 {
 	struct stream *stream = argument;
 	struct error why = { 0 };
+	uint64_t job;
 	int r;
 
-	pthread_mutex_lock(&stream->mutex);
-	for (;;) {
-		while (!stream->busy && !stream->stop)
-			pthread_cond_wait(&stream->changed, &stream->mutex);
-		if (!stream->busy)
-			break;
-		pthread_mutex_unlock(&stream->mutex);
+	while (work_queue_start(&stream->queue, &job)) {
 		r = stream_flush_buffer(stream, &stream->buffers[!stream->filling], &why);
-		pthread_mutex_lock(&stream->mutex);
 		if (r < 0 && !stream->result) {
 			stream->result = r;
 			stream->error = why;
 		}
-		stream->busy = false;
-		pthread_cond_signal(&stream->changed);
+		work_queue_done(&stream->queue, job);
 	}
-	pthread_mutex_unlock(&stream->mutex);
-	return NULL;
 }
 
 static void stream_free(struct stream *stream)
@@ -89,16 +78,14 @@ static void stream_free(struct stream *stream)
 
 static int stream_start(struct stream *stream, struct error *err)
 {
-	int r;
+	const struct thread_setup setup = { .run = stream_run, .argument = stream };
 
 	stream->buffers[0].bytes = huge_alloc(stream->setup.buffer_size);
 	stream->buffers[1].bytes = huge_alloc(stream->setup.buffer_size);
 	if (!stream->buffers[0].bytes || !stream->buffers[1].bytes)
 		return error_no_memory(err);
-	pthread_mutex_init(&stream->mutex, NULL);
-	pthread_cond_init(&stream->changed, NULL);
-	r = pthread_create(&stream->thread, NULL, stream_run, stream);
-	return r ? error_set(err, -r, "cannot start a thread: %s", strerror(r)) : 0;
+	work_queue_open(&stream->queue, 1, 1);
+	return thread_start(&stream->thread, &setup, err);
 }
 
 int stream_open(const struct stream_setup *setup, struct stream **ret, struct error *err)
@@ -122,26 +109,19 @@ void stream_close(struct stream *stream)
 {
 	if (!stream)
 		return;
-	pthread_mutex_lock(&stream->mutex);
-	stream->stop = true;
-	pthread_cond_signal(&stream->changed);
-	pthread_mutex_unlock(&stream->mutex);
-	pthread_join(stream->thread, NULL);
-	pthread_cond_destroy(&stream->changed);
-	pthread_mutex_destroy(&stream->mutex);
+	work_queue_end(&stream->queue);
+	thread_join(&stream->thread);
+	work_queue_close(&stream->queue);
 	stream_free(stream);
 }
 
 static int stream_wait(struct stream *stream, struct error *err)
 {
-	int r;
+	uint64_t job;
 
-	pthread_mutex_lock(&stream->mutex);
-	while (stream->busy)
-		pthread_cond_wait(&stream->changed, &stream->mutex);
-	r = stream->result;
-	pthread_mutex_unlock(&stream->mutex);
-	return r < 0 ? error_pass(err, r, &stream->error) : 0;
+	if (work_queue_count(&stream->queue) && work_queue_take(&stream->queue, &job))
+		work_queue_give_back(&stream->queue);
+	return stream->result < 0 ? error_pass(err, stream->result, &stream->error) : 0;
 }
 
 /* Begins the buffer at base, and finds the addresses that it is written to. */
@@ -158,6 +138,7 @@ static int stream_swap(struct stream *stream, uint64_t base, struct error *err)
 {
 	struct stream_buffer *full = &stream->buffers[stream->filling];
 	size_t padding = (DSFS_BLOCK - full->used % DSFS_BLOCK) % DSFS_BLOCK;
+	uint64_t job;
 	int r;
 
 	r = stream_wait(stream, err);
@@ -166,12 +147,10 @@ static int stream_swap(struct stream *stream, uint64_t base, struct error *err)
 	allocator_forget_gaps(stream->setup.allocator, stream->setup.member);
 	memset(full->bytes + full->used, 0, padding);
 	full->used += padding;
-	pthread_mutex_lock(&stream->mutex);
-	stream->busy = full->used > 0;
 	stream->filling = !stream->filling;
 	stream_begin(stream, &stream->buffers[stream->filling], base);
-	pthread_cond_signal(&stream->changed);
-	pthread_mutex_unlock(&stream->mutex);
+	if (full->used && work_queue_begin(&stream->queue, &job))
+		work_queue_submit(&stream->queue);
 	return 0;
 }
 
