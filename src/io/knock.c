@@ -1,67 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts processes by clone(2) with our memory but outside our thread group. An abandoned knock stays in a list
- * until its process ends, because that still writes to its memory. */
+/* Starts processes by clone(2) with our memory but outside our thread group. An abandoned knock stays until its
+ * process ends, because that still writes to its memory. */
 #include "io/knock.h"
 
 #include <errno.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/program/interrupt.h"
 #include "io/bounded.h"
 #include "io/knock_call.h"
-#include "io/site.h"
+#include "io/outstanding.h"
 
 #define KNOCK_BLOCK 4096u      /* any device takes this for direct I/O */
 #define KNOCK_STACK 16384u
-#define KNOCK_LOOK  100000000 /* ns between two checks for a signal that another thread received */
 
 struct knock {
 	uint8_t block[KNOCK_BLOCK] __attribute__((aligned(KNOCK_BLOCK)));
 	uint8_t stack[KNOCK_STACK] __attribute__((aligned(16)));
 	int fd;
-	struct stat st; /* identity of the file */
-	int64_t since;
+	struct outstanding outstanding; /* the kernel clears its runs when the process ends, and wakes waiters */
 	pid_t process;
-	pid_t running;      /* 1; the kernel clears it when the process ends, and wakes waiters */
-	struct knock *next; /* in the list of abandoned knocks, under the lock */
 };
-
-static pthread_mutex_t knock_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct knock *knock_left;
-static pthread_once_t knock_once = PTHREAD_ONCE_INIT;
-
-static void knock_before_fork(void)
-{
-	pthread_mutex_lock(&knock_lock);
-}
-
-static void knock_after_fork(void)
-{
-	pthread_mutex_unlock(&knock_lock);
-}
-
-/* The parent's knocks are pending in the parent's memory; a child would never see them end. */
-static void knock_in_child(void)
-{
-	knock_left = NULL;
-	pthread_mutex_unlock(&knock_lock);
-}
-
-static void knock_watch_forks(void)
-{
-	(void)pthread_atfork(knock_before_fork, knock_after_fork, knock_in_child);
-}
 
 /* Runs with the caller's thread-local memory, so it must not use any. It closes all other files, because open ones
  * would be missed: the reader of a pipe waits for its last writer to close it. */
@@ -76,11 +42,6 @@ KNOCK_BARE static int knock_main(void *argument)
 	return 0;
 }
 
-static bool knock_is_running(const struct knock *knock)
-{
-	return __atomic_load_n(&knock->running, __ATOMIC_ACQUIRE);
-}
-
 /* Frees a knock whose process has ended. */
 static void knock_free(struct knock *knock)
 {
@@ -90,32 +51,9 @@ static void knock_free(struct knock *knock)
 	free(knock);
 }
 
-/* True if an earlier knock at the same file is still pending. Frees the ones that have ended. */
-static bool knock_is_out(const struct stat *st)
+static void knock_release(struct outstanding *outstanding)
 {
-	struct knock **link = &knock_left, *knock;
-	bool is_out = false;
-
-	pthread_mutex_lock(&knock_lock);
-	while ((knock = *link)) {
-		if (!knock_is_running(knock)) {
-			*link = knock->next;
-			knock_free(knock);
-			continue;
-		}
-		is_out |= site_is_same(&knock->st, st);
-		link = &knock->next;
-	}
-	pthread_mutex_unlock(&knock_lock);
-	return is_out;
-}
-
-static void knock_leave(struct knock *knock)
-{
-	pthread_mutex_lock(&knock_lock);
-	knock->next = knock_left;
-	knock_left = knock;
-	pthread_mutex_unlock(&knock_lock);
+	knock_free((struct knock *)((char *)outstanding - offsetof(struct knock, outstanding)));
 }
 
 /* Another name for the C library's clone(2), which ThreadSanitizer does not take for a fork. After a fork it would
@@ -130,9 +68,8 @@ static int knock_start(struct knock *knock, struct error *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	knock->running = 1;
 	knock->process = __clone(knock_main, knock->stack + KNOCK_STACK, CLONE_VM | CLONE_CHILD_CLEARTID, knock, NULL,
-				 NULL, &knock->running);
+				 NULL, &knock->outstanding.runs);
 	code = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = code;
@@ -141,21 +78,18 @@ static int knock_start(struct knock *knock, struct error *err)
 
 int knock_begin(int fd, struct knock **ret, struct error *err)
 {
+	struct outstanding outstanding;
 	struct knock *knock;
-	struct stat st;
-	int r;
+	int r = outstanding_begin(OUTSTANDING_KNOCK, fd, knock_release, &outstanding, err);
 
-	pthread_once(&knock_once, knock_watch_forks);
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "fstat");
-	if (knock_is_out(&st))
-		return error_set(err, -ETIMEDOUT, "an earlier read has not been answered yet");
+	if (r < 0)
+		return r;
 	knock = aligned_alloc(KNOCK_BLOCK, sizeof(*knock));
 	if (!knock)
 		return error_no_memory(err);
 	knock->fd = fd;
-	knock->st = st;
-	knock->since = clock_now();
+	knock->outstanding = outstanding;
+	knock->outstanding.heeds_signals = true;
 	r = knock_start(knock, err);
 	if (r < 0)
 		free(knock);
@@ -164,27 +98,11 @@ int knock_begin(int fd, struct knock **ret, struct error *err)
 	return r;
 }
 
-/* Sleeps until the process ends, for ns at most, or until a signal. */
-static void knock_sleep(const struct knock *knock, int64_t ns)
-{
-	const struct timespec limit = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
-
-	syscall(SYS_futex, &knock->running, FUTEX_WAIT, 1, &limit, NULL, 0);
-}
-
 int knock_end(struct knock *knock, int64_t patience, struct error *err)
 {
-	int64_t until = knock->since + patience, left;
-	int r = 0;
+	int r = outstanding_wait(&knock->outstanding, patience, err);
 
-	while (r == 0 && knock_is_running(knock) && (left = until - clock_now()) > 0) {
-		knock_sleep(knock, left < KNOCK_LOOK ? left : KNOCK_LOOK);
-		r = interrupt_check(err);
-	}
-	if (!knock_is_running(knock)) {
+	if (r == 0)
 		knock_free(knock);
-		return r;
-	}
-	knock_leave(knock);
-	return r < 0 ? r : error_set(err, -ETIMEDOUT, "no answer to a read for %.3g seconds", (double)patience / 1e9);
+	return r;
 }

@@ -7,17 +7,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "io/bounded.h"
 #include "io/file.h"
 #include "io/knock.h"
+#include "io/outstanding.h"
 #include "lib/check.h"
 
 #define LONG  INT64_C(100000000000) /* ns: longer than any machine is busy */
 #define SHORT INT64_C(20000000)
 
 static sem_t gate; /* which a read of hanging() waits for */
+
+static struct outstanding *released;
+
+static void release(struct outstanding *read)
+{
+	released = read;
+}
 
 static int hanging(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *error)
 {
@@ -89,6 +98,46 @@ static void test_a_read_is_left(void **state)
 	close(other);
 }
 
+/* A child has none of the reads that its parent has abandoned, and would never see them come back. */
+static void test_a_child_begins_anew(void **state)
+{
+	struct outstanding read;
+	uint8_t byte;
+	int fd = make_file(1), status;
+	pid_t child;
+
+	(void)state;
+	CHECK_FAILS(bounded_read(hanging, SHORT, fd, 0, &byte, 1, &err), -ETIMEDOUT, "no answer");
+	child = fork();
+	if (child == 0)
+		_exit(outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL) == 0 ? 7 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(WEXITSTATUS(status), 7);
+	assert_int_equal(outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL), -ETIMEDOUT);
+	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, NULL, &read, &err)); /* another kind */
+	sem_post(&gate);
+	while (outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL) == -ETIMEDOUT)
+		poll(NULL, 0, 1);
+	close(fd);
+}
+
+/* Nobody tells of the end of some reads: the next one at any file finds it. */
+static void test_a_read_ends_unseen(void **state)
+{
+	struct outstanding read = { 0 }, next;
+	int fd = make_file(1);
+
+	(void)state;
+	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &read, &err));
+	CHECK_FAILS(outstanding_wait(&read, SHORT, &err), -ETIMEDOUT, "no answer to a read for 0.02 seconds");
+	CHECK_FAILS(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &next, &err), -ETIMEDOUT, "an earlier read");
+	assert_null(released);
+	__atomic_store_n(&read.runs, 0, __ATOMIC_RELEASE);
+	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &next, &err));
+	assert_ptr_equal(released, &read);
+	close(fd);
+}
+
 /* Only who must not wait asks for it. */
 static void test_a_file_is_bounded(void **state)
 {
@@ -136,6 +185,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_read_comes_back),
 		cmocka_unit_test(test_a_read_is_left),
+		cmocka_unit_test(test_a_child_begins_anew),
+		cmocka_unit_test(test_a_read_ends_unseen),
 		cmocka_unit_test(test_a_file_is_bounded),
 		cmocka_unit_test(test_a_file_answers),
 	};
