@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/program/descriptors.h"
 #include "base/text/parse.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "content/batcher.h"
 #include "content/dedup.h"
 #include "content/loader.h"

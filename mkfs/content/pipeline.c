@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/thread.h"
-#include "base/work_queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/work_queue.h"
 
 #define PIPELINE_MEMORIES 4u /* per thread: the batch that it reads, and others that wait to be taken */
 

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/interrupt.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/names/names.h"

@@ -13,7 +13,7 @@
 
 #include "base/huge.h"
 #include "base/program/interrupt.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "datasetfs/format.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/huge.h"
-#include "base/thread.h"
-#include "base/work_queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/work_queue.h"
 #include "image/members/address.h"
 
 _Static_assert(STREAM_BUFFER_MAX <= READBACK_MAX, "a buffer is read back whole");

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread.h"
-#include "base/work_queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/work_queue.h"
 
 #define PREFETCH_THREADS 4u
 

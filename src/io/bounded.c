@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/program/interrupt.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "io/outstanding.h"
 #include "io/site.h"
 

@@ -12,7 +12,7 @@ enum outstanding_kind { OUTSTANDING_READ, OUTSTANDING_KNOCK, OUTSTANDING_KINDS }
 
 struct outstanding {
 	enum outstanding_kind kind;
-	bool heeds_signals; /* a signal that ends the program ends the wait, see base/interrupt.h */
+	bool heeds_signals; /* a signal that ends the program ends the wait, see base/program/interrupt.h */
 	struct stat st;     /* identity of the file */
 	int64_t since;      /* ns, monotonic */
 	int runs;           /* 1; 0 when it has come back, and whoever clears it wakes the waiter by futex(2) */

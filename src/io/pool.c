@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "io/engine.h"
 
 #define POOL_THREADS 8u

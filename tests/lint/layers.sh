@@ -48,7 +48,7 @@ volume="volume/space volume/transaction volume volume/compaction volume/replacem
 may src/base         base
 may src/base/text    base base/text
 may src/base/thread  base base/thread
-may src/base/program base base/text base/program
+may src/base/program base base/text base/thread base/program
 may src/image/sums      $base image/sums
 may src/image/members   $base image/sums datasetfs image/members
 may src/image/names     $base image/sums datasetfs image/names

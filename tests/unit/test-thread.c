@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "lib/check.h"
 
 #define COUNT    8u

@@ -2,8 +2,8 @@
 /* Jobs start and come back in order, no more of them than there is room for. */
 #include <stdatomic.h>
 
-#include "base/thread.h"
-#include "base/work_queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/work_queue.h"
 #include "lib/check.h"
 
 #define JOBS    5000u

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/program/interrupt.h"
 #include "base/text/parse.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "image/members/address.h"
 #include "scrub/files.h"
 #include "scrub/findings.h"

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 
 #define PROGRESS_BAR_WIDTH 24u
 #define PROGRESS_BAR_STEP  INT64_C(200000000)  /* nanoseconds between two updates of the bar */

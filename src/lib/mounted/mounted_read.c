@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "base/transfer.h"
 #include "lib/arena.h"
 #include "lib/fifo.h"

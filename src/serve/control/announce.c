@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
 #include "image/names/names.h"

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "fuse/invalidate.h"
 #include "image/names/names.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "datasetfs/control.h"
 #include "serve/control/listing.h"
 #include "serve/dotdir/describe.h"

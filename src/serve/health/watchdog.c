@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "device/nvme/topology.h"
 #include "serve/ahead/ahead.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts how far each side has come, under one lock: jobs are so large that it does not matter. */
-#include "base/work_queue.h"
+#include "base/thread/work_queue.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets up the stack and the signals once for all threads that start together. */
-#include "base/thread.h"
+#include "base/thread/thread.h"
 
 #include <signal.h>
 #include <string.h>

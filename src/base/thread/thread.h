@@ -35,5 +35,5 @@ void thread_join(struct thread *thread);
 void thread_join_all(struct thread *threads, unsigned count);
 /* Leaves the thread alone: nobody joins it, and its struct may go when its run() says so. */
 void thread_detach(struct thread *thread);
-/* Joins it like join_soon() in base/join.h. False: it still runs, and all it uses must stay for good. */
+/* Joins it like join_soon() in base/thread/join.h. False: it still runs, and all it uses must stay for good. */
 bool thread_join_soon(struct thread *thread);
