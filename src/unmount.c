@@ -15,8 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/mountinfo.h"
 #include "base/program/options.h"
-#include "device/mountinfo.h"
 #include "fuse/farewell.h"
 #include "fuse/refusal.h"
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mountinfo.h"
 #include "device/locate.h"
-#include "device/mountinfo.h"
 
 static int busy_see_mount(void *device, const struct mountinfo *info, struct error *err)
 {

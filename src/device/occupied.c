@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "device/mountinfo.h"
+#include "base/mountinfo.h"
 #include "device/nvme/sysfs.h"
 
 struct occupied {

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "device/mountinfo.h"
+#include "base/mountinfo.h"
 
 #define MOUNTS_MAX 1024u /* further ones are left out */
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/mountinfo.h"
 #include "device/locate.h"
-#include "device/mountinfo.h"
 #include "device/occupied.h"
 #include "members/naming.h"
 

@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "device/mountinfo.h"
+#include "base/mountinfo.h"
 #include "image/inode.h"
 #include "lib/api/handle.h"
 #include "lib/direct/direct.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads and decodes /proc/self/mountinfo. */
-#include "device/mountinfo.h"
+#include "base/mountinfo.h"
 
 #include <errno.h>
 #include <stdio.h>
