@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,41 +60,38 @@ static const struct command_line unmount_line = {
 
 /* ---- what is mounted there ---- */
 
-/* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, …, "-", type, source,
- * options. */
-static bool unmount_is_line(char *line, const char *target, struct unmount_place *ret)
-{
-	struct unmount_place place = { 0 };
-	auto_free char *where = NULL;
-	const char *rest = strstr(line, " - fuse.datasetfs "), *user;
-	bool same;
+/* A search for the topmost mount at a path. */
+struct unmount_search {
+	const char *target;
+	struct unmount_place last; /* zero: it is none of ours */
+};
 
-	if (sscanf(line, "%*d %*d %u:%u %*s %ms", &place.device_major, &place.device_minor, &where) != 3)
-		return false;
-	mountinfo_unescape(where);
-	same = !strcmp(where, target);
-	*ret = (struct unmount_place){ 0 };
-	user = same && rest ? strstr(rest, "user_id=") : NULL;
+static int unmount_visit(void *argument, const struct mountinfo *info, struct error *err)
+{
+	struct unmount_search *search = argument;
+	struct unmount_place place = { .device_major = major(info->device), .device_minor = minor(info->device) };
+	const char *user = strcmp(info->type, "fuse.datasetfs") ? NULL : strstr(info->options, "user_id=");
+
+	(void)err;
+	if (strcmp(info->point, search->target) != 0)
+		return 0;
+	search->last = (struct unmount_place){ 0 };
 	if (user && sscanf(user, "user_id=%u", &place.uid) == 1)
-		*ret = place;
-	return same;
+		search->last = place;
+	return 0;
 }
 
 /* The topmost mount at this path; false when that is none of ours. */
 static bool unmount_find(const char *path, struct unmount_place *ret)
 {
-	auto_free char *target = realpath(path, NULL), *line = NULL;
-	struct unmount_place found, last = { 0 };
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	size_t room = 0;
+	auto_free char *target = realpath(path, NULL);
+	struct unmount_search search = { .target = target };
+	struct error ignored;
 
-	while (target && file && getline(&line, &room, file) > 0)
-		if (unmount_is_line(line, target, &found))
-			last = found;
-	if (file)
-		fclose(file);
-	*ret = last;
-	return last.device_minor;
+	if (!target || mountinfo_each(unmount_visit, &search, &ignored) < 0)
+		return false;
+	*ret = search.last;
+	return search.last.device_minor;
 }
 
 /* The filesystem may be mounted elsewhere too, here or in another namespace: then its daemon goes on. Another one may

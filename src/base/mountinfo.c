@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and decodes /proc/self/mountinfo. */
+/* Reads and decodes /proc/self/mountinfo. The only parser of it: the preloaded library calls mountinfo_parse() for a
+ * program that may not be ready to allocate, so that allocates nothing. */
 #include "base/mountinfo.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@
 
 #include "base/cleanup.h"
 
-void mountinfo_unescape(char *text)
+/* Decodes the kernel's \ooo escapes for blank, tab, newline and backslash, in place. */
+static void mountinfo_unescape(char *text)
 {
 	char *out = text;
 
@@ -25,11 +27,23 @@ void mountinfo_unescape(char *text)
 	*out = 0;
 }
 
+static bool mountinfo_device(const char *text, dev_t *ret)
+{
+	char *end;
+	unsigned long major_number = strtoul(text, &end, 10), minor_number;
+
+	if (*end != ':')
+		return false;
+	minor_number = strtoul(end + 1, &end, 10);
+	*ret = makedev(major_number, minor_number);
+	return !*end;
+}
+
 /* A line is "36 35 0:52 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS". */
 bool mountinfo_parse(char *line, struct mountinfo *ret)
 {
 	char *before[5], *after[3], *rest = strstr(line, " - "), *save = NULL;
-	unsigned major_number, minor_number;
+	dev_t device;
 
 	if (!rest)
 		return false;
@@ -45,10 +59,11 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 		if (!after[i])
 			return false;
 	}
-	if (sscanf(before[2], "%u:%u", &major_number, &minor_number) != 2)
+	if (!mountinfo_device(before[2], &device))
 		return false;
 	*ret = (struct mountinfo){
-		.device = makedev(major_number, minor_number),
+		.id = strtoull(before[0], NULL, 10),
+		.device = device,
 		.root = before[3],
 		.point = before[4],
 		.type = after[0],

@@ -16,11 +16,13 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/mountinfo.h"
 #include "fuse/farewell.h"
 #include "fuse/refusal.h"
 #include "fuse/utab.h"
@@ -225,34 +227,20 @@ static int mount_detach_helper(const struct mount *mount, bool lazy, struct erro
 	return error_set(err, -EBUSY, "fusermount3: %s", mount_reason[0] ? mount_reason : "no reason given");
 }
 
-/* Finds where the filesystem is mounted now, as the kernel writes it; false if nowhere in this namespace. Lines of
- * proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
-static bool mount_find(const struct mount *mount, char where[256])
+/* Fails if the filesystem is mounted there. */
+static int mount_refuse_there(void *argument, const struct mountinfo *info, struct error *err)
 {
-	unsigned device_major, device_minor;
-	auto_free char *line = NULL;
-	bool found = false;
-	size_t room = 0;
-	FILE *file = fopen("/proc/self/mountinfo", "re");
+	const struct mount *mount = argument;
 
-	while (file && !found && getline(&line, &room, file) > 0)
-		found = sscanf(line, "%*d %*d %u:%u %*s %255s", &device_major, &device_minor, where) == 3 &&
-			device_major == mount->device_major && device_minor == mount->device_minor;
-	if (file)
-		fclose(file);
-	return found;
+	if (info->device != makedev(mount->device_major, mount->device_minor))
+		return 0;
+	return error_set(err, -EBUSY, "it was moved or something is mounted over it, 'umount %s' ends it", info->point);
 }
 
 int mount_detach(struct mount *mount, bool lazy, struct error *err)
 {
-	char where[256];
-
-	if (!mount_is_ours(mount)) {
-		if (!mount_find(mount, where))
-			return 0;
-		return error_set(err, -EBUSY, "it was moved or something is mounted over it, 'umount %s' ends it",
-				 where);
-	}
+	if (!mount_is_ours(mount))
+		return mountinfo_each(mount_refuse_there, mount, err);
 	if (geteuid() != 0)
 		return mount_detach_helper(mount, lazy, err);
 	if (umount2(mount->mountpoint, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) < 0)

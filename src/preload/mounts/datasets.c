@@ -6,8 +6,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
@@ -60,67 +58,46 @@ bool datasets_make(void)
 
 /* --- the table of mounts --- */
 
-struct datasets_line {
-	char *mount, *device, *root, *point, *type;
-};
-
-/* Cuts a line of proc_pid_mountinfo(5) into its fields. */
-static bool datasets_parse(char *text, struct datasets_line *ret)
+static void datasets_add(const struct mountinfo *info)
 {
-	char *fields[6], *rest = text, *type;
-
-	for (unsigned i = 0; i < 6; i++)
-		fields[i] = strsep(&rest, " ");
-	type = rest ? strstr(rest, "- ") : NULL;
-	if (!type)
-		return false;
-	type += 2;
-	*ret = (struct datasets_line){ fields[0], fields[2], fields[3], fields[4], strsep(&type, " ") };
-	mountinfo_unescape(ret->point);
-	return true;
-}
-
-static void datasets_add(const struct datasets_line *line)
-{
-	unsigned major, minor, count = dataset_count;
 	struct dataset *dataset = datasets;
+	unsigned count = dataset_count;
 
-	if (strcmp(line->type, DATASETS_TYPE) || strcmp(line->root, "/") || strlen(line->point) >= DATASET_ROOT ||
-	    !line->point[1] || sscanf(line->device, "%u:%u", &major, &minor) != 2)
+	if (strcmp(info->type, DATASETS_TYPE) || strcmp(info->root, "/") || strlen(info->point) >= DATASET_ROOT ||
+	    !info->point[1])
 		return;
-	while (dataset < datasets + count &&
-	       (dataset->device != makedev(major, minor) || strcmp(dataset->root, line->point)))
+	while (dataset < datasets + count && (dataset->device != info->device || strcmp(dataset->root, info->point)))
 		dataset++;
 	if (dataset == datasets + DATASETS_MOST)
 		return;
 	dataset->is_listed = true;
-	atomic_store_explicit(&dataset->mount, strtoull(line->mount, NULL, 10), memory_order_relaxed);
+	atomic_store_explicit(&dataset->mount, info->id, memory_order_relaxed);
 	if (dataset < datasets + count)
 		return;
-	strcpy(dataset->root, line->point);
-	dataset->length = strlen(line->point);
-	dataset->device = makedev(major, minor);
+	strcpy(dataset->root, info->point);
+	dataset->length = strlen(info->point);
+	dataset->device = info->device;
 	atomic_store_explicit(&dataset_count, count + 1, memory_order_release);
 }
 
 /* Leaves out a data set that something is mounted in, as that would be missed below it. */
-static void datasets_cover(const struct datasets_line *line)
+static void datasets_cover(const struct mountinfo *info)
 {
 	for (struct dataset *dataset = datasets; dataset < datasets + dataset_count; dataset++)
-		if (!strncmp(line->point, dataset->root, dataset->length) && line->point[dataset->length] == '/')
+		if (!strncmp(info->point, dataset->root, dataset->length) && info->point[dataset->length] == '/')
 			dataset->is_listed = false;
 }
 
-static void datasets_each(char *text, void (*each)(const struct datasets_line *line))
+static void datasets_each(char *text, void (*each)(const struct mountinfo *info))
 {
-	struct datasets_line line;
+	struct mountinfo info;
 
 	for (char *next_line, *at = text; *at; at = next_line) {
 		next_line = strchrnul(at, '\n');
 		if (*next_line)
 			*next_line++ = 0;
-		if (datasets_parse(at, &line))
-			each(&line);
+		if (mountinfo_parse(at, &info))
+			each(&info);
 	}
 }
 
