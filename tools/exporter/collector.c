@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -32,7 +33,7 @@ struct collector_stuck {
 	dev_t device;
 	int64_t since; /* ns, monotonic */
 	bool was_late;
-	struct reader reader;
+	struct child child;
 };
 
 struct collector {
@@ -69,7 +70,7 @@ void collector_reap(struct collector *collector)
 	struct collector_stuck **at = &collector->stuck, *stuck;
 
 	while ((stuck = *at)) {
-		if (reader_is_gone(&stuck->reader)) {
+		if (child_is_gone(&stuck->child)) {
 			*at = stuck->next;
 			free(stuck);
 		} else {
@@ -87,10 +88,10 @@ static bool collector_is_stuck(const struct collector *collector, dev_t device)
 	return false;
 }
 
-/* Stops polling the pipe. Closing it is not enough: a process that is just being forked still has it open as well. */
+/* Stops polling the socket. Closing it is not enough: a process that is just being forked still has it open as well. */
 static void collector_forget(struct collector *collector, const struct collector_mount *mount)
 {
-	epoll_ctl(collector->epoll, EPOLL_CTL_DEL, mount->reader.pipe, NULL);
+	epoll_ctl(collector->epoll, EPOLL_CTL_DEL, mount->reader.child.fd, NULL);
 }
 
 /* Gives the mount's reader up, and remembers its process until that has ended. */
@@ -101,7 +102,7 @@ static void collector_give_up(struct collector *collector, struct collector_moun
 	if (mount->is_under_way)
 		collector_forget(collector, mount);
 	reader_give_up(&mount->reader);
-	if (reader_is_gone(&mount->reader))
+	if (child_is_gone(&mount->reader.child))
 		return;
 	stuck = malloc(sizeof(*stuck));
 	if (!stuck)
@@ -111,7 +112,7 @@ static void collector_give_up(struct collector *collector, struct collector_moun
 		.device = mount->entry->device,
 		.since = clock_now(),
 		.was_late = mount->is_under_way,
-		.reader = mount->reader,
+		.child = mount->reader.child,
 	};
 	collector->stuck = stuck;
 }
@@ -136,7 +137,7 @@ static int collector_start_mount(struct collector *collector, struct collector_m
 	r = reader_start(&mount->reader, mount->entry, &err);
 	if (r < 0)
 		return log_error(&err, "cannot ask the mount '%s'", mount->entry->point);
-	if (epoll_ctl(collector->epoll, EPOLL_CTL_ADD, mount->reader.pipe, &event) < 0) {
+	if (epoll_ctl(collector->epoll, EPOLL_CTL_ADD, mount->reader.child.fd, &event) < 0) {
 		r = -errno;
 		collector_give_up(collector, mount);
 		return r;
@@ -168,7 +169,7 @@ int collector_begin(struct collector *collector, struct error *err)
 	for (size_t i = 0; i < collector->mounts.count; i++) {
 		mount = &collector->list[i];
 		mount->entry = &collector->mounts.list[i];
-		mount->reader.pipe = -1;
+		mount->reader.child = CHILD_NONE;
 		r = collector_start_mount(collector, mount);
 		if (r < 0)
 			collector_end_mount(collector, mount, r);

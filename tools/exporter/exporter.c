@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 	bool done;
 
 	descriptors_reserve();
-	descriptors_raise_limit(); /* there is a pipe for each mount */
+	descriptors_raise_limit(); /* there is a socket for each mount */
 	log_set_program(exporter_line.program);
 	if (options_parse(&exporter_line, argc, argv, &options, &operands, &done, &err) == 0 && !done && operands)
 		error_set(&err, -EINVAL, "unexpected operand '%s', see 'datasetfs-exporter --help'", argv[1]);

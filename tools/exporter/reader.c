@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads from a pipe, to which the child writes the text and then one byte with an errno. */
+/* The child sends the text, and then one byte with an errno. */
 #include "exporter/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/program/descriptors.h"
-#include "datasetfs/control.h"
 #include "device/dotfile.h"
+#include "datasetfs/control.h"
 
 /* ---- in the process ---- */
 
@@ -34,7 +26,7 @@ static int reader_copy(int from, int to)
 	return n < 0 ? errno : 0;
 }
 
-/* Copies the metrics of the mount to the pipe; checks first whether another filesystem was mounted over it. */
+/* Copies the metrics of the mount to the exporter; checks first whether another filesystem was mounted over it. */
 static int reader_copy_mount(const struct mounts_entry *mount, int to)
 {
 	struct error err = { 0 };
@@ -49,51 +41,23 @@ static int reader_copy_mount(const struct mounts_entry *mount, int to)
 	return r;
 }
 
-/* The body of the process. It keeps only the pipe open: a process that hangs must not keep our port open. */
-static _Noreturn void reader_run(const struct mounts_entry *mount, int to, pid_t parent)
+static void reader_main(const void *mount, int to)
 {
-	uint8_t code = EIO;
+	uint8_t code = (uint8_t)reader_copy_mount(mount, to);
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (dup2(to, STDIN_FILENO) >= 0 && getppid() == parent) {
-		descriptors_close_inherited();
-		code = (uint8_t)reader_copy_mount(mount, STDIN_FILENO);
-		(void)!write(STDIN_FILENO, &code, 1);
-		close(STDIN_FILENO);
-	}
-	_exit(0);
+	(void)!write(to, &code, 1);
 }
 
 /* ---- in the exporter ---- */
-
-static int reader_fork(struct reader *reader, const struct mounts_entry *mount, struct error *err)
-{
-	pid_t parent = getpid();
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return error_errno(err, "no pipe");
-	reader->process = fork();
-	if (reader->process == 0)
-		reader_run(mount, fds[1], parent);
-	close(fds[1]);
-	if (reader->process < 0) {
-		close(fds[0]);
-		reader->process = 0;
-		return error_errno(err, "no process");
-	}
-	reader->pipe = fds[0];
-	return 0;
-}
 
 int reader_start(struct reader *reader, const struct mounts_entry *mount, struct error *err)
 {
 	int r;
 
-	*reader = (struct reader){ .pipe = -1, .text = malloc(READER_MOST + 2) };
+	*reader = (struct reader){ .child = CHILD_NONE, .text = malloc(READER_MOST + 2) };
 	if (!reader->text)
 		return error_no_memory(err);
-	r = reader_fork(reader, mount, err);
+	r = child_start(&reader->child, reader_main, mount, err);
 	if (r < 0) {
 		free(reader->text);
 		reader->text = NULL;
@@ -103,7 +67,7 @@ int reader_start(struct reader *reader, const struct mounts_entry *mount, struct
 
 bool reader_step(struct reader *reader)
 {
-	ssize_t n = read(reader->pipe, reader->text + reader->length, READER_MOST + 2 - reader->length);
+	ssize_t n = read(reader->child.fd, reader->text + reader->length, READER_MOST + 2 - reader->length);
 
 	if (n > 0)
 		reader->length += (size_t)n;
@@ -112,8 +76,6 @@ bool reader_step(struct reader *reader)
 
 int reader_finish(struct reader *reader)
 {
-	close(reader->pipe);
-	reader->pipe = -1;
 	if (reader->length == 0)
 		return -EIO;
 	if (reader->length > READER_MOST + 1)
@@ -123,18 +85,7 @@ int reader_finish(struct reader *reader)
 
 void reader_give_up(struct reader *reader)
 {
-	if (reader->pipe >= 0)
-		close(reader->pipe);
-	reader->pipe = -1;
-	if (reader->process)
-		kill(reader->process, SIGKILL);
+	child_kill(&reader->child, 0);
 	free(reader->text);
 	reader->text = NULL;
-}
-
-bool reader_is_gone(struct reader *reader)
-{
-	if (reader->process && waitpid(reader->process, NULL, WNOHANG) != 0)
-		reader->process = 0;
-	return !reader->process;
 }
