@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
+#include "base/text/shown.h"
+#include "grid.h"
 #include "image/members/address.h"
 #include "image/members/publisher.h"
 #include "list_space.h"
@@ -265,30 +267,57 @@ static void list_json(const struct volume *volume, struct list_space *space,
 
 /* --- text --- */
 
-static void list_text_members(const struct volume *volume, const struct list_space *space)
+static void list_text_member(struct grid *grid, uint32_t number, const struct list_member *member, const char *name)
 {
 	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE];
 
-	printf("\n  MEMBER       SIZE  SEGMENTS      USED  %-36s  NAME\n", "UUID");
-	for (uint32_t i = 0; i < space->member_count; i++) {
-		const struct list_member *member = &space->members[i];
-
-		format_uuid(member->super.member_uuid, uuid);
-		printf("  %6" PRIu32 " %10s %9" PRIu64 " %9" PRIu64 "  %s  ", i, format_size(member->size, size),
-		       member->total, member->used, uuid);
-		if (volume->names[i])
-			text_write(stdout, volume->names[i], strlen(volume->names[i]));
-		else
-			printf("(missing)");
-		printf("\n");
-	}
+	format_uuid(member->super.member_uuid, uuid);
+	grid_cell(grid, "%" PRIu32, number);
+	grid_cell(grid, "%s", format_size(member->size, size));
+	grid_cell(grid, "%" PRIu64, member->total);
+	grid_cell(grid, "%" PRIu64, member->used);
+	grid_cell(grid, "%s", uuid);
+	if (name)
+		grid_name(grid, name, strlen(name));
+	else
+		grid_cell(grid, "(missing)");
 }
 
-static void list_text_head(const struct volume *volume, const struct list_space *space,
-			   const struct list_publisher *publisher)
+static int list_text_members(const struct volume *volume, const struct list_space *space, struct error *err)
+{
+	auto_grid struct grid *grid = NULL;
+	int r = grid_new(&grid, err);
+
+	if (r < 0)
+		return r;
+	grid_column(grid, GRID_RIGHT, "MEMBER");
+	grid_column(grid, GRID_RIGHT, "SIZE");
+	grid_column(grid, GRID_RIGHT, "SEGMENTS");
+	grid_column(grid, GRID_RIGHT, "USED");
+	grid_column(grid, GRID_LEFT, "UUID");
+	grid_column(grid, GRID_LEFT, "NAME");
+	for (uint32_t i = 0; i < space->member_count; i++)
+		list_text_member(grid, i, &space->members[i], volume->names[i]);
+	putchar('\n');
+	return grid_print(grid, 2, err);
+}
+
+/* Says who changes the volume; a publisher that was killed, or whose device failed, leaves its record. */
+static void list_text_publisher(const struct list_publisher *publisher)
+{
+	char since[TEXT_TIME_SIZE];
+
+	printf("publisher   on ");
+	text_write(stdout, publisher->host, strlen(publisher->host));
+	printf(" since %s UTC process=%" PRIu64 ", %s\n", text_time((int64_t)publisher->since, since),
+	       publisher->process, list_use[publisher->use]);
+}
+
+static int list_text_head(const struct volume *volume, const struct list_space *space,
+			  const struct list_publisher *publisher, struct error *err)
 {
 	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE], segment[SIZE_TEXT_SIZE], room[SIZE_TEXT_SIZE];
-	char since[TEXT_TIME_SIZE];
+	int r = 0;
 
 	format_uuid(volume->super.volume_uuid, uuid);
 	fputs("volume      ", stdout);
@@ -304,87 +333,129 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	       format_size(space->free_bytes, room),
 	       volume->array->geometry->is_block_device ? "" : "; the file grows when needed");
 	if (space->member_count > 1)
-		list_text_members(volume, space);
-	if (!publisher->is_there)
-		return;
-	printf("publisher   on "); /* one that was killed, or whose device failed, leaves its record */
-	text_write(stdout, publisher->host, strlen(publisher->host));
-	printf(" since %s UTC process=%" PRIu64 ", %s\n", text_time((int64_t)publisher->since, since),
-	       publisher->process, list_use[publisher->use]);
+		r = list_text_members(volume, space, err);
+	if (publisher->is_there)
+		list_text_publisher(publisher);
+	return r;
 }
 
-static void list_text_version(const struct volume *volume, const struct version *v, const struct list_share *share,
-			      int width)
+static void list_text_version(struct grid *grid, const struct catalogue *catalogue, const struct version *v,
+			      const struct list_share *share)
 {
-	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE];
-	char unique[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
-	char digest[2 * sizeof(v->digest) + 1];
+	char size[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE], digest[2 * sizeof(v->digest) + 1];
 
 	format_hex(v->digest, sizeof(v->digest), digest);
-	text_print("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s %10s %10s",
-		   v->sequence == volume->catalogue.current ? '*' : ' ', width, v->label, v->sequence,
-		   v->file_count, format_size(v->content_bytes, content), format_size(v->stored_bytes, stored),
-		   format_size(v->index_length, index), format_size(share->unique, unique),
-		   format_size(share->shared, shared));
-	if (volume->catalogue.members.count)
-		printf(" %8u%%", list_protection(share));
-	printf("  %-*.*s  %s\n", DIGEST_SHOWN, DIGEST_SHOWN, digest,
-	       v->created ? text_time((int64_t)v->created, created) : "-");
+	grid_cell(grid, "%s", v->sequence == catalogue->current ? "*" : "");
+	grid_cell(grid, "%s", v->label);
+	grid_cell(grid, "%" PRIu64, v->sequence);
+	grid_cell(grid, "%" PRIu64, v->file_count);
+	grid_cell(grid, "%s", format_size(v->content_bytes, size));
+	grid_cell(grid, "%s", format_size(v->stored_bytes, size));
+	grid_cell(grid, "%s", format_size(v->index_length, size));
+	grid_cell(grid, "%s", format_size(share->unique, size));
+	grid_cell(grid, "%s", format_size(share->shared, size));
+	if (catalogue->members.count)
+		grid_cell(grid, "%u%%", list_protection(share));
+	grid_cell(grid, "%.*s", DIGEST_SHOWN, digest);
+	grid_cell(grid, "%s", v->created ? text_time((int64_t)v->created, created) : "-");
 }
 
-static void list_text(const struct volume *volume, struct list_space *space,
-		      const struct list_publisher *publisher)
+static int list_text_versions(const struct catalogue *catalogue, const struct list_space *space, struct error *err)
 {
-	const struct catalogue *catalogue = &volume->catalogue;
-	int width = 5;
+	static const char *const numbers[] = { "SEQ", "FILES", "CONTENT", "STORED", "INDEX", "UNIQUE", "SHARED",
+					       "MIRRORED" };
+	auto_grid struct grid *grid = NULL;
+	int r = grid_new(&grid, err);
 
-	list_text_head(volume, space, publisher);
-	if (!catalogue->version_count) {
-		printf("\nno versions\n");
-		return;
-	}
+	if (r < 0)
+		return r;
+	grid_column(grid, GRID_LEFT, ""); /* the current version's mark */
+	grid_column(grid, GRID_LEFT, "LABEL");
+	for (unsigned i = 0; i < (catalogue->members.count ? 8 : 7); i++)
+		grid_column(grid, GRID_RIGHT, numbers[i]);
+	grid_column(grid, GRID_LEFT, "DIGEST");
+	grid_column(grid, GRID_LEFT, "CREATED (UTC)");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		if ((int)strlen(catalogue->versions[i].label) > width)
-			width = (int)strlen(catalogue->versions[i].label);
-	printf("\n  %-*s %5s %10s %10s %10s %10s %10s %10s%s  %-*s  %s\n", width, "LABEL", "SEQ", "FILES", "CONTENT",
-	       "STORED", "INDEX", "UNIQUE", "SHARED", catalogue->members.count ? " MIRRORED" : "", DIGEST_SHOWN,
-	       "DIGEST", "CREATED (UTC)");
-	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		list_text_version(volume, &catalogue->versions[i], &space->shares[i], width);
-	printf("\n" DIGEST_PROVES "\n");
+		list_text_version(grid, catalogue, &catalogue->versions[i], &space->shares[i]);
+	putchar('\n');
+	r = grid_print(grid, 0, err);
+	if (r == 0)
+		printf("\n" DIGEST_PROVES "\n");
+	return r;
 }
 
-static void list_text_run(const struct catalogue *catalogue, const struct list_space *space, uint32_t number,
-			  const struct pins_run *run)
+/* Adds a run of segments that the same versions pin. */
+static void list_text_run(struct grid *grid, const struct catalogue *catalogue, const struct list_space *space,
+			  uint32_t number, const struct pins_run *run)
 {
 	const struct list_member *member = &space->members[number];
 	const struct pins *pins = &member->pins;
 	char length[SIZE_TEXT_SIZE];
+	const char *between = "";
+	FILE *out;
 
 	if (space->member_count > 1)
-		printf("  %6" PRIu32, number);
-	printf("  %10s %16" PRIu64 " ", format_size(list_space_bytes(space, member, run->from, run->to), length),
-	       run->from * space->segment_size);
-	for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
-		text_print(" %s", catalogue->versions[v].label);
-	printf("%s\n", run->users ? "" : run->catalogue ? " (catalogue)" : space->has_copies ? " (free, or copies)" :
-										  " (free)");
+		grid_cell(grid, "%" PRIu32, number);
+	grid_cell(grid, "%s", format_size(list_space_bytes(space, member, run->from, run->to), length));
+	grid_cell(grid, "%" PRIu64, run->from * space->segment_size);
+	out = grid_next(grid);
+	for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1), between = " ")
+		shown_print(out, "%s%s", between, catalogue->versions[v].label);
+	if (!run->users)
+		shown_print(out, "%s%s", between, run->catalogue ? "(catalogue)" :
+						  space->has_copies ? "(free, or copies)" : "(free)");
 }
 
-static void list_text_pins(const struct catalogue *catalogue, struct list_space *space)
+static int list_text_pins(const struct catalogue *catalogue, struct list_space *space, struct error *err)
 {
+	auto_grid struct grid *grid = NULL;
 	struct pins_run run;
+	int r = grid_new(&grid, err);
 
-	printf("\n%s  %10s %16s  %s\n", space->member_count > 1 ? "  MEMBER" : "", "BYTES", "FROM", "PINNED BY");
+	if (r < 0)
+		return r;
+	if (space->member_count > 1)
+		grid_column(grid, GRID_RIGHT, "MEMBER");
+	grid_column(grid, GRID_RIGHT, "BYTES");
+	grid_column(grid, GRID_RIGHT, "FROM");
+	grid_column(grid, GRID_LEFT, "PINNED BY");
 	for (uint32_t i = 0; i < space->member_count; i++)
 		for (pins_rewind(&space->members[i].pins); pins_next(&space->members[i].pins, &run);)
-			list_text_run(catalogue, space, i, &run);
+			list_text_run(grid, catalogue, space, i, &run);
+	putchar('\n');
+	return grid_print(grid, 2, err);
+}
+
+static int list_text(const struct volume *volume, struct list_space *space, const struct list_publisher *publisher,
+		     bool pins, struct error *err)
+{
+	const struct catalogue *catalogue = &volume->catalogue;
+	int r = list_text_head(volume, space, publisher, err);
+
+	if (r == 0 && !catalogue->version_count)
+		printf("\nno versions\n");
+	else if (r == 0)
+		r = list_text_versions(catalogue, space, err);
+	return r == 0 && pins ? list_text_pins(catalogue, space, err) : r;
+}
+
+static int list_show(const struct list_options *options, const struct volume *volume, struct list_space *space,
+		     struct error *err)
+{
+	struct list_publisher publisher = { 0 };
+
+	publisher.is_there =
+		publisher_read(&volume->array->source, 0, publisher.host, &publisher.process, &publisher.since);
+	publisher.use = list_find_use(volume);
+	if (!options->common.json)
+		return list_text(volume, space, &publisher, options->space, err);
+	list_json(volume, space, &publisher);
+	return 0;
 }
 
 int list_run(int argc, char **argv)
 {
 	struct list_options options = { 0 };
-	struct list_publisher publisher = { 0 };
 	struct list_space space = { 0 };
 	auto_volume struct volume *volume = NULL;
 	struct error err = { 0 };
@@ -395,17 +466,12 @@ int list_run(int argc, char **argv)
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)
 		r = list_space_measure(volume, &space, &err);
+	if (r == 0)
+		r = list_show(&options, volume, &space, &err);
+	list_space_free(&space);
 	if (r < 0) {
 		log_error(&err, "cannot list '%s'", argv[1]);
-		list_space_free(&space);
 		return VERB_FAILED;
 	}
-	publisher.is_there =
-		publisher_read(&volume->array->source, 0, publisher.host, &publisher.process, &publisher.since);
-	publisher.use = list_find_use(volume);
-	(options.common.json ? list_json : list_text)(volume, &space, &publisher);
-	if (options.space && !options.common.json)
-		list_text_pins(&volume->catalogue, &space);
-	list_space_free(&space);
 	return VERB_DONE;
 }

@@ -247,6 +247,7 @@ static void stat_text_copies(const struct stat_file *file, uint64_t address)
 	putchar('\n');
 }
 
+/* Rows go out as the index is walked, in columns of fixed widths: a file may have more than a grid should hold. */
 static void stat_text_chunk(void *argument, const struct stat_chunk *part)
 {
 	const struct chunk *chunk = &part->chunk;

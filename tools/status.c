@@ -16,6 +16,7 @@
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "device/leftover.h"
+#include "grid.h"
 #include "health.h"
 #include "text.h"
 #include "verb.h"
@@ -209,19 +210,41 @@ static void status_since_mount(const struct reported *reported, const struct rep
 
 /* --- members and options --- */
 
-static void status_members(const struct reported *reported)
+static void status_member(struct grid *grid, const struct reported_member *member)
 {
-	struct reported_member member;
 	char size[SIZE_TEXT_SIZE];
 
-	for (size_t i = 0; reported_member(reported, i, &member); i++) {
-		if (i == 0)
-			printf("\n%8s  %-8s %10s %10s %7s %9s %11s  %s\n", "member", "state", "reads", "content",
-			       "errors", "in flight", "latency ms", "name");
-		text_print("%8" PRIu64 "  %-8s %10" PRIu64 " %10s %7" PRIu64 " %9" PRIu64 " %11.3f  %s\n",
-			   member.number, member.state, member.reads, format_size(member.bytes, size), member.errors,
-			   member.in_flight, member.latency * 1e3, member.name);
-	}
+	grid_cell(grid, "%" PRIu64, member->number);
+	grid_cell(grid, "%s", member->state);
+	grid_cell(grid, "%" PRIu64, member->reads);
+	grid_cell(grid, "%s", format_size(member->bytes, size));
+	grid_cell(grid, "%" PRIu64, member->errors);
+	grid_cell(grid, "%" PRIu64, member->in_flight);
+	grid_cell(grid, "%.3f", member->latency * 1e3);
+	grid_cell(grid, "%s", member->name);
+}
+
+static int status_members(const struct reported *reported, struct error *err)
+{
+	static const char *const numbers[] = { "reads", "content", "errors", "in flight", "latency ms" };
+	auto_grid struct grid *grid = NULL;
+	struct reported_member member;
+	int r;
+
+	if (!reported_member(reported, 0, &member))
+		return 0;
+	r = grid_new(&grid, err);
+	if (r < 0)
+		return r;
+	grid_column(grid, GRID_RIGHT, "member");
+	grid_column(grid, GRID_LEFT, "state");
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		grid_column(grid, GRID_RIGHT, numbers[i]);
+	grid_column(grid, GRID_LEFT, "name");
+	for (size_t i = 0; reported_member(reported, i, &member); i++)
+		status_member(grid, &member);
+	putchar('\n');
+	return grid_print(grid, 2, err);
 }
 
 static bool status_is_size(const char *name)
@@ -255,17 +278,21 @@ static void status_options(const struct reported *reported)
 	}
 }
 
-static void status_page(const struct mounted *mounted, const struct reported *reported)
+static int status_page(const struct mounted *mounted, const struct reported *reported, struct error *err)
 {
 	struct reported_stats stats;
+	int r;
 
 	reported_take(reported, &stats);
 	status_verdict(mounted, reported, &stats);
 	status_version(reported, &stats);
 	status_since_mount(reported, &stats);
-	status_members(reported);
+	r = status_members(reported, err);
+	if (r < 0)
+		return r;
 	status_daemon(reported, &stats);
 	status_options(reported);
+	return 0;
 }
 
 /* --- asking the daemon --- */
@@ -376,8 +403,7 @@ static int status_show_mount(const struct mounted *mounted, bool json, struct er
 		return r;
 	if (json)
 		return reported_write(reported, mounted->point, mounted->source, stdout, err);
-	status_page(mounted, reported);
-	return 0;
+	return status_page(mounted, reported, err);
 }
 
 int status_run(int argc, char **argv)

@@ -69,7 +69,7 @@ for version in listed["versions"]:
     if version["shared_bytes"] == 0 or sum(s["length"] for s in version["segments"]) < version["unique_bytes"]:
         sys.exit(f"{label} shares {version['shared_bytes']}")
 END
-assert_contains "list" "$(datasetfsctl list volume)" "UNIQUE     SHARED"
+assert_contains "list" "$(datasetfsctl list volume | tr -s ' ')" " UNIQUE SHARED "
 proves="A digest proves names, sizes and attributes; contents against accidents, not against forgery."
 assert_eq "what list says of digests" "$(datasetfsctl list volume | tail -n 1)" "$proves"
 assert_contains "list --help" "$(datasetfsctl list --help)" "$proves"

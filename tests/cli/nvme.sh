@@ -14,8 +14,8 @@ sysfs_tree sys
 # --- list and inspect ---
 
 datasetfsctl nvme list >list.out
-assert_contains list "$(cat list.out)" "nvme0n1    1.00 GiB, blocks of 4096 bytes, nvme:uuid:$uuid"
-assert_contains list "$(cat list.out)" "nvme1    tcp   192.0.2.2:4420               connecting  non-optimized"
+assert_contains list "$(cat list.out)" "nvme0n1  1.00 GiB, blocks of 4096 bytes, nvme:uuid:$uuid"
+assert_contains list "$(cat list.out)" "nvme1  tcp  192.0.2.2:4420  connecting  non-optimized"
 if grep -q discovery list.out; then fail "list shows the discovery controller"; fi
 datasetfsctl nvme list --json >list.json
 assert_eq namespaces "$(json namespaces list.json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 2
@@ -134,7 +134,7 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ] && pkg-config --exists libnvme; then
     }
     assert_eq "discover of what a terminal would obey" \
         "$(fabrics datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3)" \
-        'tcp://\x1b[2J\xc2\x9bm:\x9b1mé              nqn.\x1bc'
+        'tcp://\x1b[2J\xc2\x9bm:\x9b1mé  nqn.\x1bc'
     # More lines than there are, than anybody has, than memory can hold, and another number each time.
     for count in 5000 4194305 18014398509481985 18446744073709551615; do
         assert_fails 1 "the discovery log has $count entries, expected at most 4096" \

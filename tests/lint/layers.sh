@@ -135,6 +135,7 @@ home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'microhttpd\.h'     tools/exporter/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
 home 'json-c/[a-z_]*\.h'  tools/watch/reported.c
+home 'libsmartcols\.h'   tools/grid.c
 
 python3 tests/lib/modules.py || failed=1
 

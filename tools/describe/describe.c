@@ -69,7 +69,7 @@ static int describe_diff(const struct describe_options *options, const struct su
 		diff_json(&from, to, diff);
 	} else if (r == 0) {
 		page_open(&page);
-		diff_text(&page, &from, to, diff);
+		r = diff_text(&page, &from, to, diff, err);
 	}
 	diff_free(diff);
 	subject_close(&from);

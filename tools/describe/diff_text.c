@@ -10,91 +10,118 @@
 #include "base/text/format.h"
 #include "describe/attributes.h"
 #include "describe/diff_words.h"
+#include "grid.h"
 #include "text.h"
 
-static void diff_text_path(const char *path, size_t length, uint32_t mode)
+static void diff_text_path(FILE *out, const char *path, size_t length, uint32_t mode)
 {
-	text_write(stdout, path, length);
+	text_write(out, path, length);
 	if (S_ISDIR(mode) && length > 1)
-		putchar('/');
+		putc('/', out);
 }
 
-static void diff_text_what(unsigned what)
+static void diff_text_what(FILE *out, unsigned what)
 {
 	const char *word;
 
-	fputs("  (", stdout);
+	fputs("  (", out);
 	for (unsigned i = 0, more = 0; (word = attributes_word(i)); i++)
 		if (what >> i & 1)
-			printf("%s%s", more++ ? ", " : "", word);
-	putchar(')');
+			fprintf(out, "%s%s", more++ ? ", " : "", word);
+	putc(')', out);
 }
 
-static void diff_text_item(enum diff_kind kind, const struct diff_item *item)
+/* Writes how the content changed. */
+static void diff_text_content(FILE *out, const struct diff_item *item)
 {
-	char size[SIZE_TEXT_SIZE], more[SIZE_TEXT_SIZE];
 	bool grew = item->size > item->former_size;
+	char size[SIZE_TEXT_SIZE];
 
-	if (S_ISREG(item->mode))
-		format_size(item->size, size);
-	else
-		snprintf(size, sizeof(size), "%s", text_type(item->mode));
-	printf("%12s  ", size);
-	diff_text_path(item->path, item->length, item->mode);
+	if ((item->mode & S_IFMT) != (item->former_mode & S_IFMT))
+		fprintf(out, "  (was a %s)", text_type(item->former_mode));
+	else if (item->size != item->former_size)
+		fprintf(out, "  (%c%s)", grew ? '+' : '-',
+			format_size(grew ? item->size - item->former_size : item->former_size - item->size, size));
+}
+
+static void diff_text_item(struct grid *grid, enum diff_kind kind, const struct diff_item *item)
+{
+	char size[SIZE_TEXT_SIZE];
+	FILE *out;
+
+	grid_cell(grid, "%s", S_ISREG(item->mode) ? format_size(item->size, size) : text_type(item->mode));
+	out = grid_next(grid);
+	diff_text_path(out, item->path, item->length, item->mode);
 	if (kind == DIFF_MOVED) {
-		fputs(" -> ", stdout);
-		diff_text_path(item->to, item->to_length, item->mode);
+		fputs(" -> ", out);
+		diff_text_path(out, item->to, item->to_length, item->mode);
 	}
 	if (kind == DIFF_METADATA)
-		diff_text_what(item->what);
-	if (kind == DIFF_CHANGED && (item->mode & S_IFMT) != (item->former_mode & S_IFMT))
-		printf("  (was a %s)", text_type(item->former_mode));
-	else if (kind == DIFF_CHANGED && item->size != item->former_size)
-		printf("  (%c%s)", grew ? '+' : '-',
-		       format_size(grew ? item->size - item->former_size : item->former_size - item->size, more));
-	putchar('\n');
+		diff_text_what(out, item->what);
+	if (kind == DIFF_CHANGED)
+		diff_text_content(out, item);
 }
 
-static void diff_text_list(enum diff_kind kind, const struct diff_count *count)
+static int diff_text_list(enum diff_kind kind, const struct diff_count *count, struct error *err)
 {
 	uint64_t all = count->files + count->directories + count->symlinks;
+	auto_grid struct grid *grid = NULL;
+	char title[128];
+	int r;
 
 	if (!count->count)
-		return;
-	printf("\n%12s  %s", "", diff_words_title(kind));
+		return 0;
+	r = grid_new(&grid, err);
+	if (r < 0)
+		return r;
 	if (all > count->count)
-		printf(" (the first %zu of %" PRIu64 ")", count->count, all);
-	putchar('\n');
+		snprintf(title, sizeof(title), "%s (the first %zu of %" PRIu64 ")", diff_words_title(kind),
+			 count->count, all);
+	else
+		snprintf(title, sizeof(title), "%s", diff_words_title(kind));
+	grid_column(grid, GRID_RIGHT, "");
+	grid_column(grid, GRID_LEFT, title);
 	for (size_t i = 0; i < count->count; i++)
-		diff_text_item(kind, &count->items[i]);
+		diff_text_item(grid, kind, &count->items[i]);
+	putchar('\n');
+	return grid_print(grid, 0, err);
 }
 
-static void diff_text_others(const struct diff *diff)
+/* Prints how many directories and symbolic links changed, by kinds of changes. */
+static int diff_text_others(const struct diff *diff, struct error *err)
 {
+	auto_grid struct grid *grid = NULL;
 	uint64_t all = 0;
+	int r;
 
 	for (unsigned kind = 0; kind < DIFF_SAME; kind++)
 		all += diff->kinds[kind].directories + diff->kinds[kind].symlinks;
 	if (!all)
-		return;
-	printf("\n%12s %9s  NAMES THAT WERE\n", "DIRECTORIES", "SYMLINKS");
-	for (unsigned kind = 0; kind < DIFF_SAME; kind++)
-		if (diff->kinds[kind].directories || diff->kinds[kind].symlinks)
-			printf("%12" PRIu64 " %9" PRIu64 "  %s\n", diff->kinds[kind].directories,
-			       diff->kinds[kind].symlinks, diff_words_title(kind));
+		return 0;
+	r = grid_new(&grid, err);
+	if (r < 0)
+		return r;
+	grid_column(grid, GRID_RIGHT, "DIRECTORIES");
+	grid_column(grid, GRID_RIGHT, "SYMLINKS");
+	grid_column(grid, GRID_LEFT, "NAMES THAT WERE");
+	for (unsigned kind = 0; kind < DIFF_SAME; kind++) {
+		if (!diff->kinds[kind].directories && !diff->kinds[kind].symlinks)
+			continue;
+		grid_cell(grid, "%" PRIu64, diff->kinds[kind].directories);
+		grid_cell(grid, "%" PRIu64, diff->kinds[kind].symlinks);
+		grid_cell(grid, "%s", diff_words_title(kind));
+	}
+	putchar('\n');
+	return grid_print(grid, 0, err);
 }
 
-void diff_text(const struct page *page, const struct subject *from, const struct subject *to, const struct diff *diff)
+/* Prints how many files changed, by kinds of changes. */
+static int diff_text_files(const struct page *page, const struct diff *diff, struct error *err)
 {
 	struct page_row rows[DIFF_KINDS];
 	uint64_t files = 0;
 	size_t count = 0;
 
-	printf("volume       '");
-	text_write(stdout, to->volume->path, strlen(to->volume->path));
-	printf("'\n");
-	subject_text(from, "from");
-	subject_text(to, "to");
 	for (unsigned kind = 0; kind < DIFF_KINDS; kind++) {
 		const struct diff_count *found = &diff->kinds[kind];
 		const char *title = diff_words_title(kind);
@@ -104,8 +131,23 @@ void diff_text(const struct page *page, const struct subject *from, const struct
 		files += found->files;
 		rows[count++] = (struct page_row){ title, strlen(title), found->files, found->bytes };
 	}
-	page_table(page, "FILES THAT WERE", rows, count, files);
-	diff_text_others(diff);
-	for (unsigned kind = 0; kind < DIFF_SAME; kind++)
-		diff_text_list(kind, &diff->kinds[kind]);
+	return page_table(page, "FILES THAT WERE", rows, count, files, err);
+}
+
+int diff_text(const struct page *page, const struct subject *from, const struct subject *to, const struct diff *diff,
+	      struct error *err)
+{
+	int r;
+
+	printf("volume       '");
+	text_write(stdout, to->volume->path, strlen(to->volume->path));
+	printf("'\n");
+	subject_text(from, "from");
+	subject_text(to, "to");
+	r = diff_text_files(page, diff, err);
+	if (r == 0)
+		r = diff_text_others(diff, err);
+	for (unsigned kind = 0; r == 0 && kind < DIFF_SAME; kind++)
+		r = diff_text_list(kind, &diff->kinds[kind], err);
+	return r;
 }

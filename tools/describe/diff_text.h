@@ -5,4 +5,5 @@
 #include "describe/page.h"
 #include "describe/subject.h"
 
-void diff_text(const struct page *page, const struct subject *from, const struct subject *to, const struct diff *diff);
+must_check int diff_text(const struct page *page, const struct subject *from, const struct subject *to,
+			 const struct diff *diff, struct error *err);

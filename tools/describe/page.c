@@ -12,9 +12,9 @@
 
 #include "base/text/format.h"
 #include "base/utf8.h"
-#include "text.h"
+#include "grid.h"
 
-#define PAGE_FIXED 35u /* columns of a row without its bar and its name */
+#define PAGE_FIXED 35u /* columns of a row without its bar and its name, at most, unless it has 10^10 files */
 #define PAGE_BAR_MIN 5u
 #define PAGE_BAR_MAX 60u
 
@@ -63,8 +63,8 @@ static unsigned page_bar_room(const struct page *page, const struct page_row *ro
 	return room < PAGE_BAR_MAX ? (unsigned)room : PAGE_BAR_MAX;
 }
 
-/* Prints a bar, padded with blanks to room columns. A share above zero is always visible. */
-static void page_bar(const struct page *page, unsigned room, uint64_t part, uint64_t most)
+/* Writes a bar of at most room columns. A share above zero is always visible. */
+static void page_bar(FILE *out, const struct page *page, unsigned room, uint64_t part, uint64_t most)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
 	unsigned units = page->is_utf8 ? 8 : 1, filled;
@@ -72,40 +72,47 @@ static void page_bar(const struct page *page, unsigned room, uint64_t part, uint
 	filled = most ? (unsigned)((double)part / (double)most * room * units) : 0;
 	filled = part && !filled ? 1 : filled;
 	for (unsigned i = 0; i < filled / units; i++)
-		fputs(page->is_utf8 ? "█" : "#", stdout);
-	fputs(eighths[filled % units], stdout);
-	printf("%*s", (int)(room - (filled + units - 1) / units), "");
+		fputs(page->is_utf8 ? "█" : "#", out);
+	fputs(eighths[filled % units], out);
 }
 
-static void page_row(const struct page *page, unsigned room, const struct page_row *row, uint64_t all_files,
-		     uint64_t most)
+static struct grid *page_grid(unsigned room, const char *title, struct error *err)
 {
-	double share = all_files ? (double)row->files * 100 / (double)all_files : 0;
-	char size[SIZE_TEXT_SIZE];
+	struct grid *grid;
 
-	printf("%12" PRIu64 " %5.1f %% %10s  ", row->files, share, format_size(row->bytes, size));
-	if (room) {
-		page_bar(page, room, row->files, most);
-		fputs("  ", stdout);
-	}
-	text_write(stdout, row->name, row->length);
-	putchar('\n');
+	if (grid_new(&grid, err) < 0)
+		return NULL;
+	grid_column(grid, GRID_RIGHT, "FILES");
+	grid_column(grid, GRID_RIGHT, "SHARE");
+	grid_column(grid, GRID_RIGHT, "BYTES");
+	if (room)
+		grid_column(grid, GRID_LEFT, "");
+	grid_column(grid, GRID_LEFT, title);
+	return grid;
 }
 
-void page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
-		uint64_t all_files)
+int page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
+	       uint64_t all_files, struct error *err)
 {
 	unsigned room = page_bar_room(page, rows, count);
+	auto_grid struct grid *grid = page_grid(room, title, err);
+	char size[SIZE_TEXT_SIZE];
 	uint64_t most = 0;
 
+	if (!grid)
+		return err->code;
 	for (size_t i = 0; i < count; i++)
 		most = rows[i].files > most ? rows[i].files : most;
-	printf("\n%12s %7s %10s  ", "FILES", "SHARE", "BYTES");
-	if (room)
-		printf("%*s", (int)room + 2, "");
-	printf("%s\n", title);
-	for (size_t i = 0; i < count; i++)
-		page_row(page, room, &rows[i], all_files, most);
+	for (size_t i = 0; i < count; i++) {
+		grid_cell(grid, "%" PRIu64, rows[i].files);
+		grid_cell(grid, "%.1f %%", all_files ? (double)rows[i].files * 100 / (double)all_files : 0);
+		grid_cell(grid, "%s", format_size(rows[i].bytes, size));
+		if (room)
+			page_bar(grid_next(grid), page, room, rows[i].files, most);
+		grid_name(grid, rows[i].name, rows[i].length);
+	}
+	putchar('\n');
+	return grid_print(grid, 0, err);
 }
 
 void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes)
@@ -113,6 +120,5 @@ void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes)
 	char size[SIZE_TEXT_SIZE];
 
 	if (more)
-		printf("%12s %" PRIu64 " more %s, %" PRIu64 " files, %s\n", "...", more, what, files,
-		       format_size(bytes, size));
+		printf("... %" PRIu64 " more %s, %" PRIu64 " files, %s\n", more, what, files, format_size(bytes, size));
 }

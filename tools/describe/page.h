@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct page {
 	unsigned width; /* columns of the terminal; 0: there is none */
 	bool is_utf8;   /* the terminal shows UTF-8 */
@@ -20,8 +22,8 @@ struct page_row {
 /* Sets width and is_utf8 from standard output and the locale. */
 void page_open(struct page *page);
 /* Prints a table of rows. Shares are of all_files; the row with most files has the longest bar. */
-void page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
-		uint64_t all_files);
+must_check int page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
+			  uint64_t all_files, struct error *err);
 /* Prints a last row that says how many are not shown; nothing if more is 0. what: "folders". */
 void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes);
 /* Returns the most columns that a name takes when text_write() shows it. */

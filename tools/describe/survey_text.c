@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/format.h"
+#include "grid.h"
 #include "text.h"
 
 static struct page_row survey_text_row(const char *name, uint64_t files, uint64_t bytes)
@@ -90,11 +91,12 @@ static void survey_text_classes(const struct folders *folders)
 			survey_text_balance(folders->list[i].below, &folders->list[i]);
 }
 
-static void survey_text_table(const struct page *page, const char *title, const struct folders *folders,
-			      uint64_t all_files, size_t limit, struct page_row *rows)
+static int survey_text_table(const struct page *page, const char *title, const struct folders *folders,
+			     uint64_t all_files, size_t limit, struct page_row *rows, struct error *err)
 {
 	size_t shown = folders->count < limit ? folders->count : limit, count = shown;
 	uint64_t files = 0, bytes = 0;
+	int r;
 
 	for (size_t i = 0; i < shown; i++)
 		rows[i] = (struct page_row){ folders->list[i].name, folders->list[i].length, folders->list[i].files,
@@ -106,26 +108,29 @@ static void survey_text_table(const struct page *page, const char *title, const 
 	if (folders->outside.files)
 		rows[count++] = survey_text_row("(in no folder)", folders->outside.files, folders->outside.bytes);
 	if (!count)
-		return;
-	page_table(page, title, rows, count, all_files);
-	page_more(folders->count - shown, "folders", files, bytes);
+		return 0;
+	r = page_table(page, title, rows, count, all_files, err);
+	if (r == 0)
+		page_more(folders->count - shown, "folders", files, bytes);
+	return r;
 }
 
-static void survey_text_folders(const struct page *page, const struct survey *survey, size_t limit,
-				struct page_row *rows)
+static int survey_text_folders(const struct page *page, const struct survey *survey, size_t limit,
+			       struct page_row *rows, struct error *err)
 {
 	const struct folders *folders = &survey->folders;
 	char title[sizeof("FOLDER IN ") + UINT8_MAX];
+	int r = survey_text_table(page, "FOLDER", folders, survey->files + survey->further_names, limit, rows, err);
 
-	survey_text_table(page, "FOLDER", folders, survey->files + survey->further_names, limit, rows);
-	for (size_t i = 0; i < folders->count; i++) {
+	for (size_t i = 0; r == 0 && i < folders->count; i++) {
 		const struct folder *split = &folders->list[i];
 
 		if (!split->below)
 			continue;
 		snprintf(title, sizeof(title), "FOLDER IN %.*s", split->length, split->name);
-		survey_text_table(page, title, split->below, split->files, limit, rows);
+		r = survey_text_table(page, title, split->below, split->files, limit, rows, err);
 	}
+	return r;
 }
 
 /* Returns the rows of the longest table. */
@@ -151,7 +156,7 @@ static void survey_text_size_name(unsigned number, char *text, size_t room)
 			 1u << number % 10, units[number / 10]);
 }
 
-static void survey_text_sizes(const struct page *page, const struct survey *survey)
+static int survey_text_sizes(const struct page *page, const struct survey *survey, struct error *err)
 {
 	char names[SURVEY_SIZES][2 * SIZE_TEXT_SIZE + 16];
 	struct page_row rows[SURVEY_SIZES];
@@ -159,7 +164,7 @@ static void survey_text_sizes(const struct page *page, const struct survey *surv
 	size_t count = 0;
 
 	if (!survey->files)
-		return;
+		return 0;
 	while (!survey->sizes[first].files)
 		first++;
 	while (!survey->sizes[last - 1].files)
@@ -168,18 +173,19 @@ static void survey_text_sizes(const struct page *page, const struct survey *surv
 		survey_text_size_name(i, names[i], sizeof(names[i]));
 		rows[count++] = survey_text_row(names[i], survey->sizes[i].files, survey->sizes[i].bytes);
 	}
-	page_table(page, "SIZE FROM", rows, count, survey->files);
+	return page_table(page, "SIZE FROM", rows, count, survey->files, err);
 }
 
-static void survey_text_kinds(const struct page *page, const struct survey *survey, size_t limit,
-			      struct page_row *rows)
+static int survey_text_kinds(const struct page *page, const struct survey *survey, size_t limit,
+			     struct page_row *rows, struct error *err)
 {
 	const struct kinds *kinds = &survey->kinds;
 	size_t shown = kinds->count < limit ? kinds->count : limit;
 	uint64_t files = kinds->rest.files, bytes = kinds->rest.bytes;
+	int r;
 
 	if (!kinds->count || !limit)
-		return;
+		return 0;
 	for (size_t i = 0; i < shown; i++) {
 		const struct kind *kind = &kinds->list[i];
 
@@ -190,30 +196,39 @@ static void survey_text_kinds(const struct page *page, const struct survey *surv
 		files += kinds->list[i].files;
 		bytes += kinds->list[i].bytes;
 	}
-	page_table(page, "KIND", rows, shown, survey->files + survey->further_names);
-	page_more(kinds->count - shown + (kinds->rest.files != 0), kinds->rest.files ? "or many more kinds" : "kinds",
-		  files, bytes);
+	r = page_table(page, "KIND", rows, shown, survey->files + survey->further_names, err);
+	if (r == 0)
+		page_more(kinds->count - shown + (kinds->rest.files != 0),
+			  kinds->rest.files ? "or many more kinds" : "kinds", files, bytes);
+	return r;
 }
 
-static void survey_text_largest(const struct survey *survey)
+static int survey_text_largest(const struct survey *survey, struct error *err)
 {
+	auto_grid struct grid *grid = NULL;
 	char size[SIZE_TEXT_SIZE];
+	int r;
 
-	if (survey->largest.count)
-		printf("\n%31s  LARGEST\n", "BYTES");
+	if (!survey->largest.count)
+		return 0;
+	r = grid_new(&grid, err);
+	if (r < 0)
+		return r;
+	grid_column(grid, GRID_RIGHT, "BYTES");
+	grid_column(grid, GRID_LEFT, "LARGEST");
 	for (size_t i = 0; i < survey->largest.count; i++) {
-		const struct largest_file *file = &survey->largest.files[i];
-
-		printf("%31s  ", format_size(file->size, size));
-		text_write(stdout, file->path, file->length);
-		putchar('\n');
+		grid_cell(grid, "%s", format_size(survey->largest.files[i].size, size));
+		grid_name(grid, survey->largest.files[i].path, survey->largest.files[i].length);
 	}
+	putchar('\n');
+	return grid_print(grid, 0, err);
 }
 
 int survey_text(const struct page *page, const struct subject *subject, const struct survey *survey, struct error *err)
 {
 	size_t most = survey_text_rows(survey);
 	auto_free struct page_row *rows = NULL;
+	int r;
 
 	if (most > subject->limit)
 		most = subject->limit;
@@ -223,9 +238,10 @@ int survey_text(const struct page *page, const struct subject *subject, const st
 	survey_text_head(subject, survey);
 	survey_text_storage(survey);
 	survey_text_classes(&survey->folders);
-	survey_text_folders(page, survey, subject->limit, rows);
-	survey_text_sizes(page, survey);
-	survey_text_kinds(page, survey, subject->limit, rows);
-	survey_text_largest(survey);
-	return 0;
+	r = survey_text_folders(page, survey, subject->limit, rows, err);
+	if (r == 0)
+		r = survey_text_sizes(page, survey, err);
+	if (r == 0)
+		r = survey_text_kinds(page, survey, subject->limit, rows, err);
+	return r == 0 ? survey_text_largest(survey, err) : r;
 }

@@ -2,14 +2,13 @@
 /* datasetfsctl member list: shows for each member of a volume where it lies, its state and its bytes in use. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
+#include "grid.h"
 #include "member/member.h"
-#include "text.h"
 
 static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -85,23 +84,47 @@ static void list_json(const struct volume *volume)
 	putchar('\n');
 }
 
-static void list_text_member(const struct volume *volume, uint32_t number)
+static void list_text_member(struct grid *grid, const struct volume *volume, uint32_t number)
 {
 	const struct member *member = &volume->catalogue.members.list[number];
-	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE], state[48];
-	const char *name = volume->names[number] ? volume->names[number] : "-";
+	const char *state = list_state(volume, number), *why = volume->whys[number];
+	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE];
 	uint32_t groups;
 	uint64_t bytes = member_used(&volume->catalogue.members, number, &groups);
 
-	snprintf(state, sizeof(state), "%s", list_state(volume, number));
-	if (list_since(member))
-		snprintf(state + strlen(state), sizeof(state) - strlen(state), " since %" PRIu64, list_since(member));
 	format_uuid(member->uuid, uuid);
-	text_print("%6" PRIu32 "  %-18s %10s %10s %6" PRIu32 "  %s  %s%s%s%s%s\n", number, state,
-		   format_size(member->size, size), format_size(bytes, used), groups, uuid, name,
-		   member->identity[0] ? " " : "", member->identity, member->domain[0] ? " in " : "", member->domain);
-	if (volume->whys[number])
-		text_print("        %s: %s\n", list_state(volume, number), volume->whys[number]);
+	grid_cell(grid, "%" PRIu32, number);
+	if (list_since(member))
+		grid_cell(grid, "%s since %" PRIu64, state, list_since(member));
+	else
+		grid_cell(grid, "%s", state);
+	grid_cell(grid, "%s", format_size(member->size, size));
+	grid_cell(grid, "%s", format_size(bytes, used));
+	grid_cell(grid, "%" PRIu32, groups);
+	grid_cell(grid, "%s", uuid);
+	grid_cell(grid, "%s%s%s%s%s", volume->names[number] ? volume->names[number] : "-",
+		  member->identity[0] ? " " : "", member->identity, member->domain[0] ? " in " : "", member->domain);
+	grid_cell(grid, "%s%s%s", why ? state : "", why ? ": " : "", why ? why : "");
+}
+
+static int list_text(const struct volume *volume, struct error *err)
+{
+	auto_grid struct grid *grid = NULL;
+	int r = grid_new(&grid, err);
+
+	if (r < 0)
+		return r;
+	grid_column(grid, GRID_RIGHT, "MEMBER");
+	grid_column(grid, GRID_LEFT, "STATE");
+	grid_column(grid, GRID_RIGHT, "SIZE");
+	grid_column(grid, GRID_RIGHT, "USED");
+	grid_column(grid, GRID_RIGHT, "GROUPS");
+	grid_column(grid, GRID_LEFT, "UUID");
+	grid_column(grid, GRID_LEFT, "NAME");
+	grid_column(grid, GRID_BELOW, "");
+	for (uint32_t i = 0; i < volume->catalogue.members.count; i++)
+		list_text_member(grid, volume, i);
+	return grid_print(grid, 0, err);
 }
 
 int member_list_run(int argc, char **argv)
@@ -109,20 +132,18 @@ int member_list_run(int argc, char **argv)
 	struct verb_options options = { 0 };
 	auto_volume struct volume *volume = NULL;
 	struct error err = { 0 };
-	int operands, status;
+	int operands, status, r;
 
 	if (!verb_parse(&member_list_line, argc, argv, &options, 1, 1, &operands, &status))
 		return status;
-	if (member_open(argv[1], &volume, &err) < 0) {
+	r = member_open(argv[1], &volume, &err);
+	if (r == 0 && options.json)
+		list_json(volume);
+	else if (r == 0)
+		r = list_text(volume, &err);
+	if (r < 0) {
 		log_error(&err, "cannot list the members of '%s'", argv[1]);
 		return VERB_FAILED;
 	}
-	if (options.json) {
-		list_json(volume);
-		return VERB_DONE;
-	}
-	printf("MEMBER  %-18s %10s %10s %6s  %-36s  %s\n", "STATE", "SIZE", "USED", "GROUPS", "UUID", "NAME");
-	for (uint32_t i = 0; i < volume->catalogue.members.count; i++)
-		list_text_member(volume, i);
 	return VERB_DONE;
 }

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "device/nvme/nvme.h"
+#include "grid.h"
 #include "nvme/nvme.h"
-#include "text.h"
 
 static const struct option_spec nvme_discover_table[] = { NVME_OPTIONS_HOST, VERB_OPTION_JSON, { 0 } };
 
@@ -20,20 +20,25 @@ const struct command_line nvme_discover_line = {
 	.options = nvme_discover_table,
 };
 
-static void nvme_discover_text(const struct nvme_offer *offers, size_t count)
+static int nvme_discover_text(const struct nvme_offer *offers, size_t count, struct error *err)
 {
+	auto_grid struct grid *grid = NULL;
 	char portal[PORTAL_TEXT_SIZE];
 	const char *where;
+	int r = grid_new(&grid, err);
 
+	if (r < 0)
+		return r;
+	grid_column(grid, GRID_LEFT, "");
+	grid_column(grid, GRID_LEFT, "");
 	for (size_t i = 0; i < count; i++) {
 		if (offers[i].is_discovery)
 			continue;
 		where = offers[i].portal.transport[0] ? portal_text(&offers[i].portal, portal) : offers[i].transport;
-		text_write(stdout, where, strlen(where));
-		printf("%*s ", strlen(where) < 32 ? (int)(32 - strlen(where)) : 0, "");
-		text_write(stdout, offers[i].nqn, strlen(offers[i].nqn));
-		putchar('\n');
+		grid_name(grid, where, strlen(where));
+		grid_name(grid, offers[i].nqn, strlen(offers[i].nqn));
 	}
+	return grid_print(grid, 0, err);
 }
 
 static void nvme_discover_json(struct json *json, const struct nvme_offer *offers, size_t count)
@@ -64,10 +69,9 @@ static int nvme_discover_one(const struct nvme_options *options, const char *tex
 		r = nvme_discover(&options->host, &portal, &offers, &count, err);
 	if (r < 0)
 		return r;
-	if (options->common.json)
-		nvme_discover_json(json, offers, count);
-	else
-		nvme_discover_text(offers, count);
+	if (!options->common.json)
+		return nvme_discover_text(offers, count, err);
+	nvme_discover_json(json, offers, count);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text/format.h"
+#include "grid.h"
 #include "nvme/nvme.h"
 #include "text.h"
 
@@ -18,47 +19,70 @@ const struct command_line nvme_list_line = {
 	.options = nvme_list_table,
 };
 
-static void nvme_list_path(const struct topology *t, const struct topology_path *path)
+static void nvme_list_path(struct grid *grid, const struct topology *t, const struct topology_path *path)
 {
 	const struct topology_controller *controller = &t->controllers[path->controller];
 	char address[192];
 
-	text_print("    %-8s %-5s %-28s %-11s %s\n", controller->name, controller->transport,
-	       nvme_address(controller, address), controller->state, path->ana_state);
+	grid_cell(grid, "%s", controller->name);
+	grid_cell(grid, "%s", controller->transport);
+	grid_cell(grid, "%s", nvme_address(controller, address));
+	grid_cell(grid, "%s", controller->state);
+	grid_cell(grid, "%s", path->ana_state);
 }
 
-static void nvme_list_namespace(const struct topology *t, size_t number)
+static int nvme_list_paths(const struct topology *t, size_t namespace, struct error *err)
+{
+	auto_grid struct grid *grid = NULL;
+	int r = grid_new(&grid, err);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < 5; i++)
+		grid_column(grid, GRID_LEFT, "");
+	for (size_t i = 0; i < t->path_count; i++)
+		if (t->paths[i].namespace == namespace)
+			nvme_list_path(grid, t, &t->paths[i]);
+	return grid_print(grid, 4, err);
+}
+
+static int nvme_list_namespace(const struct topology *t, size_t number, struct error *err)
 {
 	const struct topology_namespace *namespace = &t->namespaces[number];
 	char identity[TOPOLOGY_IDENTITY_SIZE], size[SIZE_TEXT_SIZE];
 
 	topology_identity(namespace, identity);
-	text_print("  %-10s %s, blocks of %u bytes%s, %s\n", namespace->name, format_size(namespace->size, size),
+	text_print("  %s  %s, blocks of %u bytes%s, %s\n", namespace->name, format_size(namespace->size, size),
 	       namespace->lba_size, namespace->read_only ? ", read-only" : "",
 	       identity[0] ? identity : "no identity of its own");
-	for (size_t i = 0; i < t->path_count; i++)
-		if (t->paths[i].namespace == number)
-			nvme_list_path(t, &t->paths[i]);
+	return nvme_list_paths(t, number, err);
 }
 
-static void nvme_list_text(const struct topology *t)
+static void nvme_list_subsystem(const struct topology_subsystem *subsystem)
+{
+	text_write(stdout, subsystem->nqn, strlen(subsystem->nqn));
+	if (subsystem->iopolicy[0])
+		text_print(" (paths chosen by %s)", subsystem->iopolicy);
+	putchar('\n');
+}
+
+static int nvme_list_text(const struct topology *t, struct error *err)
 {
 	bool none = true;
+	int r = 0;
 
 	for (size_t s = 0; s < t->subsystem_count; s++) {
 		if (t->subsystems[s].is_discovery)
 			continue;
 		none = false;
-		text_write(stdout, t->subsystems[s].nqn, strlen(t->subsystems[s].nqn));
-		if (t->subsystems[s].iopolicy[0])
-			text_print(" (paths chosen by %s)", t->subsystems[s].iopolicy);
-		putchar('\n');
-		for (size_t i = 0; i < t->namespace_count; i++)
+		nvme_list_subsystem(&t->subsystems[s]);
+		for (size_t i = 0; r == 0 && i < t->namespace_count; i++)
 			if (t->namespaces[i].subsystem == s)
-				nvme_list_namespace(t, i);
+				r = nvme_list_namespace(t, i, err);
 	}
 	if (none)
 		printf("no NVMe subsystems on this host\n");
+	return r;
 }
 
 static void nvme_list_json(const struct topology *t)
@@ -88,17 +112,18 @@ int nvme_list_run(int argc, char **argv)
 	auto_topology struct topology topology = { 0 };
 	struct verb_options options = { 0 };
 	struct error err = { 0 };
-	int operands, status;
+	int operands, status, r;
 
 	if (!verb_parse(&nvme_list_line, argc, argv, &options, 0, 0, &operands, &status))
 		return status;
-	if (topology_read(topology_root(), &topology, &err) < 0) {
+	r = topology_read(topology_root(), &topology, &err);
+	if (r == 0 && options.json)
+		nvme_list_json(&topology);
+	else if (r == 0)
+		r = nvme_list_text(&topology, &err);
+	if (r < 0) {
 		log_error(&err, "cannot list NVMe namespaces");
 		return VERB_FAILED;
 	}
-	if (options.json)
-		nvme_list_json(&topology);
-	else
-		nvme_list_text(&topology);
 	return VERB_DONE;
 }

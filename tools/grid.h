@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints tables whose columns are as wide as what is in them. The only user of libsmartcols. */
+#pragma once
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct grid;
+
+#define GRID_MOST 16 /* columns */
+
+enum grid_side {
+	GRID_LEFT,
+	GRID_RIGHT, /* for numbers and sizes */
+	GRID_BELOW, /* not beside the others: an indented line of its own below the row, unless it is empty */
+};
+
+must_check int grid_new(struct grid **ret, struct error *err);
+void grid_free(struct grid *grid); /* NULL does nothing */
+
+/* Adds a column. Must be called for each column, before the first cell. If all titles are empty, the table has no line
+ * of titles. */
+void grid_column(struct grid *grid, enum grid_side side, const char *title);
+/* Begins the next cell of the row, or of the next row, and returns the stream for it, which is valid until the next
+ * call here. It must get no newline, and text that others chose only through text.h or base/shown.h. */
+FILE *grid_next(struct grid *grid);
+/* Fills the next cell like text_print(). */
+void grid_cell(struct grid *grid, const char *fmt, ...) printf_like(2, 3);
+/* Fills the next cell with a name like text_write(). */
+void grid_name(struct grid *grid, const void *bytes, size_t length);
+
+/* Prints the table, each line behind so many blanks; nothing if it has no row. Must be called once, as the last call
+ * before grid_free(). */
+must_check int grid_print(struct grid *grid, unsigned indent, struct error *err);
+
+static inline void grid_free_ptr(struct grid **grid)
+{
+	grid_free(*grid);
+}
+
+#define auto_grid cleanup(grid_free_ptr)
