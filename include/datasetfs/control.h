@@ -87,6 +87,43 @@ struct dsfs_prefetch {
 };
 #define DSFS_IOC_PREFETCH _IOWR('d', 2, struct dsfs_prefetch)
 
+/* The commands below only ask, and any user of the mount may give them. When one fails, ioctl(2) returns -1 with errno
+ * set, and the struct is left alone. */
+struct dsfs_version_facts {
+	char label[DSFS_SWITCH_LABEL_SIZE];
+	uint8_t uuid[16];
+	uint8_t digest[32];    /* SHA-256 */
+	uint64_t sequence;     /* of the version on its volume */
+	uint64_t files, bytes; /* regular files, and the sum of their sizes */
+	uint64_t inodes;       /* regular files, directories and symbolic links */
+};
+/* Describes the version that the mount serves, as DSFS_CONTROL_VERSION does. */
+#define DSFS_IOC_VERSION _IOR('d', 3, struct dsfs_version_facts)
+
+/* Describes versions of the volume, the oldest first, as DSFS_CONTROL_CATALOGUE does. It reads the volume. Where there
+ * are more than fit, ask again with the last sequence; versions that come or go meanwhile may be left out.
+ *   EBUSY    too many requests that read the volume wait
+ *   ESTALE   the volume is another one, or in an older state than before
+ * and the errors of the device. */
+#define DSFS_VERSION_LIST_MOST 32
+struct dsfs_version_list {
+	uint64_t after;    /* in: only versions with a higher sequence; 0: all */
+	uint64_t current;  /* out: sequence of the volume's current version; 0: none */
+	uint32_t count;    /* out: fewer than DSFS_VERSION_LIST_MOST: there are no more */
+	uint32_t reserved;
+	struct dsfs_version_facts versions[DSFS_VERSION_LIST_MOST]; /* out */
+};
+#define DSFS_IOC_VERSIONS _IOWR('d', 4, struct dsfs_version_list)
+
+/* Says where libdatasetfs finds the daemon, as DSFS_CONTROL_CLIENT does. */
+struct dsfs_daemon_facts {
+	uint32_t protocol; /* version of the protocol at the socket */
+	uint32_t reserved;
+	char socket[108];  /* its path; empty: there is none */
+	char reason[DSFS_SWITCH_REASON_SIZE]; /* why there is none; empty: there is one */
+};
+#define DSFS_IOC_DAEMON _IOR('d', 5, struct dsfs_daemon_facts)
+
 /* Fields of DSFS_CONTROL_VERSION and of the objects of DSFS_CONTROL_CATALOGUE. Only the first has those of the volume;
  * only the second has DSFS_CONTROL_IS_CURRENT. */
 #define DSFS_CONTROL_LABEL       "label"

@@ -154,8 +154,8 @@ unmount mnt
 # The next mount has the device number of the one before, unless some other mount was faster.
 say "another mount in the place of a daemon that has ended"
 # shellcheck disable=SC2046
-cc -D_GNU_SOURCE -O1 -Wall -Wextra "$DATASETFS_SOURCE/tests/library/hostile.c" -o hostile \
-    $(pkg-config --cflags --libs fuse3) || fail "hostile.c does not compile"
+cc -D_GNU_SOURCE -O1 -Wall -Wextra -I"$DATASETFS_SOURCE/include" "$DATASETFS_SOURCE/tests/library/hostile.c" \
+    -o hostile $(pkg-config --cflags --libs fuse3) || fail "hostile.c does not compile"
 mkdir -p small/folder
 head -c 9000 /dev/urandom >small/file
 echo x >small/folder/below

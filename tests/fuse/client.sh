@@ -26,7 +26,7 @@ mount_volume volume mnt -o direct_group=4343
 [ -S "$(socket)" ] || fail "no socket: $(cat mnt/.datasetfs/client)"
 assert_eq "its mode" "$(stat -c %a "$(socket)")" 666
 assert_eq "its folder's mode" "$(stat -c %a "$(dirname "$(socket)")")" 755
-# Each program that reads past the mount looks there first: the kernel knows the answer after the first one.
+# It does not change while the mount exists: the kernel knows the answer after the first look.
 requests() { echo $(($(stats mnt requests.LOOKUP) + $(stats mnt requests.READ))); }
 before=$(requests)
 for _ in {1..20}; do cat mnt/.datasetfs/client >/dev/null; done

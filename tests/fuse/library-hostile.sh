@@ -10,8 +10,8 @@ export PATH=$DATASETFS_BUILD/tests/library:$DATASETFS_BUILD/tests:$PATH
 export WAY=mount
 
 # shellcheck disable=SC2046
-cc -D_GNU_SOURCE -O1 -Wall -Wextra "$DATASETFS_SOURCE/tests/library/hostile.c" -o hostile \
-    $(pkg-config --cflags --libs fuse3) || fail "hostile.c does not compile"
+cc -D_GNU_SOURCE -O1 -Wall -Wextra -I"$DATASETFS_SOURCE/include" "$DATASETFS_SOURCE/tests/library/hostile.c" \
+    -o hostile $(pkg-config --cflags --libs fuse3) || fail "hostile.c does not compile"
 mkdir mnt
 
 # hostile MODE: in the place of the one before
@@ -36,13 +36,18 @@ answers "lie" "read $(((1 << 40) + 4))"
 answers "$(((1 << 40) + 4))" "lookup folder/below"
 answers "EACCES inode $(((1 << 40) + 7)) is in no directory" "read $(((1 << 40) + 7))"
 
-for mode in text label sequence inodes; do
+told="a version that the mount describes"
+for mode in text label sequence inodes result crowd again; do
     hostile $mode
     case $mode in
-    text) assert_fails 1 "EFBIG: '.datasetfs/version' has at least 4194304 bytes" library-way mnt session ;;
-    label) assert_fails 1 "EBADMSG: '.datasetfs/version' of the mount: label '../../..'" library-way mnt session ;;
-    sequence) assert_fails 1 "of the mount: sequence 1099511627776" library-way mnt session ;;
-    inodes) assert_fails 1 "of the mount: 1099511627776 inodes" library-way mnt session ;;
+    text) assert_fails 1 "EBADMSG: $told: a label without an end" library-way mnt session ;;
+    label) assert_fails 1 "EBADMSG: $told: label '../../..'" library-way mnt session ;;
+    sequence) assert_fails 1 "$told: sequence 1099511627776" library-way mnt session ;;
+    inodes) assert_fails 1 "$told: 1099511627776 inodes" library-way mnt session ;;
+    result) assert_fails 1 "EBADMSG: '.datasetfs/control' of the mount answers with 7, expected 0" \
+        library-way mnt session ;;
+    crowd) assert_fails 1 "the mount describes 4294967295 versions at once" library-tree mnt versions ;;
+    again) assert_fails 1 "the mount describes sequence 1 after 32" library-tree mnt versions ;;
     esac
 done
 

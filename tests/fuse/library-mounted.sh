@@ -45,6 +45,11 @@ cmp direct.out mount.out || { diff direct.out mount.out | head; fail "lookups"; 
 for verb in sums parts; do
     same "$verb" library-way $verb
 done
+mkdir small && echo content >small/file
+for i in {2..70}; do pack volume small --label v$i; done # more than one answer of the mount has room for
+datasetfsctl current volume v40 >/dev/null
+same "70 versions" library-tree versions
+assert_eq "70 versions" "$(wc -l <mount.out)" 70
 unmount mnt
 rm volume
 say "a tree of all kinds of files"

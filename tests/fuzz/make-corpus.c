@@ -227,14 +227,6 @@ static void seed_exposition(const char *folder)
 	write_seed(folder, "exposition-1", "", 0, text, sizeof(text) - 1);
 }
 
-static void seed_json(const char *folder)
-{
-	static const char text[] = "{\"label\": \"v1\", \"volume\": \"a \\\"b\\\"\\udcff\", \"sequence\": 7, "
-				   "\"current\": true, \"real\": -1.5e3, \"none\": null}\n";
-
-	write_seed(folder, "json-1", "", 0, text, sizeof(text) - 1);
-}
-
 static void seed_handover(const char *folder)
 {
 	static const struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
@@ -327,7 +319,6 @@ int main(int argc, char **argv)
 	seed_catalogue_of_members(argv[1]);
 	seed_index(argv[1]);
 	seed_exposition(argv[1]);
-	seed_json(argv[1]);
 	seed_holes(argv[1]);
 	seed_block_sums(argv[1], "block-sums-small", 20, 3);
 	seed_block_sums(argv[1], "block-sums-many", 17, 1000);

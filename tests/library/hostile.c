@@ -2,8 +2,9 @@
 /* A mount that says it is one of datasetfs, and lies. usage: MODE=… hostile MOUNTPOINT [FUSE OPTIONS]
  *
  * The root has file (id 2), folder (id 3) with below (id 4), and what MODE adds:
- *   text       .datasetfs/version is longer than any
+ *   text       the label has no end             result             a question is answered with 7
  *   label      the label leads elsewhere        sequence, inodes   numbers that cannot be
+ *   crowd      more versions than fit           again              the same versions at each question
  *   number     stranger, with an id of no file  type               a FIFO
  *   link       links out of the mount           loop               folder has itself in it
  *   endless    folder has no last entry         fickle             file is another file at each look
@@ -17,8 +18,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "datasetfs/control.h"
+
 #define ROOT  (UINT64_C(1) << 40)
-#define TEXT  ((size_t)8 << 20)
 #define ALIKE UINT64_C(1000000000)
 
 static const char *mode;
@@ -28,15 +30,45 @@ static int is_mode(const char *name)
 	return !strcmp(mode, name);
 }
 
-static const char *version(void)
+static struct dsfs_version_facts version(void)
 {
-	static char text[512];
+	struct dsfs_version_facts facts = { .label = "v1", .sequence = 1, .files = 2, .bytes = 8, .inodes = 9 };
 
-	snprintf(text, sizeof(text), "{\"label\": \"%s\", \"uuid\": \"00000000-0000-4000-8000-000000000001\", "
-		 "\"digest\": \"sha256:%064d\", \"sequence\": %s, \"files\": 2, \"bytes\": 8, \"inodes\": %s}\n",
-		 is_mode("label") ? "../../.." : "v1", 0, is_mode("sequence") ? "1099511627776" : "1",
-		 is_mode("inodes") ? "1099511627776" : is_mode("endless") ? "1000000000000" : "9");
-	return text;
+	if (is_mode("text"))
+		memset(facts.label, 'x', sizeof(facts.label));
+	if (is_mode("label"))
+		strcpy(facts.label, "../../..");
+	if (is_mode("sequence"))
+		facts.sequence = ROOT;
+	if (is_mode("inodes"))
+		facts.inodes = ROOT;
+	if (is_mode("endless"))
+		facts.inodes = 1000 * ALIKE;
+	return facts;
+}
+
+static int answer(const char *path, int command, void *argument, struct fuse_file_info *info, unsigned flags,
+		  void *data)
+{
+	struct dsfs_version_list *list = data;
+
+	(void)argument;
+	(void)info;
+	(void)flags;
+	if (strcmp(path, "/.datasetfs/control") != 0)
+		return -ENOTTY;
+	if ((unsigned)command == DSFS_IOC_VERSION) {
+		*(struct dsfs_version_facts *)data = version();
+	} else if ((unsigned)command == DSFS_IOC_VERSIONS) {
+		list->count = is_mode("crowd") ? UINT32_MAX : DSFS_VERSION_LIST_MOST;
+		for (unsigned i = 0; i < DSFS_VERSION_LIST_MOST; i++) {
+			list->versions[i] = version();
+			list->versions[i].sequence = i + 1;
+		}
+	} else {
+		return -ENOTTY;
+	}
+	return is_mode("result") ? 7 : 0;
 }
 
 static struct stat file(uint64_t number, mode_t type, size_t size)
@@ -54,9 +86,8 @@ static int get(const char *path, struct stat *st, struct fuse_file_info *info)
 		*st = (struct stat){ .st_ino = 1, .st_mode = S_IFDIR | 0755, .st_nlink = 2 };
 	else if (!strcmp(path, "/.datasetfs") || (!strcmp(path, "/.datasetfs/versions") && is_mode("outside")))
 		*st = (struct stat){ .st_ino = 5, .st_mode = S_IFDIR | 0755, .st_nlink = 2 };
-	else if (!strcmp(path, "/.datasetfs/version"))
-		*st = (struct stat){ .st_ino = 6, .st_mode = S_IFREG | 0444, .st_nlink = 1,
-				     .st_size = is_mode("text") ? (off_t)TEXT : (off_t)strlen(version()) };
+	else if (!strcmp(path, "/.datasetfs/version") || !strcmp(path, "/.datasetfs/control"))
+		*st = (struct stat){ .st_ino = name[1] == 'e' ? 6 : 7, .st_mode = S_IFREG | 0444, .st_nlink = 1 };
 	else if (!strcmp(name, "v1") && is_mode("outside"))
 		*st = file(1, S_IFLNK, 1);
 	else if (!strcmp(path, "/file"))
@@ -118,11 +149,11 @@ static int follow(const char *path, char *buffer, size_t size)
 
 static int contents(const char *path, char *buffer, size_t size, off_t offset, struct fuse_file_info *info)
 {
-	const char *text = strcmp(path, "/.datasetfs/version") ? "lie\n" : version();
+	static const char text[] = "lie\n";
 	size_t length = strlen(text);
 
 	(void)info;
-	if ((is_mode("text") && strstr(path, "version")) || (is_mode("grows") && !strcmp(path, "/file"))) {
+	if (is_mode("grows") && !strcmp(path, "/file")) {
 		memset(buffer, ' ', size);
 		return (int)size;
 	}
@@ -145,6 +176,7 @@ int main(int argc, char **argv)
 {
 	static const struct fuse_operations operations = {
 		.getattr = get, .readdir = list, .readlink = follow, .read = contents, .init = begin,
+		.ioctl = answer,
 	};
 
 	mode = getenv("MODE");

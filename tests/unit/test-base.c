@@ -10,7 +10,6 @@
 #include "base/span.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
-#include "base/text/json_read.h"
 #include "base/text/nearest.h"
 #include "base/text/parse.h"
 #include "base/thread/wake.h"
@@ -369,18 +368,6 @@ static void test_hidden(void **state)
 	}
 }
 
-/* Escaped, a character is still itself. */
-/* What json_read_object() says of a text with { "a": string of up to 7, "n": number, "f": flag } in it. */
-static int json_read_one(const char *text, char a[8], uint64_t *n, bool *f, struct error *err)
-{
-	struct json_read read = json_read_begin(text, strlen(text));
-	const struct json_wanted wanted[] = {
-		{ .key = "a", .text = a, .room = 8 }, { .key = "n", .number = n }, { .key = "f", .flag = f },
-	};
-
-	return json_read_object(&read, wanted, 3, err);
-}
-
 static void test_grow(void **state)
 {
 	uint32_t *items = NULL, *before;
@@ -408,62 +395,7 @@ static void test_grow(void **state)
 	free(items);
 }
 
-static void test_json_read(void **state)
-{
-	struct json_read read = json_read_begin("[ {}\n, {} ]", 11);
-	char a[8];
-	uint64_t n;
-	bool f;
-
-	(void)state;
-	CHECK_OK(json_read_one(" {\"x\": \"\\\"}\", \"n\" : 18446744073709551615,\"a\":\"1234567\", \"y\": -1.5e3, "
-			       "\"z\": null,\r\n\t\"f\": true}", a, &n, &f, &err));
-	assert_string_equal(a, "1234567");
-	assert_true(n == UINT64_MAX && f);
-	assert_true(json_read_take(&read, '['));
-	CHECK_OK(json_read_object(&read, NULL, 0, &err));
-	assert_true(json_read_take(&read, ','));
-	CHECK_OK(json_read_object(&read, NULL, 0, &err));
-	assert_false(json_read_at_end(&read));
-	assert_true(json_read_take(&read, ']'));
-	assert_true(json_read_at_end(&read));
-}
-
-static void test_json_read_refuses(void **state)
-{
-	static const struct {
-		const char *text, *reason;
-	} rows[] = {
-		{ "", "the text ends at byte 0, expected '{'" },
-		{ "[]", "byte 0 is 0x5b, expected '{'" },
-		{ "{\"a\"", "the text ends at byte 4, expected ':'" },
-		{ "{\"a\": \"x", "the text ends at byte 8, expected the end of a string" },
-		{ "{\"a\": \"\\\"", "expected the end of a string" },
-		{ "{\"a\": \"x\n\"", "byte 8 is 0x0a, expected a string without control characters" },
-		{ "{\"q\": {}}", "byte 6 is 0x7b, expected a string, a number, true, false or null" },
-		{ "{\"q\": truth}", "byte 6 is 0x74, expected a string" },
-		{ "{\"q\": 1 \"a\"", "byte 8 is 0x22, expected ',' or '}'" },
-		{ "{\"q\": 1,}", "byte 8 is 0x7d, expected a key" },
-		{ "{\"a\": \"12345678\"}", "\"a\" is not a string of printable ASCII that is short enough" },
-		{ "{\"a\": \"\\u0041\"}", "\"a\" is not a string of printable ASCII" },
-		{ "{\"a\": \"\xc3\xa9\"}", "\"a\" is not a string of printable ASCII" },
-		{ "{\"a\": 1}", "\"a\" is not a string" },
-		{ "{\"n\": 18446744073709551616}", "\"n\" is not a number of 64 bits" },
-		{ "{\"n\": -1}", "\"n\" is not a number of 64 bits" },
-		{ "{\"n\": \"1\"}", "\"n\" is not a number of 64 bits" },
-		{ "{\"f\": null}", "\"f\" is not true or false" },
-		{ "{\"n\": 1, \"n\": 1}", "\"n\" is there twice" },
-		{ "{\"n\": 1, \"f\": false}", "no \"a\"" },
-	};
-	char a[8];
-	uint64_t n;
-	bool f;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		CHECK_FAILS(json_read_one(rows[i].text, a, &n, &f, &err), -EBADMSG, rows[i].reason);
-}
-
+/* Escaped, a character is still itself. */
 static void test_hidden_in_json(void **state)
 {
 	char *text = NULL;
@@ -533,7 +465,7 @@ int main(void)
 		cmocka_unit_test(test_option_values), cmocka_unit_test(test_error_wrap),
 		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_grow), cmocka_unit_test(test_json_read), cmocka_unit_test(test_json_read_refuses),
+		cmocka_unit_test(test_grow),
 		cmocka_unit_test(test_hidden_in_json), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),
 		cmocka_unit_test(test_wake),
 	};

@@ -3,6 +3,7 @@
  * may be anybody's. */
 #include "lib/direct/link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/text/json_read.h"
 #include "datasetfs/control.h"
 #include "handover/passing.h"
 #include "handover/state.h"
@@ -23,10 +23,9 @@
 #include "image/catalogue/index_load.h"
 #include "lib/direct/several.h"
 #include "lib/high.h"
+#include "lib/question.h"
 
 #define LINK_TIMEOUT 10000 /* ms within which the daemon must answer */
-#define LINK_TEXT    4096u /* bytes of .datasetfs/client at most */
-#define LINK_FILE    "'" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_CLIENT "'"
 
 struct link {
 	int fd;
@@ -38,42 +37,30 @@ struct link {
 
 /* ---- the daemon's address ---- */
 
-/* Reads the file without following links, which a hostile mount may have there. */
-static int link_read_file(int mount, char text[LINK_TEXT], size_t *ret_length, struct error *err)
+/* Whether the mount's text has an end and nothing in it that a terminal obeys. */
+static bool link_is_text(const char *text, size_t room)
 {
-	auto_close int folder = openat(mount, DSFS_CONTROL_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int fd = openat(folder, DSFS_CONTROL_CLIENT,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
-	ssize_t n;
+	size_t length = strnlen(text, room);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, LINK_FILE " of the mount");
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EBADMSG, LINK_FILE " of the mount is not a regular file");
-	n = pread(fd, text, LINK_TEXT, 0);
-	if (n < 0)
-		return error_errno(err, LINK_FILE " of the mount");
-	*ret_length = (size_t)n;
-	return 0;
+	for (size_t i = 0; i < length; i++)
+		if (text[i] < 0x20 || text[i] > 0x7e)
+			return false;
+	return length < room;
 }
 
-static int link_parse(const char *text, size_t length, struct link_place *place, struct error *err)
+static int link_ask_mount(int mount, struct link_place *place, struct error *err)
 {
-	struct json_read read = json_read_begin(text, length);
-	char reason[HANDOVER_REASON] = "";
-	uint64_t protocol;
-	const struct json_wanted wanted[] = {
-		{ .key = DSFS_CONTROL_PROTOCOL, .number = &protocol },
-		{ .key = DSFS_CONTROL_SOCKET, .text = place->socket, .room = sizeof(place->socket) },
-		{ .key = DSFS_CONTROL_REASON, .text = reason, .room = sizeof(reason) },
-	};
-	int r = json_read_object(&read, wanted, 3, err);
+	struct dsfs_daemon_facts facts = { 0 };
+	int r = question_ask(mount, DSFS_IOC_DAEMON, &facts, err);
 
 	if (r < 0)
-		return error_wrap(err, r, LINK_FILE " of the mount");
-	if (!*place->socket)
-		return error_set(err, -EOPNOTSUPP, "the daemon of the mount has no socket: %s", reason);
+		return r;
+	if (!link_is_text(facts.socket, sizeof(facts.socket)) || !link_is_text(facts.reason, sizeof(facts.reason)))
+		return error_set(err, -EBADMSG, "the mount names a socket or a reason that is not printable ASCII");
+	if (!*facts.socket)
+		return error_set(err, -EOPNOTSUPP, "the daemon of the mount has no socket: %s", facts.reason);
+	static_assert(sizeof(place->socket) == sizeof(facts.socket), "both are what sockaddr_un has room for");
+	memcpy(place->socket, facts.socket, sizeof(place->socket));
 	return 0;
 }
 
@@ -93,16 +80,12 @@ static int link_find_root(int mount, char root[PATH_MAX], struct error *err)
 int link_find(int mount, struct link_place *ret, struct error *err)
 {
 	struct link_place place = { 0 };
-	char text[LINK_TEXT];
-	size_t length = 0;
 	struct stat st;
 	int r;
 
 	if (fstat(mount, &st) < 0)
 		return error_errno(err, "the mount");
-	r = link_read_file(mount, text, &length, err);
-	if (r == 0)
-		r = link_parse(text, length, &place, err);
+	r = link_ask_mount(mount, &place, err);
 	if (r < 0)
 		return r;
 	place.device = st.st_dev;

@@ -34,7 +34,7 @@ struct link_version {
 	struct block_sums *block_sums;
 };
 
-/* Reads .datasetfs/client below mount, a mount's root. -EOPNOTSUPP, with the daemon's reason: it has no socket. */
+/* Asks the mount where its daemon is; mount: its root. -EOPNOTSUPP, with the daemon's reason: it has no socket. */
 must_check int link_find(int mount, struct link_place *ret, struct error *err);
 /* Asks the daemon for a version. sequence 0: the one that the mount serves; else the one with this sequence and uuid.
  * -EPERM: the caller may not have it. Passes the daemon's own reason on. */

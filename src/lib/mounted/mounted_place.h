@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the mount that a path lies in, and reads what it says of itself in .datasetfs. The mount may be another
- * user's, and hostile: everything that it says is checked here. */
+/* Finds the mount that a path lies in, and asks it about its versions. The mount may be another user's, and hostile:
+ * everything that it says is checked here. */
 #pragma once
 #include "lib/lib.h"
 
@@ -8,8 +8,7 @@
 must_check int mounted_place_open(const char *where, int *ret, struct error *err);
 /* Describes the version that the mount serves: fills in all of *ret but way, root and why. */
 must_check int mounted_place_version(int mount, struct dsfs_info *ret, struct error *err);
-/* Calls each() for the versions of the volume, oldest first, until it returns non-zero, which is returned.
- * -EOPNOTSUPP: the daemon is too old to tell. */
+/* Calls each() for the versions of the volume, oldest first, until it returns non-zero, which is returned. */
 must_check int mounted_place_versions(int mount, int (*each)(void *argument, const struct dsfs_info *version,
 							     bool is_current),
 				      void *argument, struct error *err);

@@ -387,6 +387,13 @@ const char *clients_reason(const struct clients *clients)
 	return clients->why.reason;
 }
 
+void clients_tell(const struct clients *clients, struct dsfs_daemon_facts *ret)
+{
+	*ret = (struct dsfs_daemon_facts){ .protocol = HANDOVER_PROTOCOL };
+	snprintf(ret->socket, sizeof(ret->socket), "%s", clients->place.path);
+	snprintf(ret->reason, sizeof(ret->reason), "%s", clients->why.reason);
+}
+
 void clients_write(struct serve *serve, struct json *json)
 {
 	const struct clients *clients = serve->clients;

@@ -8,6 +8,7 @@
 #include "serve/serve.h"
 
 struct clients;
+struct dsfs_daemon_facts;
 
 struct clients_counters {
 	_Atomic uint64_t connected;    /* clients connected now */
@@ -37,5 +38,7 @@ void clients_free(struct clients *clients);
 const struct clients_counters *clients_counters(const struct clients *clients);
 /* The reason why there is no socket; "" if there is one. */
 const char *clients_reason(const struct clients *clients);
+/* Says where the socket is. */
+void clients_tell(const struct clients *clients, struct dsfs_daemon_facts *ret);
 /* Writes the content of .datasetfs/client. */
 void clients_write(struct serve *serve, struct json *json);

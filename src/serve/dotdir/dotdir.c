@@ -133,8 +133,8 @@ static void dotdir_lookup_control(struct worker *worker, struct channel_request 
 	reply_data(worker, request, &entry, sizeof(entry));
 }
 
-/* Answers with the one node of .datasetfs/client. Each program that reads past the mount looks it up first, so the
- * kernel may keep the name. */
+/* Answers with the one node of .datasetfs/client, which does not change while the mount exists: the kernel may keep the
+ * name. */
 static void dotdir_reply_client(struct worker *worker, struct channel_request *request, char *text, size_t length)
 {
 	struct fuse_entry_out entry;

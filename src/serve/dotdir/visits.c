@@ -13,6 +13,7 @@
 #include "datasetfs/control.h"
 #include "serve/control/listing.h"
 #include "serve/dotdir/describe.h"
+#include "serve/dotdir/facts.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 #include "serve/request/caller.h"
@@ -30,13 +31,14 @@ struct visit {
 	struct worker_task task;
 	struct worker *worker;
 	struct channel_request *request;
-	enum { VISIT_LOOKUP, VISIT_LIST, VISIT_DESCRIBE } kind;
+	enum { VISIT_LOOKUP, VISIT_LIST, VISIT_DESCRIBE, VISIT_TELL } kind;
 	char label[DSFS_LABEL_MAX + 1];  /* label to look up */
 	struct generation *generation; /* version that was found; a lookup of it is counted */
 	struct fuse_entry_out entry;
 	struct dirlist list;
-	char *text; /* result of VISIT_DESCRIBE */
-	size_t length;
+	char *text;     /* result of VISIT_DESCRIBE */
+	size_t length;  /* of the text, or of the answer of VISIT_TELL */
+	uint64_t after; /* of VISIT_TELL, see struct dsfs_version_list */
 	int result;
 	struct visit *next;
 };
@@ -67,7 +69,7 @@ static int visits_report(int code, const struct error *err, const struct visit *
 
 	if (code < 0 && code != -ENOENT && log_allow(&limit, &suppressed))
 		log_err("cannot %s '" DSFS_CONTROL_FOLDER "/%s%s%s': %s, suppressed=%u",
-			visit->kind == VISIT_LIST ? "list" : "open",
+			visit->kind == VISIT_LIST || visit->kind == VISIT_TELL ? "list" : "open",
 			visit->kind == VISIT_DESCRIBE ? DSFS_CONTROL_CATALOGUE : DSFS_CONTROL_VERSIONS,
 			visit->kind == VISIT_LOOKUP ? "/" : "", visit->label, err->reason, suppressed);
 	return code == -ENODATA || code == -ENXIO ? -EIO : code;
@@ -157,12 +159,26 @@ static int visits_do_describe(struct visits *visits, struct visit *visit)
 	return visits_report(r, &err, visit);
 }
 
+static int visits_do_tell(struct visits *visits, struct visit *visit)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	struct error err = { 0 };
+	int r = mounted_read(visits->serve, &super, &catalogue, &err);
+
+	if (r == 0)
+		visit->length = facts_list(&catalogue, visit->after, visit->request);
+	catalogue_free(&catalogue);
+	return visits_report(r, &err, visit);
+}
+
 static void visits_do(struct visits *visits, struct visit *visit)
 {
 	static int (*const todo[])(struct visits *visits, struct visit *visit) = {
 		[VISIT_LOOKUP] = visits_do_lookup,
 		[VISIT_LIST] = visits_do_list,
 		[VISIT_DESCRIBE] = visits_do_describe,
+		[VISIT_TELL] = visits_do_tell,
 	};
 
 	visit->result = caller_is_gone(visit->request) ? -EINTR : todo[visit->kind](visits, visit);
@@ -302,6 +318,17 @@ static void visits_answer_describe(struct worker_task *task)
 	visits_free(visit);
 }
 
+static void visits_answer_tell(struct worker_task *task)
+{
+	struct visit *visit = (struct visit *)task; /* its first field */
+
+	if (visit->result < 0)
+		reply_error(visit->worker, visit->request, visit->result);
+	else
+		reply_data(visit->worker, visit->request, visit->request->payload, visit->length);
+	visits_free(visit);
+}
+
 static bool visits_looks_up(const struct visit *visit, const char *label)
 {
 	return visit && visit->kind == VISIT_LOOKUP && !strcmp(visit->label, label);
@@ -431,5 +458,22 @@ void visits_describe(struct worker *worker, struct channel_request *request)
 	if (!visit)
 		return;
 	visit->kind = VISIT_DESCRIBE;
+	visits_submit(visit);
+}
+
+void visits_tell(struct worker *worker, struct channel_request *request)
+{
+	struct visit *visit;
+	uint64_t after;
+
+	if (!facts_take_list(request, &after)) {
+		reply_error(worker, request, -ENOTTY);
+		return;
+	}
+	visit = visits_new(worker, request, visits_answer_tell);
+	if (!visit)
+		return;
+	visit->kind = VISIT_TELL;
+	visit->after = after;
 	visits_submit(visit);
 }

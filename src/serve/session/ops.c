@@ -10,7 +10,9 @@
 #include "serve/control/command.h"
 #include "serve/control/prefetch.h"
 #include "serve/dotdir/dotdir.h"
+#include "serve/dotdir/facts.h"
 #include "serve/dotdir/snapshots.h"
+#include "serve/dotdir/visits.h"
 #include "serve/request/caller.h"
 #include "serve/request/content.h"
 #include "serve/request/dir.h"
@@ -246,6 +248,26 @@ static void ops_lseek(void *context, struct channel_request *request)
 	reply_data(worker, request, &out, sizeof(out));
 }
 
+static void ops_command(struct worker *worker, struct channel_request *request)
+{
+	switch (request->wire.in.ioctl.cmd) {
+	case DSFS_IOC_PREFETCH:
+		prefetch_ioctl(worker, request);
+		break;
+	case DSFS_IOC_VERSION:
+		facts_version(worker, request);
+		break;
+	case DSFS_IOC_VERSIONS:
+		visits_tell(worker, request);
+		break;
+	case DSFS_IOC_DAEMON:
+		facts_daemon(worker, request);
+		break;
+	default:
+		command_ioctl(worker, request);
+	}
+}
+
 /* ENOTTY for all other files is common: each open() of CPython asks whether the file is a terminal. */
 static void ops_ioctl(void *context, struct channel_request *request)
 {
@@ -254,10 +276,8 @@ static void ops_ioctl(void *context, struct channel_request *request)
 	ops_count(worker, request);
 	if (request->wire.nodeid != NODE_CONTROL)
 		reply_error(worker, request, -ENOTTY);
-	else if (request->wire.in.ioctl.cmd == DSFS_IOC_PREFETCH)
-		prefetch_ioctl(worker, request);
 	else
-		command_ioctl(worker, request);
+		ops_command(worker, request);
 }
 
 /* Any worker may get the INTERRUPT of another worker's request. Reads past the page cache get none, see

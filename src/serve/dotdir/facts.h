@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers the ioctls on .datasetfs/control that only ask, with a struct of datasetfs/control.h. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "image/catalogue/catalogue.h"
+#include "serve/worker/worker.h"
+
+/* Answers DSFS_IOC_VERSION. Call it in a section. */
+void facts_version(struct worker *worker, struct channel_request *request);
+/* Answers DSFS_IOC_DAEMON. */
+void facts_daemon(struct worker *worker, struct channel_request *request);
+
+/* Takes the argument of DSFS_IOC_VERSIONS, which the answer may overwrite. False: it is another command. */
+bool facts_take_list(const struct channel_request *request, uint64_t *ret_after);
+/* Writes the answer to DSFS_IOC_VERSIONS into the payload. Returns its length. */
+size_t facts_list(const struct catalogue *catalogue, uint64_t after, struct channel_request *request);
