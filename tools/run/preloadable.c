@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds programs that ignore LD_PRELOAD, by their ELF headers and modes. */
-#include "preloadable.h"
+#include "run/preloadable.h"
 
 #include <elf.h>
 #include <fcntl.h>

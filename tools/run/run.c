@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/program/options.h"
 #include "base/program/output.h"
-#include "preloadable.h"
+#include "run/preloadable.h"
 
 /* Exit statuses as those of env(1): ours must not look like the program's. */
 enum { RUN_FAILED = 125, RUN_CANNOT = 126, RUN_NOT_FOUND = 127 };
