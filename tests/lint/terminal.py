@@ -19,7 +19,7 @@ OURS = {
     "tools/describe/diff_text.c": {"word"},
     "tools/describe/page.c": {"eighths[filled % units]", "what"},
     "tools/describe/survey_text.c": {"title"},
-    "tools/list.c": {"list_use[publisher->use]", "uuid"},
+    "tools/list/list.c": {"list_use[publisher->use]", "uuid"},
     "tools/main.c": {"summary", "verbs[i].line->usage", "verbs[i].name"},
     "tools/nvme/inspect.c": {"host"}, # a UUID
     "tools/stat.c": {"copies", "place", "stat_codec(chunk)", "sum"},

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/check.h"
-#include "pins.h"
+#include "list/pins.h"
 
 #define SEGMENT (UINT64_C(1) << 20)
 

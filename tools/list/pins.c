@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sweeps over the beginnings and ends of all extents in address order; between two of them the users do not change. */
-#include "pins.h"
+#include "list/pins.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "grid.h"
 #include "image/members/address.h"
 #include "image/members/publisher.h"
-#include "list_space.h"
+#include "list/space.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures how much of its members the versions on a volume use, and how much is free. */
 #pragma once
-#include "pins.h"
+#include "list/pins.h"
 #include "volume.h"
 
 struct list_share {
