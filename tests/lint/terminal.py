@@ -23,7 +23,7 @@ OURS = {
     "tools/main.c": {"summary", "verbs[i].line->usage", "verbs[i].name"},
     "tools/nvme/inspect.c": {"host"}, # a UUID
     "tools/stat.c": {"copies", "place", "stat_codec(chunk)", "sum"},
-    "tools/status.c": {"earlier"},
+    "tools/status/status.c": {"earlier"},
     "tools/subverb.c": {"line->program", "line->summary", "page", "verbs[i].line->summary", "verbs[i].line->usage",
                         "verbs[i].name"},
 }

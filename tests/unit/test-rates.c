@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "health.h"
+#include "status/health.h"
 #include "top/table.h"
 #include "watch/percentile.h"
 #include "watch/rates.h"

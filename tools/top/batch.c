@@ -6,7 +6,7 @@
 
 #include "base/text/json.h"
 #include "base/text/shown.h"
-#include "health.h"
+#include "status/health.h"
 
 static void batch_real(struct json *json, const char *key, double n)
 {

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/grow.h"
-#include "health.h"
+#include "status/health.h"
 
 void page_free(struct page *page)
 {

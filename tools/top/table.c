@@ -9,7 +9,7 @@
 #include <wchar.h>
 
 #include "base/utf8.h"
-#include "health.h"
+#include "status/health.h"
 
 #define TABLE_CELL_SIZE 512
 

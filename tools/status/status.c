@@ -17,7 +17,7 @@
 #include "base/text/json.h"
 #include "device/leftover.h"
 #include "grid.h"
-#include "health.h"
+#include "status/health.h"
 #include "text.h"
 #include "verb.h"
 #include "watch/mounted.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks for problems with one function per kind, the worst first. */
-#include "health.h"
+#include "status/health.h"
 
 #include <inttypes.h>
 #include <stdio.h>
