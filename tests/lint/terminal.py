@@ -16,9 +16,9 @@ OURS = {
     "mkfs/summary.c": {"digest"},
     "src/base/program/options.c": {"left", "help", "line->program", "line->summary", "line->usage"},
     "src/base/program/progress.c": {"bar", "line", "s->phase"},
-    "tools/describe/diff_text.c": {"word"},
-    "tools/describe/page.c": {"eighths[filled % units]", "what"},
-    "tools/describe/survey_text.c": {"title"},
+    "tools/describe/diff/diff_text.c": {"word"},
+    "tools/describe/subject/page.c": {"eighths[filled % units]", "what"},
+    "tools/describe/survey/survey_text.c": {"title"},
     "tools/list/list.c": {"list_use[publisher->use]", "uuid"},
     "tools/main.c": {"summary", "verbs[i].line->usage", "verbs[i].name"},
     "tools/nvme/inspect.c": {"host"}, # a UUID

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the numbers in a hash table with open addressing, at most three quarters full. */
-#include "describe/seen.h"
+#include "describe/survey/seen.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "describe/seen.h"
+#include "describe/survey/seen.h"
 #include "image/index.h"
 #include "image/inode.h"
 

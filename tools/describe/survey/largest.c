@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps a heap of the largest files so far. */
-#include "describe/largest.h"
+#include "describe/survey/largest.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Combines the sums of all chunks of a file into one key. */
-#include "describe/content.h"
+#include "describe/subject/content.h"
 
 #include <sys/stat.h>
 

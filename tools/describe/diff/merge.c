@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Merges two walks in the order of their paths. */
-#include "describe/merge.h"
+#include "describe/diff/merge.h"
 
 #include <stdbool.h>
 

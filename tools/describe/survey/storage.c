@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds up the chunks of files, counting each place on the volume once. */
-#include "describe/storage.h"
+#include "describe/survey/storage.h"
 
 #include "image/chunk.h"
 

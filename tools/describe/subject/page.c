@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes tables with bars to standard output. */
-#include "describe/page.h"
+#include "describe/subject/page.h"
 
 #include <inttypes.h>
 #include <langinfo.h>

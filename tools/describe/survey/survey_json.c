@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a description as one JSON object. */
-#include "describe/survey_json.h"
+#include "describe/survey/survey_json.h"
 
 #include <stdlib.h>
 

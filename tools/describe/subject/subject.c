@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a version's index, and says which version it is. */
-#include "describe/subject.h"
+#include "describe/subject/subject.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the changes between two versions for programs. */
 #pragma once
-#include "describe/diff.h"
-#include "describe/subject.h"
+#include "describe/diff/diff.h"
+#include "describe/subject/subject.h"
 
 void diff_json(const struct subject *from, const struct subject *to, const struct diff *diff);

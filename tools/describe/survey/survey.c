@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts files, folders, kinds and storage in one walk. */
-#include "describe/survey.h"
+#include "describe/survey/survey.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "describe/content.h"
+#include "describe/subject/content.h"
 #include "image/inode.h"
 #include "walk.h"
 

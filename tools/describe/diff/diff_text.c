@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the changes as text: a table of all kinds of changes, then a list of each. */
-#include "describe/diff_text.h"
+#include "describe/diff/diff_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/text/format.h"
-#include "describe/attributes.h"
-#include "describe/diff_words.h"
+#include "describe/diff/attributes.h"
+#include "describe/diff/diff_words.h"
 #include "grid.h"
 #include "text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps a list of the top folders, and one for each split. */
-#include "describe/folders.h"
+#include "describe/survey/folders.h"
 
 #include <ctype.h>
 #include <errno.h>

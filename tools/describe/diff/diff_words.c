@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Holds the words for kinds of changes. */
-#include "describe/diff_words.h"
+#include "describe/diff/diff_words.h"
 
 static const struct {
 	const char *title, *key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts files by their kinds, in a sorted table of limited size. */
-#include "describe/kinds.h"
+#include "describe/survey/kinds.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

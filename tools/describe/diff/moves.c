@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorts both sides by content and pairs equal files. */
-#include "describe/moves.h"
+#include "describe/diff/moves.h"
 
 #include <errno.h>
 #include <stdlib.h>

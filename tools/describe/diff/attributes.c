@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares attributes of inodes in two indexes. */
-#include "describe/attributes.h"
+#include "describe/diff/attributes.h"
 
 #include <stddef.h>
 #include <sys/stat.h>

@@ -2,10 +2,10 @@
 /* Counts the contents of a version, or of a folder of it, in one walk over its names. Reads only the index. */
 #pragma once
 #include "base/error.h"
-#include "describe/folders.h"
-#include "describe/kinds.h"
-#include "describe/largest.h"
-#include "describe/storage.h"
+#include "describe/survey/folders.h"
+#include "describe/survey/kinds.h"
+#include "describe/survey/largest.h"
+#include "describe/survey/storage.h"
 #include "image/index.h"
 
 #define SURVEY_SIZES 64u /* classes of sizes; 0: empty files; n: from 2^(n-1) to 2^n - 1 bytes */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a description as text. */
-#include "describe/survey_text.h"
+#include "describe/survey/survey_text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Merges both versions twice: the first pass finds moved files, the second counts and lists changes. */
-#include "describe/diff.h"
+#include "describe/diff/diff.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "describe/attributes.h"
-#include "describe/content.h"
-#include "describe/merge.h"
-#include "describe/moves.h"
+#include "describe/diff/attributes.h"
+#include "describe/diff/merge.h"
+#include "describe/diff/moves.h"
+#include "describe/subject/content.h"
 #include "image/inode.h"
 
 struct diff_pass {

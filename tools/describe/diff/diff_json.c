@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the changes as one JSON object. */
-#include "describe/diff_json.h"
+#include "describe/diff/diff_json.h"
 
 #include <sys/stat.h>
 
-#include "describe/attributes.h"
-#include "describe/diff_words.h"
+#include "describe/diff/attributes.h"
+#include "describe/diff/diff_words.h"
 #include "text.h"
 
 static void diff_json_what(struct json *json, unsigned what)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the changes between two versions for people. */
 #pragma once
-#include "describe/diff.h"
-#include "describe/page.h"
-#include "describe/subject.h"
+#include "describe/diff/diff.h"
+#include "describe/subject/page.h"
+#include "describe/subject/subject.h"
 
 must_check int diff_text(const struct page *page, const struct subject *from, const struct subject *to,
 			 const struct diff *diff, struct error *err);
