@@ -72,9 +72,9 @@ may src/lib/direct  $base $image io handover $device members read datasetfs lib 
 may src/lib/mounted $base $image io datasetfs lib lib/mounted
 may src/lib/api     $base $image $device datasetfs lib lib/direct lib/mounted lib/api
 may src/preload/process $base $lib preload/process
-may src/preload/mounts  $base $image $device datasetfs $lib preload/process preload/mounts
+may src/preload/mounts  $base $image datasetfs $lib preload/process preload/mounts
 may src/preload/table   $base $image read datasetfs $lib preload/process preload/mounts preload/table
-may src/preload/hooks   $base $image $device datasetfs $lib preload/process preload/mounts preload/table preload/hooks
+may src/preload/hooks   $base $image datasetfs $lib preload/process preload/mounts preload/table preload/hooks
 may src/preload         $base $image io $lib preload/process preload/hooks preload
 may src/serve/version $base $image read datasetfs serve/version
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
@@ -101,16 +101,22 @@ may mkfs/content $base $image datasetfs spill source source/archive options cont
 may mkfs/output  $base $image io $device members $volume datasetfs spill options output
 may mkfs/layout  $base $image $volume datasetfs spill source options content output layout
 may mkfs         $base $image io $device $volume datasetfs spill source source/archive options content output layout .
-may tools/describe $base $image datasetfs describe .
+may tools/describe/subject $base $image datasetfs describe/subject .
+may tools/describe/survey  $base $image datasetfs describe/subject describe/survey .
+may tools/describe/diff    $base $image datasetfs describe/subject describe/diff .
+may tools/describe $base $image datasetfs describe/subject describe/survey describe/diff describe .
 may tools/export $base $image io read $device $volume erofs datasetfs export .
+may tools/list   $base $image $volume datasetfs list .
 may tools/member $base $image io $device $volume datasetfs member .
 may tools/nvme   $base io $device datasetfs nvme .
 may tools/verify $base $image io read datasetfs verify .
 may tools/scrub  $base $image $volume datasetfs verify scrub .
 may tools/watch  $base $device members datasetfs watch
-may tools/top    $base datasetfs watch top .
+may tools/status $base $device datasetfs watch status .
+may tools/top    $base datasetfs watch status top .
 may tools        $base $image io $device members $volume datasetfs describe export member nvme scrub top verify watch .
 may tools/exporter $base $device datasetfs exporter
+may tools/run    $base run
 }
 
 while read -r folder; do

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
+#include "base/program/child.h"
 #include "lib/check.h"
 
 /* Waits as long as it takes: a child that stays is for the limit of the test. */

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/child.h"
 #include "base/error.h"
+#include "base/program/child.h"
 #include "exporter/mounts.h"
 
 #define READER_MOST (512u << 10) /* bytes of text; a mount of 255 members has about 200 KiB */

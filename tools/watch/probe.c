@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/cleanup.h"
+#include "base/program/child.h"
 
 #define PROBE_LOOK '?'
 #define PROBE_ANEW '!'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Forks, and detaches the child from its parent so that nobody has to wait for it. */
-#include "base/child.h"
+#include "base/program/child.h"
 
 #include <fcntl.h>
 #include <poll.h>
