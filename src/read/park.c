@@ -30,6 +30,14 @@ bool park_is_overdue(const struct read_op *op)
 	       (int64_t)op->reader->setup.options->deadline * 1000000000;
 }
 
+static void park_tell(struct read_op *op, int code, bool is_parked)
+{
+	const struct reader_events *events = op->reader->setup.events;
+
+	if (events->path_failed)
+		events->path_failed(op, code, is_parked);
+}
+
 bool park_may_wait(struct read_op *op, int result)
 {
 	struct reader *reader = op->reader;
@@ -37,7 +45,7 @@ bool park_may_wait(struct read_op *op, int result)
 	if (reader->ending || !park_is_path_error(result) || park_is_overdue(op))
 		return false;
 	if (!reader->setup.options->wait) {
-		reader->setup.events->path_failed(op, result, false);
+		park_tell(op, result, false);
 		return false;
 	}
 	op->path_error = result;
@@ -49,7 +57,7 @@ void park_add(struct read_op *op)
 {
 	struct reader *reader = op->reader;
 
-	reader->setup.events->path_failed(op, op->path_error, true);
+	park_tell(op, op->path_error, true);
 	op->parked = reader->parked;
 	reader->parked = op;
 	atomic_fetch_add_explicit(&reader->parked_count, 1, memory_order_relaxed);

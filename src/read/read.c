@@ -79,7 +79,10 @@ static void read_abandon(struct read_op *op)
 /* Begins the request again, with whole chunks. */
 static void read_fall_back(struct read_op *op, const struct error *err)
 {
-	op->reader->setup.events->fell_back(op, err);
+	const struct reader_events *events = op->reader->setup.events;
+
+	if (events->fell_back)
+		events->fell_back(op, err);
 	counter_add(&op->reader->setup.counters->block_sums_failures, 1);
 	op_drop_claims(op);
 	op->whole = true;

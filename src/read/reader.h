@@ -46,13 +46,14 @@ struct reader_place {
 struct reader_events {
 	/* The read fails. chunk is the one to blame; NULL: no single chunk is. */
 	void (*failed)(struct read_op *op, const struct chunk *chunk, const struct error *err);
-	/* The read starts again with whole chunks, because block checksums did not help. */
+	/* The read starts again with whole chunks, because block checksums did not help. This one and the following may
+	 * be NULL. */
 	void (*fell_back)(struct read_op *op, const struct error *err);
 	/* The path to the device fails with this negative errno; is_parked: the read is retried later. */
 	void (*path_failed)(struct read_op *op, int code, bool is_parked);
-	/* The path to this member fails with this negative errno; another member has the same bytes. May be NULL. */
+	/* The path to this member fails with this negative errno; another member has the same bytes. */
 	void (*copy_failed)(struct read_op *op, uint32_t member, int code);
-	/* The bytes on a member are damaged or unreadable; another member has the same bytes. May be NULL. */
+	/* The bytes on a member are damaged or unreadable; another member has the same bytes. */
 	void (*copy_wrong)(struct read_op *op, const struct reader_place *place, const struct error *err);
 };
 

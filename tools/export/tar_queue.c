@@ -52,13 +52,6 @@ static void tar_queue_failed(struct read_op *op, const struct chunk *chunk, cons
 	tar_queue_of(op)->failure = *err;
 }
 
-static void tar_queue_path_failed(struct read_op *op, int code, bool is_parked)
-{
-	(void)op;
-	(void)code;
-	(void)is_parked;
-}
-
 static void tar_queue_done(struct read_op *op, int64_t result)
 {
 	tar_queue_of(op)->result = result;
@@ -123,7 +116,7 @@ static int tar_queue_new_slot(struct tar_queue *queue, struct tar_queue_slot **r
 int tar_queue_open(const struct tar_queue_setup *setup, struct tar_queue **ret, struct error *err)
 {
 	static const struct reader_options options = { .verify = true };
-	static const struct reader_events events = { .failed = tar_queue_failed, .path_failed = tar_queue_path_failed };
+	static const struct reader_events events = { .failed = tar_queue_failed };
 	struct tar_queue *queue = calloc(1, sizeof(*queue));
 	struct reader_setup reader = { .options = &options, .geometry = setup->array->geometry, .events = &events };
 	int r;

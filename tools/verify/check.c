@@ -127,13 +127,6 @@ static void check_failed(struct read_op *op, const struct chunk *chunk, const st
 		worker->blamed.chunk = *chunk;
 }
 
-static void check_path_failed(struct read_op *op, int code, bool is_parked)
-{
-	(void)op;
-	(void)code;
-	(void)is_parked;
-}
-
 static void check_done(struct read_op *op, int64_t result)
 {
 	check_of(op)->result = result;
@@ -297,7 +290,7 @@ static int check_open_rows(struct check_worker *worker, struct error *err)
 static int check_open(struct check_worker *worker, struct error *err)
 {
 	static const struct reader_options options = { .verify = true };
-	static const struct reader_events events = { .failed = check_failed, .path_failed = check_path_failed };
+	static const struct reader_events events = { .failed = check_failed };
 	const struct check_setup *setup = worker->check->setup;
 	struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = setup->volume->fds,
 				       .member_count = setup->volume->count };

@@ -219,24 +219,7 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 	batch_explain(slot->batch, slot->file->read, &why);
 }
 
-static void batch_slot_fell_back(struct read_op *op, const struct error *err)
-{
-	(void)op;
-	(void)err;
-}
-
-static void batch_slot_path_failed(struct read_op *op, int code, bool is_parked)
-{
-	(void)op;
-	(void)code;
-	(void)is_parked;
-}
-
-static const struct reader_events batch_events = {
-	.failed = batch_slot_failed,
-	.fell_back = batch_slot_fell_back,
-	.path_failed = batch_slot_path_failed,
-};
+static const struct reader_events batch_events = { .failed = batch_slot_failed };
 
 /* --- starting --- */
 

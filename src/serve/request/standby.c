@@ -51,13 +51,6 @@ static void standby_failed(struct read_op *op, const struct chunk *chunk, const 
 	log_debug("what a worker waits for cannot be read elsewhere: %s", err->reason);
 }
 
-static void standby_path_failed(struct read_op *op, int code, bool is_parked)
-{
-	(void)op;
-	(void)code;
-	(void)is_parked;
-}
-
 static void standby_fell_back(struct read_op *op, const struct error *err)
 {
 	standby_failed(op, NULL, err);
@@ -65,7 +58,6 @@ static void standby_fell_back(struct read_op *op, const struct error *err)
 
 static const struct reader_events standby_events = {
 	.failed = standby_failed,
-	.path_failed = standby_path_failed,
 	.fell_back = standby_fell_back,
 };
 
