@@ -17,7 +17,7 @@
 #include "fuse/store.h"
 #include "read/read.h"
 #include "serve/ahead/allowance.h"
-#include "serve/ahead/gather.h"
+#include "serve/ahead/pick.h"
 #include "serve/damage.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
@@ -38,7 +38,7 @@ struct fetcher_slot {
 	struct fetcher_job *job; /* NULL: the slot is free, unless is_left */
 	bool is_left; /* a device keeps the slot's read, and the job went on without it */
 	struct kept_batch *batch;
-	struct gather gather;
+	struct pick pick;
 	uint8_t *scratch;
 };
 
@@ -343,22 +343,22 @@ static bool fetcher_is_late(const struct fetcher_job *job, uint64_t ordinal)
 }
 
 /* Takes files of the job as long as they fit. False: no file is wanted, or there is no memory. */
-static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
+static bool fetcher_pick(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
 {
 	const struct index *index = job->generation->index;
 	struct kept_batch *batch = slot->batch;
 	struct inode inode;
 
 	if (!job->is_sorted)
-		gather_sort(index, job->ordinals, job->count);
+		pick_sort(index, job->ordinals, job->count);
 	job->is_sorted = true;
-	gather_begin(&slot->gather, index);
+	pick_begin(&slot->pick, index);
 	for (; job->next_file < job->count && batch->count < KEPT_FILES; job->next_file++) {
 		if (fetcher_is_late(job, job->ordinals[job->next_file]))
 			continue;
-		if (inode_get(index, job->ordinals[job->next_file], &inode, NULL) < 0 || !gather_is_wanted(&inode))
+		if (inode_get(index, job->ordinals[job->next_file], &inode, NULL) < 0 || !pick_is_wanted(&inode))
 			continue;
-		if (gather_add(&slot->gather, &inode))
+		if (pick_add(&slot->pick, &inode))
 			kept_add(fetcher->kept, batch, job->generation->key, &inode, inode.ordinal == job->marker);
 		else if (batch->count)
 			break;
@@ -373,9 +373,9 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 	if (fetcher->touched < touched)
 		fetcher->touched = touched;
 	slot->op.request = (struct read_request){ .version = generation_read(slot->job->generation),
-						  .chunks = slot->gather.chunks,
-						  .chunk_count = slot->gather.count,
-						  .gap = GATHER_GAP,
+						  .chunks = slot->pick.chunks,
+						  .chunk_count = slot->pick.count,
+						  .gap = PICK_GAP,
 						  .payload = slot->batch->bytes,
 						  .room = slot->batch->size,
 						  .scratch = slot->scratch,
@@ -437,7 +437,7 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	fetcher_look_again(fetcher);
 	slot->batch = fetcher_may_read(fetcher) ? kept_begin(job->owner) : NULL;
 	if (slot->batch)
-		found = fetcher_gather(fetcher, slot, job);
+		found = fetcher_pick(fetcher, slot, job);
 	else
 		job->next_file = job->count;
 	if (job->next_file == job->count)

@@ -27,7 +27,7 @@ struct fetcher_job {
 	/* In any order, as the fetcher sorts them. Nodes that are no file, empty files, and files larger than one READ
 	 * are skipped. */
 	uint64_t *ordinals;
-	uint32_t count; /* number of ordinals, GATHER_FILES at most */
+	uint32_t count; /* number of ordinals, PICK_FILES at most */
 	/* The reader's place, NULL if unknown: files up to there, and a few more, are skipped. It must live as long as
 	 * the fetcher. */
 	const _Atomic uint64_t *reader_at;

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "image/members/address.h"
 #include "serve/ahead/fetcher.h"
-#include "serve/ahead/gather.h"
+#include "serve/ahead/pick.h"
 #include "serve/ahead/walk.h"
 #include "serve/version/generation.h"
 
@@ -26,7 +26,7 @@
 #define STREAM_SCAN  4096u                 /* limit of ordinals examined for a leg */
 #define STREAM_LIVE  INT64_C(2000000000)   /* ns after `used` during which a stream shares the budget */
 
-static_assert(KEPT_FILES <= GATHER_FILES, "a leg is one job");
+static_assert(KEPT_FILES <= PICK_FILES, "a leg is one job");
 
 /* The files that one job brings. */
 struct stream_leg {
@@ -38,7 +38,7 @@ struct stream_leg {
 struct stream {
 	uint64_t window;  /* bytes to have ahead of the walker */
 	uint64_t next;    /* first ordinal that is in no leg, except for those taken */
-	struct gather_taken taken; /* files at or after next that are in a leg */
+	struct pick_taken taken; /* files at or after next that are in a leg */
 	int64_t used;     /* time of the last READ that extended it, ns, monotonic */
 	struct stream_leg legs[STREAM_LEGS]; /* the leg that the walker is in, and those ahead */
 	unsigned count;
@@ -152,7 +152,7 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 	uint64_t size;
 
 	for (; stream->next < end && stream->next < limit && job->count < KEPT_FILES; stream->next++) {
-		if (gather_was_taken(&stream->taken, stream->next) ||
+		if (pick_was_taken(&stream->taken, stream->next) ||
 		    inode_get(generation->index, stream->next, &inode, NULL) < 0 || !S_ISREG(inode.mode) || !inode.size)
 			continue;
 		size = inode.size < READ_MAX ? round_up(inode.size, DSFS_BLOCK) : READ_MAX;
@@ -190,7 +190,7 @@ static bool streams_extend(struct streams *streams, unsigned i, struct generatio
 	if (!job)
 		return false;
 	leg = streams_scan(stream, generation, end, most, job);
-	job->count = gather_among(generation->index, job->ordinals, job->count, stream->next, end, &stream->taken);
+	job->count = pick_among(generation->index, job->ordinals, job->count, stream->next, end, &stream->taken);
 	job->marker = leg.first;
 	job->reader_at = &streams->at[i];
 	if (!job->count || !fetcher_post(streams->fetcher, job)) {

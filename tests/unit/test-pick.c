@@ -3,7 +3,7 @@
 #include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
-#include "serve/ahead/gather.h"
+#include "serve/ahead/pick.h"
 
 static struct section section;
 static struct index *index_of;
@@ -37,49 +37,49 @@ static void test_among(void **state)
 		{ SECTION_ON(0) + 5200, 50 },     /* 8 */
 		{ SECTION_ON(0) + 5100, 50 },     /* 9: behind the end */
 	};
-	uint64_t ordinals[GATHER_FILES] = { 2, 3, 4 };
-	struct gather_taken taken = { 0 };
+	uint64_t ordinals[PICK_FILES] = { 2, 3, 4 };
+	struct pick_taken taken = { 0 };
 
 	(void)state;
 	make(files, 8);
-	assert_int_equal(gather_among(index_of, ordinals, 3, 5, 9, &taken), 5);
+	assert_int_equal(pick_among(index_of, ordinals, 3, 5, 9, &taken), 5);
 	assert_int_equal(ordinals[3], 5);
 	assert_int_equal(ordinals[4], 8);
-	assert_int_equal(gather_among(index_of, ordinals, 3, 5, 9, &taken), 3); /* nothing twice */
-	assert_false(gather_was_taken(&taken, 6));
-	assert_true(gather_was_taken(&taken, 5));
-	assert_false(gather_was_taken(&taken, 5));
-	assert_true(gather_was_taken(&taken, 8));
-	assert_int_equal(gather_among(index_of, ordinals, 0, 5, 9, &taken), 0);
+	assert_int_equal(pick_among(index_of, ordinals, 3, 5, 9, &taken), 3); /* nothing twice */
+	assert_false(pick_was_taken(&taken, 6));
+	assert_true(pick_was_taken(&taken, 5));
+	assert_false(pick_was_taken(&taken, 5));
+	assert_true(pick_was_taken(&taken, 8));
+	assert_int_equal(pick_among(index_of, ordinals, 0, 5, 9, &taken), 0);
 	index_close(index_of);
 }
 
-static bool add(struct gather *gather, uint64_t ordinal)
+static bool add(struct pick *pick, uint64_t ordinal)
 {
 	struct inode inode;
 
 	CHECK_OK(inode_get(index_of, ordinal, &inode, &err));
-	return gather_add(gather, &inode);
+	return pick_add(pick, &inode);
 }
 
 /* The next member begins a read of its own when there is enough for one. */
 static void test_turns(void **state)
 {
 	static struct file files[12];
-	struct gather gather;
+	struct pick pick;
 	unsigned i;
 
 	(void)state;
 	for (i = 0; i < 12; i++)
 		files[i] = (struct file){ SECTION_ON(i / 6) + i % 6 * 131072, 131072 };
 	make(files, 12);
-	gather_begin(&gather, index_of);
+	pick_begin(&pick, index_of);
 	for (i = 0; i < 6; i++)
-		assert_true(add(&gather, 2 + i));
-	assert_false(add(&gather, 2 + 6));
-	gather_begin(&gather, index_of);
+		assert_true(add(&pick, 2 + i));
+	assert_false(add(&pick, 2 + 6));
+	pick_begin(&pick, index_of);
 	for (i = 4; i < 8; i++)
-		assert_true(add(&gather, 2 + i));
+		assert_true(add(&pick, 2 + i));
 	index_close(index_of);
 }
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds the list of chunks of a read and adds up their sizes, see read_request.chunks. */
+#include "serve/ahead/pick.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "image/members/address.h"
+
+void pick_begin(struct pick *pick, const struct index *index)
+{
+	pick->index = index;
+	pick->count = 0;
+	pick->content = pick->stored = pick->end = 0;
+}
+
+bool pick_is_wanted(const struct inode *inode)
+{
+	return S_ISREG(inode->mode) && inode->size && inode->size <= READ_MAX;
+}
+
+/* A file, and where it begins on the volume. */
+struct pick_place {
+	uint64_t address, ordinal;
+};
+
+static int pick_compare(const void *a, const void *b)
+{
+	const struct pick_place *x = a, *y = b;
+
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+/* The address of the file's first chunk; 0: it is on no member, or the file is not wanted. */
+static uint64_t pick_address(const struct index *index, const struct inode *inode)
+{
+	struct chunk chunk;
+
+	if (!pick_is_wanted(inode) || chunk_get(index, inode, 0, &chunk, NULL) < 0 || chunk_is_inline(&chunk))
+		return 0;
+	return chunk.address;
+}
+
+static uint64_t pick_address_of(const struct index *index, uint64_t ordinal)
+{
+	struct inode inode;
+
+	return inode_get(index, ordinal, &inode, NULL) < 0 ? 0 : pick_address(index, &inode);
+}
+
+void pick_sort(const struct index *index, uint64_t *ordinals, uint32_t count)
+{
+	struct pick_place places[PICK_FILES];
+
+	assert(count <= PICK_FILES);
+	for (uint32_t i = 0; i < count; i++)
+		places[i] = (struct pick_place){ pick_address_of(index, ordinals[i]), ordinals[i] };
+	qsort(places, count, sizeof(places[0]), pick_compare);
+	for (uint32_t i = 0; i < count; i++)
+		ordinals[i] = places[i].ordinal;
+}
+
+/* The span of a leg's files on one member. */
+struct pick_span {
+	uint64_t first, end; /* addresses of the first and of the last file; 0: the member has none */
+};
+
+static void pick_measure(const struct index *index, const uint64_t *ordinals, uint32_t count,
+			 struct pick_span *spans)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t address = pick_address_of(index, ordinals[i]);
+		struct pick_span *span = &spans[address_member(address)];
+
+		if (!address)
+			continue;
+		if (!span->end || address < span->first)
+			span->first = address;
+		if (address > span->end)
+			span->end = address;
+	}
+}
+
+/* Whether a file lies within the span of its member and is small enough to fill the rest of a block. */
+static bool pick_is_among(const struct index *index, uint64_t ordinal, const struct pick_span *spans)
+{
+	const struct pick_span *span;
+	struct inode inode;
+	uint64_t address;
+
+	if (inode_get(index, ordinal, &inode, NULL) < 0 || inode.size >= DSFS_BLOCK)
+		return false;
+	address = pick_address(index, &inode);
+	span = &spans[address_member(address)];
+	return address > span->first && address < span->end;
+}
+
+uint32_t pick_among(const struct index *index, uint64_t *ordinals, uint32_t count, uint64_t from, uint64_t end,
+		    struct pick_taken *taken)
+{
+	struct pick_span spans[DSFS_MEMBER_MAX + 1] = { 0 };
+
+	pick_measure(index, ordinals, count, spans);
+	end = end - from < PICK_NEAR ? end : from + PICK_NEAR;
+	for (uint64_t ordinal = from; ordinal < end && count < PICK_FILES; ordinal++) {
+		uint64_t bit = ordinal % PICK_NEAR, *word = &taken->bits[bit / 64];
+
+		if (*word >> bit % 64 & 1 || !pick_is_among(index, ordinal, spans))
+			continue;
+		*word |= UINT64_C(1) << bit % 64;
+		ordinals[count++] = ordinal;
+	}
+	return count;
+}
+
+bool pick_was_taken(struct pick_taken *taken, uint64_t ordinal)
+{
+	uint64_t bit = ordinal % PICK_NEAR, *word = &taken->bits[bit / 64];
+	bool was = *word >> bit % 64 & 1;
+
+	*word &= ~(UINT64_C(1) << bit % 64);
+	return was;
+}
+
+static void pick_add_chunk(struct pick *pick, const struct chunk *chunk)
+{
+	bool on_device = !chunk_is_hole(chunk) && !chunk_is_inline(chunk);
+
+	pick->chunks[pick->count++] = *chunk;
+	pick->content += chunk->length;
+	if (!on_device)
+		return;
+	if (chunk->address >= pick->end && chunk->address - pick->end <= PICK_GAP)
+		pick->stored += chunk->address - pick->end;
+	pick->stored += chunk->stored;
+	pick->end = chunk->address + chunk->stored;
+}
+
+/* Whether the chunk is the first on another member and the read is large enough to end here. The other member's files
+ * then come in one piece, with the next read. */
+static bool pick_turns(const struct pick *pick, const struct chunk *chunk)
+{
+	return pick->stored >= READ_MAX / 2 && !chunk_is_hole(chunk) && !chunk_is_inline(chunk) &&
+	       address_member(chunk->address) != address_member(pick->end);
+}
+
+bool pick_add(struct pick *pick, const struct inode *inode)
+{
+	uint64_t count = inode_chunk_count(pick->index, inode);
+	uint64_t content = pick->content, stored = pick->stored, end = pick->end;
+	uint32_t before = pick->count;
+	struct chunk chunk;
+	bool fits = count <= READ_PIECES - before;
+
+	for (uint64_t i = 0; i < count && fits; i++) {
+		fits = chunk_get(pick->index, inode, i, &chunk, NULL) == 0 && (i || !pick_turns(pick, &chunk));
+		if (fits)
+			pick_add_chunk(pick, &chunk);
+	}
+	if (fits && pick->content <= READ_MAX && pick->stored <= READ_MAX)
+		return true;
+	pick->count = before;
+	pick->content = content;
+	pick->stored = stored;
+	pick->end = end;
+	return false;
+}
