@@ -10,13 +10,12 @@
 
 #include "base/clock.h"
 #include "base/huge.h"
+#include "read/gather.h"
 #include "read/read.h"
 #include "verify/copies.h"
 
 #define CHECK_GAP  (64u << 10) /* unwanted bytes that are read over rather than skipped */
 #define CHECK_PROGRESS_STEP INT64_C(200000000) /* nanoseconds between two calls of progress */
-
-_Static_assert(READ_MAX >= 1u << DSFS_CHUNK_LOG_MAX, "a chunk must fit in a read");
 
 unsigned check_default_jobs(void)
 {
@@ -60,25 +59,15 @@ struct check_run {
 	size_t count;
 };
 
-/* Gathers a run for one request: neighbours as long as their contents, and their stored bytes with the gaps, fit. */
+/* Gathers a run for one request: items as long as their chunks fit. */
 static void check_gather(const struct item *items, size_t left, struct check_run *ret)
 {
-	uint64_t content = 0, stored = 0, end = 0;
+	struct gather gather = { .gap = CHECK_GAP };
 
 	ret->items = items;
-	for (ret->count = 0; ret->count < left && ret->count < READ_PIECES; ret->count++) {
-		const struct chunk *chunk = &items[ret->count].chunk;
-
-		if (ret->count && items[ret->count].again)
-			continue;
-		if (chunk->address >= end && chunk->address - end <= CHECK_GAP)
-			stored += chunk->address - end;
-		content += chunk->length;
-		stored += chunk->stored;
-		if (ret->count && (content > READ_MAX || stored > READ_MAX))
+	for (ret->count = 0; ret->count < left && ret->count < READ_PIECES; ret->count++)
+		if ((ret->count == 0 || !items[ret->count].again) && !gather_add(&gather, &items[ret->count].chunk))
 			break;
-		end = chunk->address + chunk->stored;
-	}
 }
 
 /* Adds the counts of the last run and takes the next one. False: nothing is left, or another thread has failed. */

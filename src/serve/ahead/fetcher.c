@@ -374,7 +374,7 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 		fetcher->touched = touched;
 	slot->op.request = (struct read_request){ .version = generation_read(slot->job->generation),
 						  .chunks = slot->pick.chunks,
-						  .chunk_count = slot->pick.count,
+						  .chunk_count = slot->pick.gather.count,
 						  .gap = PICK_GAP,
 						  .payload = slot->batch->bytes,
 						  .room = slot->batch->size,

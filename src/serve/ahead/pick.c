@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Builds the list of chunks of a read and adds up their sizes, see read_request.chunks. */
+/* Builds the list of chunks of a read, see read_request.chunks. */
 #include "serve/ahead/pick.h"
 
 #include <assert.h>
@@ -11,8 +11,7 @@
 void pick_begin(struct pick *pick, const struct index *index)
 {
 	pick->index = index;
-	pick->count = 0;
-	pick->content = pick->stored = pick->end = 0;
+	pick->gather = (struct gather){ .gap = PICK_GAP };
 }
 
 bool pick_is_wanted(const struct inode *inode)
@@ -123,46 +122,35 @@ bool pick_was_taken(struct pick_taken *taken, uint64_t ordinal)
 	return was;
 }
 
-static void pick_add_chunk(struct pick *pick, const struct chunk *chunk)
+static bool pick_add_chunk(struct pick *pick, const struct chunk *chunk)
 {
-	bool on_device = !chunk_is_hole(chunk) && !chunk_is_inline(chunk);
+	uint32_t at = pick->gather.count;
 
-	pick->chunks[pick->count++] = *chunk;
-	pick->content += chunk->length;
-	if (!on_device)
-		return;
-	if (chunk->address >= pick->end && chunk->address - pick->end <= PICK_GAP)
-		pick->stored += chunk->address - pick->end;
-	pick->stored += chunk->stored;
-	pick->end = chunk->address + chunk->stored;
+	if (!gather_add(&pick->gather, chunk))
+		return false;
+	pick->chunks[at] = *chunk;
+	return true;
 }
 
 /* Whether the chunk is the first on another member and the read is large enough to end here. The other member's files
  * then come in one piece, with the next read. */
 static bool pick_turns(const struct pick *pick, const struct chunk *chunk)
 {
-	return pick->stored >= READ_MAX / 2 && !chunk_is_hole(chunk) && !chunk_is_inline(chunk) &&
-	       address_member(chunk->address) != address_member(pick->end);
+	return pick->gather.stored >= READ_MAX / 2 && !chunk_is_hole(chunk) && !chunk_is_inline(chunk) &&
+	       address_member(chunk->address) != address_member(pick->gather.end);
 }
 
 bool pick_add(struct pick *pick, const struct inode *inode)
 {
 	uint64_t count = inode_chunk_count(pick->index, inode);
-	uint64_t content = pick->content, stored = pick->stored, end = pick->end;
-	uint32_t before = pick->count;
+	struct gather before = pick->gather;
+	bool fits = count <= READ_PIECES - before.count;
 	struct chunk chunk;
-	bool fits = count <= READ_PIECES - before;
 
-	for (uint64_t i = 0; i < count && fits; i++) {
-		fits = chunk_get(pick->index, inode, i, &chunk, NULL) == 0 && (i || !pick_turns(pick, &chunk));
-		if (fits)
-			pick_add_chunk(pick, &chunk);
-	}
-	if (fits && pick->content <= READ_MAX && pick->stored <= READ_MAX)
-		return true;
-	pick->count = before;
-	pick->content = content;
-	pick->stored = stored;
-	pick->end = end;
-	return false;
+	for (uint64_t i = 0; i < count && fits; i++)
+		fits = chunk_get(pick->index, inode, i, &chunk, NULL) == 0 && (i || !pick_turns(pick, &chunk)) &&
+		       pick_add_chunk(pick, &chunk);
+	if (!fits)
+		pick->gather = before;
+	return fits;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "image/chunk.h"
+#include "read/gather.h"
 #include "read/op.h"
 
 #define PICK_GAP (64u << 10) /* largest gap in bytes that is read rather than skipped */
@@ -21,9 +22,7 @@ struct pick_taken {
 struct pick {
 	const struct index *index;
 	struct chunk chunks[READ_PIECES];
-	uint32_t count;
-	uint64_t content, stored; /* bytes of content; bytes on the volume, gaps included */
-	uint64_t end;             /* address behind the last chunk */
+	struct gather gather; /* what they take; its count is theirs */
 };
 
 /* Begins a read with no chunks. */
