@@ -9,127 +9,72 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/huge.h"
 #include "base/program/interrupt.h"
 #include "base/program/progress.h"
 #include "image/extent.h"
-#include "read/read.h"
+#include "read/queue.h"
 
 #define TAR_QUEUE_SLOTS 16u
 
 struct tar_queue_slot {
-	struct tar_queue *queue;
+	struct queue_slot read; /* must be the first field */
 	char *path, *link; /* of the entry */
 	bool is_head;
 	struct inode inode;
 	uint64_t hole; /* zeros before the bytes */
 	size_t size;   /* length of the range; 0: there is nothing to read */
-	bool is_read;
 	int64_t result;
 	struct error failure; /* of the read */
-	struct read_op op;
-	uint8_t *payload; /* READ_MAX */
 };
 
 struct tar_queue {
 	struct tar_queue_setup setup;
-	struct reader reader;
+	struct queue reads;
 	struct reader_counters counters;
-	struct tar_queue_slot *slots[TAR_QUEUE_SLOTS];
+	struct tar_queue_slot *slots[TAR_QUEUE_SLOTS]; /* a ring, in the order of the archive */
 	unsigned first, used;
 };
 
 /* ---- reading ---- */
 
-static struct tar_queue_slot *tar_queue_of(struct read_op *op)
-{
-	return (struct tar_queue_slot *)((char *)op - offsetof(struct tar_queue_slot, op));
-}
-
 static void tar_queue_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	(void)chunk;
-	tar_queue_of(op)->failure = *err;
+	((struct tar_queue_slot *)op)->failure = *err;
 }
 
-static void tar_queue_done(struct read_op *op, int64_t result)
+static void tar_queue_done(struct queue_slot *slot, int64_t result)
 {
-	tar_queue_of(op)->result = result;
-	tar_queue_of(op)->is_read = true;
+	((struct tar_queue_slot *)slot)->result = result;
 }
 
-static int tar_queue_open_engine(struct tar_queue *queue, struct error *err)
+static int tar_queue_open_reads(struct tar_queue *queue, struct error *err)
 {
+	static const struct reader_options options = { .verify = true };
+	static const struct reader_events events = { .failed = tar_queue_failed };
+	static const struct queue_client client = { .slot_size = sizeof(struct tar_queue_slot), .events = &events,
+						    .done = tar_queue_done };
 	const struct array_source *array = queue->setup.array;
+	const struct queue_setup setup = { .client = &client,
+					   .reader = { .options = &options, .geometry = array->geometry,
+						       .counters = &queue->counters },
+					   .depth = TAR_QUEUE_SLOTS, .has_payloads = true, .is_huge = true };
 	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = array->fds,
 					     .member_count = array->count, .depth = TAR_QUEUE_SLOTS * READ_RANGES };
+	int r = queue_open(&queue->reads, &setup, err);
 
-	if (ring_new(&engine, &queue->reader.engine, NULL) == 0)
-		return 0;
-	return sync_new(&engine, &queue->reader.engine, err);
-}
-
-static int tar_queue_wait(struct tar_queue *queue, const struct tar_queue_slot *slot, struct error *err)
-{
-	bool readable;
-	int r = 0;
-
-	while (r == 0 && !slot->is_read)
-		r = engine_wait(queue->reader.engine, true, &readable, err);
-	return r;
-}
-
-/* ---- slots ---- */
-
-static void tar_queue_free_slot(struct tar_queue_slot *slot)
-{
-	if (!slot)
-		return;
-	free(slot->op.request.scratch);
-	free(slot->payload);
-	free(slot->path);
-	free(slot->link);
-	free(slot);
-}
-
-static int tar_queue_new_slot(struct tar_queue *queue, struct tar_queue_slot **ret, struct error *err)
-{
-	struct tar_queue_slot *slot = calloc(1, sizeof(*slot));
-
-	if (slot) {
-		slot->queue = queue;
-		slot->payload = huge_alloc(READ_MAX);
-		slot->op.request = (struct read_request){ .version.index = queue->setup.index,
-							  .payload = slot->payload,
-							  .room = READ_MAX,
-							  .scratch = huge_alloc(READ_SCRATCH),
-							  .done = tar_queue_done };
-	}
-	if (!slot || !slot->payload || !slot->op.request.scratch) {
-		tar_queue_free_slot(slot);
-		return error_no_memory(err);
-	}
-	*ret = slot;
-	return 0;
+	return r < 0 ? r : queue_start(&queue->reads, &engine, ring_new, sync_new, err);
 }
 
 int tar_queue_open(const struct tar_queue_setup *setup, struct tar_queue **ret, struct error *err)
 {
-	static const struct reader_options options = { .verify = true };
-	static const struct reader_events events = { .failed = tar_queue_failed };
 	struct tar_queue *queue = calloc(1, sizeof(*queue));
-	struct reader_setup reader = { .options = &options, .geometry = setup->array->geometry, .events = &events };
 	int r;
 
 	if (!queue)
 		return error_no_memory(err);
 	queue->setup = *setup;
-	reader.counters = &queue->counters;
-	r = reader_open(&queue->reader, &reader, err);
-	if (r == 0)
-		r = tar_queue_open_engine(queue, err);
-	for (unsigned i = 0; r == 0 && i < TAR_QUEUE_SLOTS; i++)
-		r = tar_queue_new_slot(queue, &queue->slots[i], err);
+	r = tar_queue_open_reads(queue, err);
 	if (r < 0) {
 		tar_queue_close(queue);
 		return r;
@@ -138,17 +83,32 @@ int tar_queue_open(const struct tar_queue_setup *setup, struct tar_queue **ret, 
 	return 0;
 }
 
+/* ---- slots ---- */
+
+static void tar_queue_give(struct tar_queue_slot *slot)
+{
+	free(slot->path);
+	free(slot->link);
+	slot->path = slot->link = NULL;
+	queue_give(&slot->read);
+}
+
+static void tar_queue_give_first(struct tar_queue *queue)
+{
+	tar_queue_give(queue->slots[queue->first]);
+	queue->first = (queue->first + 1) % TAR_QUEUE_SLOTS;
+	queue->used--;
+}
+
 void tar_queue_close(struct tar_queue *queue)
 {
 	if (!queue)
 		return;
-	for (; queue->used; queue->used--, queue->first = (queue->first + 1) % TAR_QUEUE_SLOTS)
-		if (tar_queue_wait(queue, queue->slots[queue->first], NULL) < 0)
-			return; /* the device may still write to their memory */
-	engine_free(queue->reader.engine);
-	reader_close(&queue->reader);
-	for (unsigned i = 0; i < TAR_QUEUE_SLOTS; i++)
-		tar_queue_free_slot(queue->slots[i]);
+	if (queue_drain(&queue->reads, NULL) < 0)
+		return; /* the device may still write to their memory */
+	while (queue->used)
+		tar_queue_give_first(queue);
+	queue_close(&queue->reads);
 	free(queue);
 }
 
@@ -158,7 +118,7 @@ static int tar_queue_write_slot(struct tar_queue *queue, struct tar_queue_slot *
 {
 	const struct tar_write_entry entry = { .path = slot->path, .link = slot->link, .inode = &slot->inode };
 	struct tar_write *tar = queue->setup.tar;
-	int r = tar_queue_wait(queue, slot, err);
+	int r = queue_finish(&slot->read, err);
 
 	if (r == 0 && slot->result < 0)
 		r = error_pass(err, slot->failure.code ? slot->failure.code : (int)slot->result, &slot->failure);
@@ -171,7 +131,7 @@ static int tar_queue_write_slot(struct tar_queue *queue, struct tar_queue_slot *
 	if (r == 0)
 		r = tar_write_hole(tar, slot->hole, err);
 	if (r == 0)
-		r = tar_write_data(tar, slot->payload, slot->size, err);
+		r = tar_write_data(tar, queue_payload(&slot->read), slot->size, err);
 	progress_add(queue->setup.progress, slot->is_head, slot->hole + slot->size);
 	return r;
 }
@@ -179,22 +139,15 @@ static int tar_queue_write_slot(struct tar_queue *queue, struct tar_queue_slot *
 /* Writes the oldest slot to the archive. */
 static int tar_queue_take(struct tar_queue *queue, struct error *err)
 {
-	struct tar_queue_slot *slot = queue->slots[queue->first];
-	bool readable;
 	int r = interrupt_check(err);
 
 	if (r == 0) /* starts the reads that were added, while this slot is written */
-		r = engine_wait(queue->reader.engine, false, &readable, err);
+		r = queue_wait(&queue->reads, 0, err);
 	if (r == 0)
-		r = tar_queue_write_slot(queue, slot, err);
-	if (r < 0)
-		return r;
-	free(slot->path);
-	free(slot->link);
-	slot->path = slot->link = NULL;
-	queue->first = (queue->first + 1) % TAR_QUEUE_SLOTS;
-	queue->used--;
-	return 0;
+		r = tar_queue_write_slot(queue, queue->slots[queue->first], err);
+	if (r == 0)
+		tar_queue_give_first(queue);
+	return r;
 }
 
 int tar_queue_flush(struct tar_queue *queue, struct error *err)
@@ -211,38 +164,38 @@ static int tar_queue_next(struct tar_queue *queue, const struct tar_write_entry 
 			  struct error *err)
 {
 	struct tar_queue_slot *slot;
-	int r = queue->used == TAR_QUEUE_SLOTS ? tar_queue_take(queue, err) : 0;
+	int r = queue_has_room(&queue->reads) ? 0 : tar_queue_take(queue, err);
 
 	if (r < 0)
 		return r;
-	slot = queue->slots[(queue->first + queue->used) % TAR_QUEUE_SLOTS];
-	free(slot->path); /* left over from an attempt that failed */
-	free(slot->link);
+	slot = (struct tar_queue_slot *)queue_take(&queue->reads);
 	slot->path = strdup(entry->path);
 	slot->link = entry->link ? strdup(entry->link) : NULL;
-	if (!slot->path || (entry->link && !slot->link))
+	if (!slot->path || (entry->link && !slot->link)) {
+		tar_queue_give(slot);
 		return error_no_memory(err);
+	}
 	slot->inode = *entry->inode;
-	slot->is_head = false;
-	slot->hole = slot->size = 0;
 	slot->failure = (struct error){ 0 };
 	slot->result = 0;
-	slot->is_read = true;
 	*ret = slot;
 	return 0;
 }
 
+/* Adds the slot to the archive and begins to read its range. */
 static void tar_queue_read(struct tar_queue *queue, struct tar_queue_slot *slot, uint64_t offset, uint64_t size)
 {
 	slot->size = size;
-	slot->is_read = size == 0;
-	queue->used++;
+	queue->slots[(queue->first + queue->used++) % TAR_QUEUE_SLOTS] = slot;
 	if (!size)
 		return;
-	slot->op.request.inode = slot->inode;
-	slot->op.request.offset = offset;
-	slot->op.request.size = size;
-	read_begin(&queue->reader, &slot->op);
+	slot->read.op.request = (struct read_request){ .version.index = queue->setup.index,
+						       .inode = slot->inode,
+						       .offset = offset,
+						       .size = size,
+						       .payload = queue_payload(&slot->read),
+						       .room = READ_MAX };
+	queue_read(&slot->read);
 }
 
 /* A position in the file that is being added. */
@@ -286,10 +239,14 @@ int tar_queue_add(struct tar_queue *queue, const struct tar_write_entry *entry, 
 	do {
 		at = range.end;
 		r = tar_queue_next(queue, entry, &slot, err);
-		if (r == 0 && at < size)
-			r = tar_queue_find(queue, entry->inode, &range, err);
 		if (r < 0)
 			return r;
+		if (at < size)
+			r = tar_queue_find(queue, entry->inode, &range, err);
+		if (r < 0) {
+			tar_queue_give(slot);
+			return r;
+		}
 		slot->is_head = at == 0;
 		slot->hole = range.begin - at;
 		tar_queue_read(queue, slot, range.begin, range.end - range.begin);
