@@ -4,14 +4,12 @@
 #include "verify/check.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/huge.h"
 #include "read/gather.h"
-#include "read/read.h"
+#include "read/queue.h"
 #include "verify/copies.h"
 
 #define CHECK_GAP  (64u << 10) /* unwanted bytes that are read over rather than skipped */
@@ -34,25 +32,25 @@ struct check {
 	int64_t shown;        /* when progress was called last, by clock_now() */
 };
 
+/* A worker's one read. */
+struct check_slot {
+	struct queue_slot read; /* must be the first field */
+	struct chunk chunks[READ_PIECES];
+	int64_t result;
+	struct error failure;
+	struct item blamed; /* its chunk caused the failure; zeroed: none did */
+};
+
 struct check_worker {
 	struct check *check;
-	struct reader reader;
+	struct queue queue;
 	struct reader_counters reads;
-	struct read_op op;
-	struct chunk chunks[READ_PIECES]; /* of op */
-	struct error failure;             /* of op */
-	struct item blamed;               /* its chunk caused the failure; zeroed: none did */
-	int64_t result;
-	uint8_t *payload;
+	struct check_slot *slot;
+	uint32_t copy; /* as in read_request */
 	struct copies_source sources[DSFS_COPIES_MAX]; /* of rows: one for each copy of the pages */
 	struct block_sums_view *rows[DSFS_COPIES_MAX];
 	struct check_counts counts; /* of one run */
 };
-
-static struct check_worker *check_of(struct read_op *op)
-{
-	return (struct check_worker *)((char *)op - offsetof(struct check_worker, op));
-}
 
 struct check_run {
 	const struct item *items;
@@ -108,30 +106,37 @@ static void check_fail(struct check *check, const struct error *err)
 
 static void check_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
-	struct check_worker *worker = check_of(op);
+	struct check_slot *slot = (struct check_slot *)op;
 
-	worker->failure = *err;
-	worker->blamed = (struct item){ 0 };
+	slot->failure = *err;
+	slot->blamed = (struct item){ 0 };
 	if (chunk)
-		worker->blamed.chunk = *chunk;
+		slot->blamed.chunk = *chunk;
 }
 
-static void check_done(struct read_op *op, int64_t result)
+static void check_done(struct queue_slot *slot, int64_t result)
 {
-	check_of(op)->result = result;
+	((struct check_slot *)slot)->result = result;
 }
 
 /* Reads the distinct chunks of the items, one after the other, into the payload. */
 static int check_read(struct check_worker *worker, const struct item *items, size_t count)
 {
+	struct check_slot *slot = worker->slot;
 	uint32_t chunks = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (i == 0 || !items[i].again)
-			worker->chunks[chunks++] = items[i].chunk;
-	worker->op.request.chunk_count = chunks;
-	read_begin(&worker->reader, &worker->op); /* returns when it is done: the engine reads in this thread */
-	return worker->result < 0 ? worker->failure.code : 0;
+			slot->chunks[chunks++] = items[i].chunk;
+	slot->read.op.request = (struct read_request){ .version.index = worker->check->setup->index,
+						       .chunks = slot->chunks,
+						       .chunk_count = chunks,
+						       .gap = CHECK_GAP,
+						       .payload = queue_payload(&slot->read),
+						       .room = READ_MAX,
+						       .copy = worker->copy };
+	queue_read(&slot->read); /* returns when it is done: the engine reads in this thread */
+	return slot->result < 0 ? slot->failure.code : 0;
 }
 
 /* --- judging --- */
@@ -146,9 +151,9 @@ static void check_damaged(struct check_worker *worker, const struct item *item, 
 		check_fail(worker->check, err);
 		return;
 	}
-	if (worker->op.request.copy > 1) {
+	if (worker->copy > 1) {
 		(void)members_copies(&worker->check->setup->index->members, item->chunk.address, copies);
-		damaged.chunk.address = copies[worker->op.request.copy - 1];
+		damaged.chunk.address = copies[worker->copy - 1];
 	}
 	damage_add(worker->check->setup->damage, &damaged, err);
 }
@@ -171,7 +176,7 @@ static void check_row(struct check_worker *worker, const struct item *item, uint
 
 static void check_rows(struct check_worker *worker, const struct item *items, size_t count)
 {
-	uint8_t *content = worker->payload;
+	uint8_t *content = queue_payload(&worker->slot->read);
 
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && !items[i].again)
@@ -192,13 +197,13 @@ static void check_alone(struct check_worker *worker, const struct item *items, s
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		check_damaged(worker, &items[i], &worker->failure);
+		check_damaged(worker, &items[i], &worker->slot->failure);
 }
 
 /* Reads the chunks of a failed request one by one, because its failure names only the first chunk. */
 static void check_each(struct check_worker *worker, const struct check_run *run)
 {
-	struct item blamed = worker->failure.code == -EBADMSG ? worker->blamed : (struct item){ 0 };
+	struct item blamed = worker->slot->failure.code == -EBADMSG ? worker->slot->blamed : (struct item){ 0 };
 	size_t count;
 
 	for (size_t i = 0; i < run->count; i += count) {
@@ -235,7 +240,7 @@ static bool check_copy(struct check_worker *worker, const struct check_run *run,
 	bool any = false;
 	struct check_run part;
 
-	worker->op.request.copy = copy;
+	worker->copy = copy;
 	for (size_t i = 0; i < run->count; i += part.count + !part.count) {
 		part = (struct check_run){ .items = &run->items[i] };
 		while (i + part.count < run->count && check_has_copy(worker, &part.items[part.count], copy))
@@ -255,7 +260,7 @@ static void check_run(struct check_worker *worker, const struct check_run *run)
 		worker->counts.chunks += !run->items[i].again;
 		worker->counts.references += run->items[i].shared;
 	}
-	worker->op.request.copy = has_members;
+	worker->copy = has_members;
 	check_part(worker, run);
 	for (uint32_t copy = 2; has_members && check_copy(worker, run, copy); copy++)
 		continue;
@@ -280,37 +285,30 @@ static int check_open(struct check_worker *worker, struct error *err)
 {
 	static const struct reader_options options = { .verify = true };
 	static const struct reader_events events = { .failed = check_failed };
-	const struct check_setup *setup = worker->check->setup;
-	struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = setup->volume->fds,
-				       .member_count = setup->volume->count };
-	struct reader_setup reader = { .options = &options, .geometry = setup->volume->geometry, .events = &events,
-				       .counters = &worker->reads };
-	int r;
-
-	worker->payload = huge_alloc(READ_MAX);
-	worker->op.request = (struct read_request){ .version.index = setup->index,
-						    .chunks = worker->chunks,
-						    .gap = CHECK_GAP,
-						    .payload = worker->payload,
-						    .room = READ_MAX,
-						    .scratch = huge_alloc(READ_SCRATCH),
+	static const struct queue_client client = { .slot_size = sizeof(struct check_slot), .events = &events,
 						    .done = check_done };
-	if (!worker->payload || !worker->op.request.scratch)
-		return error_no_memory(err);
-	r = reader_open(&worker->reader, &reader, err);
+	const struct array_source *volume = worker->check->setup->volume;
+	const struct queue_setup setup = { .client = &client,
+					   .reader = { .options = &options, .geometry = volume->geometry,
+						       .counters = &worker->reads },
+					   .depth = 1, .has_payloads = true, .is_huge = true };
+	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = volume->fds,
+					     .member_count = volume->count };
+	int r = queue_open(&worker->queue, &setup, err);
+
 	if (r == 0)
-		r = sync_new(&engine, &worker->reader.engine, err);
-	return r < 0 ? r : check_open_rows(worker, err);
+		r = queue_start(&worker->queue, &engine, sync_new, NULL, err);
+	if (r < 0)
+		return r;
+	worker->slot = (struct check_slot *)queue_take(&worker->queue);
+	return check_open_rows(worker, err);
 }
 
 static void check_close(struct check_worker *worker)
 {
 	for (unsigned i = 0; i < DSFS_COPIES_MAX; i++)
 		block_sums_view_free(worker->rows[i]);
-	engine_free(worker->reader.engine);
-	reader_close(&worker->reader);
-	free(worker->op.request.scratch);
-	free(worker->payload);
+	queue_close(&worker->queue);
 	free(worker);
 }
 
