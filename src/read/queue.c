@@ -10,11 +10,6 @@
 
 /* --- set-up and end --- */
 
-static struct queue_slot *queue_at(const struct queue *queue, uint32_t number)
-{
-	return (struct queue_slot *)(queue->slots + number * queue->client->slot_size);
-}
-
 /* Only the stack is touched: a slot gets its first values when it is taken. */
 static int queue_make_slots(struct queue *queue, struct error *err)
 {

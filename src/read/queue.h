@@ -67,6 +67,11 @@ must_check int queue_start(struct queue *queue, const struct engine_setup *setup
 /* Frees all but an engine that is not the queue's own. Requires that no read is under way. */
 void queue_close(struct queue *queue);
 
+static inline struct queue_slot *queue_at(const struct queue *queue, uint32_t number)
+{
+	return (struct queue_slot *)(queue->slots + number * queue->client->slot_size);
+}
+
 /* Takes the slot that was free last, or returns NULL: depth of them are taken, or devices keep the others. */
 struct queue_slot *queue_take(struct queue *queue);
 void queue_give(struct queue_slot *slot);

@@ -89,7 +89,7 @@ static void read_two(struct dsfs_read reads[2], struct error *why)
 	reads_seen = 0;
 	CHECK_OK(lane_enter(&direct, &batch.lane, &err));
 	CHECK_OK(batch_begin(&batch, false, 0, &err));
-	batch.lane->reader.engine = &engine;
+	batch.lane->queue.reader.engine = &engine;
 	batch_start(&batch);
 	while (!batch_is_over(&batch))
 		batch_wait(&batch, BATCH_FOR_EVER);
@@ -203,7 +203,7 @@ static void test_gather(void **state)
 	CHECK_OK(fifo_reserve(&done, 10, &err));
 	CHECK_OK(lane_enter(&direct, &batch.lane, &err));
 	CHECK_OK(batch_begin(&batch, false, 0, &err));
-	batch.lane->reader.engine = &late.engine;
+	batch.lane->queue.reader.engine = &late.engine;
 	/* The device has nothing to do: the first goes at once. Then four together. */
 	for (unsigned i = 0; i < 9; i++)
 		assert_int_equal(late_submit(&batch, &reads[i]), i % 4 == 0);

@@ -5,10 +5,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -38,23 +36,19 @@ struct batch_file {
 };
 
 struct batch_slot {
-	struct read_op op; /* must be first */
+	struct queue_slot read; /* must be first */
 	struct batch *batch;
 	struct batch_file *file;
 	bool is_rescued; /* its read failed, and its bytes came through the mount */
-	/* Set when the slot is left to the device. */
-	bool is_left;
-	struct arena_block *held; /* the block of the arena that the device may write to; NULL: none */
+	/* Set when the slot is left: the block of the arena that the device may write to; NULL: none. */
+	struct arena_block *held;
 };
 
-/* The slots and files of a lane's batches. The free ones are stacks: a process that reads one file at a time touches
- * the memory of one slot and one file alone, each of which is pages long. */
-struct batch_slots {
-	unsigned free_count, free_file_count; /* all are free between two batches */
-	struct batch_slot *first, **free;
-	unsigned count, spare_count; /* spare slots replace the ones that the device keeps */
-	struct batch_slot **spare;
-	struct batch_file **free_files; /* one more than there are slots, for the file that is being started */
+/* The files of a lane's batches: one more than slots are read at a time, for the file that is being started. The free
+ * ones are a stack, as those of the queue are: each is pages long. */
+struct batch_files {
+	unsigned free_count; /* all are free between two batches */
+	struct batch_file *free[];
 };
 
 /* --- results --- */
@@ -89,18 +83,18 @@ static void batch_refuse(struct batch *batch, struct dsfs_read *read, const stru
 
 static void batch_free_file(struct batch *batch, struct batch_file *file)
 {
-	batch->slots->free_files[batch->slots->free_file_count++] = file;
+	batch->files->free[batch->files->free_count++] = file;
 }
 
 /* Returns the next free file, which stays free until batch_take_file(). */
 static struct batch_file *batch_next_file(const struct batch *batch)
 {
-	return batch->slots->free_files[batch->slots->free_file_count - 1];
+	return batch->files->free[batch->files->free_count - 1];
 }
 
 static void batch_take_file(struct batch *batch, struct batch_file *file)
 {
-	batch->slots->free_file_count--;
+	batch->files->free_count--;
 	batch->file = file;
 }
 
@@ -143,33 +137,21 @@ static void batch_close_file(struct batch *batch, struct batch_file *file)
 	batch_free_file(batch, file);
 }
 
-/* Takes a slot back when the device has let go of it. */
-static void batch_come_back(struct batch_slot *slot)
+static void batch_let_go(struct queue_slot *read)
 {
-	struct lane *lane = (struct lane *)((char *)slot->op.reader - offsetof(struct lane, reader));
-	struct batch_slots *slots = lane->slots;
-
-	slot->is_left = false;
-	arena_let_go(slot->held);
-	lane->left--;
-	slots->spare[slots->spare_count++] = slot;
+	arena_let_go(((struct batch_slot *)read)->held);
 }
 
-static void batch_slot_done(struct read_op *op, int64_t result)
+static void batch_slot_done(struct queue_slot *read, int64_t result)
 {
-	struct batch_slot *slot = (struct batch_slot *)op;
+	struct batch_slot *slot = (struct batch_slot *)read;
 	struct batch *batch = slot->batch;
 	struct batch_file *file = slot->file;
 
-	if (slot->is_left) {
-		batch_come_back(slot);
-		return;
-	}
 	if (slot->is_rescued)
-		result = (int64_t)op->request.size;
-	batch->busy--;
-	batch->bytes -= op->request.size;
-	batch->slots->free[batch->slots->free_count++] = slot;
+		result = (int64_t)read->op.request.size;
+	batch->bytes -= read->op.request.size;
+	queue_give(read);
 	file->pending--;
 	if (result < 0) {
 		if (!file->error)
@@ -218,8 +200,6 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 		error_wrap(&why, why.code, "'%s'", path);
 	batch_explain(slot->batch, slot->file->read, &why);
 }
-
-static const struct reader_events batch_events = { .failed = batch_slot_failed };
 
 /* --- starting --- */
 
@@ -286,33 +266,28 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 
 static struct batch_slot *batch_take_slot(struct batch *batch)
 {
-	struct batch_slots *slots = batch->slots;
-
-	return slots->free[--slots->free_count];
+	return (struct batch_slot *)queue_take(&batch->lane->queue);
 }
 
-/* Starts the read in the slot's request, to which only the memory and the callback are added. */
+/* Starts the read in the slot's request. */
 static void batch_start_slot(struct batch *batch, struct batch_slot *slot, struct batch_file *file)
 {
-	struct read_request *request = &slot->op.request;
+	struct read_request *request = &slot->read.op.request;
 
 	slot->batch = batch;
 	slot->file = file;
 	slot->is_rescued = false;
-	request->scratch = batch->lane->scratch + (size_t)(slot - batch->slots->first) * READ_SCRATCH;
 	request->wanted = NULL;
-	request->done = batch_slot_done;
 	file->pending++;
-	batch->busy++;
 	batch->bytes += request->size;
-	read_begin(&batch->lane->reader, &slot->op);
+	queue_read(&slot->read);
 }
 
 static void batch_start_piece(struct batch *batch, struct batch_file *file)
 {
 	const struct direct *direct = batch->lane->direct;
 	struct batch_slot *slot = batch_take_slot(batch);
-	struct read_request *request = &slot->op.request;
+	struct read_request *request = &slot->read.op.request;
 	uint64_t left = file->end - file->next;
 
 	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
@@ -325,7 +300,7 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	request->payload = file->payload;
 	request->room = left > READ_MAX ? READ_MAX : file->room; /* the rest is another slot's */
 	request->lead = file->lead;
-	request->keeps_payload = batch->lane->may_leave && !file->is_placed;
+	request->keeps_payload = batch->lane->queue.watches && !file->is_placed;
 	file->next += request->size;
 	file->payload += request->size;
 	file->room -= request->size;
@@ -441,8 +416,10 @@ static bool batch_start_file(struct batch *batch)
 
 void batch_start(struct batch *batch)
 {
-	while (batch->slots->free_count && (batch->again || batch->slots->free_file_count) &&
-	       (batch->bytes < BATCH_BYTES || !batch->busy)) {
+	const struct queue *queue = &batch->lane->queue;
+
+	while (queue_has_room(queue) && (batch->again || batch->files->free_count) &&
+	       (batch->bytes < BATCH_BYTES || !queue->reading)) {
 		if (!batch->file && batch->again)
 			batch_start_again(batch);
 		if (!batch->file && !batch_start_file(batch))
@@ -462,17 +439,12 @@ void batch_start(struct batch *batch)
 /* Leaves the slot, with its scratch and its block of the arena, to the device until the device lets go. */
 static void batch_leave_slot(struct batch *batch, struct batch_slot *slot)
 {
-	struct batch_slots *slots = batch->slots;
 	struct batch_file *file = slot->file;
 
-	slot->is_left = true;
-	slot->held = file->is_placed ? arena_hold(batch->arena, slot->op.request.payload) : NULL;
-	batch->lane->left++;
+	slot->held = file->is_placed ? arena_hold(batch->arena, slot->read.op.request.payload) : NULL;
 	file->pending--;
-	batch->busy--;
-	batch->bytes -= slot->op.request.size;
-	slots->free[slots->free_count++] = slots->spare[--slots->spare_count];
-	read_leave(&slot->op);
+	batch->bytes -= slot->read.op.request.size;
+	queue_leave(&slot->read);
 }
 
 /* Repeats a stuck read with another slot, as the device has nothing of the payload, and leaves the old slot to it. */
@@ -482,7 +454,7 @@ static void batch_replace_slot(struct batch *batch, struct batch_slot *slot)
 
 	batch_leave_slot(batch, slot);
 	other = batch_take_slot(batch);
-	other->op.request = slot->op.request;
+	other->read.op.request = slot->read.op.request;
 	batch_start_slot(batch, other, slot->file);
 }
 
@@ -498,12 +470,13 @@ static int batch_place_again(struct batch *batch, struct batch_file *file, struc
 /* Leaves a file's slots to the device, and reads the file again from its beginning, into another place in the arena. */
 static void batch_restart_file(struct batch *batch, struct batch_file *file)
 {
+	const struct queue *queue = &batch->lane->queue;
 	struct error why = { 0 };
 
-	for (unsigned i = 0; i < batch->slots->count; i++) {
-		struct batch_slot *slot = &batch->slots->first[i];
+	for (uint32_t i = 0; i < queue->count; i++) {
+		struct batch_slot *slot = (struct batch_slot *)queue_at(queue, i);
 
-		if (slot->batch == batch && slot->file == file && slot->op.pending && !slot->is_left)
+		if (slot->file == file && slot->read.state == QUEUE_READING && slot->read.op.pending)
 			batch_leave_slot(batch, slot);
 	}
 	if (!file->error && batch_place_again(batch, file, &why) < 0) {
@@ -519,90 +492,52 @@ static void batch_restart_file(struct batch *batch, struct batch_file *file)
 	}
 }
 
-static void batch_leave_stuck(struct batch *batch)
+static void batch_slot_stuck(struct queue_slot *read)
 {
-	struct batch_slots *slots = batch->slots;
-	int64_t now = clock_now();
+	struct batch_slot *slot = (struct batch_slot *)read;
 
-	if (now - batch->lane->looked < ROUTE_SILENCE)
-		return;
-	batch->lane->looked = now;
-	for (unsigned i = 0; i < slots->count; i++) {
-		struct batch_slot *slot = &slots->first[i];
-
-		if (slot->is_left || !read_is_stuck(&slot->op, now))
-			continue;
-		if (!slot->file->is_placed && slots->spare_count)
-			batch_replace_slot(batch, slot);
-		else if (slot->file->is_placed && slots->spare_count >= slot->file->pending)
-			batch_restart_file(batch, slot->file);
-	}
+	if (!slot->file->is_placed && queue_may_leave(read->queue, 1))
+		batch_replace_slot(slot->batch, slot);
+	else if (slot->file->is_placed && queue_may_leave(read->queue, slot->file->pending))
+		batch_restart_file(slot->batch, slot->file);
 }
 
 /* --- the loop --- */
 
-static void batch_lay_out(struct batch_slots *slots, unsigned count, unsigned spare)
+static int batch_make_files(struct lane *lane, struct error *err)
 {
-	struct batch_file *files;
+	unsigned count = lane->queue.count - lane->queue.spare + 1;
+	size_t head = sizeof(struct batch_files) + count * sizeof(struct batch_file *);
+	struct batch_files *files = calloc(1, head + count * sizeof(struct batch_file));
 
-	slots->free = (struct batch_slot **)(slots + 1);
-	slots->spare = slots->free + count;
-	slots->free_files = (struct batch_file **)(slots->spare + spare);
-	slots->first = (struct batch_slot *)(slots->free_files + count + 1);
-	slots->count = count + spare;
-	files = (struct batch_file *)(slots->first + slots->count);
-	for (unsigned i = slots->count; i-- > 0;) {
-		if (i < count)
-			slots->free[slots->free_count++] = &slots->first[i];
-		else
-			slots->spare[slots->spare_count++] = &slots->first[i];
-	}
-	for (unsigned i = count + 1; i > 0; i--)
-		slots->free_files[slots->free_file_count++] = &files[i - 1];
-}
-
-static int batch_make_slots(struct lane *lane, unsigned count, struct error *err)
-{
-	unsigned spare = lane->has_copies ? count : 0;
-	struct batch_slots *slots;
-	size_t size = (count + spare) * READ_SCRATCH;
-	void *map;
-
-	slots = calloc(1, sizeof(*slots) + (count + spare) * (sizeof(*slots->free) + sizeof(*slots->first)) +
-				  (count + 1) * (sizeof(*slots->free_files) + sizeof(struct batch_file)));
-	if (!slots)
+	if (!files)
 		return error_no_memory(err);
-	/* A forked child must not share memory that the device writes to: either side's writes would copy pages. */
-	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED) {
-		free(slots);
-		return error_errno(err, "cannot reserve %zu bytes for reads", size);
-	}
-	(void)madvise(map, size, MADV_DONTFORK);
-	batch_lay_out(slots, count, spare);
-	lane->slots = slots;
-	lane->scratch = map;
-	lane->scratch_size = size;
-	lane->looked = clock_now();
+	for (unsigned i = count; i-- > 0;)
+		files->free[files->free_count++] = (struct batch_file *)((char *)files + head) + i;
+	lane->files = files;
 	return 0;
 }
 
 int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err)
 {
+	static const struct reader_events events = { .failed = batch_slot_failed };
+	static const struct queue_client client = { .slot_size = sizeof(struct batch_slot), .events = &events,
+						    .done = batch_slot_done, .let_go = batch_let_go,
+						    .stuck = batch_slot_stuck };
 	struct lane *lane = batch->lane;
-	int r = lane_start(lane, &batch_events, many, depth, err);
+	int r = lane_start(lane, &client, many, depth, err);
 
-	if (r == 0 && !lane->slots)
-		r = batch_make_slots(lane, depth ? depth : LANE_DEPTH, err);
+	if (r == 0 && !lane->files)
+		r = batch_make_files(lane, err);
 	if (r < 0)
 		return r;
-	batch->slots = lane->slots;
+	batch->files = lane->files;
 	return 0;
 }
 
 bool batch_is_over(const struct batch *batch)
 {
-	return !batch->busy && !batch->file && !batch->parted && !batch->again && !batch->count &&
+	return !batch->lane->queue.reading && !batch->file && !batch->parted && !batch->again && !batch->count &&
 	       !(batch->todo && batch->todo->count);
 }
 
@@ -615,7 +550,7 @@ static void batch_sleep(int64_t limit, int64_t most)
  * not recover: parked reads and all later ones of the lane fail at once, and go through the mount. */
 static void batch_retry(struct batch *batch, int64_t limit)
 {
-	struct reader *reader = &batch->lane->reader;
+	struct reader *reader = &batch->lane->queue.reader;
 	unsigned parked = atomic_load_explicit(&reader->parked_count, memory_order_relaxed);
 	int64_t now;
 
@@ -625,7 +560,7 @@ static void batch_retry(struct batch *batch, int64_t limit)
 		read_give_up(reader);
 		return;
 	}
-	if (limit > 0 && parked == batch->busy)
+	if (limit > 0 && parked == batch->lane->queue.reading)
 		batch_sleep(limit, BATCH_RETRY);
 	now = clock_now();
 	if (now - batch->retried < BATCH_RETRY)
@@ -645,23 +580,18 @@ static void batch_wait_lost(struct batch *batch, int64_t limit)
 /* Whether all busy slots are parked while others are left to the device: completions of these end no wait. */
 static bool batch_is_parked(const struct batch *batch)
 {
-	return batch->lane->left &&
-	       atomic_load_explicit(&batch->lane->reader.parked_count, memory_order_relaxed) == batch->busy;
+	const struct queue *queue = &batch->lane->queue;
+
+	return queue->left &&
+	       atomic_load_explicit(&queue->reader.parked_count, memory_order_relaxed) == queue->reading;
 }
 
 static void batch_wait_engine(struct batch *batch, int64_t limit)
 {
-	struct engine *engine = batch->lane->reader.engine;
 	struct error why = { 0 };
-	bool readable;
 
-	engine->timeout = limit == BATCH_FOR_EVER ? 0 : limit;
-	if (batch->lane->may_leave && limit > ROUTE_SILENCE)
-		engine->timeout = ROUTE_SILENCE;
-	if (engine_wait(engine, limit > 0 && !batch_is_parked(batch), &readable, &why) < 0)
+	if (queue_wait(&batch->lane->queue, batch_is_parked(batch) ? 0 : limit, &why) < 0)
 		lane_lose_ring(batch->lane);
-	else if (batch->lane->may_leave)
-		batch_leave_stuck(batch);
 }
 
 void batch_wait(struct batch *batch, int64_t limit)
@@ -679,16 +609,17 @@ void batch_wait(struct batch *batch, int64_t limit)
 
 void batch_look(struct batch *batch)
 {
-	engine_reap(batch->lane->reader.engine);
+	engine_reap(batch->lane->queue.reader.engine);
 	batch_start(batch);
 }
 
 /* Submitting each read by itself would cost more than the rest of the read. */
 bool batch_gathers(const struct batch *batch, size_t more)
 {
-	unsigned kept = batch->lane->reader.engine->kept;
+	const struct queue *queue = &batch->lane->queue;
+	unsigned kept = queue->reader.engine->kept;
 
-	return !(kept + more) || (kept + more < batch->gather && kept < batch->busy);
+	return !(kept + more) || (kept + more < batch->gather && kept < queue->reading);
 }
 
 void batch_push(struct batch *batch)

@@ -5,7 +5,7 @@
 #include "lib/fifo.h"
 #include "lib/permission.h"
 
-struct batch_slots;
+struct batch_files;
 struct batch_file;
 
 struct batch {
@@ -20,17 +20,16 @@ struct batch {
 	struct error *err; /* receives the reason of the first read that failed; with todo, of the last one */
 	/* The batch's own; the owner zeroes them. */
 	struct permission permission;
-	struct batch_slots *slots;  /* the lane's */
+	struct batch_files *files;  /* the lane's */
 	struct batch_file *file;    /* the file whose next piece starts next */
 	struct batch_file *parted;  /* files whose joined reads are made one by one */
 	struct batch_file *again;   /* files that are read again from the beginning, as a read was stuck */
 	const struct dsfs_read *failed;       /* the read whose reason is in err */
-	unsigned busy;                        /* slots in use */
-	uint64_t bytes;                       /* bytes that these slots read */
+	uint64_t bytes;                       /* bytes that the lane's slots read */
 	int64_t retried;                      /* when parked reads were last retried, ns */
 };
 
-/* Prepares the lane by lane_start(), which has the meaning of many and depth, and makes its slots. */
+/* Prepares the lane by lane_start(), which has the meaning of many and depth. */
 must_check int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err);
 /* Starts as many reads as slots, and the bytes allowed in flight, permit. */
 void batch_start(struct batch *batch);
@@ -43,7 +42,7 @@ bool batch_gathers(const struct batch *batch, size_t more);
 void batch_push(struct batch *batch);
 bool batch_is_over(const struct batch *batch);
 /* Waits until some read ends, then starts more. limit: ns to wait at most; 0: only looks. */
-#define BATCH_FOR_EVER INT64_MAX
+#define BATCH_FOR_EVER QUEUE_FOR_EVER
 void batch_wait(struct batch *batch, int64_t limit);
 /* Ends a batch that has no read in flight. */
 void batch_end(struct batch *batch);

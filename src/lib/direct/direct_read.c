@@ -64,7 +64,7 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 		r = fifo_reserve(&queue->todo, count, err);
 	/* Includes the reads in flight. */
 	if (r == 0)
-		r = fifo_reserve(&queue->done, queue->todo.count + batch->busy + 1 + count, err);
+		r = fifo_reserve(&queue->done, queue->todo.count + batch->lane->queue.reading + 1 + count, err);
 	if (r < 0)
 		return r;
 	permission_end(&batch->permission);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "lib/forked.h"
 
@@ -35,10 +34,8 @@ static void lane_end_reads(struct lane *lane)
 	engine_free(lane->lost);
 	engine_free(lane->many);
 	engine_free(lane->sync);
-	reader_close(&lane->reader);
-	if (lane->scratch)
-		munmap(lane->scratch, lane->scratch_size);
-	free(lane->slots);
+	queue_close(&lane->queue);
+	free(lane->files);
 }
 
 /* Handles completed reads of a lost or left engine; true: the kernel has none of its reads any more. */
@@ -57,11 +54,11 @@ static bool lane_take_back(struct engine *engine)
 /* Whether the device has let go of all left reads of a lane that no caller reads with. */
 static bool lane_is_free(struct lane *lane)
 {
-	if (lane->left && lane->lost)
+	if (lane->queue.left && lane->lost)
 		(void)lane_take_back(lane->lost);
-	if (lane->left && lane->many && lane->many->ops->wind_up)
+	if (lane->queue.left && lane->many && lane->many->ops->wind_up)
 		(void)lane_take_back(lane->many);
-	return !lane->left;
+	return !lane->queue.left;
 }
 
 /* Keeps the memory of reads that were left, and a use of the volume, as the device may still write to it. Under the
@@ -374,7 +371,7 @@ static void lane_replace_ring(struct lane *lane)
 {
 	if (!lane->many || engine_is_open(lane->many))
 		return;
-	if (lane->left) {
+	if (lane->queue.left) {
 		lane_lose_ring(lane);
 		return;
 	}
@@ -383,28 +380,44 @@ static void lane_replace_ring(struct lane *lane)
 	lane->has_tried_many = false;
 }
 
-int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth, struct error *err)
+/* A forked child must not share memory that the device writes to: either side's writes would copy pages. */
+static int lane_open_queue(struct lane *lane, const struct queue_client *client, struct error *err)
 {
 	static const struct reader_options options = { .verify = true, .wait = true, .deadline = LANE_TIMEOUT };
-	const struct reader_setup setup = { .options = &options,
-					    .geometry = lane->direct->volume->array->geometry,
-					    .cache = lane->direct->volume->cache,
-					    .pages = lane->direct->volume->pages,
-					    .route = lane->direct->volume->route,
-					    .events = events,
-					    .counters = &lane->counters };
-	int r = lane->reader.codec ? 0 : reader_open(&lane->reader, &setup, err);
+	const struct volume *volume = lane->direct->volume;
+	const unsigned depth = lane->depth ? lane->depth : LANE_DEPTH;
+	const struct queue_setup setup = { .client = client,
+					   .reader = { .options = &options,
+						       .geometry = volume->array->geometry,
+						       .cache = volume->cache,
+						       .pages = volume->pages,
+						       .route = volume->route,
+						       .counters = &lane->counters },
+					   .depth = depth,
+					   .spare = lane->has_copies ? depth : 0,
+					   .is_unshared = true };
+
+	return queue_open(&lane->queue, &setup, err);
+}
+
+int lane_start(struct lane *lane, const struct queue_client *client, bool many, unsigned depth, struct error *err)
+{
+	struct engine *engine;
+	int r;
 
 	lane->depth = depth;
+	r = lane->queue.client ? 0 : lane_open_queue(lane, client, err);
 	if (many)
 		lane_replace_ring(lane);
 	if (r == 0)
 		r = lane_make_engines(lane, many, err);
-	if (r == 0)
-		lane->reader.engine = many && lane->many ? lane->many : lane->sync;
+	if (r < 0)
+		return r;
+	engine = many && lane->many ? lane->many : lane->sync;
+	lane->queue.reader.engine = engine;
 	/* A synchronous read cannot be left: its thread waits for it. */
-	lane->may_leave = r == 0 && lane->has_copies && lane->reader.engine->ops->wind_up;
-	return r;
+	lane->queue.watches = lane->has_copies && engine->ops->wind_up;
+	return 0;
 }
 
 void lane_wind_up(struct lane *lane)
@@ -421,15 +434,15 @@ void lane_lose_ring(struct lane *lane)
 
 	lane->lost = lane->many;
 	lane->many = NULL;
-	lane->may_leave = false;
+	lane->queue.watches = false;
 	if (pool_new(&setup, &lane->many, NULL) < 0)
 		lane->many = NULL;
-	lane->reader.engine = lane->many ? lane->many : lane->sync;
+	lane->queue.reader.engine = lane->many ? lane->many : lane->sync;
 	lane_wind_up(lane);
 }
 
 void lane_check_ring(struct lane *lane)
 {
-	if (lane->reader.engine == lane->many && !engine_is_open(lane->many))
+	if (lane->queue.reader.engine == lane->many && !engine_is_open(lane->many))
 		lane_lose_ring(lane);
 }

@@ -7,11 +7,11 @@
 #include "image/names/names.h"
 #include "lib/direct/direct.h"
 #include "lib/direct/tally.h"
-#include "read/read.h"
+#include "read/queue.h"
 
 #define LANE_DEPTH 32u /* reads of the device in flight */
 
-struct batch_slots;
+struct batch_files;
 
 /* The directory that the last path led to; lookup.c owns it. */
 struct lane_memo {
@@ -29,7 +29,7 @@ struct lane {
 	struct lane_memo memo;
 	uint64_t folders[LANE_FOLDERS]; /* by hash, the place of a directory's name: names_find_place(); 0: none */
 	/* For reads; the first lane_start() makes them. */
-	struct reader reader; /* uses the engine of the current call */
+	struct queue queue; /* uses the engine of the current call; watches: stuck reads may be left to the device */
 	struct reader_counters counters;
 	struct tally tally;
 	struct engine *sync;  /* reads synchronously, in the calling thread */
@@ -38,12 +38,7 @@ struct lane {
 	bool has_tried_many;
 	unsigned depth; /* as passed to lane_start() */
 	bool has_copies; /* the version has bytes with copies */
-	bool may_leave;  /* whether a stuck read may be left to the device; set by lane_start() */
-	int64_t looked;  /* when stuck reads were last looked for, ns */
-	unsigned left;   /* slots that the device still holds: read_leave() */
-	struct batch_slots *slots; /* owned by batch.c; free() them */
-	uint8_t *scratch;     /* for slots; mapped, scratch_size bytes */
-	size_t scratch_size;
+	struct batch_files *files; /* owned by batch.c; free() them */
 	/* The owning thread's. */
 	bool is_busy;
 	uint64_t key; /* of direct, which may have been freed */
@@ -63,9 +58,9 @@ void lane_leave(struct lane *lane);
 must_check int lane_new(struct direct *direct, struct lane **ret, struct error *err);
 void lane_free(struct lane *lane);
 
-/* Prepares the lane for reads. many: several in flight. depth: of a queue, which threads use in turn: how many reads
- * of the device are in flight; 0: only the lane's own thread reads with it. */
-must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth,
+/* Prepares the lane for reads of this client. many: several in flight. depth: of a queue, which threads use in turn:
+ * how many reads of the device are in flight; 0: only the lane's own thread reads with it. */
+must_check int lane_start(struct lane *lane, const struct queue_client *client, bool many, unsigned depth,
 			  struct error *err);
 
 /* Must be called before a system call by the engine: if the program closed the ring's descriptor, reads go on without
