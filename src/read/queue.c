@@ -77,9 +77,15 @@ int queue_start(struct queue *queue, const struct engine_setup *setup, queue_eng
 	return r;
 }
 
-void queue_close(struct queue *queue)
+void queue_stop(struct queue *queue)
 {
 	engine_free(queue->engine);
+	queue->engine = queue->reader.engine = NULL;
+}
+
+void queue_close(struct queue *queue)
+{
+	queue_stop(queue);
 	reader_close(&queue->reader);
 	if (queue->is_huge)
 		free(queue->memory);

@@ -64,6 +64,8 @@ must_check int queue_open(struct queue *queue, const struct queue_setup *setup, 
 typedef int queue_engine(const struct engine_setup *setup, struct engine **ret, struct error *err);
 must_check int queue_start(struct queue *queue, const struct engine_setup *setup, queue_engine *first,
 			   queue_engine *second, struct error *err);
+/* Frees the queue's engine, on its thread; if not called, queue_close() does. Requires that no read is under way. */
+void queue_stop(struct queue *queue);
 /* Frees all but an engine that is not the queue's own. Requires that no read is under way. */
 void queue_close(struct queue *queue);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a queue of jobs on a thread with a reader and an engine, a few reads at a time. */
+/* Runs a queue of jobs on a thread with a queue of reads, a few at a time. */
 #include "serve/ahead/fetcher.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/program/headroom.h"
 #include "base/thread/join.h"
 #include "fuse/store.h"
-#include "read/read.h"
+#include "read/queue.h"
 #include "serve/ahead/allowance.h"
 #include "serve/ahead/pick.h"
 #include "serve/damage.h"
@@ -33,13 +33,12 @@
 #define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could complete */
 
 struct fetcher_slot {
-	struct read_op op; /* must be the first field */
+	struct queue_slot read; /* must be the first field */
 	struct fetcher *fetcher;
-	struct fetcher_job *job; /* NULL: the slot is free, unless is_left */
-	bool is_left; /* a device keeps the slot's read, and the job went on without it */
+	struct fetcher_job *job; /* goes on without the slot when that is left to a device */
 	struct kept_batch *batch;
 	struct pick pick;
-	uint8_t *scratch;
+	bool is_touched; /* its scratch may have memory */
 };
 
 /* The place from which kept files can be stored now. The thread that sets is_taken fills it in and then sets is_set. */
@@ -70,10 +69,10 @@ struct fetcher {
 	uint64_t most;
 	/* Thread only: */
 	unsigned reads;   /* limit of busy batches, 1 at least */
-	unsigned touched; /* number of the first slots whose scratch may have memory */
+	unsigned touched; /* slots whose scratch may have memory */
 	struct reader_options options;
 	struct file_geometry geometry[DSFS_MEMBER_MAX + 1]; /* copies: the thread may outlive the volume */
-	struct reader reader;
+	struct queue queue;
 	unsigned busy;    /* batches being read or waiting to be stored: nothing can free their memory */
 	struct kept_batch *stores, **last_store; /* batches that arrived and have files to store */
 	uint64_t looked;   /* bytes read until the last check of free memory */
@@ -81,7 +80,6 @@ struct fetcher {
 	uint64_t *owed; /* nodes whose READ is owed; room for all workers' slots */
 	size_t owed_count;
 	unsigned slot_count;
-	struct fetcher_slot slots[FETCHER_SLOTS_MOST];
 };
 
 /* ---- the queue ---- */
@@ -277,51 +275,43 @@ static void fetcher_arrived(struct fetcher *fetcher, struct kept_batch *batch, s
 	fetcher_queue_store(fetcher, batch, job);
 }
 
-static void fetcher_done(struct read_op *op, int64_t result)
+static void fetcher_done(struct queue_slot *read, int64_t result)
 {
-	struct fetcher_slot *slot = (struct fetcher_slot *)op;
+	struct fetcher_slot *slot = (struct fetcher_slot *)read;
 	struct fetcher *fetcher = slot->fetcher;
-	struct fetcher_job *job = slot->job;
 
-	if (slot->is_left) {
-		slot->is_left = false;
-		fetcher->busy--;
-		kept_end(fetcher->kept, slot->batch, true);
-		return;
-	}
-	slot->job = NULL;
+	queue_give(read);
 	if (result >= 0) {
-		fetcher_arrived(fetcher, slot->batch, job, (uint64_t)result);
+		fetcher_arrived(fetcher, slot->batch, slot->job, (uint64_t)result);
 		return;
 	}
 	fetcher->busy--;
 	counter_add(&fetcher->counters.ahead_failures, 1);
 	kept_end(fetcher->kept, slot->batch, true);
-	job->pending--;
-	fetcher_settle(fetcher, job);
+	slot->job->pending--;
+	fetcher_settle(fetcher, slot->job);
 }
 
 /* Leaves a stuck read. The device has the slot and the batch until it completes the read. */
-static void fetcher_leave_one(struct fetcher *fetcher, struct fetcher_slot *slot)
+static void fetcher_stuck(struct queue_slot *read)
 {
-	struct fetcher_job *job = slot->job;
+	struct fetcher_slot *slot = (struct fetcher_slot *)read;
+	struct fetcher *fetcher = slot->fetcher;
 
-	read_leave(&slot->op);
-	slot->is_left = true;
-	slot->job = NULL;
+	queue_leave(read);
 	counter_add(&fetcher->counters.ahead_failures, 1);
 	kept_give_up(fetcher->kept, slot->batch);
-	job->pending--;
-	fetcher_settle(fetcher, job);
+	slot->job->pending--;
+	fetcher_settle(fetcher, slot->job);
+	slot->job = NULL;
 }
 
-static void fetcher_leave_stuck(struct fetcher *fetcher)
+static void fetcher_let_go(struct queue_slot *read)
 {
-	int64_t now = clock_now();
+	const struct fetcher_slot *slot = (const struct fetcher_slot *)read;
 
-	for (unsigned i = 0; i < fetcher->slot_count; i++)
-		if (fetcher->slots[i].job && read_is_stuck(&fetcher->slots[i].op, now))
-			fetcher_leave_one(fetcher, &fetcher->slots[i]);
+	slot->fetcher->busy--;
+	kept_end(slot->fetcher->kept, slot->batch, true);
 }
 
 /* ---- the next read ---- */
@@ -368,29 +358,34 @@ static bool fetcher_pick(struct fetcher *fetcher, struct fetcher_slot *slot, str
 
 static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 {
-	unsigned touched = (unsigned)(slot - fetcher->slots) + 1;
-
-	if (fetcher->touched < touched)
-		fetcher->touched = touched;
-	slot->op.request = (struct read_request){ .version = generation_read(slot->job->generation),
-						  .chunks = slot->pick.chunks,
-						  .chunk_count = slot->pick.gather.count,
-						  .gap = PICK_GAP,
-						  .payload = slot->batch->bytes,
-						  .room = slot->batch->size,
-						  .scratch = slot->scratch,
-						  .is_ahead = true,
-						  .wanted = &fetcher->going,
-						  .done = fetcher_done };
-	read_begin(&fetcher->reader, &slot->op);
+	fetcher->touched += !slot->is_touched;
+	slot->is_touched = true;
+	slot->read.op.request = (struct read_request){ .version = generation_read(slot->job->generation),
+						       .chunks = slot->pick.chunks,
+						       .chunk_count = slot->pick.gather.count,
+						       .gap = PICK_GAP,
+						       .payload = slot->batch->bytes,
+						       .room = slot->batch->size,
+						       .is_ahead = true,
+						       .wanted = &fetcher->going };
+	queue_read(&slot->read);
 }
 
-/* Gives memory back to the system: the scratch of slots that may not be used now, and what free() keeps. */
+/* Gives memory back to the system: the scratch of more slots than may be used now, of those that are taken last again,
+ * and what free() keeps. */
 static void fetcher_give_back(struct fetcher *fetcher)
 {
-	while (fetcher->touched > fetcher->reads && !fetcher->slots[fetcher->touched - 1].job &&
-	       !fetcher->slots[fetcher->touched - 1].is_left)
-		huge_empty(fetcher->slots[--fetcher->touched].scratch, READ_SCRATCH);
+	const struct queue *queue = &fetcher->queue;
+
+	for (unsigned i = 0; i < queue->free_count && fetcher->touched > fetcher->reads; i++) {
+		struct fetcher_slot *slot = (struct fetcher_slot *)queue_at(queue, queue->free[i]);
+
+		if (!slot->is_touched)
+			continue;
+		huge_empty(queue_scratch(&slot->read), READ_SCRATCH);
+		slot->is_touched = false;
+		fetcher->touched--;
+	}
 	malloc_trim(0);
 }
 
@@ -430,11 +425,13 @@ static bool fetcher_may_read(struct fetcher *fetcher)
 }
 
 /* Starts one read of the job, or skips the rest of its files. */
-static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
+static void fetcher_begin(struct fetcher *fetcher, struct fetcher_job *job)
 {
+	struct fetcher_slot *slot = (struct fetcher_slot *)queue_take(&fetcher->queue);
 	bool found = false;
 
 	fetcher_look_again(fetcher);
+	slot->fetcher = fetcher;
 	slot->batch = fetcher_may_read(fetcher) ? kept_begin(job->owner) : NULL;
 	if (slot->batch)
 		found = fetcher_pick(fetcher, slot, job);
@@ -445,6 +442,7 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	if (!found) {
 		if (slot->batch)
 			kept_end(fetcher->kept, slot->batch, true);
+		queue_give(&slot->read);
 		fetcher_settle(fetcher, job);
 		return;
 	}
@@ -454,26 +452,14 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	fetcher_read(fetcher, slot);
 }
 
-/* The first free slot, so that few are touched. A batch that waits to be stored counts as busy as well: otherwise, if
- * reads complete at once, as without io_uring, all jobs would be read before any of their files is stored. */
-static struct fetcher_slot *fetcher_free_slot(struct fetcher *fetcher)
-{
-	struct fetcher_slot *slot = fetcher->slots;
-
-	if (fetcher->busy >= fetcher->reads)
-		return NULL;
-	while (slot->job || slot->is_left)
-		slot++;
-	return slot;
-}
-
+/* A batch that waits to be stored counts as busy as well: otherwise, if reads complete at once, as without io_uring,
+ * all jobs would be read before any of their files is stored. */
 static void fetcher_begin_all(struct fetcher *fetcher)
 {
-	struct fetcher_slot *slot;
 	struct fetcher_job *job;
 
-	while ((slot = fetcher_free_slot(fetcher)) && (job = fetcher_peek(fetcher)))
-		fetcher_begin(fetcher, slot, job);
+	while (fetcher->busy < fetcher->reads && (job = fetcher_peek(fetcher)))
+		fetcher_begin(fetcher, job);
 }
 
 /* ---- the thread ---- */
@@ -510,6 +496,14 @@ static const struct reader_events fetcher_events = {
 	.copy_wrong = fetcher_copy_wrong,
 };
 
+static const struct queue_client fetcher_client = {
+	.slot_size = sizeof(struct fetcher_slot),
+	.events = &fetcher_events,
+	.done = fetcher_done,
+	.let_go = fetcher_let_go,
+	.stuck = fetcher_stuck,
+};
+
 /* Drops old files and checks free memory. It runs once a second while files are kept, as others may need the memory,
  * and while there is no budget: nothing is read then, so no read would notice that there is memory again. */
 static void fetcher_look_after(struct fetcher *fetcher)
@@ -524,9 +518,9 @@ static void fetcher_woken(void *argument)
 
 	wake_take(&fetcher->wake);
 	if (atomic_exchange(&fetcher->renew, false))
-		engine_renew(fetcher->reader.engine);
+		engine_renew(fetcher->queue.reader.engine);
 	if (atomic_exchange(&fetcher->leave, false))
-		fetcher_leave_stuck(fetcher);
+		queue_leave_stuck(&fetcher->queue);
 	if (atomic_exchange(&fetcher->again.is_set, false))
 		fetcher_store_again(fetcher);
 	if (atomic_exchange(&fetcher->tick, false))
@@ -543,8 +537,7 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .volume_fds = fetcher->serve->volume->fds,
 				      .member_count = fetcher->serve->volume->count,
 				      .depth = fetcher->slot_count * READ_RANGES };
-	int r = fetcher->serve->uring ? ring_new(&setup, &fetcher->reader.engine, err) :
-				      sync_new(&setup, &fetcher->reader.engine, err);
+	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->uring ? ring_new : sync_new, NULL, err);
 
 	if (r < 0)
 		log_error(err, "nothing is read ahead");
@@ -555,7 +548,7 @@ static void *fetcher_main(void *argument)
 {
 	struct fetcher *fetcher = argument;
 	struct error err = { 0 };
-	bool readable, block;
+	bool block;
 
 	fetcher->has_engine = fetcher_engine(fetcher, &err) == 0;
 	sem_post(&fetcher->started);
@@ -566,12 +559,12 @@ static void *fetcher_main(void *argument)
 		if (fetcher->stores)
 			fetcher_store_some(fetcher);
 		block = !fetcher->stores && (atomic_load(&fetcher->going) || fetcher->busy);
-		if (engine_wait(fetcher->reader.engine, block, &readable, &err) < 0) {
+		if (queue_wait(&fetcher->queue, block ? QUEUE_FOR_EVER : 0, &err) < 0) {
 			log_error(&err, "cannot wait for reads ahead");
 			abort(); /* the device would write to freed memory */
 		}
 	}
-	engine_free(fetcher->reader.engine); /* it holds the volume open */
+	queue_stop(&fetcher->queue); /* the engine holds the volume open */
 	return NULL;
 }
 
@@ -590,22 +583,16 @@ static int fetcher_open_owed(struct fetcher *fetcher, struct error *err)
 
 static int fetcher_open(struct fetcher *fetcher, struct error *err)
 {
-	struct reader_setup reader = { .options = &fetcher->options,
-				       .geometry = fetcher->geometry,
-				       .route = fetcher->serve->route,
-				       .events = &fetcher_events,
-				       .counters = &fetcher->counters.read };
-	int r = reader_open(&fetcher->reader, &reader, err);
+	const struct queue_setup setup = { .client = &fetcher_client,
+					   .reader = { .options = &fetcher->options,
+						       .geometry = fetcher->geometry,
+						       .route = fetcher->serve->route,
+						       .counters = &fetcher->counters.read },
+					   .depth = fetcher->slot_count,
+					   .is_huge = true };
+	int r = queue_open(&fetcher->queue, &setup, err);
 
-	if (r == 0)
-		r = fetcher_open_owed(fetcher, err);
-	for (unsigned i = 0; i < fetcher->slot_count && r == 0; i++) {
-		fetcher->slots[i].fetcher = fetcher;
-		fetcher->slots[i].scratch = huge_alloc(READ_SCRATCH);
-		if (!fetcher->slots[i].scratch)
-			r = error_no_memory(err);
-	}
-	return r;
+	return r < 0 ? r : fetcher_open_owed(fetcher, err);
 }
 
 static int fetcher_run(struct fetcher *fetcher, struct error *err)
@@ -670,9 +657,7 @@ void fetcher_free(struct fetcher *fetcher)
 {
 	if (!fetcher || fetcher->is_stuck)
 		return;
-	reader_close(&fetcher->reader);
-	for (unsigned i = 0; i < fetcher->slot_count; i++)
-		free(fetcher->slots[i].scratch);
+	queue_close(&fetcher->queue);
 	kept_free(fetcher->kept);
 	free(fetcher->owed);
 	wake_close(&fetcher->wake);
