@@ -10,11 +10,10 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/huge.h"
 #include "base/log.h"
 #include "base/thread/join.h"
 #include "base/thread/thread.h"
-#include "fuse/init.h"
+#include "read/queue.h"
 #include "serve/request/content.h"
 #include "serve/request/waiting.h"
 #include "serve/worker/worker.h"
@@ -23,12 +22,11 @@
 #define STANDBY_WAIT  INT64_C(10000000) /* ns that it waits for its reads before it looks for more READs */
 
 struct standby_slot {
-	struct read_op op; /* must be the first field */
+	struct queue_slot read; /* must be the first field */
 	struct standby *standby;
 	struct channel_request *request;
-	uint64_t unique; /* number of the READ that it reads for; 0: the slot is free */
+	uint64_t unique; /* number of the READ that it reads for; 0: none */
 	struct generation *generation;
-	uint8_t *payload, *scratch;
 };
 
 struct standby {
@@ -36,12 +34,10 @@ struct standby {
 	struct generations_section section;
 	struct serve *serve;
 	struct reader_options options;
-	struct reader reader;
+	struct queue queue;
 	struct wake wake;
 	_Atomic bool look, ending;
 	struct thread thread;
-	unsigned busy;
-	struct standby_slot slots[STANDBY_READS];
 };
 
 static void standby_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
@@ -56,51 +52,41 @@ static void standby_fell_back(struct read_op *op, const struct error *err)
 	standby_failed(op, NULL, err);
 }
 
-static const struct reader_events standby_events = {
-	.failed = standby_failed,
-	.fell_back = standby_fell_back,
-};
-
-static void standby_done(struct read_op *op, int64_t result)
+static void standby_done(struct queue_slot *read, int64_t result)
 {
-	struct standby_slot *slot = (struct standby_slot *)op;
+	struct standby_slot *slot = (struct standby_slot *)read;
 	struct standby *standby = slot->standby;
 
-	if (result >= 0 && channel_answer_for(slot->request, slot->unique, slot->payload, (size_t)result)) {
+	if (result >= 0 && channel_answer_for(slot->request, slot->unique, queue_payload(read), (size_t)result)) {
 		counter_add(&standby->counters.bytes_served, (uint64_t)result);
-		counter_add(&standby->counters.files_served, op->request.offset == 0);
+		counter_add(&standby->counters.files_served, read->op.request.offset == 0);
 	}
 	generation_put(slot->generation);
 	slot->unique = 0;
-	standby->busy--;
+	queue_give(read);
 }
 
-static struct standby_slot *standby_free_slot(struct standby *standby, uint64_t unique)
+static bool standby_reads_for(const struct standby *standby, uint64_t unique)
 {
-	struct standby_slot *found = NULL;
-
-	for (unsigned i = 0; i < STANDBY_READS; i++) {
-		if (standby->slots[i].unique == unique)
-			return NULL;
-		if (!standby->slots[i].unique)
-			found = &standby->slots[i];
-	}
-	return found;
+	for (uint32_t i = 0; i < STANDBY_READS; i++)
+		if (((const struct standby_slot *)queue_at(&standby->queue, i))->unique == unique)
+			return true;
+	return false;
 }
 
 /* Finds the node's version and inode, and takes a use of the version. False: it is no file of an open version. */
-static bool standby_find(struct standby *standby, uint64_t node, struct standby_slot *slot)
+static bool standby_find(struct standby *standby, uint64_t node, struct generation **ret, struct inode *ret_inode)
 {
 	struct generation *generation;
 	bool found;
 
 	generations_enter(&standby->section);
 	generation = generations_by_node(&standby->serve->generations, node);
-	found = generation && inode_get(generation->index, nodeid_ordinal(node), &slot->op.request.inode, NULL) == 0 &&
-		S_ISREG(slot->op.request.inode.mode);
+	found = generation && inode_get(generation->index, nodeid_ordinal(node), ret_inode, NULL) == 0 &&
+		S_ISREG(ret_inode->mode);
 	if (found)
 		generation_get(generation);
-	slot->generation = generation;
+	*ret = generation;
 	generations_leave(&standby->section);
 	return found;
 }
@@ -114,17 +100,26 @@ static void standby_try(struct standby *standby, struct worker *worker, size_t n
 	uint64_t unique = waiting_number(worker, number, before);
 	uint64_t node = atomic_load(&worker->reading[number]), offset = atomic_load(&content->offset);
 	uint32_t size = atomic_load(&content->size);
-	struct standby_slot *slot = unique ? standby_free_slot(standby, unique) : NULL;
+	struct generation *generation;
+	struct standby_slot *slot;
+	struct inode inode;
 
-	if (!slot || atomic_load(&request->owed) != unique || !standby_find(standby, node, slot))
+	if (!unique || standby_reads_for(standby, unique) || atomic_load(&request->owed) != unique ||
+	    !standby_find(standby, node, &generation, &inode))
 		return;
+	slot = (struct standby_slot *)queue_take(&standby->queue);
+	slot->standby = standby;
 	slot->request = request;
 	slot->unique = unique;
-	standby->busy++;
-	slot->op.request.version = generation_read(slot->generation);
-	slot->op.request.offset = offset;
-	slot->op.request.size = size;
-	read_begin(&standby->reader, &slot->op);
+	slot->generation = generation;
+	slot->read.op.request = (struct read_request){ .version = generation_read(generation),
+						       .inode = inode,
+						       .offset = offset,
+						       .size = size,
+						       .payload = queue_payload(&slot->read),
+						       .room = READ_MAX,
+						       .is_ahead = true };
+	queue_read(&slot->read);
 }
 
 static void standby_look_at_all(struct standby *standby)
@@ -133,22 +128,22 @@ static void standby_look_at_all(struct standby *standby)
 	int64_t before = clock_now() - ROUTE_SILENCE;
 
 	for (unsigned i = 0; i < serve->worker_count; i++)
-		for (size_t k = 0; k < serve->workers[i]->slots && standby->busy < STANDBY_READS; k++)
+		for (size_t k = 0; k < serve->workers[i]->slots && queue_has_room(&standby->queue); k++)
 			standby_try(standby, serve->workers[i], k, before);
 }
 
 static void standby_main(void *argument)
 {
 	struct standby *standby = argument;
+	const struct queue *queue = &standby->queue;
 	struct error err = { 0 };
-	bool readable;
 
-	while (!atomic_load(&standby->ending) || standby->busy) {
-		if (!standby->busy)
+	while (!atomic_load(&standby->ending) || queue->reading) {
+		if (!queue->reading)
 			wake_wait(&standby->wake, -1);
 		if (atomic_exchange(&standby->look, false))
 			standby_look_at_all(standby);
-		if (standby->busy && engine_wait(standby->reader.engine, true, &readable, &err) < 0)
+		if (queue->reading && queue_wait(&standby->queue, STANDBY_WAIT, &err) < 0)
 			log_error(&err, "cannot wait for what workers wait for");
 	}
 }
@@ -165,48 +160,34 @@ void standby_look(struct standby *standby)
 
 static void standby_free(struct standby *standby)
 {
-	engine_free(standby->reader.engine);
-	reader_close(&standby->reader);
-	for (unsigned i = 0; i < STANDBY_READS; i++) {
-		free(standby->slots[i].payload);
-		free(standby->slots[i].scratch);
-	}
+	queue_close(&standby->queue);
 	wake_close(&standby->wake);
 	free(standby);
 }
 
 static int standby_open(struct standby *standby, struct error *err)
 {
+	static const struct reader_events events = { .failed = standby_failed, .fell_back = standby_fell_back };
+	static const struct queue_client client = { .slot_size = sizeof(struct standby_slot), .events = &events,
+						    .done = standby_done };
 	const struct serve *serve = standby->serve;
-	const struct reader_setup reader = { .options = &standby->options, .geometry = serve->volume->geometry,
-					     .cache = serve->cache, .pages = serve->pages, .route = serve->route,
-					     .events = &standby_events, .counters = &standby->counters.read };
+	const struct queue_setup setup = { .client = &client,
+					   .reader = { .options = &standby->options,
+						       .geometry = serve->volume->geometry,
+						       .cache = serve->cache, .pages = serve->pages,
+						       .route = serve->route, .counters = &standby->counters.read },
+					   .depth = STANDBY_READS, .has_payloads = true, .is_huge = true };
 	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = serve->volume->fds,
 					     .member_count = serve->volume->count, .depth = STANDBY_READS };
-	int r = reader_open(&standby->reader, &reader, err);
+	int r = queue_open(&standby->queue, &setup, err);
 
-	if (r == 0)
-		r = pool_new(&engine, &standby->reader.engine, err);
-	for (unsigned i = 0; i < STANDBY_READS && r == 0; i++) {
-		struct standby_slot *slot = &standby->slots[i];
-
-		slot->standby = standby;
-		slot->payload = huge_alloc(INIT_READ_MAX);
-		slot->scratch = huge_alloc(READ_SCRATCH);
-		slot->op.request = (struct read_request){ .payload = slot->payload, .room = INIT_READ_MAX,
-							  .scratch = slot->scratch, .is_ahead = true,
-							  .done = standby_done };
-		if (!slot->payload || !slot->scratch)
-			r = error_no_memory(err);
-	}
-	return r;
+	return r < 0 ? r : queue_start(&standby->queue, &engine, pool_new, NULL, err);
 }
 
 static int standby_run(struct standby *standby, struct error *err)
 {
 	const struct thread_setup setup = { .run = standby_main, .argument = standby };
 
-	standby->reader.engine->timeout = STANDBY_WAIT;
 	generations_register(&standby->serve->generations, &standby->section);
 	return thread_start(&standby->thread, &setup, err);
 }
