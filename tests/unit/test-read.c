@@ -282,7 +282,7 @@ static int teardown(void **state)
 static void begin(uint64_t ordinal, uint64_t offset, uint32_t size)
 {
 	memset(request.payload, 0xa5, INIT_READ_MAX);
-	memset(content_at(&worker, 0)->scratch, 0x5a, READ_SCRATCH);
+	memset(queue_scratch(&content_at(&worker, 0)->read), 0x5a, READ_SCRATCH);
 	request.wire = (struct request){ .opcode = FUSE_READ, .unique = request.wire.unique + 2,
 					 .nodeid = (uint64_t)SEQUENCE << DSFS_ORDINAL_BITS | ordinal,
 					 .in.read = { .offset = offset, .size = size } };
@@ -533,15 +533,15 @@ static void wait_for_device(void)
 /* As if its wait had begun so many seconds earlier. */
 static void pass_time(unsigned seconds)
 {
-	assert_int_not_equal(content_at(&worker, 0)->op.waiting_since, 0); /* may be below it soon after a boot */
-	content_at(&worker, 0)->op.waiting_since -= seconds * INT64_C(1000000000);
+	assert_int_not_equal(content_at(&worker, 0)->read.op.waiting_since, 0); /* may be below it soon after a boot */
+	content_at(&worker, 0)->read.op.waiting_since -= seconds * INT64_C(1000000000);
 }
 
 static void expect_parked(void)
 {
 	assert_int_equal(replies, 0);
 	assert_int_equal(started_count, 0);
-	assert_int_equal(worker.contents->reader.parked_count, 1);
+	assert_int_equal(worker.contents->queue.reader.parked_count, 1);
 }
 
 static void test_path_errors_wait(void **state)
@@ -559,8 +559,8 @@ static void test_path_errors_wait(void **state)
 		expect_parked();
 		for (unsigned again = 0; again < 3; again++) {
 			pass_time(300);
-			read_retry(&worker.contents->reader);
-			assert_int_equal(worker.contents->reader.parked_count, 0);
+			read_retry(&worker.contents->queue.reader);
+			assert_int_equal(worker.contents->queue.reader.parked_count, 0);
 			assert_int_equal(started_count, 1); /* what has arrived is not read again */
 			expect_read(0, AT + 12 * CHUNK, CHUNK);
 			if (again < 2)
@@ -570,7 +570,7 @@ static void test_path_errors_wait(void **state)
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
 		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
-		assert_int_equal(content_at(&worker, 0)->op.waiting_since, 0);
+		assert_int_equal(content_at(&worker, 0)->read.op.waiting_since, 0);
 	}
 }
 
@@ -589,7 +589,7 @@ static void test_no_bytes(void **state)
 			continue;
 		}
 		expect_parked();
-		read_retry(&worker.contents->reader);
+		read_retry(&worker.contents->queue.reader);
 		complete_all();
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
@@ -628,17 +628,17 @@ static void test_deadline(void **state)
 		if (parked) {
 			expect_parked();
 			pass_time(1000);
-			read_retry(&worker.contents->reader);
+			read_retry(&worker.contents->queue.reader);
 		}
 		expect_eio();
-		assert_int_equal(content_at(&worker, 0)->op.waiting_since, 0);
+		assert_int_equal(content_at(&worker, 0)->read.op.waiting_since, 0);
 	}
 	begin(4, 0, 4096);
 	complete(0, -ENODEV);
 	complete(0, -ENODEV);
 	expect_parked();
-	worker.contents->reader.ending = true; /* unmounted */
-	read_retry(&worker.contents->reader);
+	worker.contents->queue.reader.ending = true; /* unmounted */
+	read_retry(&worker.contents->queue.reader);
 	expect_eio();
 }
 
@@ -665,7 +665,7 @@ static void test_hung_read(void **state)
 	complete(0, -EIO);
 	expect_parked();
 	assert_true(channel_expire(&request, request.wire.unique));
-	read_retry(&worker.contents->reader);
+	read_retry(&worker.contents->queue.reader);
 	assert_int_equal(replies, 1);
 	assert_int_equal(started_count, 0); /* the device must not get the memory again */
 	assert_false(request.taken);
@@ -897,7 +897,7 @@ static void test_lost_page_waits(void **state)
 	complete(0, -ENODEV);
 	complete(0, 0);
 	expect_parked();
-	read_retry(&worker.contents->reader);
+	read_retry(&worker.contents->queue.reader);
 	assert_int_equal(started_count, 1);
 	expect_read(0, page_at, 4096);
 	expect_whole(8192, 8192);

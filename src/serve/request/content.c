@@ -7,11 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "fuse/init.h"
 #include "image/chunk.h"
@@ -34,12 +31,12 @@ static struct content *content_of(struct read_op *op)
 static void content_path(const struct content *content, char *path, size_t size)
 {
 	inode_path(content->generation->index, worker_reader(content->worker, content->generation),
-		   content->op.request.inode.ordinal, path, size);
+		   content->read.op.request.inode.ordinal, path, size);
 }
 
 static uint64_t content_node(const struct content *content)
 {
-	return generation_node(content->generation, content->op.request.inode.ordinal);
+	return generation_node(content->generation, content->read.op.request.inode.ordinal);
 }
 
 static void content_report(const struct content *content, const struct chunk *chunk, const struct error *err)
@@ -135,17 +132,8 @@ static const struct reader_events content_events = {
 /* Clears what other threads see of the READ. Call it before the reply: after that the slot may have another request. */
 static void content_end(struct content *content)
 {
-	atomic_store_explicit(&content->op.waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&content->read.op.waiting_since, 0, memory_order_relaxed);
 	atomic_store_explicit(&content->worker->reading[content->request->slot], 0, memory_order_relaxed);
-}
-
-/* The device completed a read that was left to it: the content is spare again. */
-static void content_come_back(struct content *content)
-{
-	struct contents *contents = content->worker->contents;
-
-	contents->left--;
-	list_push(contents->spare, content, next_spare);
 }
 
 /* Counts a READ that is about to be answered with this many bytes. */
@@ -159,17 +147,13 @@ static void content_tally(struct worker *worker, const struct channel_request *r
 }
 
 /* Gives up the generation before the reply, after which the slot may have another request. */
-static void content_done(struct read_op *op, int64_t result)
+static void content_done(struct queue_slot *read, int64_t result)
 {
-	struct content *content = content_of(op);
+	struct content *content = (struct content *)read;
 	struct channel_request *request = content->request;
 	struct worker *worker = content->worker;
 
 	generation_put(content->generation);
-	if (!request) {
-		content_come_back(content);
-		return;
-	}
 	content_end(content);
 	if (result == -ECANCELED) { /* another thread answered */
 		reply_end(worker, request);
@@ -183,7 +167,7 @@ static void content_done(struct read_op *op, int64_t result)
 
 static int content_find(struct content *content, struct worker *worker, struct channel_request *request)
 {
-	struct inode *inode = &content->op.request.inode;
+	struct inode *inode = &content->read.op.request.inode;
 	struct error err;
 	int r;
 
@@ -197,7 +181,7 @@ static int content_find(struct content *content, struct worker *worker, struct c
 static void content_fill(struct content *content, struct worker *worker, struct channel_request *request)
 {
 	const struct fuse_read_in *in = &request->wire.in.read;
-	struct read_request *wish = &content->op.request;
+	struct read_request *wish = &content->read.op.request;
 
 	wish->version = generation_read(content->generation);
 	wish->offset = in->offset;
@@ -205,15 +189,13 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	wish->payload = request->payload;
 	wish->room = request->payload_size;
 	wish->keeps_payload = worker->channel->ops->own_thread && worker->serve->route;
-	wish->scratch = content->scratch;
 	wish->wanted = &request->owed;
-	wish->done = content_done;
 }
 
 static void content_begin(struct content *content)
 {
 	content_fill(content, content->worker, content->request);
-	read_begin(&content->worker->contents->reader, &content->op);
+	queue_read(&content->read);
 }
 
 /* ---- READs of files that were read ahead ---- */
@@ -242,7 +224,7 @@ static enum kept_found content_look(struct content *content, struct kept_waiter 
 	const struct fuse_read_in *in = &request->wire.in.read;
 	const struct ahead_wish wish = {
 		.generation = content->generation,
-		.ordinal = content->op.request.inode.ordinal,
+		.ordinal = content->read.op.request.inode.ordinal,
 		.offset = in->offset,
 		.size = in->size < request->payload_size ? in->size : request->payload_size,
 	};
@@ -262,7 +244,7 @@ static void content_arrived(struct worker_task *task)
 
 	worker->reads--;
 	generations_enter(&worker->section);
-	atomic_store_explicit(&content->op.waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&content->read.op.waiting_since, 0, memory_order_relaxed);
 	if (channel_is_answered(content->request)) { /* past the deadline, or the process was killed */
 		content_end(content);
 		generation_put(content->generation);
@@ -306,7 +288,7 @@ static void content_start_read(struct content *content)
 		break;
 	case KEPT_LATER: /* waits for the device like any other READ */
 		content->worker->reads++;
-		atomic_store(&content->op.waiting_since, content->request->arrived);
+		atomic_store(&content->read.op.waiting_since, content->request->arrived);
 		break;
 	}
 }
@@ -327,7 +309,7 @@ void content_read(struct worker *worker, struct channel_request *request)
 		return;
 	}
 	generation = content->generation;
-	ordinal = content->op.request.inode.ordinal;
+	ordinal = content->read.op.request.inode.ordinal;
 	content->worker = worker;
 	content->request = request;
 	generation_get(generation);
@@ -351,96 +333,100 @@ static void content_swap_payload(struct content *content, struct content *spare)
 }
 
 /* Leaves a content's memory to the device, and begins its READ again with a spare content, which takes the slot. */
-static void content_leave(struct content *content)
+static void content_stuck(struct queue_slot *read)
 {
-	struct contents *contents = content->worker->contents;
-	struct content *spare = list_pop(contents->spare, next_spare);
+	struct content *content = (struct content *)read, *spare;
 
+	if (!queue_may_leave(read->queue, 1))
+		return;
+	queue_leave(read);
+	spare = (struct content *)queue_take(read->queue);
 	spare->worker = content->worker;
 	spare->request = content->request;
 	spare->generation = content->generation;
 	spare->was_announced = content->was_announced;
-	spare->op.request.inode = content->op.request.inode;
+	spare->read.op.request.inode = content->read.op.request.inode;
 	if (spare->payload)
 		content_swap_payload(content, spare);
 	generation_get(content->generation);
-	read_leave(&content->op);
-	contents->left++;
-	content->request = NULL;
-	atomic_store_explicit(&contents->slot[spare->request->slot], spare, memory_order_release);
+	atomic_store_explicit(&content->worker->contents->slot[spare->request->slot], spare, memory_order_release);
 	content_begin(spare);
+}
+
+static void content_let_go(struct queue_slot *read)
+{
+	generation_put(((struct content *)read)->generation);
 }
 
 void content_leave_stuck(struct worker *worker)
 {
-	int64_t now = clock_now();
-
-	for (size_t i = 0; i < worker->slots && worker->contents->spare; i++)
-		if (read_is_stuck(&content_at(worker, i)->op, now))
-			content_leave(content_at(worker, i));
+	queue_leave_stuck(&worker->contents->queue);
 }
 
 bool content_is_left(const struct worker *worker)
 {
-	return worker->contents->left;
+	return worker->contents->queue.left;
 }
 
 /* ---- set-up and end ---- */
 
-/* Contents of slots come first in the list, then the spare ones. */
+/* Slots of the channel keep what they take; the contents that are left over are spare. */
 static int content_lay_out(struct worker *worker, struct contents *contents, struct error *err)
 {
-	bool has_payloads = contents->count > worker->slots && !worker->channel->ops->own_thread;
-	size_t size = contents->count * READ_SCRATCH;
-	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct queue *queue = &contents->queue;
+	unsigned slots = (unsigned)worker->slots;
 
-	if (map == MAP_FAILED)
-		return error_errno(err, "cannot reserve %zu bytes for reads", size);
-	contents->scratch = map;
-	if (has_payloads && payloads_reserve(&contents->payloads, (unsigned)worker->slots, INIT_READ_MAX, err) < 0)
+	for (unsigned i = 0; i < slots; i++)
+		atomic_store(&contents->slot[i], (struct content *)queue_take(queue));
+	if (!queue->spare || worker->channel->ops->own_thread)
+		return 0;
+	if (payloads_reserve(&contents->payloads, slots, INIT_READ_MAX, err) < 0)
 		return err->code;
-	for (size_t i = contents->count; i-- > 0;) {
-		contents->list[i].scratch = contents->scratch + i * READ_SCRATCH;
-		if (i >= worker->slots && has_payloads)
-			contents->list[i].payload = payloads_at(&contents->payloads, (unsigned)(i - worker->slots));
-		if (i >= worker->slots)
-			list_push(contents->spare, &contents->list[i], next_spare);
-		else
-			atomic_store(&contents->slot[i], &contents->list[i]);
-	}
+	for (unsigned i = 0; i < queue->spare; i++)
+		((struct content *)queue_at(queue, slots + i))->payload = payloads_at(&contents->payloads, i);
 	return 0;
 }
 
 /* Without io_uring the worker itself hangs in a read that does not complete, so it has no use for spare contents. */
-static size_t content_count(const struct worker *worker)
+static unsigned content_spare_count(const struct worker *worker)
 {
-	return worker->slots * (worker->serve->route && worker->setup.uring ? 2 : 1);
+	return worker->serve->route && worker->setup.uring ? (unsigned)worker->slots : 0;
 }
+
+static const struct queue_client content_client = {
+	.slot_size = sizeof(struct content),
+	.events = &content_events,
+	.done = content_done,
+	.let_go = content_let_go,
+	.stuck = content_stuck,
+};
 
 int content_open(struct worker *worker, struct error *err)
 {
-	struct serve *serve = worker->serve;
-	const struct reader_setup setup = {
-		.options = &serve->options.read,
-		.geometry = serve->volume->geometry,
-		.cache = serve->cache,
-		.pages = serve->pages,
-		.route = serve->route,
-		.events = &content_events,
-		.counters = &worker->counters.read,
+	const struct serve *serve = worker->serve;
+	const struct queue_setup setup = {
+		.client = &content_client,
+		.reader = { .options = &serve->options.read,
+			    .geometry = serve->volume->geometry,
+			    .cache = serve->cache,
+			    .pages = serve->pages,
+			    .route = serve->route,
+			    .counters = &worker->counters.read },
+		.depth = (unsigned)worker->slots,
+		.spare = content_spare_count(worker),
 	};
-	size_t count = content_count(worker);
-	struct contents *contents = calloc(1, sizeof(*contents) + count * sizeof(contents->list[0]));
+	struct contents *contents = calloc(1, sizeof(*contents));
+	int r;
 
 	worker->contents = contents;
 	worker->reading = calloc(worker->slots, sizeof(*worker->reading));
 	if (contents)
 		contents->slot = calloc(worker->slots, sizeof(contents->slot[0]));
-	if (!contents || !contents->slot || !worker->reading || reader_open(&contents->reader, &setup, err) < 0)
+	if (!contents || !contents->slot || !worker->reading)
 		return error_no_memory(err);
 	contents->errand.worker = worker;
-	contents->count = count;
-	return content_lay_out(worker, contents, err);
+	r = queue_open(&contents->queue, &setup, err);
+	return r < 0 ? r : content_lay_out(worker, contents, err);
 }
 
 void content_close(struct worker *worker)
@@ -449,10 +435,8 @@ void content_close(struct worker *worker)
 
 	if (!contents)
 		return;
-	if (contents->scratch)
-		munmap(contents->scratch, contents->count * READ_SCRATCH);
 	payloads_free(&contents->payloads);
-	reader_close(&contents->reader);
+	queue_close(&contents->queue);
 	free(contents->slot);
 	free(contents);
 	free(worker->reading);
@@ -462,10 +446,10 @@ void content_close(struct worker *worker)
 
 void content_start(struct worker *worker)
 {
-	worker->contents->reader.engine = worker->engine;
+	worker->contents->queue.reader.engine = worker->engine;
 }
 
 void content_drain(struct worker *worker)
 {
-	read_give_up(&worker->contents->reader);
+	read_give_up(&worker->contents->queue.reader);
 }

@@ -7,20 +7,18 @@
 
 #include "fuse/channel.h"
 #include "fuse/payloads.h"
-#include "read/read.h"
+#include "read/queue.h"
 #include "serve/ahead/kept.h"
 #include "serve/worker/worker.h"
 
 /* The state of one READ: one for each slot of a worker's channel, and as many spare ones if the volume has several
  * members and io_uring. */
 struct content {
-	struct read_op op; /* must be the first field */
+	struct queue_slot read; /* must be the first field */
 	struct worker *worker;
-	struct channel_request *request; /* NULL: a spare content took it over, while a device keeps this one's read */
+	struct channel_request *request; /* a spare content takes it over, when a device keeps this one's read */
 	struct generation *generation; /* with a use */
-	uint8_t *scratch;
 	uint8_t *payload; /* a spare content's buffer, which its request takes over; NULL: requests keep their own */
-	struct content *next_spare;
 	/* The range asked for. The standby loads it, as it does worker->reading. */
 	_Atomic uint64_t offset;
 	_Atomic uint32_t size;
@@ -41,18 +39,13 @@ struct content_errand {
 
 /* All READ states of a worker, worker->contents. */
 struct contents {
-	struct reader reader;
-	size_t count;             /* length of list */
-	uint8_t *scratch;         /* count * READ_SCRATCH bytes */
+	struct queue queue;       /* of contents: those of the channel's slots stay taken, the free ones are spare */
 	struct payloads payloads; /* buffers of spare contents */
-	struct content *spare;    /* list of spare contents; worker only */
-	unsigned left;            /* contents whose reads devices keep; worker only */
 	_Atomic(struct content *) *slot; /* content of each slot; any thread may load it */
 	/* The path to the device failed for a read that was not parked, because of on_error=eio or another copy: the
 	 * volume may be elsewhere. */
 	_Atomic bool path_failed;
 	struct content_errand errand;
-	struct content list[];
 };
 
 /* The content that serves this slot. Any thread may call this. */

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread/join.h"
 #include "base/thread/thread.h"
 #include "read/queue.h"
 #include "serve/request/content.h"

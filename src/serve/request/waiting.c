@@ -35,7 +35,7 @@ static uint64_t waiting_overdue(const struct channel_request *request, const str
 
 uint64_t waiting_number(const struct worker *worker, size_t slot, int64_t before)
 {
-	return waiting_overdue(&worker->channel->requests[slot], &content_at(worker, slot)->op, before);
+	return waiting_overdue(&worker->channel->requests[slot], &content_at(worker, slot)->read.op, before);
 }
 
 static void waiting_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
@@ -54,7 +54,8 @@ void waiting_expire(struct worker *worker, struct counters *counters)
 	struct channel *channel = worker->channel;
 
 	for (size_t i = 0; i < worker->slots; i++)
-		waiting_expire_one(&channel->requests[i], &content_at(worker, i)->op, before - WAITING_GRACE, counters);
+		waiting_expire_one(&channel->requests[i], &content_at(worker, i)->read.op, before - WAITING_GRACE,
+				   counters);
 	if (channel->ops->expire)
 		channel->ops->expire(channel, before);
 }
@@ -70,7 +71,7 @@ void waiting_release_killed(struct worker *worker, struct counters *counters)
 
 	for (size_t i = 0; i < worker->slots; i++) {
 		request = &channel->requests[i];
-		unique = waiting_overdue(request, &content_at(worker, i)->op, before);
+		unique = waiting_overdue(request, &content_at(worker, i)->read.op, before);
 		if (unique && caller_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
 			counter_add(&counters->interrupted, 1);
 	}
@@ -89,7 +90,7 @@ static void waiting_run(struct worker_task *task)
 		content_leave_stuck(worker);
 	if (!atomic_exchange(&errand->retry, false))
 		return;
-	read_retry(&worker->contents->reader);
+	read_retry(&worker->contents->queue.reader);
 	if (worker->channel->ops->own_thread)
 		waiting_expire(worker, &worker->counters);
 }
@@ -126,7 +127,7 @@ int64_t waiting_oldest(const struct worker *worker)
 	int64_t oldest = 0, since;
 
 	for (size_t i = 0; i < worker->slots; i++) {
-		since = atomic_load_explicit(&content_at(worker, i)->op.waiting_since, memory_order_relaxed);
+		since = atomic_load_explicit(&content_at(worker, i)->read.op.waiting_since, memory_order_relaxed);
 		if (since && (!oldest || since < oldest))
 			oldest = since;
 	}
@@ -135,7 +136,7 @@ int64_t waiting_oldest(const struct worker *worker)
 
 bool waiting_has_parked(const struct worker *worker)
 {
-	return atomic_load(&worker->contents->reader.parked_count);
+	return atomic_load(&worker->contents->queue.reader.parked_count);
 }
 
 bool waiting_is_lost(struct worker *worker)
