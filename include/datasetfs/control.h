@@ -11,7 +11,7 @@
 #define DSFS_CONTROL_FOLDER  ".datasetfs"
 #define DSFS_CONTROL_VERSION "version"    /* the version that is mounted: one JSON object */
 #define DSFS_CONTROL_STATS   "stats.json" /* counters: one JSON object */
-#define DSFS_CONTROL_METRICS "metrics"    /* the same for Prometheus, in its text format 0.0.4: datasetfs(8), FILES */
+#define DSFS_CONTROL_METRICS "metrics"    /* the same for Prometheus, in its text format 0.0.4: datasetfs-control(5) */
 #define DSFS_CONTROL_CATALOGUE "versions.json" /* the versions of the volume, oldest first: a JSON array of objects */
 #define DSFS_CONTROL_DAMAGE  "damage"     /* places that reads found damaged, one line of text each: member, offset,
 					   * length, reason, version, the chunk's sum or "-", and "wrong" or

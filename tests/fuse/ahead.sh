@@ -116,7 +116,7 @@ unmount mnt
 say "the counters stand as in the manual page"
 mount_volume volume mnt
 # Of the table behind stats.json, the first column: "a, b<tab>…".
-awk '/^Counters since the mount/ { on = 1 } /^\.TE/ { on = 0 } on' "$DATASETFS_SOURCE/man/datasetfs.8" |
+awk '/^Counters since the mount/ { on = 1 } /^\.TE/ { on = 0 } on' "$DATASETFS_SOURCE/man/datasetfs-control.5" |
     grep -oP '^[a-z][a-z_, ]*(?=\t)' | tr -d ' ' | tr , '\n' | sort >documented
 python3 -c 'import json, sys; print(*json.load(sys.stdin), sep="\n")' <mnt/.datasetfs/stats.json | sort >counted
 cmp documented counted || fail "$(diff documented counted)"

@@ -19,9 +19,10 @@ metric() {
 
 # agree: with stats.json of mnt, and with the manual page
 agree() {
+    local page=$DATASETFS_SOURCE/man/datasetfs-control.5
     cat mnt/.datasetfs/metrics >metrics
     cat mnt/.datasetfs/stats.json >stats.json
-    python3 "$DATASETFS_SOURCE/tests/fuse/metrics.py" metrics stats.json "$DATASETFS_SOURCE/man/datasetfs.8" "$LIB" ||
+    python3 "$DATASETFS_SOURCE/tests/fuse/metrics.py" metrics stats.json "$page" "$LIB" ||
         fail "metrics and stats.json differ"
     ! command -v promtool >/dev/null || promtool check metrics <metrics || fail "promtool check metrics"
 }

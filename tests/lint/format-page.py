@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Compares the manual with the public headers: datasetfs-volume(5) with format.h and with the messages of src/image,
-datasetfs(8) with control.h.
+datasetfs-control(5) with control.h.
 
 Both directions: every struct, field, offset, size, constant and feature bit of the header stands in the page with
 the same value and nothing else does; rules are numbered without a gap; every reason to refuse bytes in src/image
@@ -25,7 +25,7 @@ HEADER = ROOT / "include/datasetfs/format.h"
 PAGE = ROOT / "man/datasetfs-volume.5"
 IMAGE = ROOT / "src/image"
 CONTROL = ROOT / "include/datasetfs/control.h"
-DAEMON_PAGE = ROOT / "man/datasetfs.8"
+CONTROL_PAGE = ROOT / "man/datasetfs-control.5"
 
 # The only reasons with such a code that are no rules about bytes: one is about the machine that packs, the other about
 # the digest that a mount asks for.
@@ -267,11 +267,11 @@ def check_control():
     names = set(re.findall(r'^#define DSFS_CONTROL_\w+\s+"([^"]+)"', CONTROL.read_text(), re.M))
     if not names:
         complain("control.h has no names of the control folder any more: correct this test")
-    files = DAEMON_PAGE.read_text().partition("\n.SH FILES\n")[2].partition("\n.SH ")[0]
+    files = CONTROL_PAGE.read_text().partition("\n.SH FILES\n")[2].partition("\n.SH ")[0]
     words = set(re.findall(r"\.?\w[\w.]*\w", files))
     for name in sorted(names):
         if name not in words and not any(word.endswith("/" + name) for word in files.split()):
-            complain(f"control.h has '{name}', datasetfs.8 does not tell of it under FILES")
+            complain(f"control.h has '{name}', datasetfs-control.5 does not tell of it under FILES")
     return len(names)
 
 
