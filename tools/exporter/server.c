@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exporter/crowd.h"
+#include "exporter/connections.h"
 #include "exporter/peer.h"
 
 /* Connections that are accepted at a time before the requests of earlier ones are read, how many of these may stay, and
@@ -45,11 +45,11 @@ struct server {
 	int diag; /* see peer_open() */
 	bool is_listening; /* false: all places are taken */
 	struct server_request *waiting;
-	struct crowd crowd;
-	struct crowd_place *entering; /* of the connection that libmicrohttpd is taking over */
+	struct connections connections;
+	struct connection *entering; /* of the connection that libmicrohttpd is taking over */
 };
 
-static struct crowd_place *server_place(struct MHD_Connection *connection)
+static struct connection *server_place(struct MHD_Connection *connection)
 {
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
@@ -98,7 +98,7 @@ static enum MHD_Result server_metrics(struct server *server, struct server_reque
 		return answer ? MHD_queue_response(request->connection, answer->status, answer->response) : MHD_NO;
 	request->next = server->waiting;
 	server->waiting = request;
-	crowd_wait(server_place(request->connection));
+	connections_wait(server_place(request->connection));
 	MHD_suspend_connection(request->connection);
 	return MHD_YES;
 }
@@ -148,7 +148,7 @@ static void server_completed(void *argument, struct MHD_Connection *connection, 
 	(void)code;
 	if (!request)
 		return;
-	crowd_rest(&server->crowd, server_place(connection));
+	connections_rest(&server->connections, server_place(connection));
 	server_forget(server, request);
 	server_answer_drop(request->answer);
 	free(request);
@@ -165,7 +165,7 @@ static void server_notice(void *argument, struct MHD_Connection *connection, voi
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
 		*place = server->entering;
 	else
-		crowd_leave(*place);
+		connections_remove(*place);
 }
 
 /* ---- connections ---- */
@@ -184,11 +184,11 @@ static void server_enter(struct server *server, int fd, const struct sockaddr *a
 {
 	struct peer peer = peer_of(server->diag, fd);
 
-	server->entering = crowd_enter(&server->crowd, fd, &peer);
+	server->entering = connections_add(&server->connections, fd, &peer);
 	if (!server->entering)
 		server_drop(fd);
 	else if (MHD_add_connection(server->daemon, fd, address, size) != MHD_YES)
-		crowd_leave(server->entering);
+		connections_remove(server->entering);
 }
 
 /* Accepts one connection; false: there is none, or no descriptor for it. A client that has left again is dropped at
@@ -215,7 +215,7 @@ static bool server_accept(struct server *server, unsigned *entered)
 static int server_listen(struct server *server, struct error *err)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	bool is_listening = crowd_has_room(&server->crowd);
+	bool is_listening = connections_have_room(&server->connections);
 
 	if (is_listening == server->is_listening)
 		return 0;
@@ -231,7 +231,7 @@ static bool server_admit(struct server *server)
 	unsigned entered = 0;
 
 	for (unsigned i = 0; i < SERVER_ACCEPTS && entered < SERVER_ENTERED; i++)
-		if (!crowd_has_room(&server->crowd) || !server_accept(server, &entered))
+		if (!connections_have_room(&server->connections) || !server_accept(server, &entered))
 			return false;
 	return true;
 }
@@ -253,7 +253,7 @@ static int server_start(struct server *server, struct error *err)
 
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_handle,
-		server, MHD_OPTION_CONNECTION_LIMIT, CROWD_MOST, MHD_OPTION_CONNECTION_TIMEOUT, SERVER_SECONDS,
+		server, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, SERVER_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, server_completed,
 		server, MHD_OPTION_NOTIFY_CONNECTION, server_notice, server, MHD_OPTION_END);
 	if (!server->daemon)
@@ -369,7 +369,7 @@ void server_answer(struct server *server, const struct exposition *exposition, c
 			answer->users++;
 		request->answer = answer;
 		request->is_answered = true;
-		crowd_answer(&server->crowd, server_place(request->connection));
+		connections_answer(&server->connections, server_place(request->connection));
 		MHD_resume_connection(request->connection);
 	}
 	server_answer_drop(answer);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "exporter/exposition.h"
 
-#define SERVER_SECONDS 15u /* until an idle connection is closed; crowd.h limits the number of connections */
+#define SERVER_SECONDS 15u /* until an idle connection is closed; connections.h limits the number of connections */
 
 struct server;
 

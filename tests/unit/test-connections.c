@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "exporter/crowd.h"
+#include "exporter/connections.h"
 
 struct many {
-	struct crowd crowd;
-	struct crowd_place *places[CROWD_MOST];
-	int clients[CROWD_MOST];
+	struct connections connections;
+	struct connection *places[CONNECTIONS_MOST];
+	int clients[CONNECTIONS_MOST];
 };
 
 /* One more comes, as the i-th, of this user. */
@@ -22,7 +22,7 @@ static void enter_of(struct many *many, unsigned i, uint32_t uid)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
 	many->clients[i] = pair[0];
-	many->places[i] = crowd_enter(&many->crowd, pair[1], &peer);
+	many->places[i] = connections_add(&many->connections, pair[1], &peer);
 	if (!many->places[i])
 		close(pair[1]);
 }
@@ -54,7 +54,7 @@ static void leave(struct many *many, unsigned i)
 	if (!many->places[i])
 		return;
 	close(many->places[i]->fd);
-	crowd_leave(many->places[i]);
+	connections_remove(many->places[i]);
 }
 
 /* The first that came goes first, unless it was answered meanwhile. */
@@ -64,12 +64,12 @@ static void test_oldest(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < CROWD_KEPT; i++)
+	for (i = 0; i < CONNECTIONS_KEPT; i++)
 		enter(&many, i);
-	crowd_wait(many.places[0]);
-	crowd_answer(&many.crowd, many.places[0]);
-	crowd_rest(&many.crowd, many.places[1]);
-	assert_int_equal(ended(&many, CROWD_KEPT), 0);
+	connections_wait(many.places[0]);
+	connections_answer(&many.connections, many.places[0]);
+	connections_rest(&many.connections, many.places[1]);
+	assert_int_equal(ended(&many, CONNECTIONS_KEPT), 0);
 	enter(&many, i++);
 	assert_true(is_ended(&many, 2));
 	enter(&many, i++);
@@ -89,19 +89,19 @@ static void test_waiting(void **state)
 	struct many many = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i < CROWD_MOST; i++) {
+	for (unsigned i = 0; i < CONNECTIONS_MOST; i++) {
 		enter_of(&many, i, 1000 + i);
-		crowd_wait(many.places[i]);
+		connections_wait(many.places[i]);
 	}
-	assert_int_equal(ended(&many, CROWD_MOST), 0);
-	for (unsigned i = 0; i < CROWD_MOST; i++)
-		crowd_answer(&many.crowd, many.places[i]);
-	assert_int_equal(ended(&many, CROWD_MOST), 0);
-	for (unsigned i = 0; i < CROWD_MOST; i++) {
-		crowd_rest(&many.crowd, many.places[i]);
-		assert_int_equal(is_ended(&many, i), i < CROWD_MOST - CROWD_KEPT);
+	assert_int_equal(ended(&many, CONNECTIONS_MOST), 0);
+	for (unsigned i = 0; i < CONNECTIONS_MOST; i++)
+		connections_answer(&many.connections, many.places[i]);
+	assert_int_equal(ended(&many, CONNECTIONS_MOST), 0);
+	for (unsigned i = 0; i < CONNECTIONS_MOST; i++) {
+		connections_rest(&many.connections, many.places[i]);
+		assert_int_equal(is_ended(&many, i), i < CONNECTIONS_MOST - CONNECTIONS_KEPT);
 	}
-	for (unsigned i = 0; i < CROWD_MOST; i++)
+	for (unsigned i = 0; i < CONNECTIONS_MOST; i++)
 		leave(&many, i);
 }
 
@@ -111,19 +111,19 @@ static void test_gone(void **state)
 	struct many many = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i < CROWD_KEPT; i++)
+	for (unsigned i = 0; i < CONNECTIONS_KEPT; i++)
 		enter(&many, i);
 	assert_int_equal(write(many.clients[6], "x", 1), 1);
 	shutdown(many.clients[6], SHUT_WR);
 	close(many.clients[7]);
-	enter(&many, CROWD_KEPT);
+	enter(&many, CONNECTIONS_KEPT);
 	many.clients[7] = dup(many.clients[6]);
 	assert_true(many.places[7]->is_ended);
 	assert_int_equal(ended(&many, 6), 0);
 	assert_false(many.places[6]->is_ended);
-	enter(&many, CROWD_KEPT + 1);
+	enter(&many, CONNECTIONS_KEPT + 1);
 	assert_true(is_ended(&many, 0));
-	for (unsigned i = 0; i < CROWD_KEPT + 2; i++)
+	for (unsigned i = 0; i < CONNECTIONS_KEPT + 2; i++)
 		leave(&many, i);
 }
 
@@ -133,14 +133,14 @@ static void test_shares(void **state)
 	struct many many = { 0 };
 
 	(void)state;
-	for (unsigned i = 0; i < CROWD_KEPT; i++)
+	for (unsigned i = 0; i < CONNECTIONS_KEPT; i++)
 		enter_of(&many, i, i < 4 ? 1 : 1000 + i % 4);
-	for (unsigned i = CROWD_KEPT; i < CROWD_MOST; i++) {
+	for (unsigned i = CONNECTIONS_KEPT; i < CONNECTIONS_MOST; i++) {
 		enter_of(&many, i, 1000 + i % 4);
-		assert_true(is_ended(&many, i - CROWD_KEPT + 4));
+		assert_true(is_ended(&many, i - CONNECTIONS_KEPT + 4));
 	}
 	assert_int_equal(ended(&many, 4), 0);
-	for (unsigned i = 0; i < CROWD_MOST; i++)
+	for (unsigned i = 0; i < CONNECTIONS_MOST; i++)
 		leave(&many, i);
 }
 
@@ -151,23 +151,23 @@ static void test_no_other_goes(void **state)
 
 	(void)state;
 	enter_of(&many, 0, 1);
-	for (unsigned i = 1; i < CROWD_KEPT; i++) {
+	for (unsigned i = 1; i < CONNECTIONS_KEPT; i++) {
 		enter_of(&many, i, 1000);
-		crowd_wait(many.places[i]);
+		connections_wait(many.places[i]);
 	}
-	enter_of(&many, CROWD_KEPT, 1000);
-	assert_null(many.places[CROWD_KEPT]);
+	enter_of(&many, CONNECTIONS_KEPT, 1000);
+	assert_null(many.places[CONNECTIONS_KEPT]);
 	assert_false(is_ended(&many, 0));
-	enter_of(&many, CROWD_KEPT + 2, 1);
-	enter_of(&many, CROWD_KEPT + 3, 2);
-	assert_non_null(many.places[CROWD_KEPT + 3]);
+	enter_of(&many, CONNECTIONS_KEPT + 2, 1);
+	enter_of(&many, CONNECTIONS_KEPT + 3, 2);
+	assert_non_null(many.places[CONNECTIONS_KEPT + 3]);
 	assert_int_equal(ended(&many, 1), 0);
-	crowd_answer(&many.crowd, many.places[5]);
-	enter_of(&many, CROWD_KEPT + 1, 1000);
-	assert_non_null(many.places[CROWD_KEPT + 1]);
+	connections_answer(&many.connections, many.places[5]);
+	enter_of(&many, CONNECTIONS_KEPT + 1, 1000);
+	assert_non_null(many.places[CONNECTIONS_KEPT + 1]);
 	assert_true(is_ended(&many, 5));
 	assert_false(is_ended(&many, 0));
-	for (unsigned i = 0; i < CROWD_KEPT + 4; i++)
+	for (unsigned i = 0; i < CONNECTIONS_KEPT + 4; i++)
 		leave(&many, i);
 }
 
@@ -178,20 +178,20 @@ static void test_full_shares(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < CROWD_KEPT; i++) {
+	for (i = 0; i < CONNECTIONS_KEPT; i++) {
 		enter_of(&many, i, 1000 + i % 4);
-		crowd_wait(many.places[i]);
+		connections_wait(many.places[i]);
 	}
 	enter_of(&many, i, 1000);
 	assert_null(many.places[i++]);
-	for (unsigned own = 0; own < CROWD_SHARE; own++) {
+	for (unsigned own = 0; own < CONNECTIONS_SHARE; own++) {
 		enter_of(&many, i, 1);
 		assert_non_null(many.places[i]);
-		crowd_wait(many.places[i++]);
+		connections_wait(many.places[i++]);
 	}
 	enter_of(&many, i, 1);
 	assert_null(many.places[i++]);
-	assert_true(crowd_has_room(&many.crowd));
+	assert_true(connections_have_room(&many.connections));
 	for (unsigned k = 0; k < i; k++)
 		leave(&many, k);
 }
