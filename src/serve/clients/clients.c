@@ -25,7 +25,7 @@
 #include "handover/passing.h"
 #include "handover/state.h"
 #include "serve/clients/answer.h"
-#include "serve/clients/entitled.h"
+#include "serve/clients/credentials.h"
 
 #define CLIENTS_MAX        1024u
 #define CLIENTS_OF_MEMBER  256u /* limit for a user who is entitled by direct_group alone */
@@ -48,7 +48,7 @@ struct clients {
 	/* Thread only: */
 	unsigned most, count;
 	bool paused;
-	struct entitled_peer peers[CLIENTS_MAX];
+	struct credentials peers[CLIENTS_MAX];
 	struct pollfd fds[CLIENTS_FIRST + CLIENTS_MAX]; /* wake, listener, then a connection each */
 };
 
@@ -63,7 +63,7 @@ static void clients_drop(struct clients *clients, unsigned i)
 	atomic_store(&clients->counters.connected, clients->count);
 }
 
-static int clients_check_room(const struct clients *clients, const struct entitled_peer *peer, struct error *err)
+static int clients_check_room(const struct clients *clients, const struct credentials *peer, struct error *err)
 {
 	unsigned own = 0, members = 0;
 
@@ -84,11 +84,11 @@ static int clients_check_room(const struct clients *clients, const struct entitl
 }
 
 /* Tells a new client whether it may stay. The socket has room for the message, as the connection is new. */
-static int clients_greet(struct clients *clients, int fd, struct entitled_peer *ret, struct error *err)
+static int clients_greet(struct clients *clients, int fd, struct credentials *ret, struct error *err)
 {
 	struct handover_greeting greeting = { 0 };
 	struct error why = { 0 };
-	int r = entitled_check(clients->serve, fd, ret, &why);
+	int r = credentials_check(clients->serve, fd, ret, &why);
 
 	if (r == 0)
 		r = clients_check_room(clients, ret, &why);
@@ -104,7 +104,7 @@ static int clients_greet(struct clients *clients, int fd, struct entitled_peer *
 
 static void clients_add(struct clients *clients, int fd)
 {
-	struct entitled_peer peer;
+	struct credentials peer;
 	struct error err = { 0 };
 
 	if (clients_greet(clients, fd, &peer, &err) < 0) {
@@ -175,7 +175,7 @@ static int clients_open(struct clients *clients, int fd, const struct passing_pa
 	return r;
 }
 
-static void clients_log_report(const struct entitled_peer *peer, const struct handover_report *report)
+static void clients_log_report(const struct credentials *peer, const struct handover_report *report)
 {
 	static struct log_limit limit = { .burst = 5 };
 	unsigned suppressed;
@@ -202,7 +202,7 @@ static void clients_count(struct clients_counters *counters, const struct handov
 		counter_stamp(&counters->error_at);
 }
 
-static int clients_report(struct clients *clients, const struct entitled_peer *peer,
+static int clients_report(struct clients *clients, const struct credentials *peer,
 			  const struct passing_packet *packet, struct error *err)
 {
 	struct handover_report report;
@@ -239,7 +239,7 @@ static int clients_hear(struct clients *clients, unsigned i, struct error *err)
 static void clients_serve(struct clients *clients, unsigned i)
 {
 	static struct log_limit limit = { .burst = 5 };
-	const struct entitled_peer peer = clients->peers[i];
+	const struct credentials peer = clients->peers[i];
 	struct error err = { 0 };
 	unsigned suppressed;
 	int r = clients_hear(clients, i, &err);
@@ -297,7 +297,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	if (r == 0)
 		r = wake_open(&clients->ending, err);
 	if (r == 0)
-		r = rendezvous_open("", 0666, &clients->place, err); /* entitled_check() decides who gets anything */
+		r = rendezvous_open("", 0666, &clients->place, err); /* credentials_check() decides who gets anything */
 	if (r < 0)
 		return r;
 	clients->most = clients_most();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the kernel who connected: SO_PEERCRED, SO_PEERGROUPS and SO_PEERPIDFD of unix(7) and socket(7). */
-#include "serve/clients/entitled.h"
+#include "serve/clients/credentials.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
 
-static bool entitled_is_member(int fd, gid_t group)
+static bool credentials_is_member(int fd, gid_t group)
 {
 	auto_free gid_t *groups = NULL;
 	socklen_t size = 0;
@@ -36,7 +36,7 @@ static bool entitled_is_member(int fd, gid_t group)
 
 /* The time when the process with this pid began, ns since boot, rounded down to a tick; INT64_MAX: unknown. It is field
  * 22 of proc_pid_stat(5); field 2 is a name that may contain any character. */
-static int64_t entitled_began(uint32_t pid)
+static int64_t credentials_began(uint32_t pid)
 {
 	unsigned long long ticks;
 	char path[64], line[1024];
@@ -59,7 +59,7 @@ static int64_t entitled_began(uint32_t pid)
 
 /* Whether the process that connected still has its pid; call it after reading /proc/PID. Before Linux 6.5 the pid
  * counts if the process that has it now began before the connection was accepted. */
-static bool entitled_is_same(int fd, uint32_t pid, int64_t accepted)
+static bool credentials_is_same(int fd, uint32_t pid, int64_t accepted)
 {
 	auto_close int pidfd = -1;
 	socklen_t size = sizeof(pidfd);
@@ -67,13 +67,13 @@ static bool entitled_is_same(int fd, uint32_t pid, int64_t accepted)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0) {
 		pidfd = -1;
-		return errno == ENOPROTOOPT && entitled_began(pid) <= accepted;
+		return errno == ENOPROTOOPT && credentials_began(pid) <= accepted;
 	}
 	ended = (struct pollfd){ .fd = pidfd, .events = POLLIN };
 	return poll(&ended, 1, 0) == 0;
 }
 
-static int64_t entitled_now(void)
+static int64_t credentials_now(void)
 {
 	struct timespec now;
 
@@ -81,24 +81,24 @@ static int64_t entitled_now(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static bool entitled_may(const struct serve *serve, int fd, const struct ucred *peer, bool *ret_member)
+static bool credentials_may(const struct serve *serve, int fd, const struct ucred *peer, bool *ret_member)
 {
 	const struct serve_options *options = &serve->options;
-	int64_t accepted = entitled_now();
+	int64_t accepted = credentials_now();
 
 	*ret_member = false;
 	if (peer->uid && peer->uid == serve->owner)
 		return true;
 	if (!peer->uid && caller_is_admin((uint32_t)peer->pid) &&
-	    entitled_is_same(fd, (uint32_t)peer->pid, accepted))
+	    credentials_is_same(fd, (uint32_t)peer->pid, accepted))
 		return true;
 	*ret_member = options->has_direct_group &&
-		      (peer->gid == options->direct_group || entitled_is_member(fd, options->direct_group));
+		      (peer->gid == options->direct_group || credentials_is_member(fd, options->direct_group));
 	return *ret_member;
 }
 
 /* Says in the error who may read past the mount. */
-static int entitled_refuse(const struct serve *serve, struct error *err)
+static int credentials_refuse(const struct serve *serve, struct error *err)
 {
 	bool has_group = serve->options.has_direct_group;
 	char owner[32] = "";
@@ -112,7 +112,7 @@ static int entitled_refuse(const struct serve *serve, struct error *err)
 			 "past this mount", owner, serve->options.direct_group_name);
 }
 
-int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret, struct error *err)
+int credentials_check(const struct serve *serve, int fd, struct credentials *ret, struct error *err)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -120,9 +120,9 @@ int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret,
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return error_errno(err, "cannot find out who connected");
-	if (entitled_may(serve, fd, &peer, &member)) {
-		*ret = (struct entitled_peer){ .pid = (uint32_t)peer.pid, .uid = peer.uid, .is_member = member };
+	if (credentials_may(serve, fd, &peer, &member)) {
+		*ret = (struct credentials){ .pid = (uint32_t)peer.pid, .uid = peer.uid, .is_member = member };
 		return 0;
 	}
-	return entitled_refuse(serve, err);
+	return credentials_refuse(serve, err);
 }

@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "serve/serve.h"
 
-struct entitled_peer {
+struct credentials {
 	uint32_t pid, uid;
 	bool is_member; /* entitled only as a member of direct_group */
 };
 
 /* Checks the peer of a connection that was accepted just now. Entitled are root with CAP_SYS_ADMIN in the daemon's user
  * namespace, the mounting user if that is not root, and members of direct_group. -EPERM for anybody else. */
-must_check int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret, struct error *err);
+must_check int credentials_check(const struct serve *serve, int fd, struct credentials *ret, struct error *err);
