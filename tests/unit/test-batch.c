@@ -9,8 +9,8 @@
 #include "image/catalogue/index_load.h"
 #include "image/sums/checksum.h"
 #include "lib/arena.h"
-#include "lib/direct/batch.h"
 #include "lib/check.h"
+#include "lib/direct/batch.h"
 #include "lib/forked.h"
 #include "lib/section.h"
 
@@ -87,14 +87,14 @@ static void read_two(struct dsfs_read reads[2], struct error *why)
 	for (unsigned i = 0; i < 2; i++)
 		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + i), .size = SIZE, .buffer = buffers[i] };
 	reads_seen = 0;
-	CHECK_OK(lane_enter(&direct, &batch.lane, &err));
+	CHECK_OK(context_enter(&direct, &batch.context, &err));
 	CHECK_OK(batch_begin(&batch, false, 0, &err));
-	batch.lane->queue.reader.engine = &engine;
+	batch.context->queue.reader.engine = &engine;
 	batch_start(&batch);
 	while (!batch_is_over(&batch))
 		batch_wait(&batch, BATCH_FOR_EVER);
 	batch_end(&batch);
-	lane_leave(batch.lane);
+	context_leave(batch.context);
 }
 
 static void check_right(const struct dsfs_read reads[2])
@@ -201,9 +201,9 @@ static void test_gather(void **state)
 	(void)state;
 	CHECK_OK(fifo_reserve(&todo, 10, &err));
 	CHECK_OK(fifo_reserve(&done, 10, &err));
-	CHECK_OK(lane_enter(&direct, &batch.lane, &err));
+	CHECK_OK(context_enter(&direct, &batch.context, &err));
 	CHECK_OK(batch_begin(&batch, false, 0, &err));
-	batch.lane->queue.reader.engine = &late.engine;
+	batch.context->queue.reader.engine = &late.engine;
 	/* The device has nothing to do: the first goes at once. Then four together. */
 	for (unsigned i = 0; i < 9; i++)
 		assert_int_equal(late_submit(&batch, &reads[i]), i % 4 == 0);
@@ -221,7 +221,7 @@ static void test_gather(void **state)
 	assert_true(late_submit(&batch, &reads[0]) && late_submit(&batch, &reads[1]));
 	late_finish_all(&late);
 	batch_end(&batch);
-	lane_leave(batch.lane);
+	context_leave(batch.context);
 	fifo_free(&todo);
 	fifo_free(&done);
 }
@@ -289,7 +289,7 @@ int main(void)
 	CHECK_OK(forked_watch(&err));
 	open_direct();
 	r = cmocka_run_group_tests(tests, NULL, NULL);
-	lane_close_all(&direct);
+	context_close_all(&direct);
 	chunk_cache_free(volume.cache);
 	page_cache_free(volume.pages);
 	index_close(direct.index);

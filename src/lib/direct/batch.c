@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs many reads on one lane. A file is read in pieces of at most READ_MAX, each by a slot. There are enough slots to
- * keep the device busy; a limit on their bytes in flight keeps the memory behind them small. */
+/* Runs many reads on one context. A file is read in pieces of at most READ_MAX, each by a slot. There are enough slots
+ * to keep the device busy; a limit on their bytes in flight keeps the memory behind them small. */
 #include "lib/direct/batch.h"
 
 #include <errno.h>
@@ -44,8 +44,8 @@ struct batch_slot {
 	struct arena_block *held;
 };
 
-/* The files of a lane's batches: one more than slots are read at a time, for the file that is being started. The free
- * ones are a stack, as those of the queue are: each is pages long. */
+/* The files of a context's batches: one more than slots are read at a time, for the file that is being started. The
+ * free ones are a stack, as those of the queue are: each is pages long. */
 struct batch_files {
 	unsigned free_count; /* all are free between two batches */
 	struct batch_file *free[];
@@ -71,7 +71,7 @@ static void batch_finish(struct batch *batch, struct dsfs_read *read, int64_t re
 /* Ends a read for which the device was asked, and counts it. */
 static void batch_finish_read(struct batch *batch, struct dsfs_read *read, int64_t result)
 {
-	tally_count(&batch->lane->tally, result);
+	tally_count(&batch->context->tally, result);
 	batch_finish(batch, read, result);
 }
 
@@ -180,22 +180,22 @@ static void batch_wrap_chunk(const struct volume *volume, const char *path, cons
 static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	struct batch_slot *slot = (struct batch_slot *)op;
-	struct lane *lane = slot->batch->lane;
+	struct context *context = slot->batch->context;
 	struct error why = *err, other = { 0 };
 	char path[512];
 
 	if (slot->file->joined.count)
 		return;
-	if (direct_check_volume(lane->direct->volume, &other) < 0)
+	if (direct_check_volume(context->direct->volume, &other) < 0)
 		why = other;
-	slot->is_rescued = rescue_read(lane->direct, &op->request, &why) == 0;
+	slot->is_rescued = rescue_read(context->direct, &op->request, &why) == 0;
 	if (slot->is_rescued)
 		return;
 	if (other.code)
 		slot->file->error = other.code;
-	inode_path(lane->direct->index, lane->names, op->request.inode.ordinal, path, sizeof(path));
+	inode_path(context->direct->index, context->names, op->request.inode.ordinal, path, sizeof(path));
 	if (chunk)
-		batch_wrap_chunk(lane->direct->volume, path, chunk, &why);
+		batch_wrap_chunk(context->direct->volume, path, chunk, &why);
 	else
 		error_wrap(&why, why.code, "'%s'", path);
 	batch_explain(slot->batch, slot->file->read, &why);
@@ -206,7 +206,7 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 /* Gives the file a place in the arena, as far into a block as on the volume, so that the device can write there. */
 static int batch_place(struct batch *batch, struct batch_file *file, uint64_t size, struct error *err)
 {
-	const struct direct *direct = batch->lane->direct;
+	const struct direct *direct = batch->context->direct;
 	uint64_t align = direct->volume->array->geometry->logical_block, in_chunk, skew = 0;
 	struct chunk chunk;
 	uint8_t *bytes;
@@ -242,7 +242,7 @@ static int batch_check(struct batch *batch, const struct batch_file *file, struc
 
 static int batch_prepare(struct batch *batch, struct batch_file *file, struct error *err)
 {
-	const struct direct *direct = batch->lane->direct;
+	const struct direct *direct = batch->context->direct;
 	struct dsfs_read *read = file->read;
 	uint64_t left, size;
 	int r = lib_check_id(&direct->opened, read->id, err);
@@ -266,7 +266,7 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 
 static struct batch_slot *batch_take_slot(struct batch *batch)
 {
-	return (struct batch_slot *)queue_take(&batch->lane->queue);
+	return (struct batch_slot *)queue_take(&batch->context->queue);
 }
 
 /* Starts the read in the slot's request. */
@@ -285,7 +285,7 @@ static void batch_start_slot(struct batch *batch, struct batch_slot *slot, struc
 
 static void batch_start_piece(struct batch *batch, struct batch_file *file)
 {
-	const struct direct *direct = batch->lane->direct;
+	const struct direct *direct = batch->context->direct;
 	struct batch_slot *slot = batch_take_slot(batch);
 	struct read_request *request = &slot->read.op.request;
 	uint64_t left = file->end - file->next;
@@ -300,7 +300,7 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	request->payload = file->payload;
 	request->room = left > READ_MAX ? READ_MAX : file->room; /* the rest is another slot's */
 	request->lead = file->lead;
-	request->keeps_payload = batch->lane->queue.watches && !file->is_placed;
+	request->keeps_payload = batch->context->queue.watches && !file->is_placed;
 	file->next += request->size;
 	file->payload += request->size;
 	file->room -= request->size;
@@ -318,7 +318,7 @@ static const struct dsfs_read *batch_after(const struct batch *batch, size_t oth
 /* Prefetches records of files that come soon: they lie at random places of a large index, each a cache miss. */
 static void batch_look_ahead(const struct batch *batch)
 {
-	const struct index *index = batch->lane->direct->index;
+	const struct index *index = batch->context->direct->index;
 	const uint64_t ordinal = (UINT64_C(1) << DSFS_ORDINAL_BITS) - 1;
 	const struct dsfs_read *later = batch_after(batch, 2 * BATCH_AHEAD), *soon = batch_after(batch, BATCH_AHEAD);
 
@@ -368,7 +368,7 @@ static bool batch_start_joined(struct batch *batch)
 
 	if (!batch->arena || batch->parted)
 		return false;
-	neighbours_find(batch->lane->direct, &batch->permission, batch->reads, batch->count, joined);
+	neighbours_find(batch->context->direct, &batch->permission, batch->reads, batch->count, joined);
 	if (!joined->count || !batch_place_joined(batch, file))
 		return false;
 	file->read = batch->reads;
@@ -416,7 +416,7 @@ static bool batch_start_file(struct batch *batch)
 
 void batch_start(struct batch *batch)
 {
-	const struct queue *queue = &batch->lane->queue;
+	const struct queue *queue = &batch->context->queue;
 
 	while (queue_has_room(queue) && (batch->again || batch->files->free_count) &&
 	       (batch->bytes < BATCH_BYTES || !queue->reading)) {
@@ -470,7 +470,7 @@ static int batch_place_again(struct batch *batch, struct batch_file *file, struc
 /* Leaves a file's slots to the device, and reads the file again from its beginning, into another place in the arena. */
 static void batch_restart_file(struct batch *batch, struct batch_file *file)
 {
-	const struct queue *queue = &batch->lane->queue;
+	const struct queue *queue = &batch->context->queue;
 	struct error why = { 0 };
 
 	for (uint32_t i = 0; i < queue->count; i++) {
@@ -504,9 +504,9 @@ static void batch_slot_stuck(struct queue_slot *read)
 
 /* --- the loop --- */
 
-static int batch_make_files(struct lane *lane, struct error *err)
+static int batch_make_files(struct context *context, struct error *err)
 {
-	unsigned count = lane->queue.count - lane->queue.spare + 1;
+	unsigned count = context->queue.count - context->queue.spare + 1;
 	size_t head = sizeof(struct batch_files) + count * sizeof(struct batch_file *);
 	struct batch_files *files = calloc(1, head + count * sizeof(struct batch_file));
 
@@ -514,7 +514,7 @@ static int batch_make_files(struct lane *lane, struct error *err)
 		return error_no_memory(err);
 	for (unsigned i = count; i-- > 0;)
 		files->free[files->free_count++] = (struct batch_file *)((char *)files + head) + i;
-	lane->files = files;
+	context->files = files;
 	return 0;
 }
 
@@ -524,20 +524,20 @@ int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *er
 	static const struct queue_client client = { .slot_size = sizeof(struct batch_slot), .events = &events,
 						    .done = batch_slot_done, .let_go = batch_let_go,
 						    .stuck = batch_slot_stuck };
-	struct lane *lane = batch->lane;
-	int r = lane_start(lane, &client, many, depth, err);
+	struct context *context = batch->context;
+	int r = context_start(context, &client, many, depth, err);
 
-	if (r == 0 && !lane->files)
-		r = batch_make_files(lane, err);
+	if (r == 0 && !context->files)
+		r = batch_make_files(context, err);
 	if (r < 0)
 		return r;
-	batch->files = lane->files;
+	batch->files = context->files;
 	return 0;
 }
 
 bool batch_is_over(const struct batch *batch)
 {
-	return !batch->lane->queue.reading && !batch->file && !batch->parted && !batch->again && !batch->count &&
+	return !batch->context->queue.reading && !batch->file && !batch->parted && !batch->again && !batch->count &&
 	       !(batch->todo && batch->todo->count);
 }
 
@@ -547,20 +547,20 @@ static void batch_sleep(int64_t limit, int64_t most)
 }
 
 /* Retries parked reads, and sleeps before if nothing else is in flight. If the daemon has a new descriptor, ours does
- * not recover: parked reads and all later ones of the lane fail at once, and go through the mount. */
+ * not recover: parked reads and all later ones of the context fail at once, and go through the mount. */
 static void batch_retry(struct batch *batch, int64_t limit)
 {
-	struct reader *reader = &batch->lane->queue.reader;
+	struct reader *reader = &batch->context->queue.reader;
 	unsigned parked = atomic_load_explicit(&reader->parked_count, memory_order_relaxed);
 	int64_t now;
 
 	if (!parked)
 		return;
-	if (rescue_knows_better(batch->lane->direct)) {
+	if (rescue_knows_better(batch->context->direct)) {
 		read_give_up(reader);
 		return;
 	}
-	if (limit > 0 && parked == batch->lane->queue.reading)
+	if (limit > 0 && parked == batch->context->queue.reading)
 		batch_sleep(limit, BATCH_RETRY);
 	now = clock_now();
 	if (now - batch->retried < BATCH_RETRY)
@@ -574,13 +574,13 @@ static void batch_wait_lost(struct batch *batch, int64_t limit)
 {
 	if (limit > 0)
 		batch_sleep(limit, BATCH_LOST);
-	lane_wind_up(batch->lane);
+	context_wind_up(batch->context);
 }
 
 /* Whether all busy slots are parked while others are left to the device: completions of these end no wait. */
 static bool batch_is_parked(const struct batch *batch)
 {
-	const struct queue *queue = &batch->lane->queue;
+	const struct queue *queue = &batch->context->queue;
 
 	return queue->left &&
 	       atomic_load_explicit(&queue->reader.parked_count, memory_order_relaxed) == queue->reading;
@@ -590,16 +590,16 @@ static void batch_wait_engine(struct batch *batch, int64_t limit)
 {
 	struct error why = { 0 };
 
-	if (queue_wait(&batch->lane->queue, batch_is_parked(batch) ? 0 : limit, &why) < 0)
-		lane_lose_ring(batch->lane);
+	if (queue_wait(&batch->context->queue, batch_is_parked(batch) ? 0 : limit, &why) < 0)
+		context_lose_ring(batch->context);
 }
 
 void batch_wait(struct batch *batch, int64_t limit)
 {
 	bool is_lost;
 
-	lane_check_ring(batch->lane);
-	is_lost = batch->lane->lost;
+	context_check_ring(batch->context);
+	is_lost = batch->context->lost;
 	if (is_lost)
 		batch_wait_lost(batch, limit);
 	batch_wait_engine(batch, is_lost ? 0 : limit);
@@ -609,14 +609,14 @@ void batch_wait(struct batch *batch, int64_t limit)
 
 void batch_look(struct batch *batch)
 {
-	engine_reap(batch->lane->queue.reader.engine);
+	engine_reap(batch->context->queue.reader.engine);
 	batch_start(batch);
 }
 
 /* Submitting each read by itself would cost more than the rest of the read. */
 bool batch_gathers(const struct batch *batch, size_t more)
 {
-	const struct queue *queue = &batch->lane->queue;
+	const struct queue *queue = &batch->context->queue;
 	unsigned kept = queue->reader.engine->kept;
 
 	return !(kept + more) || (kept + more < batch->gather && kept < queue->reading);
@@ -632,6 +632,6 @@ void batch_push(struct batch *batch)
 void batch_end(struct batch *batch)
 {
 	permission_end(&batch->permission);
-	if (batch->lane)
-		tally_tell(&batch->lane->tally, &batch->lane->counters, batch->lane->direct->link, false);
+	if (batch->context)
+		tally_tell(&batch->context->tally, &batch->context->counters, batch->context->direct->link, false);
 }

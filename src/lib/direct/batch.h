@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes many reads with one lane: cuts them into reads of the device, keeps these going, and says which have ended. */
+/* Makes many reads with one context: cuts them into reads of the device, keeps these going, and says which have
+ * ended. */
 #pragma once
-#include "lib/direct/lane.h"
+#include "lib/direct/context.h"
 #include "lib/fifo.h"
 #include "lib/permission.h"
 
@@ -10,7 +11,7 @@ struct batch_file;
 
 struct batch {
 	/* The owner sets these. */
-	struct lane *lane;
+	struct context *context;
 	struct dsfs_arena *arena; /* NULL: every read has a buffer */
 	struct dsfs_read *reads;  /* count reads to make, before the ones in todo */
 	size_t count;
@@ -20,16 +21,16 @@ struct batch {
 	struct error *err; /* receives the reason of the first read that failed; with todo, of the last one */
 	/* The batch's own; the owner zeroes them. */
 	struct permission permission;
-	struct batch_files *files;  /* the lane's */
+	struct batch_files *files;  /* the context's */
 	struct batch_file *file;    /* the file whose next piece starts next */
 	struct batch_file *parted;  /* files whose joined reads are made one by one */
 	struct batch_file *again;   /* files that are read again from the beginning, as a read was stuck */
 	const struct dsfs_read *failed;       /* the read whose reason is in err */
-	uint64_t bytes;                       /* bytes that the lane's slots read */
+	uint64_t bytes;                       /* bytes that the context's slots read */
 	int64_t retried;                      /* when parked reads were last retried, ns */
 };
 
-/* Prepares the lane by lane_start(), which has the meaning of many and depth. */
+/* Prepares the context by context_start(), which has the meaning of many and depth. */
 must_check int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err);
 /* Starts as many reads as slots, and the bytes allowed in flight, permit. */
 void batch_start(struct batch *batch);

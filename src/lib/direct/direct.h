@@ -63,7 +63,7 @@ must_check int direct_check_volume(const struct volume *volume, struct error *er
  * failure. Copies info, but sets root and ids itself. */
 must_check int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
 			  struct volume *volume, struct opened **ret, struct error *err);
-/* Frees a version that no lane uses any more; for the close operation of a way. */
+/* Frees a version that no context uses any more; for the close operation of a way. */
 void direct_free(struct direct *direct);
 /* Describes a version, opened that way, from its catalogue record. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);

@@ -11,26 +11,26 @@
 
 /* Whether to read without a ring. One small read gains nothing from it: the system call is the same, and a thread that
  * makes no others need not have one. But only a ring's read can be left where another member has the bytes. */
-static bool direct_read_is_at_once(const struct lane *lane, const struct dsfs_read *reads, size_t count)
+static bool direct_read_is_at_once(const struct context *context, const struct dsfs_read *reads, size_t count)
 {
-	return count == 1 && reads->size <= READ_MAX && !lane->has_copies;
+	return count == 1 && reads->size <= READ_MAX && !context->has_copies;
 }
 
 int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,
 		     struct error *err)
 {
 	struct batch batch = { .arena = arena, .reads = reads, .count = count, .err = err };
-	int r = lane_enter((struct direct *)opened, &batch.lane, err);
+	int r = context_enter((struct direct *)opened, &batch.context, err);
 
 	if (r < 0)
 		return r;
-	r = batch_begin(&batch, !direct_read_is_at_once(batch.lane, reads, count), 0, err);
+	r = batch_begin(&batch, !direct_read_is_at_once(batch.context, reads, count), 0, err);
 	if (r == 0)
 		batch_start(&batch);
 	while (r == 0 && !batch_is_over(&batch))
 		batch_wait(&batch, BATCH_FOR_EVER);
 	batch_end(&batch);
-	lane_leave(batch.lane);
+	context_leave(batch.context);
 	return r < 0 || !batch.failed ? r : err->code;
 }
 
@@ -64,7 +64,7 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 		r = fifo_reserve(&queue->todo, count, err);
 	/* Includes the reads in flight. */
 	if (r == 0)
-		r = fifo_reserve(&queue->done, queue->todo.count + batch->lane->queue.reading + 1 + count, err);
+		r = fifo_reserve(&queue->done, queue->todo.count + batch->context->queue.reading + 1 + count, err);
 	if (r < 0)
 		return r;
 	permission_end(&batch->permission);
@@ -114,11 +114,11 @@ static void direct_read_free(struct pending *pending)
 	if (direct_read_check(queue, NULL) < 0)
 		return;
 	queue->batch.err = NULL; /* no caller wants the reason any more */
-	if (queue->batch.lane)
+	if (queue->batch.context)
 		while (!batch_is_over(&queue->batch))
 			batch_wait(&queue->batch, BATCH_FOR_EVER);
 	batch_end(&queue->batch);
-	lane_free(queue->batch.lane);
+	context_free(queue->batch.context);
 	fifo_free(&queue->todo);
 	fifo_free(&queue->done);
 	free(queue);
@@ -142,9 +142,9 @@ int direct_read_pending(struct opened *opened, unsigned depth, struct pending **
 	queue->batch.gather = depth && depth < 4 * DIRECT_READ_GATHER ? depth / 4 : DIRECT_READ_GATHER;
 	queue->batch.todo = &queue->todo;
 	queue->batch.done = &queue->done;
-	r = lane_new((struct direct *)opened, &queue->batch.lane, err);
+	r = context_new((struct direct *)opened, &queue->batch.context, err);
 	if (r == 0)
-		r = batch_begin(&queue->batch, true, depth ? depth : LANE_DEPTH, err);
+		r = batch_begin(&queue->batch, true, depth ? depth : CONTEXT_DEPTH, err);
 	if (r < 0) {
 		direct_read_free(&queue->pending);
 		return r;

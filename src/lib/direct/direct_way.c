@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills in the operations of the way past the mount. */
 #include "lib/direct/attributes.h"
+#include "lib/direct/context.h"
 #include "lib/direct/direct.h"
 #include "lib/direct/direct_read.h"
 #include "lib/direct/extents.h"
-#include "lib/direct/lane.h"
 #include "lib/direct/linked.h"
 #include "lib/direct/listing.h"
 #include "lib/direct/lookup.h"
@@ -15,7 +15,7 @@ static void direct_way_close(struct opened *opened)
 {
 	struct direct *direct = (struct direct *)opened;
 
-	lane_close_all(direct);
+	context_close_all(direct);
 	direct_free(direct);
 }
 

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "image/inode.h"
-#include "lib/direct/lane.h"
+#include "lib/direct/context.h"
 #include "lib/permission.h"
 
 struct listing_level {
@@ -22,7 +22,7 @@ struct listing_level {
 };
 
 struct listing {
-	struct lane *lane;
+	struct context *context;
 	struct permission permission;
 	int (*each)(void *argument, const struct dsfs_dirent *entry);
 	void *argument;
@@ -39,7 +39,7 @@ struct listing {
 static int listing_enter(struct listing *listing, uint64_t ordinal, size_t path, struct error *err)
 {
 	struct inode inode;
-	int r = inode_get(listing->lane->direct->index, ordinal, &inode, err);
+	int r = inode_get(listing->context->direct->index, ordinal, &inode, err);
 
 	if (r < 0)
 		return r;
@@ -68,7 +68,7 @@ static int listing_see(void *argument, const struct names_entry *entry)
 	name = listing->path + level->path;
 	memcpy(name, entry->name, entry->name_length);
 	name[entry->name_length] = 0;
-	seen.id = direct_id(listing->lane->direct, entry->ordinal);
+	seen.id = direct_id(listing->context->direct, entry->ordinal);
 	seen.name = name;
 	seen.path = listing->is_deep ? listing->path : NULL;
 	level->next = entry->number + 1;
@@ -109,7 +109,7 @@ static int listing_go_on(struct listing *listing, struct error *err)
 	while (listing->count > 0 && r == 0) {
 		const struct listing_level *level = &listing->levels[listing->count - 1];
 
-		r = names_list(listing->lane->names, level->directory.ordinal, level->next, listing_see, listing);
+		r = names_list(listing->context->names, level->directory.ordinal, level->next, listing_see, listing);
 		if (r < 0)
 			return error_set(err, r, "the names of directory %" PRIu64 " are damaged",
 					 level->directory.ordinal);
@@ -124,7 +124,7 @@ static int listing_go_on(struct listing *listing, struct error *err)
 static int listing_run(struct listing *listing, struct opened *opened, uint64_t directory, struct error *err)
 {
 	struct direct *direct = (struct direct *)opened;
-	int r = lane_enter(direct, &listing->lane, err);
+	int r = context_enter(direct, &listing->context, err);
 
 	if (r < 0)
 		return r;
@@ -132,7 +132,7 @@ static int listing_run(struct listing *listing, struct opened *opened, uint64_t 
 	r = listing_enter(listing, direct_ordinal(direct, directory), 0, err);
 	if (r == 0)
 		r = listing_go_on(listing, err);
-	lane_leave(listing->lane);
+	context_leave(listing->context);
 	permission_end(&listing->permission);
 	free(listing->levels);
 	free(listing->path);

@@ -8,7 +8,7 @@
 
 #include "image/inode.h"
 #include "image/names/names_find.h"
-#include "lib/direct/lane.h"
+#include "lib/direct/context.h"
 #include "lib/permission.h"
 
 #define LOOKUP_LINKS    40u /* MAXSYMLINKS of the kernel */
@@ -21,7 +21,7 @@ struct lookup_rest {
 
 /* State shared by the paths of one call. */
 struct lookup_call {
-	struct lane *lane;
+	struct context *context;
 	const struct index *index;
 	struct permission permission;
 };
@@ -43,7 +43,7 @@ struct lookup {
 
 /* --- the directory that the last path led to: most paths in a row share it --- */
 
-static bool lookup_is_remembered(const struct lane_memo *memo, const char *path, size_t length)
+static bool lookup_is_remembered(const struct context_memo *memo, const char *path, size_t length)
 {
 	return length && memo->length == length && !memcmp(memo->path, path, length);
 }
@@ -51,7 +51,7 @@ static bool lookup_is_remembered(const struct lane_memo *memo, const char *path,
 /* Remembers the directory unless permissions decided: a thread may become another user. */
 static void lookup_remember(struct lookup *lookup)
 {
-	struct lane_memo *memo = &lookup->call->lane->memo;
+	struct context_memo *memo = &lookup->call->context->memo;
 	size_t length = (size_t)(lookup->folder_end - lookup->path);
 
 	if (lookup->is_personal || length > sizeof(memo->path) || !S_ISDIR(lookup->at.mode))
@@ -64,7 +64,7 @@ static void lookup_remember(struct lookup *lookup)
 
 static int lookup_begin(struct lookup *lookup, struct lookup_call *call, const char *path, struct error *err)
 {
-	const struct lane_memo *memo = &call->lane->memo;
+	const struct context_memo *memo = &call->context->memo;
 	const char *end = path + strlen(path), *slash = memrchr(path, '/', (size_t)(end - path));
 	bool is_remembered = slash && lookup_is_remembered(memo, path, (size_t)(slash - path));
 
@@ -126,7 +126,7 @@ static bool lookup_is_last(const struct lookup *lookup)
 /* Returns the cache slot for this name: paths in random order share directories, too. */
 static uint64_t *lookup_folder(const struct lookup *lookup)
 {
-	return &lookup->call->lane->folders[names_find_hash(&lookup->find) % LANE_FOLDERS];
+	return &lookup->call->context->folders[names_find_hash(&lookup->find) % CONTEXT_FOLDERS];
 }
 
 static int lookup_name(struct lookup *lookup, const char *name, size_t length, struct error *err)
@@ -135,7 +135,8 @@ static int lookup_name(struct lookup *lookup, const char *name, size_t length, s
 
 	if (length > DSFS_NAME_MAX)
 		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", length, DSFS_NAME_MAX);
-	names_find_begin(&lookup->find, names_reader_tree(lookup->call->lane->names), lookup->at.ordinal, name, length);
+	names_find_begin(&lookup->find, names_reader_tree(lookup->call->context->names), lookup->at.ordinal, name,
+			 length);
 	lookup->next = LOOKUP_AT_NAME;
 	if (!lookup_is_last(lookup)) {
 		place = *lookup_folder(lookup);
@@ -239,13 +240,13 @@ static int lookup_call_begin(struct lookup_call *call, struct opened *opened, st
 
 	call->index = direct->index;
 	call->permission = (struct permission){ 0 };
-	return lane_enter(direct, &call->lane, err);
+	return context_enter(direct, &call->context, err);
 }
 
 static void lookup_call_end(struct lookup_call *call)
 {
 	permission_end(&call->permission);
-	lane_leave(call->lane);
+	context_leave(call->context);
 }
 
 int lookup_id(struct opened *opened, const char *path, uint64_t *ret_id, struct error *err)

@@ -10,18 +10,18 @@
 
 #include "image/children.h"
 #include "image/inode.h"
-#include "lib/direct/lane.h"
+#include "lib/direct/context.h"
 #include "lib/permission.h"
 
 /* Gets the version's children, or makes them; two threads may do that at a time, and one result is kept. */
-static int place_children(struct lane *lane, const struct children **ret, struct error *err)
+static int place_children(struct context *context, const struct children **ret, struct error *err)
 {
-	struct direct *direct = lane->direct;
+	struct direct *direct = context->direct;
 	struct children *children = atomic_load(&direct->children), *first = NULL;
 	int r;
 
 	if (!children) {
-		r = children_open(direct->index, lane->names, &children, err);
+		r = children_open(direct->index, context->names, &children, err);
 		if (r < 0)
 			return r;
 		if (children && !atomic_compare_exchange_strong(&direct->children, &first, children)) {
@@ -36,7 +36,7 @@ static int place_children(struct lane *lane, const struct children **ret, struct
 /* --- paths --- */
 
 struct place {
-	struct lane *lane;
+	struct context *context;
 	const struct children *children;
 	char *buffer; /* filled from its end to its beginning */
 	size_t at;
@@ -60,8 +60,8 @@ static int place_name(void *argument, const struct names_entry *entry)
 /* Finds the directory that has the inode, and a lower bound of its entry's number: hard links may stand before it. */
 static int place_parent(const struct place *place, uint64_t *ret_directory, uint64_t *ret_number, struct error *err)
 {
-	const struct index *index = place->lane->direct->index;
-	struct names_reader *names = place->lane->names;
+	const struct index *index = place->context->direct->index;
+	struct names_reader *names = place->context->names;
 	uint64_t directory, first, count;
 	struct inode inode;
 	int r = inode_get(index, place->ordinal, &inode, err);
@@ -91,7 +91,7 @@ static int place_climb(struct place *place, struct error *err)
 		r = place_parent(place, &directory, &number, err);
 		if (r < 0)
 			return r;
-		r = names_list(place->lane->names, directory, number, place_name, place);
+		r = names_list(place->context->names, directory, number, place_name, place);
 		if (r == -ERANGE)
 			return error_set(err, r, "the path does not fit in the buffer");
 		if (r <= 0)
@@ -123,13 +123,13 @@ int place_path(struct opened *opened, uint64_t id, char *buffer, size_t size, st
 	size = place.at;
 	if (size == 0)
 		return error_set(err, -ERANGE, "the path does not fit in the buffer");
-	r = lane_enter(direct, &place.lane, err);
+	r = context_enter(direct, &place.context, err);
 	if (r < 0)
 		return r;
-	r = place_children(place.lane, &place.children, err);
+	r = place_children(place.context, &place.children, err);
 	if (r == 0)
 		r = place_climb(&place, err);
-	lane_leave(place.lane);
+	context_leave(place.context);
 	return r < 0 ? r : place_take(&place, size);
 }
 
@@ -155,17 +155,17 @@ int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, 
 	struct direct *direct = (struct direct *)opened;
 	uint64_t ordinal = direct_ordinal(direct, directory), first, count;
 	const struct children *children;
-	struct lane *lane;
+	struct context *context;
 	int r = place_check_directory(direct->index, ordinal, err);
 
 	if (r == 0)
-		r = lane_enter(direct, &lane, err);
+		r = context_enter(direct, &context, err);
 	if (r < 0)
 		return r;
-	r = place_children(lane, &children, err);
+	r = place_children(context, &children, err);
 	if (r == 0)
-		r = children_range(children, direct->index, lane->names, ordinal, &first, &count, err);
-	lane_leave(lane);
+		r = children_range(children, direct->index, context->names, ordinal, &first, &count, err);
+	context_leave(context);
 	if (r < 0)
 		return r;
 	*ret_first = direct_id(direct, first);

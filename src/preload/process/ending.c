@@ -2,7 +2,7 @@
 /* Tells the daemons and writes the report, unless the process only borrows its parent's memory. */
 #include "preload/process/ending.h"
 
-#include "lib/direct/lane.h"
+#include "lib/direct/context.h"
 #include "preload/process/inside.h"
 #include "preload/process/private.h"
 #include "preload/process/report.h"
@@ -14,7 +14,7 @@ void ending_tell(bool is_confined)
 	if (private_is_anothers())
 		return;
 	if (inside_enter(&inside)) { /* not within our own code, which may hold the lock */
-		lane_tell();
+		context_tell();
 		inside_leave(&inside);
 	}
 	report_write(is_confined);

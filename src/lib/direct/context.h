@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns lanes: what one thread at a time uses of an opened version, which is a view of the names, engines and buffers.
- * A thread gets its former lane again. A forked child makes lanes of its own and leaves its parent's alone. */
+/* Owns thread contexts: what one thread at a time uses of an opened version, which is a view of the names, engines and
+ * buffers. A thread gets its former context again. A forked child makes contexts of its own and leaves its parent's
+ * alone. */
 #pragma once
 #include <stdbool.h>
 
@@ -9,26 +10,26 @@
 #include "lib/direct/tally.h"
 #include "read/queue.h"
 
-#define LANE_DEPTH 32u /* reads of the device in flight */
+#define CONTEXT_DEPTH 32u /* reads of the device in flight */
 
 struct batch_files;
 
 /* The directory that the last path led to; lookup.c owns it. */
-struct lane_memo {
+struct context_memo {
 	uint64_t ordinal;
 	unsigned links; /* symbolic links on the way */
 	size_t length;  /* of the path; 0: nothing is remembered */
 	char path[240];
 };
 
-#define LANE_FOLDERS 4096u /* a power of two */
+#define CONTEXT_FOLDERS 4096u /* a power of two */
 
-struct lane {
+struct context {
 	struct direct *direct;
 	struct names_reader *names;
-	struct lane_memo memo;
-	uint64_t folders[LANE_FOLDERS]; /* by hash, the place of a directory's name: names_find_place(); 0: none */
-	/* For reads; the first lane_start() makes them. */
+	struct context_memo memo;
+	uint64_t folders[CONTEXT_FOLDERS]; /* by hash, the place of a directory's name: names_find_place(); 0: none */
+	/* For reads; the first context_start() makes them. */
 	struct queue queue; /* uses the engine of the current call; watches: stuck reads may be left to the device */
 	struct reader_counters counters;
 	struct tally tally;
@@ -36,42 +37,42 @@ struct lane {
 	struct engine *many;  /* several reads in flight; NULL: not needed yet, or not available */
 	struct engine *lost;  /* a former many with reads that are still in the kernel */
 	bool has_tried_many;
-	unsigned depth; /* as passed to lane_start() */
+	unsigned depth; /* as passed to context_start() */
 	bool has_copies; /* the version has bytes with copies */
 	struct batch_files *files; /* owned by batch.c; free() them */
 	/* The owning thread's. */
 	bool is_busy;
 	uint64_t key; /* of direct, which may have been freed */
-	struct lane *next;
+	struct context *next;
 	/* Guarded by forked_lock(). */
 	_Atomic bool is_dead; /* direct is closed: only this structure is left */
-	struct lane *all_next, **all_link;
+	struct context *all_next, **all_link;
 	struct volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
 	bool is_dropped;      /* its thread or queue ended before the device let go */
 };
 
-/* Gives the thread its lane of this version, or a second one if the first is busy: callbacks make calls. */
-must_check int lane_enter(struct direct *direct, struct lane **ret, struct error *err);
-void lane_leave(struct lane *lane);
+/* Gives the thread its context of this version, or a second one if the first is busy: callbacks make calls. */
+must_check int context_enter(struct direct *direct, struct context **ret, struct error *err);
+void context_leave(struct context *context);
 
-/* Makes a lane that no thread owns, for a queue. */
-must_check int lane_new(struct direct *direct, struct lane **ret, struct error *err);
-void lane_free(struct lane *lane);
+/* Makes a context that no thread owns, for a queue. */
+must_check int context_new(struct direct *direct, struct context **ret, struct error *err);
+void context_free(struct context *context);
 
-/* Prepares the lane for reads of this client. many: several in flight. depth: of a queue, which threads use in turn:
- * how many reads of the device are in flight; 0: only the lane's own thread reads with it. */
-must_check int lane_start(struct lane *lane, const struct queue_client *client, bool many, unsigned depth,
-			  struct error *err);
+/* Prepares the context for reads of this client. many: several in flight. depth: of a queue, which threads use in turn:
+ * how many reads of the device are in flight; 0: only the context's own thread reads with it. */
+must_check int context_start(struct context *context, const struct queue_client *client, bool many, unsigned depth,
+			     struct error *err);
 
 /* Must be called before a system call by the engine: if the program closed the ring's descriptor, reads go on without
  * a ring. The number may by now be that of another ring, where they would be waited for without end. */
-void lane_check_ring(struct lane *lane);
+void context_check_ring(struct context *context);
 /* Goes on without the ring, as the kernel refuses it. */
-void lane_lose_ring(struct lane *lane);
+void context_lose_ring(struct context *context);
 /* Ends reads that a lost ring has completed, and frees the ring after the last one. */
-void lane_wind_up(struct lane *lane);
+void context_wind_up(struct context *context);
 
 /* Tells the daemons what this thread has read since its last report. */
-void lane_tell(void);
-/* Closes all lanes of a version that nothing uses any more, before it is freed. */
-void lane_close_all(struct direct *direct);
+void context_tell(void);
+/* Closes all contexts of a version that nothing uses any more, before it is freed. */
+void context_close_all(struct direct *direct);

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/* Keeps contexts by thread. A context's memory belongs to its thread; its contents also belong to the version.
+ * Whichever ends first takes the contents apart, under the lock. */
+#include "lib/direct/context.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "lib/forked.h"
+
+#define CONTEXT_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
+
+/* The contexts of one thread; contexts of a former generation are a parent's. */
+struct context_thread {
+	uint64_t generation;
+	struct context *contexts;
+};
+
+static __thread struct context_thread context_thread;
+
+/* Guarded by forked_lock(). */
+static pthread_key_t context_key; /* its destructor runs when a thread ends */
+static bool has_key;
+static struct context *all;
+static struct context *kept; /* contexts that devices still write to; linked by all_next */
+static uint64_t all_generation;
+
+/* --- taking apart --- */
+
+/* Frees engines and buffers after all reads have come back from the kernel. */
+static void context_end_reads(struct context *context)
+{
+	engine_free(context->lost);
+	engine_free(context->many);
+	engine_free(context->sync);
+	queue_close(&context->queue);
+	free(context->files);
+}
+
+/* Handles completed reads of a lost or left engine; true: the kernel has none of its reads any more. */
+static bool context_take_back(struct engine *engine)
+{
+	struct io_read *read, *next;
+	bool is_over = engine_wind_up(engine, &read);
+
+	for (; read; read = next) {
+		next = read->next;
+		read_move(read);
+	}
+	return is_over;
+}
+
+/* Whether the device has let go of all left reads of a context that no caller reads with. */
+static bool context_is_free(struct context *context)
+{
+	if (context->queue.left && context->lost)
+		(void)context_take_back(context->lost);
+	if (context->queue.left && context->many && context->many->ops->wind_up)
+		(void)context_take_back(context->many);
+	return !context->queue.left;
+}
+
+/* Keeps the memory of reads that were left, and a use of the volume, as the device may still write to it. Under the
+ * lock. */
+static void context_keep(struct context *context)
+{
+	context->kept = context->direct->volume;
+	atomic_fetch_add(&context->kept->uses, 1);
+	context->all_next = kept;
+	kept = context;
+}
+
+/* Closes all that a context shares with its version; its own memory stays. Under the lock. */
+static void context_clear(struct context *context)
+{
+	tally_tell(&context->tally, &context->counters, context->direct->link, true);
+	names_reader_close(context->names);
+	if (context_is_free(context))
+		context_end_reads(context);
+	else
+		context_keep(context);
+}
+
+/* Notes that the thread or queue needs the context's memory no more. Under the lock. */
+static void context_drop(struct context *context)
+{
+	context->is_dropped = true;
+	if (!context->kept)
+		free(context);
+}
+
+/* Frees kept contexts that devices have let go of. Under the lock. */
+static void context_look_at_kept(void)
+{
+	struct context **link = &kept, *context;
+
+	while ((context = *link)) {
+		if (!context_is_free(context)) {
+			link = &context->all_next;
+			continue;
+		}
+		*link = context->all_next;
+		context_end_reads(context);
+		direct_volume_put(context->kept);
+		context->kept = NULL;
+		if (context->is_dropped)
+			free(context);
+	}
+}
+
+static void context_unlink(struct context *context)
+{
+	*context->all_link = context->all_next;
+	if (context->all_next)
+		context->all_next->all_link = context->all_link;
+}
+
+void context_free(struct context *context)
+{
+	if (!context)
+		return;
+	forked_lock();
+	if (!atomic_load(&context->is_dead)) {
+		context_unlink(context);
+		context_clear(context);
+	}
+	context_drop(context);
+	forked_unlock();
+}
+
+static void context_thread_ends(void *argument)
+{
+	struct context_thread *thread = argument;
+	struct context *context, *next;
+
+	if (thread->generation == forked_generation())
+		for (context = thread->contexts; context; context = next) {
+			next = context->next;
+			context_free(context);
+		}
+	thread->contexts = NULL;
+}
+
+/* Registers the destructor for the thread: without it, rings of threads that ended would stay. */
+static int context_watch(struct context_thread *thread, struct error *err)
+{
+	int r = 0;
+
+	forked_lock();
+	if (!has_key)
+		r = pthread_key_create(&context_key, context_thread_ends);
+	has_key = r == 0;
+	forked_unlock();
+	if (r == 0)
+		r = pthread_setspecific(context_key, thread);
+	return r ? error_set(err, -r, "no key for what a thread has") : 0;
+}
+
+/* Forgets a parent's lists after a raw clone(2), which runs no handler and may copy them mid-change. Under the lock. */
+static void context_adopt_all(void)
+{
+	if (all_generation == forked_generation())
+		return;
+	all = kept = NULL;
+	all_generation = forked_generation();
+}
+
+void context_close_all(struct direct *direct)
+{
+	struct context *context, *next;
+
+	forked_lock();
+	context_adopt_all();
+	context_look_at_kept();
+	for (context = all; context; context = next) {
+		next = context->all_next;
+		if (context->direct != direct)
+			continue;
+		context_unlink(context);
+		context_clear(context);
+		atomic_store(&context->is_dead, true);
+	}
+	forked_unlock();
+}
+
+static void context_forget(struct context *list)
+{
+	for (struct context *context = list; context; context = context->all_next) {
+		engine_forget(context->many);
+		engine_forget(context->lost);
+	}
+}
+
+/* Forgets the parent's contexts in a forked child, and closes their rings: a ring lives as long as a child has its
+ * descriptor. */
+static void context_in_child(void)
+{
+	context_forget(all);
+	context_forget(kept);
+	all = kept = NULL;
+	all_generation = forked_generation();
+}
+
+/* --- making --- */
+
+/* Makes the caches. A child replaces its parent's, which may be locked by reads that never end. Under the lock. */
+static int context_make_caches(struct direct *direct, struct error *err)
+{
+	struct volume *volume = direct->volume;
+	int r = 0;
+
+	if (volume->generation != forked_generation()) {
+		volume->cache = NULL;
+		volume->pages = NULL;
+		volume->route = NULL;
+		volume->generation = forked_generation();
+	}
+	if (!volume->cache)
+		r = chunk_cache_new((size_t)1 << direct->index->chunk_log, &volume->cache, err);
+	if (r == 0 && !volume->pages)
+		r = page_cache_new(&volume->pages, err);
+	if (r == 0 && !volume->route && volume->array->count > 1)
+		r = route_new(volume->array->count, &volume->route, err);
+	return r;
+}
+
+static bool context_has_copies(const struct members *members)
+{
+	for (uint32_t i = 0; i < members->group_count; i++)
+		if (members->groups[i].redundant)
+			return true;
+	return false;
+}
+
+int context_new(struct direct *direct, struct context **ret, struct error *err)
+{
+	struct context *context = calloc(1, sizeof(*context));
+	int r;
+
+	if (!context)
+		return error_no_memory(err);
+	context->direct = direct;
+	context->key = direct->key;
+	context->has_copies = context_has_copies(&direct->index->members);
+	forked_call_in_child(context_in_child);
+	forked_lock();
+	context_adopt_all();
+	context_look_at_kept();
+	r = context_make_caches(direct, err);
+	if (r == 0)
+		r = names_reader_open(direct->index->names, &context->names, err);
+	if (r == 0) {
+		context->all_next = all;
+		context->all_link = &all;
+		if (all)
+			all->all_link = &context->all_next;
+		all = context;
+	}
+	forked_unlock();
+	if (r < 0) {
+		free(context);
+		return r;
+	}
+	*ret = context;
+	return 0;
+}
+
+/* --- of this thread --- */
+
+/* Drops this thread's contexts of versions that are closed. */
+static void context_sweep(struct context_thread *thread)
+{
+	struct context **link = &thread->contexts, *context;
+
+	while ((context = *link)) {
+		if (!atomic_load(&context->is_dead)) {
+			link = &context->next;
+			continue;
+		}
+		*link = context->next;
+		forked_lock();
+		context_drop(context);
+		forked_unlock();
+	}
+}
+
+static int context_add(struct context_thread *thread, struct direct *direct, struct context **ret, struct error *err)
+{
+	struct context *context = NULL;
+	int r = context_watch(thread, err);
+
+	if (r < 0)
+		return r;
+	context_sweep(thread);
+	r = context_new(direct, &context, err);
+	if (r < 0)
+		return r;
+	context->is_busy = true;
+	context->next = thread->contexts;
+	thread->contexts = context;
+	*ret = context;
+	return 0;
+}
+
+int context_enter(struct direct *direct, struct context **ret, struct error *err)
+{
+	struct context_thread *thread = &context_thread;
+	uint64_t generation = forked_generation();
+
+	if (thread->generation != generation)
+		*thread = (struct context_thread){ .generation = generation };
+	for (struct context *context = thread->contexts; context; context = context->next)
+		if (context->key == direct->key && !context->is_busy) {
+			context->is_busy = true;
+			*ret = context;
+			return 0;
+		}
+	return context_add(thread, direct, ret, err);
+}
+
+void context_leave(struct context *context)
+{
+	context->is_busy = false;
+}
+
+void context_tell(void)
+{
+	struct context *context = context_thread.contexts;
+
+	if (!context || context_thread.generation != forked_generation())
+		return;
+	forked_lock();
+	for (; context; context = context->next)
+		if (!atomic_load(&context->is_dead))
+			tally_tell(&context->tally, &context->counters, context->direct->link, true);
+	forked_unlock();
+}
+
+/* --- reading --- */
+
+static struct engine_setup context_setup(const struct context *context)
+{
+	return (struct engine_setup){ .poll_fd = -1,
+				      .wake = -1,
+				      .volume_fds = context->direct->volume->array->fds,
+				      .member_count = context->direct->volume->array->count,
+				      .depth = context->depth ? context->depth : CONTEXT_DEPTH,
+				      .moves = context->depth > 0,
+				      .is_freed_elsewhere = true };
+}
+
+static int context_make_engines(struct context *context, bool many, struct error *err)
+{
+	const struct engine_setup setup = context_setup(context);
+	int r = 0;
+
+	if (!context->sync)
+		r = sync_new(&setup, &context->sync, err);
+	if (r < 0 || !many || context->has_tried_many)
+		return r;
+	context->has_tried_many = true;
+	/* Containers and limits may refuse io_uring, and limits also threads. */
+	if (ring_new(&setup, &context->many, NULL) < 0 && pool_new(&setup, &context->many, NULL) < 0)
+		context->many = NULL;
+	return 0;
+}
+
+/* Drops a ring that the program closed. No read is in flight, except ones that were left to the device. */
+static void context_replace_ring(struct context *context)
+{
+	if (!context->many || engine_is_open(context->many))
+		return;
+	if (context->queue.left) {
+		context_lose_ring(context);
+		return;
+	}
+	engine_free(context->many);
+	context->many = NULL;
+	context->has_tried_many = false;
+}
+
+/* A forked child must not share memory that the device writes to: either side's writes would copy pages. */
+static int context_open_queue(struct context *context, const struct queue_client *client, struct error *err)
+{
+	static const struct reader_options options = { .verify = true, .wait = true, .deadline = CONTEXT_TIMEOUT };
+	const struct volume *volume = context->direct->volume;
+	const unsigned depth = context->depth ? context->depth : CONTEXT_DEPTH;
+	const struct queue_setup setup = { .client = client,
+					   .reader = { .options = &options,
+						       .geometry = volume->array->geometry,
+						       .cache = volume->cache,
+						       .pages = volume->pages,
+						       .route = volume->route,
+						       .counters = &context->counters },
+					   .depth = depth,
+					   .spare = context->has_copies ? depth : 0,
+					   .is_unshared = true };
+
+	return queue_open(&context->queue, &setup, err);
+}
+
+int context_start(struct context *context, const struct queue_client *client, bool many, unsigned depth,
+		  struct error *err)
+{
+	struct engine *engine;
+	int r;
+
+	context->depth = depth;
+	r = context->queue.client ? 0 : context_open_queue(context, client, err);
+	if (many)
+		context_replace_ring(context);
+	if (r == 0)
+		r = context_make_engines(context, many, err);
+	if (r < 0)
+		return r;
+	engine = many && context->many ? context->many : context->sync;
+	context->queue.reader.engine = engine;
+	/* A synchronous read cannot be left: its thread waits for it. */
+	context->queue.watches = context->has_copies && engine->ops->wind_up;
+	return 0;
+}
+
+void context_wind_up(struct context *context)
+{
+	if (!context_take_back(context->lost))
+		return;
+	engine_free(context->lost);
+	context->lost = NULL;
+}
+
+void context_lose_ring(struct context *context)
+{
+	const struct engine_setup setup = context_setup(context);
+
+	context->lost = context->many;
+	context->many = NULL;
+	context->queue.watches = false;
+	if (pool_new(&setup, &context->many, NULL) < 0)
+		context->many = NULL;
+	context->queue.reader.engine = context->many ? context->many : context->sync;
+	context_wind_up(context);
+}
+
+void context_check_ring(struct context *context)
+{
+	if (context->queue.reader.engine == context->many && !engine_is_open(context->many))
+		context_lose_ring(context);
+}
