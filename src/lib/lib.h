@@ -28,7 +28,7 @@ struct pending {
 };
 
 /* The arguments of dsfs_open(); the handle owns them, and they never change. */
-struct wish {
+struct query {
 	const char *where;
 	uint32_t flags;      /* DSFS_OPEN_* */
 	const char *version; /* NULL: the current one */
@@ -64,7 +64,7 @@ struct way {
 		       struct error *err);
 	/* Opens the version that a handle should have now; *ret is NULL if that is this one and nothing else
 	 * changed. 1: its daemon cannot tell, so the caller must open the name again. */
-	int (*renew)(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);
+	int (*renew)(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);
 	void (*close)(struct opened *opened);
 };
 

@@ -8,22 +8,22 @@
 #include "base/cleanup.h"
 #include "lib/direct/linked.h"
 
-int opening_open(const struct wish *wish, struct opened **ret, struct error *err)
+int opening_open(const struct query *query, struct opened **ret, struct error *err)
 {
-	auto_close int mount = open(wish->where, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int mount = open(query->where, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct link_place place;
 	bool is_final;
 	int r;
 
 	if (mount < 0)
-		return error_errno(err, "'%s'", wish->where);
+		return error_errno(err, "'%s'", query->where);
 	r = link_find(mount, &place, err);
-	return r < 0 ? r : linked_open(&place, wish, ret, &is_final, err);
+	return r < 0 ? r : linked_open(&place, query, ret, &is_final, err);
 }
 
-int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+int opening_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
-	int r = opened->way->renew(opened, wish, ret, err);
+	int r = opened->way->renew(opened, query, ret, err);
 
-	return r > 0 ? opening_open(wish, ret, err) : r;
+	return r > 0 ? opening_open(query, ret, err) : r;
 }

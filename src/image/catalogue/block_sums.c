@@ -136,14 +136,14 @@ static int block_sums_look(struct source *source, const struct version *version,
 static int block_sums_read_head(struct source *source, const struct version *version, const struct members *members,
 				const struct block_sums_layout *layout, uint8_t **ret, struct error *err)
 {
-	const struct sections_wish wish = { source, members, &version->block_sums.extents, layout->head,
+	const struct sections_query query = { source, members, &version->block_sums.extents, layout->head,
 					    version->block_sums_sha256 };
 	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, layout->head);
 	int r;
 
 	if (!head)
 		return error_no_memory(err);
-	r = sections_read(&wish, head, err);
+	r = sections_read(&query, head, err);
 	if (r == -EBADMSG)
 		return error_set(err, -EBADMSG,
 				 "block checksums of version '%s': the SHA-256 of their head is not the one in "

@@ -84,10 +84,10 @@ int index_load_sealed(int fd, const struct version *version, uint64_t member_siz
 	return index_load_map(fd, version, member_size, members, true, ret, err);
 }
 
-static int index_copy_into(const struct sections_wish *wish, const struct version *version, uint8_t *to,
+static int index_copy_into(const struct sections_query *query, const struct version *version, uint8_t *to,
 			   struct error *err)
 {
-	int r = sections_read(wish, to, err);
+	int r = sections_read(query, to, err);
 
 	if (r == -EBADMSG)
 		return error_set(err, -EBADMSG, "index of version '%s': its SHA-256 is not the one in the catalogue",
@@ -95,7 +95,7 @@ static int index_copy_into(const struct sections_wish *wish, const struct versio
 	return r;
 }
 
-static int index_copy(const struct sections_wish *wish, const struct version *version, int fd, struct error *err)
+static int index_copy(const struct sections_query *query, const struct version *version, int fd, struct error *err)
 {
 	void *to;
 	int r;
@@ -105,7 +105,7 @@ static int index_copy(const struct sections_wish *wish, const struct version *ve
 	to = mmap(NULL, version->index_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (to == MAP_FAILED)
 		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
-	r = index_copy_into(wish, version, to, err);
+	r = index_copy_into(query, version, to, err);
 	munmap(to, version->index_length);
 	return r;
 }
@@ -114,7 +114,7 @@ int index_load(struct source *source, const struct version *version, const struc
 	       struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	const struct sections_wish wish = { source, members, &version->index, version->index_length,
+	const struct sections_query query = { source, members, &version->index, version->index_length,
 					    version->index_sha256 };
 	int r;
 
@@ -128,7 +128,7 @@ int index_load(struct source *source, const struct version *version, const struc
 		return error_set(err, -EOPNOTSUPP,
 				 "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
 				 version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
-	r = index_copy(&wish, version, fd, err);
+	r = index_copy(&query, version, fd, err);
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)

@@ -16,55 +16,55 @@
 #define SECTIONS_PLACES 10u                   /* differing places that are tried in all combinations, at most */
 #define SECTIONS_WORK   (UINT64_C(16) << 30)  /* bytes hashed for these combinations, at most */
 
-static uint32_t sections_copies(const struct sections_wish *wish, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
+static uint32_t sections_copies(const struct sections_query *query, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
 {
 	ret[0] = address;
-	return wish->members ? members_copies(wish->members, address, ret) : 1;
+	return query->members ? members_copies(query->members, address, ret) : 1;
 }
 
 /* Reads from the first readable copy that is not on the avoided member, or else from one that is. */
-static int sections_read_step(const struct sections_wish *wish, uint64_t address, uint32_t avoided, uint8_t *to,
+static int sections_read_step(const struct sections_query *query, uint64_t address, uint32_t avoided, uint8_t *to,
 			      uint64_t length, struct error *err)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
-	uint32_t count = sections_copies(wish, address, copies);
+	uint32_t count = sections_copies(query, address, copies);
 	int r = -ENODEV;
 
 	for (uint32_t turn = 0; turn < 2; turn++)
 		for (uint32_t i = 0; r < 0 && i < count; i++)
 			if ((address_member(copies[i]) == avoided) == turn)
-				r = source_read(wish->source, address_member(copies[i]), address_offset(copies[i]), to,
+				r = source_read(query->source, address_member(copies[i]), address_offset(copies[i]), to,
 						length, err);
 	return r;
 }
 
 /* Hashes each step while it is in the CPU's caches. */
-static int sections_read_all(const struct sections_wish *wish, uint32_t avoided, uint8_t *to, struct sha256 *sha,
+static int sections_read_all(const struct sections_query *query, uint32_t avoided, uint8_t *to, struct sha256 *sha,
 			     struct error *err)
 {
 	struct extent_list_walk walk = { 0 };
 	int r = 0;
 
-	while (r == 0 && extent_list_next(wish->extents, wish->length, SECTIONS_STEP, &walk)) {
-		r = sections_read_step(wish, walk.step.address, avoided, to + walk.at, walk.step.length, err);
+	while (r == 0 && extent_list_next(query->extents, query->length, SECTIONS_STEP, &walk)) {
+		r = sections_read_step(query, walk.step.address, avoided, to + walk.at, walk.step.length, err);
 		if (r == 0)
 			sha256_add(sha, to + walk.at, walk.step.length);
 	}
 	return r;
 }
 
-static int sections_try(const struct sections_wish *wish, uint32_t avoided, uint8_t *to, struct error *err)
+static int sections_try(const struct sections_query *query, uint32_t avoided, uint8_t *to, struct error *err)
 {
 	struct sha256 *sha = sha256_new();
 	uint8_t found[SHA256_SIZE];
 	int r = sha ? 0 : error_no_memory(err);
 
 	if (r == 0)
-		r = sections_read_all(wish, avoided, to, sha, err);
+		r = sections_read_all(query, avoided, to, sha, err);
 	if (r == 0)
 		r = sha256_end(sha, found, err);
 	sha256_free(sha);
-	if (r == 0 && memcmp(found, wish->sha256, sizeof(found)) != 0)
+	if (r == 0 && memcmp(found, query->sha256, sizeof(found)) != 0)
 		r = -EBADMSG;
 	return r;
 }
@@ -85,15 +85,15 @@ struct sections_places {
 };
 
 /* Collects the copies of a block that can be read and differ. */
-static void sections_look(const struct sections_wish *wish, const struct extent_list_walk *walk,
+static void sections_look(const struct sections_query *query, const struct extent_list_walk *walk,
 			  struct sections_places *places)
 {
 	uint64_t copies[DSFS_COPIES_MAX], length = walk->step.length;
-	uint32_t count = sections_copies(wish, walk->step.address, copies);
+	uint32_t count = sections_copies(query, walk->step.address, copies);
 	struct sections_place place = { .at = walk->at, .length = (uint32_t)length };
 
 	for (uint32_t i = 0; i < count; i++) {
-		bool is_new = source_read(wish->source, address_member(copies[i]), address_offset(copies[i]),
+		bool is_new = source_read(query->source, address_member(copies[i]), address_offset(copies[i]),
 					  place.bytes[place.count], length, NULL) == 0;
 
 		for (uint32_t k = 0; is_new && k < place.count; k++)
@@ -108,21 +108,21 @@ static void sections_look(const struct sections_wish *wish, const struct extent_
 		places->are_too_many = true;
 }
 
-static void sections_find_places(const struct sections_wish *wish, struct sections_places *places)
+static void sections_find_places(const struct sections_query *query, struct sections_places *places)
 {
 	struct extent_list_walk walk = { 0 };
 
-	while (!places->are_too_many && extent_list_next(wish->extents, wish->length, DSFS_BLOCK, &walk))
-		sections_look(wish, &walk, places);
+	while (!places->are_too_many && extent_list_next(query->extents, query->length, DSFS_BLOCK, &walk))
+		sections_look(query, &walk, places);
 }
 
-static bool sections_are_many(const struct sections_wish *wish, const struct sections_places *places)
+static bool sections_are_many(const struct sections_query *query, const struct sections_places *places)
 {
 	uint64_t combinations = 1;
 
 	for (uint32_t i = 0; i < places->count; i++)
 		combinations *= places->items[i].count;
-	return places->are_too_many || !places->count || combinations > SECTIONS_WORK / wish->length + 1;
+	return places->are_too_many || !places->count || combinations > SECTIONS_WORK / query->length + 1;
 }
 
 /* Counts up to the next combination, with each place as a digit. False: all were tried. */
@@ -139,7 +139,7 @@ static bool sections_next(struct sections_places *places, uint8_t *to)
 	return false;
 }
 
-static int sections_combine(const struct sections_wish *wish, uint8_t *to, struct error *err)
+static int sections_combine(const struct sections_query *query, uint8_t *to, struct error *err)
 {
 	auto_free struct sections_places *places = calloc(1, sizeof(*places));
 	uint8_t found[SHA256_SIZE];
@@ -147,14 +147,14 @@ static int sections_combine(const struct sections_wish *wish, uint8_t *to, struc
 
 	if (!places)
 		return error_no_memory(err);
-	sections_find_places(wish, places);
-	if (sections_are_many(wish, places))
+	sections_find_places(query, places);
+	if (sections_are_many(query, places))
 		return -EBADMSG;
 	for (uint32_t i = 0; i < places->count; i++)
 		memcpy(to + places->items[i].at, places->items[i].bytes[0], places->items[i].length);
 	do {
-		r = sha256_of(to, wish->length, found, err);
-		if (r < 0 || memcmp(found, wish->sha256, sizeof(found)) == 0)
+		r = sha256_of(to, query->length, found, err);
+		if (r < 0 || memcmp(found, query->sha256, sizeof(found)) == 0)
 			return r;
 	} while (sections_next(places, to));
 	return -EBADMSG;
@@ -162,12 +162,12 @@ static int sections_combine(const struct sections_wish *wish, uint8_t *to, struc
 
 /* --- all ways --- */
 
-static bool sections_use(const struct sections_wish *wish, uint32_t member)
+static bool sections_use(const struct sections_query *query, uint32_t member)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
 
-	for (uint32_t i = 0; i < wish->extents->count; i++) {
-		uint32_t count = sections_copies(wish, wish->extents->items[i].address, copies);
+	for (uint32_t i = 0; i < query->extents->count; i++) {
+		uint32_t count = sections_copies(query, query->extents->items[i].address, copies);
 
 		for (uint32_t k = 0; count > 1 && k < count; k++)
 			if (address_member(copies[k]) == member)
@@ -176,16 +176,16 @@ static bool sections_use(const struct sections_wish *wish, uint32_t member)
 	return false;
 }
 
-int sections_read(const struct sections_wish *wish, uint8_t *to, struct error *err)
+int sections_read(const struct sections_query *query, uint8_t *to, struct error *err)
 {
-	uint32_t members = wish->members ? wish->members->count : 0, ways = 0;
-	int r = sections_try(wish, SECTIONS_NOBODY, to, err);
+	uint32_t members = query->members ? query->members->count : 0, ways = 0;
+	int r = sections_try(query, SECTIONS_NOBODY, to, err);
 
 	for (uint32_t i = 0; r == -EBADMSG && i < members; i++) {
-		if (!sections_use(wish, i))
+		if (!sections_use(query, i))
 			continue;
-		r = sections_try(wish, i, to, err);
+		r = sections_try(query, i, to, err);
 		ways++;
 	}
-	return r == -EBADMSG && ways ? sections_combine(wish, to, err) : r;
+	return r == -EBADMSG && ways ? sections_combine(query, to, err) : r;
 }

@@ -8,7 +8,7 @@
 #include "image/members/extent_list.h"
 #include "image/members/members.h"
 
-struct sections_wish {
+struct sections_query {
 	struct source *source;
 	const struct members *members;     /* NULL: its bytes have no copies */
 	const struct extent_list *extents; /* its place, in order */
@@ -18,4 +18,4 @@ struct sections_wish {
 
 /* Reads the section. -EBADMSG, without a reason: no copies together have the sum. Tries the first copy of everything,
  * then avoids one member after the other; then, if copies differ in a few blocks only, tries every combination. */
-must_check int sections_read(const struct sections_wish *wish, uint8_t *to, struct error *err);
+must_check int sections_read(const struct sections_query *query, uint8_t *to, struct error *err);

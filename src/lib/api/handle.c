@@ -15,8 +15,8 @@
 #include "lib/reason.h"
 
 struct dsfs {
-	struct wish wish; /* with copies of the caller's strings */
-	const char *place; /* wish.where as an absolute path: the program may change its directory */
+	struct query query; /* with copies of the caller's strings */
+	const char *place; /* query.where as an absolute path: the program may change its directory */
 	pthread_mutex_t refreshing;
 	pthread_mutex_t lock; /* guards opened until a use of it is counted */
 	struct opened *opened;
@@ -98,7 +98,7 @@ static int handle_options(const struct dsfs_options *options, struct dsfs_option
 	return 0;
 }
 
-static int handle_wish(struct dsfs *fs, const char *where, const struct dsfs_options *options, struct error *err)
+static int handle_query(struct dsfs *fs, const char *where, const struct dsfs_options *options, struct error *err)
 {
 	struct dsfs_options known = { .size = sizeof(known) };
 	int r = 0;
@@ -114,29 +114,29 @@ static int handle_wish(struct dsfs *fs, const char *where, const struct dsfs_opt
 		return error_set(err, -EINVAL,
 				 "dsfs_options.flags is %#x, expected at most one of DSFS_OPEN_DIRECT and "
 				 "DSFS_OPEN_MOUNT", known.flags);
-	fs->wish.flags = known.flags;
-	r = handle_copy(where, &fs->wish.where, err);
+	fs->query.flags = known.flags;
+	r = handle_copy(where, &fs->query.where, err);
 	if (r == 0)
 		r = handle_place(where, &fs->place, err);
 	if (r == 0)
-		r = handle_copy(known.version, &fs->wish.version, err);
-	return r < 0 ? r : handle_copy(known.digest, &fs->wish.digest, err);
+		r = handle_copy(known.version, &fs->query.version, err);
+	return r < 0 ? r : handle_copy(known.digest, &fs->query.digest, err);
 }
 
 static void handle_settle(struct dsfs *fs)
 {
-	const char *where = fs->wish.where;
+	const char *where = fs->query.where;
 
-	fs->wish.where = fs->place;
+	fs->query.where = fs->place;
 	fs->place = where;
 }
 
 static void handle_free(struct dsfs *fs)
 {
-	free((void *)fs->wish.where);
+	free((void *)fs->query.where);
 	free((void *)fs->place);
-	free((void *)fs->wish.version);
-	free((void *)fs->wish.digest);
+	free((void *)fs->query.version);
+	free((void *)fs->query.digest);
 	free(fs);
 }
 
@@ -151,9 +151,9 @@ int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs
 	fs->lock = fs->refreshing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	r = forked_watch(err);
 	if (r == 0)
-		r = handle_wish(fs, where, options, err);
+		r = handle_query(fs, where, options, err);
 	if (r == 0)
-		r = opening_open(&fs->wish, &fs->opened, err);
+		r = opening_open(&fs->query, &fs->opened, err);
 	if (r < 0) {
 		handle_free(fs);
 		return r;
@@ -234,7 +234,7 @@ int dsfs_refresh(struct dsfs *fs)
 	handle_adopt(fs);
 	pthread_mutex_lock(&fs->refreshing);
 	opened = handle_get(fs);
-	r = opened ? opening_renew(opened, &fs->wish, &next, err) : error_set(err, -EBADF, "the handle is closed");
+	r = opened ? opening_renew(opened, &fs->query, &next, err) : error_set(err, -EBADF, "the handle is closed");
 	if (r == 0 && next)
 		former = handle_swap(fs, next);
 	is_other = former && !lib_is_same(&former->info, &next->info);

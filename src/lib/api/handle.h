@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns handles: the wish of each one, and the version that it has now. */
+/* Owns handles: the query of each one, and the version that it has now. */
 #pragma once
 #include "lib/lib.h"
 

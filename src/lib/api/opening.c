@@ -11,7 +11,7 @@
 #include "lib/mounted/mounted.h"
 #include "lib/mounted/mounted_place.h"
 
-static int opening_past(int mount, const struct wish *wish, struct opened **ret, bool *ret_final, struct error *err)
+static int opening_past(int mount, const struct query *query, struct opened **ret, bool *ret_final, struct error *err)
 {
 	struct link_place place;
 	int r = link_find(mount, &place, err);
@@ -19,66 +19,66 @@ static int opening_past(int mount, const struct wish *wish, struct opened **ret,
 	*ret_final = false;
 	if (r < 0)
 		return r;
-	return linked_open(&place, wish, ret, ret_final, err);
+	return linked_open(&place, query, ret, ret_final, err);
 }
 
-static int opening_mount(int mount, const struct wish *wish, struct opened **ret, struct error *err)
+static int opening_mount(int mount, const struct query *query, struct opened **ret, struct error *err)
 {
 	struct error why = { 0 };
 	bool is_final;
 	int r;
 
-	if (wish->flags & DSFS_OPEN_MOUNT)
-		return mounted_open(wish, "DSFS_OPEN_MOUNT asks for the mount", ret, err);
-	r = opening_past(mount, wish, ret, &is_final, &why);
+	if (query->flags & DSFS_OPEN_MOUNT)
+		return mounted_open(query, "DSFS_OPEN_MOUNT asks for the mount", ret, err);
+	r = opening_past(mount, query, ret, &is_final, &why);
 	if (r == 0)
 		return 0;
-	if (is_final || wish->flags & DSFS_OPEN_DIRECT)
-		return error_set(err, r, "'%s': %s", wish->where, why.reason);
-	return mounted_open(wish, why.reason, ret, err);
+	if (is_final || query->flags & DSFS_OPEN_DIRECT)
+		return error_set(err, r, "'%s': %s", query->where, why.reason);
+	return mounted_open(query, why.reason, ret, err);
 }
 
-int opening_open(const struct wish *wish, struct opened **ret, struct error *err)
+int opening_open(const struct query *query, struct opened **ret, struct error *err)
 {
 	struct error why = { 0 };
 	auto_close int mount = -1;
 	struct stat st;
-	int r = mounted_place_open(wish->where, &mount, &why);
+	int r = mounted_place_open(query->where, &mount, &why);
 
 	if (r == 0)
-		return opening_mount(mount, wish, ret, err);
-	if (r == -ENOTCONN || wish->flags & DSFS_OPEN_MOUNT)
+		return opening_mount(mount, query, ret, err);
+	if (r == -ENOTCONN || query->flags & DSFS_OPEN_MOUNT)
 		return error_pass(err, r, &why);
-	if (stat(wish->where, &st) == 0 && S_ISDIR(st.st_mode))
+	if (stat(query->where, &st) == 0 && S_ISDIR(st.st_mode))
 		return error_set(err, -EINVAL, "'%s' is a directory on no datasetfs mount, expected a mount, a path "
-				 "below one or a volume", wish->where);
-	return direct_open_volume(wish, ret, err);
+				 "below one or a volume", query->where);
+	return direct_open_volume(query, ret, err);
 }
 
 /* Makes one reason for both cases: there is nothing to open, or nothing any more. */
-static int opening_gone(const struct wish *wish, const struct error *why, struct error *err)
+static int opening_gone(const struct query *query, const struct error *why, struct error *err)
 {
 	struct error ignored = { 0 };
 	auto_close int mount = -1;
 
-	if (why->code == -ENOTCONN || mounted_place_open(wish->where, &mount, &ignored) == 0)
+	if (why->code == -ENOTCONN || mounted_place_open(query->where, &mount, &ignored) == 0)
 		return error_pass(err, why->code, why);
 	return error_set(err, -ENOTCONN, "the daemon of the mount '%s' has ended and no mount is there: mount it again",
-			 wish->where);
+			 query->where);
 }
 
 /* Asks the way first: a daemon knows which version is next, even if its mount is not visible any more. If it has ended
  * there may be another one; the same version comes with descriptors that are good. */
-int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+int opening_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
 	struct error why = { 0 };
-	int r = opened->way->renew(opened, wish, ret, err);
+	int r = opened->way->renew(opened, query, ret, err);
 
 	if (r <= 0)
 		return r;
-	if (opening_open(wish, ret, &why) == 0)
+	if (opening_open(query, ret, &why) == 0)
 		return 0;
 	if (link_lives(((const struct direct *)opened)->link)) /* only the way past a mount leaves it to us */
 		return error_pass(err, why.code, &why);
-	return opening_gone(wish, &why, err);
+	return opening_gone(query, &why, err);
 }

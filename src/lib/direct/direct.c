@@ -154,15 +154,15 @@ void direct_free(struct direct *direct)
 
 /* --- opening --- */
 
-static int direct_choose(const struct catalogue *catalogue, const struct wish *wish, const struct version **ret,
+static int direct_choose(const struct catalogue *catalogue, const struct query *query, const struct version **ret,
 			 struct error *err)
 {
 	const struct version *version;
 
-	if (wish->version) {
-		version = catalogue_by_label(catalogue, wish->version);
+	if (query->version) {
+		version = catalogue_by_label(catalogue, query->version);
 		if (!version)
-			return catalogue_refuse(catalogue, wish->version, err);
+			return catalogue_refuse(catalogue, query->version, err);
 	} else {
 		version = catalogue_current(catalogue);
 		if (!version)
@@ -177,7 +177,7 @@ bool direct_is(const struct dsfs_info *info, const struct version *version)
 	return version->sequence == info->sequence && !memcmp(version->uuid, info->uuid, sizeof(info->uuid));
 }
 
-int direct_find(struct source *source, const struct wish *wish, struct dsfs_info *ret, struct error *err)
+int direct_find(struct source *source, const struct query *query, struct dsfs_info *ret, struct error *err)
 {
 	struct catalogue catalogue = { 0 };
 	struct superblock super = { 0 };
@@ -185,7 +185,7 @@ int direct_find(struct source *source, const struct wish *wish, struct dsfs_info
 	int r = catalogue_load(source, &super, &catalogue, err);
 
 	if (r == 0)
-		r = direct_choose(&catalogue, wish, &version, err);
+		r = direct_choose(&catalogue, query, &version, err);
 	if (r == 0)
 		direct_describe(version, DSFS_WAY_DIRECT, ret);
 	catalogue_free(&catalogue);
@@ -204,29 +204,30 @@ bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *u
 }
 
 /* Compares the digest of the index itself, not the one in the catalogue. */
-int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err)
+int direct_check_digest(struct index *index, const struct query *query, const char *label, struct error *err)
 {
 	uint8_t found[32], expected[32];
 	char text[65];
 	int r;
 
-	if (!wish->digest)
+	if (!query->digest)
 		return 0;
-	if (strncmp(wish->digest, DIGEST_KIND, strlen(DIGEST_KIND)) != 0)
-		return error_set(err, -EINVAL, "digest '%s': expected sha256: and 64 hexadecimal digits", wish->digest);
-	r = parse_hex(wish->digest + strlen(DIGEST_KIND), expected, sizeof(expected), err);
+	if (strncmp(query->digest, DIGEST_KIND, strlen(DIGEST_KIND)) != 0)
+		return error_set(err, -EINVAL, "digest '%s': expected sha256: and 64 hexadecimal digits",
+				 query->digest);
+	r = parse_hex(query->digest + strlen(DIGEST_KIND), expected, sizeof(expected), err);
 	if (r == 0)
 		r = dump_digest(index, found, err);
 	if (r < 0 || !memcmp(found, expected, sizeof(found)))
 		return r;
 	format_hex(found, sizeof(found), text);
 	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected %s", label, text,
-			 wish->digest);
+			 query->digest);
 }
 
 /* Loads a version, if need be without block checksums: parts of large files are then read in whole chunks. */
 static int direct_load(struct volume *volume, const struct version *version, const struct members *members,
-		       const struct wish *wish, struct opened **ret, struct error *err)
+		       const struct query *query, struct opened **ret, struct error *err)
 {
 	struct block_sums *block_sums = NULL;
 	struct index *index = NULL;
@@ -235,7 +236,7 @@ static int direct_load(struct volume *volume, const struct version *version, con
 
 	if (r < 0)
 		return r;
-	r = direct_check_digest(index, wish, version->label, err);
+	r = direct_check_digest(index, query, version->label, err);
 	if (r == 0 && block_sums_load(&volume->array->source, version, members, &block_sums, NULL) == -ENOMEM)
 		r = error_no_memory(err);
 	if (r < 0) {
@@ -247,8 +248,8 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	return direct_new(&info, index, block_sums, volume, ret, err);
 }
 
-/* Loads the wished version. rings: the superblock rings that finding the volume read; NULL: reads them now. */
-static int direct_load_wish(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
+/* Loads the version asked for. rings: the superblock rings that finding the volume read; NULL: reads them now. */
+static int direct_load_query(struct volume *volume, struct superblock_ring *rings, const struct query *query,
 			    const struct dsfs_info *known, struct superblock *ret_super, struct opened **ret,
 			    struct error *err)
 {
@@ -259,11 +260,11 @@ static int direct_load_wish(struct volume *volume, struct superblock_ring *rings
 			catalogue_load(source, ret_super, &catalogue, err);
 
 	if (r == 0)
-		r = direct_choose(&catalogue, wish, &version, err);
+		r = direct_choose(&catalogue, query, &version, err);
 	if (r == 0 && known && direct_is(known, version))
 		*ret = NULL;
 	else if (r == 0)
-		r = direct_load(volume, version, &catalogue.members, wish, ret, err);
+		r = direct_load(volume, version, &catalogue.members, query, ret, err);
 	catalogue_free(&catalogue);
 	return r;
 }
@@ -278,7 +279,7 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 }
 
 /* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read. */
-static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
+static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct query *query,
 			      const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
 	struct superblock super;
@@ -286,16 +287,16 @@ static int direct_load_newest(struct volume *volume, struct superblock_ring *rin
 
 	do {
 		super = (struct superblock){ 0 };
-		r = direct_load_wish(volume, rings, wish, known, &super, ret, err);
+		r = direct_load_query(volume, rings, query, known, &super, ret, err);
 		rings = NULL;
 	} while (r == -EBADMSG && direct_is_outdated(volume, &super));
 	return r;
 }
 
-int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+int direct_load_current(struct volume *volume, const struct query *query, const struct dsfs_info *known,
 			struct opened **ret, struct error *err)
 {
-	return direct_load_newest(volume, NULL, wish, known, ret, err);
+	return direct_load_newest(volume, NULL, query, known, ret, err);
 }
 
 /* Finds the volume. A single member, which has answered by now, gets no time limit any more. */
@@ -318,22 +319,22 @@ static int direct_find_volume(const char *where, struct volume **ret, struct sup
 	return r;
 }
 
-int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err)
+int direct_open_volume(const struct query *query, struct opened **ret, struct error *err)
 {
 	auto_free struct superblock_ring *rings = NULL;
 	struct volume *volume = NULL;
-	int r = direct_find_volume(wish->where, &volume, &rings, err);
+	int r = direct_find_volume(query->where, &volume, &rings, err);
 
 	if (r == 0)
-		r = direct_load_newest(volume, rings, wish, NULL, ret, err);
+		r = direct_load_newest(volume, rings, query, NULL, ret, err);
 	direct_volume_put(volume);
-	return r < 0 ? error_wrap(err, r, "'%s'", wish->where) : 0;
+	return r < 0 ? error_wrap(err, r, "'%s'", query->where) : 0;
 }
 
-int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+int direct_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
 	struct direct *direct = (struct direct *)opened;
 	int r = direct_check_volume(direct->volume, err);
 
-	return r < 0 ? r : direct_load_current(direct->volume, wish, &opened->info, ret, err);
+	return r < 0 ? r : direct_load_current(direct->volume, query, &opened->info, ret, err);
 }

@@ -52,8 +52,8 @@ static inline uint64_t direct_ordinal(const struct direct *direct, uint64_t id)
 
 extern const struct way direct_way;
 
-/* Opens the wished version by the name of its volume. */
-must_check int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err);
+/* Opens the version asked for by the name of its volume. */
+must_check int direct_open_volume(const struct query *query, struct opened **ret, struct error *err);
 /* Makes a volume of members that are open already, with one use counted. Takes array on success. */
 must_check int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err);
 void direct_volume_put(struct volume *volume);
@@ -69,15 +69,17 @@ void direct_free(struct direct *direct);
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
 /* Notes that the version came from a daemon. Takes link. */
 void direct_attach(struct opened *opened, struct link *link, uint32_t hidden_mode);
-/* Checks the digest of the index against the wish; -EBADMSG: the contents are others. label: for the message. */
-must_check int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err);
-/* Finds the version that the wish means now: sets its sequence, UUID and label. */
-must_check int direct_find(struct source *source, const struct wish *wish, struct dsfs_info *ret, struct error *err);
+/* Checks the digest of the index against the one asked for; -EBADMSG: the contents are others. label: for the
+ * message. */
+must_check int direct_check_digest(struct index *index, const struct query *query, const char *label,
+				   struct error *err);
+/* Finds the version that the query means now: sets its sequence, UUID and label. */
+must_check int direct_find(struct source *source, const struct query *query, struct dsfs_info *ret, struct error *err);
 bool direct_is(const struct dsfs_info *info, const struct version *version);
 /* Whether the volume has a version with this sequence and UUID now. */
 bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid);
-/* Loads the version that the wish means now. known: sets *ret to NULL instead if it is that version; may be NULL. */
-must_check int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+/* Loads the version that the query means now. known: sets *ret to NULL instead if it is that version; may be NULL. */
+must_check int direct_load_current(struct volume *volume, const struct query *query, const struct dsfs_info *known,
 				   struct opened **ret, struct error *err);
 /* Implements way->renew for a version that was opened by the name of its volume. */
-must_check int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);
+must_check int direct_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);

@@ -19,11 +19,11 @@ static void direct_way_close(struct opened *opened)
 	direct_free(direct);
 }
 
-static int direct_way_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+static int direct_way_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
 	const struct direct *direct = (const struct direct *)opened;
 
-	return direct->link ? linked_renew(direct, wish, ret, err) : direct_renew(opened, wish, ret, err);
+	return direct->link ? linked_renew(direct, query, ret, err) : direct_renew(opened, query, ret, err);
 }
 
 const struct way direct_way = {

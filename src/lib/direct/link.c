@@ -170,14 +170,14 @@ static int link_connect(const char *path, int *ret_fd, struct error *err)
 static int link_ask(int fd, const struct link_place *place, uint64_t sequence, const uint8_t *uuid,
 		    struct passing_packet *ret, struct error *err)
 {
-	struct handover_open wish = { .sequence = sequence, .device_major = major(place->device),
+	struct handover_open query = { .sequence = sequence, .device_major = major(place->device),
 				      .device_minor = minor(place->device) };
 	int r;
 
-	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
+	handover_begin(&query.head, HANDOVER_OPEN, sizeof(query));
 	if (sequence)
-		memcpy(wish.uuid, uuid, sizeof(wish.uuid));
-	r = passing_send(fd, &wish, sizeof(wish), NULL, 0, err);
+		memcpy(query.uuid, uuid, sizeof(query.uuid));
+	r = passing_send(fd, &query, sizeof(query), NULL, 0, err);
 	if (r == 0)
 		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_FDS, ret, err);
 	return r;

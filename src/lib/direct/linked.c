@@ -11,14 +11,14 @@
 #include "image/catalogue/block_sums.h"
 
 /* Opens the version that was handed over. Takes got's parts and the link, also on failure. */
-static int linked_new(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,
+static int linked_new(struct link *link, struct link_version *got, const struct query *query, struct opened **ret,
 		      struct error *err)
 {
 	struct block_sums *block_sums = take_ptr(&got->block_sums);
 	struct volume *volume = NULL;
 	uint32_t hidden_mode = got->hidden_mode;
 	struct dsfs_info info;
-	int r = direct_check_digest(got->index, wish, got->version.label, err);
+	int r = direct_check_digest(got->index, query, got->version.label, err);
 
 	if (r == 0 && !got->has_block_sums &&
 	    block_sums_load(&got->volume->source, &got->version, &got->index->members, &block_sums, NULL) == -ENOMEM)
@@ -43,10 +43,10 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 }
 
 /* Opens a version that the daemon has not opened. Takes volume's use and the link, also on failure. */
-static int linked_load(struct link *link, uint32_t hidden_mode, struct volume *volume, const struct wish *wish,
+static int linked_load(struct link *link, uint32_t hidden_mode, struct volume *volume, const struct query *query,
 		       struct opened **ret, struct error *err)
 {
-	int r = direct_load_current(volume, wish, NULL, ret, err);
+	int r = direct_load_current(volume, query, NULL, ret, err);
 
 	direct_volume_put(volume);
 	if (r < 0) {
@@ -58,7 +58,7 @@ static int linked_load(struct link *link, uint32_t hidden_mode, struct volume *v
 }
 
 /* Opens a version by its label. got: the one that the mount serves. Takes got's parts and the link, also on failure. */
-static int linked_choose(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,
+static int linked_choose(struct link *link, struct link_version *got, const struct query *query, struct opened **ret,
 			 struct error *err)
 {
 	struct link_version other = { .index = NULL };
@@ -66,16 +66,16 @@ static int linked_choose(struct link *link, struct link_version *got, const stru
 	struct dsfs_info chosen;
 	struct volume *volume;
 	uint32_t hidden_mode = got->hidden_mode;
-	int r = direct_find(&got->volume->source, wish, &chosen, err);
+	int r = direct_find(&got->volume->source, query, &chosen, err);
 
 	if (r == 0 && direct_is(&chosen, &got->version))
-		return linked_new(link, got, wish, ret, err);
+		return linked_new(link, got, query, ret, err);
 	if (r == 0)
 		r = link_open(link_place(link), chosen.sequence, chosen.uuid, &to_other, &other, err);
 	if (r == 0 && other.index) {
 		link_version_close(got);
 		link_close(link);
-		return linked_new(to_other, &other, wish, ret, err);
+		return linked_new(to_other, &other, query, ret, err);
 	}
 	link_version_close(&other);
 	link_close(to_other);
@@ -84,14 +84,14 @@ static int linked_choose(struct link *link, struct link_version *got, const stru
 	if (r == 0) {
 		got->volume = NULL;
 		link_version_close(got);
-		return linked_load(link, hidden_mode, volume, wish, ret, err);
+		return linked_load(link, hidden_mode, volume, query, ret, err);
 	}
 	link_version_close(got);
 	link_close(link);
 	return r;
 }
 
-int linked_open(const struct link_place *place, const struct wish *wish, struct opened **ret, bool *ret_final,
+int linked_open(const struct link_place *place, const struct query *query, struct opened **ret, bool *ret_final,
 		struct error *err)
 {
 	struct link_version got;
@@ -101,38 +101,38 @@ int linked_open(const struct link_place *place, const struct wish *wish, struct 
 	*ret_final = false;
 	if (r < 0)
 		return r;
-	if (wish->version)
-		r = linked_choose(link, &got, wish, ret, err);
+	if (query->version)
+		r = linked_choose(link, &got, query, ret, err);
 	else
-		r = linked_new(link, &got, wish, ret, err);
+		r = linked_new(link, &got, query, ret, err);
 	*ret_final = r == -ENOENT || r == -EBADMSG; /* no such version, or with another digest */
 	return r;
 }
 
-/* Whether an opened version is what the wish means now. */
-static int linked_is_current(const struct direct *direct, const struct wish *wish, bool *ret, struct error *err)
+/* Whether an opened version is what the query means now. */
+static int linked_is_current(const struct direct *direct, const struct query *query, bool *ret, struct error *err)
 {
 	struct dsfs_info chosen;
 	int r;
 
 	*ret = link_is_current(direct->link);
-	if (!wish->version)
+	if (!query->version)
 		return 0;
 	/* The daemon has a newer descriptor, or ours was closed. */
 	if (link_has_moved(direct->link) || direct_check_volume(direct->volume, NULL) < 0) {
 		*ret = false;
 		return 0;
 	}
-	r = direct_find(&direct->volume->array->source, wish, &chosen, err);
+	r = direct_find(&direct->volume->array->source, query, &chosen, err);
 	if (r == 0)
 		*ret = lib_is_same(&chosen, &direct->opened.info);
 	return r;
 }
 
-int linked_renew(const struct direct *direct, const struct wish *wish, struct opened **ret, struct error *err)
+int linked_renew(const struct direct *direct, const struct query *query, struct opened **ret, struct error *err)
 {
 	bool is_current, is_final;
-	int r = linked_is_current(direct, wish, &is_current, err);
+	int r = linked_is_current(direct, query, &is_current, err);
 
 	if (r < 0)
 		return r;
@@ -140,7 +140,7 @@ int linked_renew(const struct direct *direct, const struct wish *wish, struct op
 		*ret = NULL;
 		return 0;
 	}
-	if (link_lives(direct->link) && linked_open(link_place(direct->link), wish, ret, &is_final, NULL) == 0)
+	if (link_lives(direct->link) && linked_open(link_place(direct->link), query, ret, &is_final, NULL) == 0)
 		return 0;
 	return 1;
 }

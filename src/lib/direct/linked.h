@@ -4,10 +4,10 @@
 #include "lib/direct/direct.h"
 #include "lib/direct/link.h"
 
-/* Opens the wished version. *ret_final, on failure: no other way could open it either, as it does not exist or has
+/* Opens the version asked for. *ret_final, on failure: no other way could open it either, as it does not exist or has
  * another digest. */
-must_check int linked_open(const struct link_place *place, const struct wish *wish, struct opened **ret,
+must_check int linked_open(const struct link_place *place, const struct query *query, struct opened **ret,
 			   bool *ret_final, struct error *err);
 /* Implements way->renew for a version that linked_open() opened. */
-must_check int linked_renew(const struct direct *direct, const struct wish *wish, struct opened **ret,
+must_check int linked_renew(const struct direct *direct, const struct query *query, struct opened **ret,
 			    struct error *err);

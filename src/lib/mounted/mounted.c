@@ -41,32 +41,33 @@ static int mounted_choose(void *argument, const struct dsfs_info *version, bool 
 	return 1;
 }
 
-/* Finds the wished version. *is_served: it is the one at the root of the mount. */
-static int mounted_find(int mount, const struct wish *wish, struct dsfs_info *ret, bool *is_served, struct error *err)
+/* Finds the version asked for. *is_served: it is the one at the root of the mount. */
+static int mounted_find(int mount, const struct query *query, struct dsfs_info *ret, bool *is_served, struct error *err)
 {
-	struct mounted_choice choice = { .label = wish->version };
+	struct mounted_choice choice = { .label = query->version };
 	int r = mounted_place_version(mount, ret, err);
 
-	*is_served = r == 0 && (!wish->version || !strcmp(ret->label, wish->version));
+	*is_served = r == 0 && (!query->version || !strcmp(ret->label, query->version));
 	if (r < 0 || *is_served)
 		return r;
 	r = mounted_place_versions(mount, mounted_choose, &choice, err);
 	if (r == 0)
-		r = error_set(err, -ENOENT, "the volume has no version '%s'", wish->version);
+		r = error_set(err, -ENOENT, "the volume has no version '%s'", query->version);
 	if (r > 0)
 		*ret = choice.info;
 	return r < 0 ? r : 0;
 }
 
-static int mounted_check_digest(const struct dsfs_info *info, const struct wish *wish, struct error *err)
+static int mounted_check_digest(const struct dsfs_info *info, const struct query *query, struct error *err)
 {
-	if (!wish->digest || !strcasecmp(wish->digest, info->digest))
+	if (!query->digest || !strcasecmp(query->digest, info->digest))
 		return 0;
-	if (strncmp(wish->digest, "sha256:", 7) != 0 || strlen(wish->digest) != strlen(info->digest) ||
-	    strspn(wish->digest + 7, "0123456789abcdefABCDEF") != strlen(wish->digest + 7))
-		return error_set(err, -EINVAL, "digest '%s': expected sha256: and 64 hexadecimal digits", wish->digest);
+	if (strncmp(query->digest, "sha256:", 7) != 0 || strlen(query->digest) != strlen(info->digest) ||
+	    strspn(query->digest + 7, "0123456789abcdefABCDEF") != strlen(query->digest + 7))
+		return error_set(err, -EINVAL, "digest '%s': expected sha256: and 64 hexadecimal digits",
+				 query->digest);
 	return error_set(err, -EBADMSG, "version '%s' has the digest %s, expected %s", info->label, info->digest,
-			 wish->digest);
+			 query->digest);
 }
 
 /* --- its root --- */
@@ -123,15 +124,15 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 }
 
 /* Opens the version once. -EAGAIN: the mount has switched meanwhile. */
-static int mounted_try(int mount, const struct wish *wish, const char *why, struct opened **ret, struct error *err)
+static int mounted_try(int mount, const struct query *query, const char *why, struct opened **ret, struct error *err)
 {
 	auto_close int root = -1;
 	struct dsfs_info info;
 	bool is_served;
-	int r = mounted_find(mount, wish, &info, &is_served, err);
+	int r = mounted_find(mount, query, &info, &is_served, err);
 
 	if (r == 0)
-		r = mounted_check_digest(&info, wish, err);
+		r = mounted_check_digest(&info, query, err);
 	if (r < 0)
 		return r;
 	info.way = DSFS_WAY_MOUNT;
@@ -149,23 +150,23 @@ static int mounted_try(int mount, const struct wish *wish, const char *why, stru
 	return r;
 }
 
-int mounted_open(const struct wish *wish, const char *why, struct opened **ret, struct error *err)
+int mounted_open(const struct query *query, const char *why, struct opened **ret, struct error *err)
 {
 	auto_close int mount = -1;
-	int r = mounted_place_open(wish->where, &mount, err);
+	int r = mounted_place_open(query->where, &mount, err);
 
 	if (r < 0)
 		return r;
 	high_move(&mount);
 	r = -EAGAIN;
 	for (int i = 0; i < OPEN_TRIES && r == -EAGAIN; i++)
-		r = mounted_try(mount, wish, why, ret, err);
+		r = mounted_try(mount, query, why, ret, err);
 	if (r == 0)
 		take_fd(&mount);
 	return r == -EAGAIN ? -ESTALE : r;
 }
 
-int mounted_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+int mounted_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
 	struct mounted *mounted = (struct mounted *)opened;
 	const struct dsfs_info *info = &opened->info;
@@ -173,12 +174,12 @@ int mounted_renew(struct opened *opened, const struct wish *wish, struct opened 
 	bool is_served;
 	struct error ignored;
 
-	if (mounted_find(mounted->mount, wish, &now, &is_served, &ignored) == 0 && lib_is_same(&now, info)) {
+	if (mounted_find(mounted->mount, query, &now, &is_served, &ignored) == 0 && lib_is_same(&now, info)) {
 		*ret = NULL;
 		return 0;
 	}
 	/* The path may lead to another mount by now. */
-	return mounted_open(wish, info->why, ret, err);
+	return mounted_open(query, info->why, ret, err);
 }
 
 /* Closes fd unless the program has closed it and opened something else. */

@@ -5,10 +5,10 @@
 
 extern const struct way mounted_way;
 
-/* Opens a version through the mount in which wish->where lies. why: why it is not read past the mount, for
+/* Opens a version through the mount in which query->where lies. why: why it is not read past the mount, for
  * dsfs_info. */
-must_check int mounted_open(const struct wish *wish, const char *why, struct opened **ret, struct error *err);
+must_check int mounted_open(const struct query *query, const char *why, struct opened **ret, struct error *err);
 /* Implements way->renew. */
-must_check int mounted_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);
+must_check int mounted_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);
 /* Implements way->close. */
 void mounted_close(struct opened *opened);
