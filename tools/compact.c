@@ -105,7 +105,7 @@ static int compact_run_asking(const struct volume *volume, const struct compact_
 			      struct transaction *transaction, struct compact_result *ret, struct error *err)
 {
 	struct compact_question question = { options, &transaction->catalogue, &ret->served };
-	const struct compaction_wish wish = {
+	const struct compaction_args args = {
 		.below = (unsigned)options->below,
 		.dry_run = options->dry_run,
 		.consent = compact_consent,
@@ -113,7 +113,7 @@ static int compact_run_asking(const struct volume *volume, const struct compact_
 	};
 	int r = served_open(volume, transaction->super.volume_uuid, &ret->served, err);
 
-	return r < 0 ? r : compaction_run(transaction, &wish, &ret->compaction, err);
+	return r < 0 ? r : compaction_run(transaction, &args, &ret->compaction, err);
 }
 
 static int compact_volume(const struct volume *volume, const struct compact_options *options,

@@ -15,7 +15,7 @@
 #define LOCATE_PREFIX "nvme:"
 
 /* A parsed identity. */
-struct locate_wish {
+struct locate_query {
 	enum { LOCATE_UUID, LOCATE_NGUID, LOCATE_EUI64, LOCATE_NSID } kind;
 	uint8_t bytes[16];
 	char nqn[256];
@@ -28,7 +28,7 @@ bool locate_is_identity(const char *volume)
 }
 
 /* Parses "NQN/NSID". */
-static int locate_parse_nsid(const char *text, struct locate_wish *ret, struct error *err)
+static int locate_parse_nsid(const char *text, struct locate_query *ret, struct error *err)
 {
 	const char *slash = strrchr(text, '/');
 	uint64_t nsid;
@@ -45,11 +45,11 @@ static int locate_parse_nsid(const char *text, struct locate_wish *ret, struct e
 	return 0;
 }
 
-static int locate_parse(const char *volume, struct locate_wish *ret, struct error *err)
+static int locate_parse(const char *volume, struct locate_query *ret, struct error *err)
 {
 	const char *text = volume + strlen(LOCATE_PREFIX);
 
-	*ret = (struct locate_wish){ 0 };
+	*ret = (struct locate_query){ 0 };
 	if (!strncmp(text, "//", 2))
 		return locate_parse_nsid(text + 2, ret, err);
 	if (!strncmp(text, "uuid:", 5)) {
@@ -68,17 +68,17 @@ static int locate_parse(const char *volume, struct locate_wish *ret, struct erro
 }
 
 static bool locate_is(const struct topology *t, const struct topology_namespace *namespace,
-		      const struct locate_wish *wish)
+		      const struct locate_query *query)
 {
-	switch (wish->kind) {
+	switch (query->kind) {
 	case LOCATE_UUID:
-		return namespace->has_uuid && !memcmp(namespace->uuid, wish->bytes, sizeof(namespace->uuid));
+		return namespace->has_uuid && !memcmp(namespace->uuid, query->bytes, sizeof(namespace->uuid));
 	case LOCATE_NGUID:
-		return namespace->has_nguid && !memcmp(namespace->nguid, wish->bytes, sizeof(namespace->nguid));
+		return namespace->has_nguid && !memcmp(namespace->nguid, query->bytes, sizeof(namespace->nguid));
 	case LOCATE_EUI64:
-		return namespace->has_eui64 && !memcmp(namespace->eui64, wish->bytes, sizeof(namespace->eui64));
+		return namespace->has_eui64 && !memcmp(namespace->eui64, query->bytes, sizeof(namespace->eui64));
 	default:
-		return namespace->nsid == wish->nsid && !strcmp(t->subsystems[namespace->subsystem].nqn, wish->nqn);
+		return namespace->nsid == query->nsid && !strcmp(t->subsystems[namespace->subsystem].nqn, query->nqn);
 	}
 }
 
@@ -109,14 +109,14 @@ int locate_namespace(const struct topology *topology, const char *volume, const 
 		     struct error *err)
 {
 	const struct topology_namespace *found = NULL, *namespace;
-	struct locate_wish wish;
-	int r = locate_parse(volume, &wish, err);
+	struct locate_query query;
+	int r = locate_parse(volume, &query, err);
 
 	if (r < 0)
 		return error_wrap(err, r, "'%s'", volume);
 	for (size_t i = 0; i < topology->namespace_count; i++) {
 		namespace = &topology->namespaces[i];
-		if (!locate_is(topology, namespace, &wish))
+		if (!locate_is(topology, namespace, &query))
 			continue;
 		if (found && !locate_is_same(topology, found, namespace))
 			return error_set(err, -ENOTUNIQ, "'%s' is claimed by two namespaces, '%s' and '%s'", volume,

@@ -27,7 +27,7 @@ struct standby;
 struct prune;
 struct visits;
 struct watchdog;
-struct wishes;
+struct announced;
 struct worker;
 
 /* Where a member of the volume is, and how to find it again when it is lost. */
@@ -62,7 +62,7 @@ struct serve {
 	struct damage *damage;  /* damaged places that reads found */
 	struct ahead *ahead;    /* NULL: no read-ahead */
 	struct prune *prune;    /* NULL before the mount serves */
-	struct wishes *wishes;  /* NULL: users cannot announce files */
+	struct announced *announced;  /* NULL: users cannot announce files */
 	bool may_store;         /* files may be stored into the page cache; constant once workers run */
 	_Atomic bool storing;   /* a thread that reads ahead is storing into the page cache */
 	struct standby *standby; /* NULL: workers do not block in reads, or have no copies; constant once they run */

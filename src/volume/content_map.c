@@ -75,14 +75,14 @@ static int map_sum_section(struct map_section *section, const uint8_t *bytes, st
 static int map_read_source(struct content_map *map, const struct version *version, struct map_section *section,
 			   struct error *err)
 {
-	const struct sections_wish wish = { map->source, &map->catalogue->members, section->extents, section->length,
+	const struct sections_query query = { map->source, &map->catalogue->members, section->extents, section->length,
 					    version->source_sha256 };
 	auto_free uint8_t *bytes = huge_alloc(section->length);
 	int r;
 
 	if (!bytes)
 		return error_no_memory(err);
-	r = sections_read(&wish, bytes, err);
+	r = sections_read(&query, bytes, err);
 	if (r == -EBADMSG)
 		error_set(err, r, "source section of version '%s': its SHA-256 is not the one in the catalogue",
 			  version->label);

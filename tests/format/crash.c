@@ -159,7 +159,7 @@ static void compact(struct transaction *transaction, unsigned below)
 	struct compaction compaction;
 	struct error err = { 0 };
 
-	if (compaction_run(transaction, &(struct compaction_wish){ .below = below }, &compaction, &err) < 0)
+	if (compaction_run(transaction, &(struct compaction_args){ .below = below }, &compaction, &err) < 0)
 		die("compact", err.reason);
 	if (!compaction.segments)
 		die("compact", "nothing to do");

@@ -236,15 +236,15 @@ static void seed_handover(const char *folder)
 					    .member_count = 1, .member_sizes = { 1u << 24 } };
 	const struct error why = { -EPERM, "not for you" };
 	struct handover_opened opened = { .key = 1 };
-	struct handover_open wish = { .sequence = 1 };
+	struct handover_open query = { .sequence = 1 };
 	struct handover_report report = { .counts = { 1, 2, 3, 4, 5 } };
 	struct handover_greeting greeting = { 0 };
 
 	handover_begin(&opened.answer.head, HANDOVER_OPENED, sizeof(opened));
 	handover_put_version(&version, &index, &opened.version);
 	write_seed(folder, "handover-opened", "", 0, &opened, sizeof(opened));
-	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
-	write_seed(folder, "handover-open", "", 0, &wish, sizeof(wish));
+	handover_begin(&query.head, HANDOVER_OPEN, sizeof(query));
+	write_seed(folder, "handover-open", "", 0, &query, sizeof(query));
 	handover_begin(&report.head, HANDOVER_REPORT, sizeof(report));
 	write_seed(folder, "handover-report", "", 0, &report, sizeof(report));
 	handover_begin(&greeting.answer.head, HANDOVER_GREETING, sizeof(greeting));

@@ -200,23 +200,24 @@ static void damaged_tables(void **state)
 
 static void heads(void **state)
 {
-	struct handover_open wish;
+	struct handover_open query;
 	struct handover_answer answer = { .code = 0 };
 	const struct error why = { -EPERM, "not for you" };
 
 	(void)state;
-	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
-	CHECK_OK(handover_check(&wish, sizeof(wish), HANDOVER_OPEN, sizeof(wish), &err));
-	CHECK_FAILS(handover_check(&wish, 3, HANDOVER_OPEN, sizeof(wish), &err), -EPROTO, "a message of 3 bytes");
-	CHECK_FAILS(handover_check(&wish, sizeof(wish) - 1, HANDOVER_OPEN, sizeof(wish), &err), -EPROTO, "says it has");
-	CHECK_FAILS(handover_check(&wish, sizeof(wish), HANDOVER_REPORT, 1, &err), -EPROTO, "of kind 2, expected 4");
-	wish.head.earliest = wish.head.protocol = HANDOVER_PROTOCOL + 1;
-	CHECK_FAILS(handover_check(&wish, sizeof(wish), HANDOVER_OPEN, sizeof(wish), &err), -EPROTONOSUPPORT,
+	handover_begin(&query.head, HANDOVER_OPEN, sizeof(query));
+	CHECK_OK(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err));
+	CHECK_FAILS(handover_check(&query, 3, HANDOVER_OPEN, sizeof(query), &err), -EPROTO, "a message of 3 bytes");
+	CHECK_FAILS(handover_check(&query, sizeof(query) - 1, HANDOVER_OPEN, sizeof(query), &err), -EPROTO,
+		    "says it has");
+	CHECK_FAILS(handover_check(&query, sizeof(query), HANDOVER_REPORT, 1, &err), -EPROTO, "of kind 2, expected 4");
+	query.head.earliest = query.head.protocol = HANDOVER_PROTOCOL + 1;
+	CHECK_FAILS(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err), -EPROTONOSUPPORT,
 		    "speaks protocols 2 to 2, this release speaks 1");
-	wish.head.earliest = 1; /* a later release that speaks ours as well */
-	CHECK_OK(handover_check(&wish, sizeof(wish), HANDOVER_OPEN, sizeof(wish), &err));
-	wish.head.magic++;
-	CHECK_FAILS(handover_check(&wish, sizeof(wish), HANDOVER_OPEN, sizeof(wish), &err), -EPROTO, "begins with");
+	query.head.earliest = 1; /* a later release that speaks ours as well */
+	CHECK_OK(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err));
+	query.head.magic++;
+	CHECK_FAILS(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err), -EPROTO, "begins with");
 	handover_begin(&answer.head, HANDOVER_OPENED, sizeof(answer));
 	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(struct handover_opened),
 					  &err), -EPROTO, "expected at least");

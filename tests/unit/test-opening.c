@@ -98,7 +98,7 @@ static uint64_t slot_of(uint64_t sequence)
 /* What a mount of v1 has. */
 static int setup(void **state)
 {
-	struct open_wish current = { 0 };
+	struct open_target current = { 0 };
 	struct generation *generation;
 
 	(void)state;
@@ -128,7 +128,7 @@ static int teardown(void **state)
 
 static void test_no_older_state(void **state)
 {
-	struct open_wish current = { 0 };
+	struct open_target current = { 0 };
 	struct generation *generation;
 
 	(void)state;
@@ -145,14 +145,14 @@ static void test_no_older_state(void **state)
 
 static void test_formatted(void **state)
 {
-	struct open_wish wish = { .label = "v1" };
+	struct open_target target = { .label = "v1" };
 	struct generation *generation;
 
 	(void)state;
 	super.volume_uuid[0]++;
 	super.sequence = 0;
 	publish("v1", 1, THERE);
-	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -ESTALE, "the volume was reformatted");
+	CHECK_FAILS(open_version(&serve, &target, &generation, &err), -ESTALE, "the volume was reformatted");
 }
 
 /* Compaction, and then something else lies where the index was. */
@@ -164,29 +164,29 @@ static void move_v2(void)
 
 static void test_moved_while_it_is_loaded(void **state)
 {
-	struct open_wish wish = { .label = "v2" };
+	struct open_target target = { .label = "v2" };
 	struct generation *generation;
 
 	(void)state;
 	publish("v2", 2, HERE);
 	hook = move_v2;
 	hook_at = HERE;
-	CHECK_OK(open_version(&serve, &wish, &generation, &err));
+	CHECK_OK(open_version(&serve, &target, &generation, &err));
 	assert_null(hook);
 	assert_int_equal(generation->sequence, 3);
 }
 
 static void test_damage_is_no_reason_to_go_on(void **state)
 {
-	struct open_wish wish = { .label = "v2" };
+	struct open_target target = { .label = "v2" };
 	struct generation *generation;
 
 	(void)state;
 	publish("v2", 2, THERE);
 	memory.bytes[THERE + 100] ^= 1;
-	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -EBADMSG, "index of version 'v2'");
+	CHECK_FAILS(open_version(&serve, &target, &generation, &err), -EBADMSG, "index of version 'v2'");
 	memory.bytes[super.catalogue_address + 100] ^= 1;
-	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -EBADMSG, "catalogue: its SHA-256");
+	CHECK_FAILS(open_version(&serve, &target, &generation, &err), -EBADMSG, "catalogue: its SHA-256");
 }
 
 static void test_visit_while_the_volume_cannot_be_read(void **state)
@@ -244,14 +244,14 @@ static void visit_v2(void)
 
 static void test_opened_twice_at_once(void **state)
 {
-	struct open_wish wish = { .label = "v2" };
+	struct open_target target = { .label = "v2" };
 	struct generation *mine, *again;
 
 	(void)state;
 	publish("v2", 2, THERE);
 	hook = visit_v2;
 	hook_at = THERE;
-	CHECK_OK(open_version(&serve, &wish, &mine, &err));
+	CHECK_OK(open_version(&serve, &target, &mine, &err));
 	assert_null(hook);
 	assert_int_equal(atomic_load(&mine->lookups), 1);
 	assert_int_equal(open_visit(&serve, "v2", &visitor, &again, NULL), 0);
@@ -280,14 +280,14 @@ static void no_room_meanwhile(void)
 
 static void test_two_loads_at_once(void **state)
 {
-	struct open_wish wish = { .label = "v2" };
+	struct open_target target = { .label = "v2" };
 	struct generation *generation;
 
 	(void)state;
 	publish("v2", 2, THERE);
 	hook = no_room_meanwhile;
 	hook_at = THERE;
-	CHECK_OK(open_version(&serve, &wish, &generation, &err));
+	CHECK_OK(open_version(&serve, &target, &generation, &err));
 	assert_null(hook);
 	assert_int_equal(atomic_load(&serve.loading), 0);
 }
@@ -329,7 +329,7 @@ static void undo(void)
 
 static void test_undone_version_is_no_other(void **state)
 {
-	struct open_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
+	struct open_target v2 = { .label = "v2" }, v3 = { .label = "v3" };
 	struct generation *generation;
 	uint64_t key;
 
@@ -353,7 +353,7 @@ static void test_undone_version_is_no_other(void **state)
 static void test_undone_version_in_use(void **state)
 {
 	struct generation *generation, *undone;
-	struct open_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
+	struct open_target v2 = { .label = "v2" }, v3 = { .label = "v3" };
 
 	(void)state;
 	publish("v2", 2, THERE);

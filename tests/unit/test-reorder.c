@@ -6,7 +6,7 @@
 #include "lib/check.h"
 #include "spill/reorder.h"
 
-#define COUNT  600000u /* wishes and records take more than the sorts have in memory */
+#define COUNT  600000u /* announced and records take more than the sorts have in memory */
 #define STRIDE 123457u /* has no factor in common with COUNT */
 
 struct fixture {

@@ -297,7 +297,7 @@ static int status_page(const struct mounted *mounted, const struct reported *rep
 
 /* --- asking the daemon --- */
 
-struct status_wish {
+struct status_args {
 	const char *path;
 	struct mounted above;
 };
@@ -305,14 +305,14 @@ struct status_wish {
 /* Finds the innermost mount that contains the path, comparing the names as text. */
 static int status_match(void *argument, const struct mounted *mounted, struct error *err)
 {
-	struct status_wish *wish = argument;
+	struct status_args *args = argument;
 	size_t length = strlen(mounted->point);
 
-	if (strncmp(mounted->point, wish->path, length) != 0 || (wish->path[length] && wish->path[length] != '/') ||
-	    (wish->above.point && strlen(wish->above.point) > length))
+	if (strncmp(mounted->point, args->path, length) != 0 || (args->path[length] && args->path[length] != '/') ||
+	    (args->above.point && strlen(args->above.point) > length))
 		return 0;
-	mounted_free(&wish->above);
-	return mounted_copy(mounted, &wish->above, err);
+	mounted_free(&args->above);
+	return mounted_copy(mounted, &args->above, err);
 }
 
 static bool status_has_answer(struct probe *probe, int seconds)
@@ -356,16 +356,16 @@ static int status_ask(const char *mount, struct error *err)
 static int status_check_answer(const char *name, struct error *err)
 {
 	auto_free char *path = NULL;
-	struct status_wish wish = { 0 };
+	struct status_args args = { 0 };
 	int r = mounted_absolute(name, &path, err);
 
 	if (r < 0)
 		return r;
-	wish.path = path;
-	r = mounted_each(status_match, &wish, err);
-	if (r == 0 && !wish.above.label)
-		r = status_ask(wish.above.point ? wish.above.point : path, err);
-	mounted_free(&wish.above);
+	args.path = path;
+	r = mounted_each(status_match, &args, err);
+	if (r == 0 && !args.above.label)
+		r = status_ask(args.above.point ? args.above.point : path, err);
+	mounted_free(&args.above);
 	return r;
 }
 

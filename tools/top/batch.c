@@ -94,16 +94,16 @@ static void batch_mount(const struct watch_mount *mount, int64_t now, struct jso
 	json_end_object(json);
 }
 
-void batch_json(struct watch *watch, const struct page_wish *wish, FILE *out)
+void batch_json(struct watch *watch, const struct page_query *query, FILE *out)
 {
 	struct json json = { .out = out };
 
 	json_begin_object(&json, NULL);
-	json_number(&json, "time", (uint64_t)wish->now);
-	json_number(&json, "interval", wish->interval);
+	json_number(&json, "time", (uint64_t)query->now);
+	json_number(&json, "interval", query->interval);
 	json_begin_array(&json, "mounts");
 	for (size_t i = 0; i < watch->count; i++)
-		batch_mount(watch->mounts[i], wish->now, &json);
+		batch_mount(watch->mounts[i], query->now, &json);
 	json_end_array(&json);
 	json_end_object(&json);
 	fputc('\n', out);

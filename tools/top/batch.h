@@ -7,5 +7,5 @@
 #include "top/page.h"
 #include "watch/watch.h"
 
-void batch_json(struct watch *watch, const struct page_wish *wish, FILE *out);
+void batch_json(struct watch *watch, const struct page_query *query, FILE *out);
 void batch_text(const struct page *page, FILE *out);

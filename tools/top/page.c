@@ -76,30 +76,30 @@ static struct page_totals page_totals(const struct watch *watch, int64_t now)
 	return totals;
 }
 
-static bool page_head(struct page *page, const struct watch *watch, const struct page_wish *wish)
+static bool page_head(struct page *page, const struct watch *watch, const struct page_query *query)
 {
-	struct page_totals totals = page_totals(watch, wish->now);
-	time_t now = (time_t)wish->now;
+	struct page_totals totals = page_totals(watch, query->now);
+	time_t now = (time_t)query->now;
 	struct tm tm = { 0 };
 
 	localtime_r(&now, &tm);
-	return page_say(page, PAGE_PLAIN, wish->width,
+	return page_say(page, PAGE_PLAIN, query->width,
 			"datasetfsctl top  %02d:%02d:%02d  %zu mount%s, %zu with trouble  every %u s, by %s",
 			tm.tm_hour, tm.tm_min, tm.tm_sec, totals.mounts, totals.mounts == 1 ? "" : "s", totals.wrong,
-			wish->interval, table_sorts[wish->sort]) &&
-	       page_say(page, PAGE_PLAIN, wish->width, "all: %.0f files/s, %.1f MB/s, %.1f MB/s from devices",
+			query->interval, table_sorts[query->sort]) &&
+	       page_say(page, PAGE_PLAIN, query->width, "all: %.0f files/s, %.1f MB/s, %.1f MB/s from devices",
 			totals.files, totals.bytes / 1e6, totals.device / 1e6) &&
-	       page_say(page, PAGE_PLAIN, wish->width, "%s", "");
+	       page_say(page, PAGE_PLAIN, query->width, "%s", "");
 }
 
-static bool page_titles(struct page *page, const struct page_wish *wish)
+static bool page_titles(struct page *page, const struct page_query *query)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct page_line *line = page_add(page, PAGE_HEAD);
 
 		if (!line)
 			return false;
-		table_head(wish->width, i, line->text);
+		table_head(query->width, i, line->text);
 	}
 	page->head = page->count;
 	return true;
@@ -107,42 +107,42 @@ static bool page_titles(struct page *page, const struct page_wish *wish)
 
 /* ---- the mounts ---- */
 
-static bool page_troubles(struct page *page, const struct watch_mount *mount, const struct page_wish *wish)
+static bool page_troubles(struct page *page, const struct watch_mount *mount, const struct page_query *query)
 {
 	struct health_trouble trouble;
 	bool done = true;
 
 	if (mount->state > WATCH_ANSWERS)
-		return page_say(page, PAGE_WRONG, wish->width, "  %s", mount->reason);
+		return page_say(page, PAGE_WRONG, query->width, "  %s", mount->reason);
 	for (size_t i = 0; done && mount->state == WATCH_ANSWERS &&
-			   health_trouble(&mount->stats, mount->mounted.point, wish->now, i, &trouble);
+			   health_trouble(&mount->stats, mount->mounted.point, query->now, i, &trouble);
 	     i++)
-		done = page_say(page, PAGE_WRONG, wish->width, "  %s: %s", trouble.word, trouble.text);
+		done = page_say(page, PAGE_WRONG, query->width, "  %s: %s", trouble.word, trouble.text);
 	return done;
 }
 
-static bool page_mount(struct page *page, const struct watch_mount *mount, const struct page_wish *wish)
+static bool page_mount(struct page *page, const struct watch_mount *mount, const struct page_query *query)
 {
-	struct page_line *line = page_add(page, page_is_wrong(mount, wish->now) ? PAGE_WRONG : PAGE_PLAIN);
+	struct page_line *line = page_add(page, page_is_wrong(mount, query->now) ? PAGE_WRONG : PAGE_PLAIN);
 
 	if (!line)
 		return false;
-	table_row(mount, wish->now, wish->width, line->text);
-	return page_troubles(page, mount, wish);
+	table_row(mount, query->now, query->width, line->text);
+	return page_troubles(page, mount, query);
 }
 
-int page_make(struct watch *watch, const struct page_wish *wish, struct page *page, struct error *err)
+int page_make(struct watch *watch, const struct page_query *query, struct page *page, struct error *err)
 {
-	enum table_sort sort = wish->sort;
+	enum table_sort sort = query->sort;
 	bool done;
 
 	if (watch->count)
 		qsort_r(watch->mounts, watch->count, sizeof(*watch->mounts), table_compare, &sort);
 	page->count = 0;
-	done = page_head(page, watch, wish) && page_titles(page, wish);
+	done = page_head(page, watch, query) && page_titles(page, query);
 	for (size_t i = 0; done && i < watch->count; i++)
-		done = page_mount(page, watch->mounts[i], wish);
+		done = page_mount(page, watch->mounts[i], query);
 	if (done && !watch->count)
-		done = page_say(page, PAGE_PLAIN, wish->width, "no mount of datasetfs on this machine");
+		done = page_say(page, PAGE_PLAIN, query->width, "no mount of datasetfs on this machine");
 	return done ? 0 : error_no_memory(err);
 }

@@ -21,7 +21,7 @@ struct page {
 	size_t head; /* number of lines above the rows */
 };
 
-struct page_wish {
+struct page_query {
 	unsigned width;    /* columns */
 	unsigned interval; /* seconds */
 	enum table_sort sort;
@@ -29,5 +29,5 @@ struct page_wish {
 };
 
 /* Makes the page, in place of its former lines. Also sorts the mounts. */
-must_check int page_make(struct watch *watch, const struct page_wish *wish, struct page *page, struct error *err);
+must_check int page_make(struct watch *watch, const struct page_query *query, struct page *page, struct error *err);
 void page_free(struct page *page);

@@ -75,13 +75,13 @@ static unsigned top_width(const struct top *top)
 	return width >= TABLE_WIDTH_MIN && width <= TABLE_WIDTH_MAX ? (unsigned)width : TOP_WIDTH;
 }
 
-static int top_print(struct top *top, const struct page_wish *wish, struct error *err)
+static int top_print(struct top *top, const struct page_query *query, struct error *err)
 {
 	/* the first look has no earlier one to compare with */
 	if (top->shown == 1)
 		return 0;
 	if (top->options->verb.json)
-		batch_json(&top->watch, wish, stdout);
+		batch_json(&top->watch, query, stdout);
 	else
 		batch_text(&top->page, stdout);
 	top->done = top->shown > top->options->samples;
@@ -100,13 +100,13 @@ static void top_draw(struct top *top)
 
 static int top_show(struct top *top, struct error *err)
 {
-	const struct page_wish wish = { top_width(top), top->options->interval, top->sort, (int64_t)time(NULL) };
-	int r = page_make(&top->watch, &wish, &top->page, err);
+	const struct page_query query = { top_width(top), top->options->interval, top->sort, (int64_t)time(NULL) };
+	int r = page_make(&top->watch, &query, &top->page, err);
 
 	if (r < 0)
 		return r;
 	if (top->options->samples)
-		return top_print(top, &wish, err);
+		return top_print(top, &query, err);
 	top_draw(top);
 	return 0;
 }

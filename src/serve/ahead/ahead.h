@@ -14,7 +14,7 @@ struct generation;
 struct serve;
 
 /* The file and range that a READ asks for. */
-struct ahead_wish {
+struct ahead_query {
 	const struct generation *generation;
 	uint64_t ordinal, offset, size;
 };
@@ -33,7 +33,7 @@ struct fetcher *ahead_fetcher(const struct ahead *ahead);
  * Any worker may call this, in a section. NULL is allowed. */
 void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thread, uint64_t ordinal);
 /* Looks for a READ's bytes among those read ahead, see kept_take(). ahead NULL: KEPT_NONE. */
-enum kept_found ahead_take(struct ahead *ahead, const struct ahead_wish *wish, struct kept_waiter *waiter,
+enum kept_found ahead_take(struct ahead *ahead, const struct ahead_query *query, struct kept_waiter *waiter,
 			   struct kept_piece *ret);
 /* Unpins a piece from ahead_take(), and has files behind it stored that the kernel did not know before. */
 void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece);

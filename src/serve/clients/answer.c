@@ -23,15 +23,15 @@ static int answer_reopen(int fd, int flags, const char *what, int *ret, struct e
 }
 
 /* Takes a use of the version that the client asks for; sequence 0: the mount's. NULL: it is not open. */
-static struct generation *answer_find(struct serve *serve, const struct handover_open *wish)
+static struct generation *answer_find(struct serve *serve, const struct handover_open *query)
 {
 	struct generations *generations = &serve->generations;
 	struct generation *generation;
 
 	pthread_mutex_lock(&generations->lock); /* a version in the table is not closed while it is held */
-	generation = wish->sequence ? generations_find(generations, wish->sequence) :
+	generation = query->sequence ? generations_find(generations, query->sequence) :
 				      atomic_load(&generations->announced);
-	if (generation && wish->sequence && memcmp(generation->version.uuid, wish->uuid, sizeof(wish->uuid)) != 0)
+	if (generation && query->sequence && memcmp(generation->version.uuid, query->uuid, sizeof(query->uuid)) != 0)
 		generation = NULL;
 	if (generation)
 		generation_get(generation);
@@ -51,14 +51,14 @@ static int answer_put_version(const struct serve *serve, const struct generation
 	return answer_reopen(generation->index->memfd, 0, "the index", &answer->fds[HANDOVER_INDEX], err);
 }
 
-static int answer_check_device(uint64_t device, const struct handover_open *wish, struct error *err)
+static int answer_check_device(uint64_t device, const struct handover_open *query, struct error *err)
 {
 	if (!device)
 		return error_set(err, -EAGAIN, "the mount is coming up");
-	if (makedev(wish->device_major, wish->device_minor) == device)
+	if (makedev(query->device_major, query->device_minor) == device)
 		return 0;
 	return error_set(err, -EXDEV, "this socket belongs to the mount with device %u:%u, asked for %u:%u",
-			 major(device), minor(device), wish->device_major, wish->device_minor);
+			 major(device), minor(device), query->device_major, query->device_minor);
 }
 
 static int answer_put_member(const struct serve *serve, uint32_t member, int *ret, struct error *err)
@@ -161,17 +161,17 @@ static int answer_fill(struct serve *serve, const struct state *state, const str
 	return r;
 }
 
-int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct handover_open *wish,
+int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct handover_open *query,
 		struct answer *ret, struct error *err)
 {
 	struct answer answer = { .fd_count = HANDOVER_INDEX };
 	struct generation *generation;
-	int r = answer_check_device(device, wish, err);
+	int r = answer_check_device(device, query, err);
 
 	if (r < 0)
 		return r;
 	memset(answer.fds, -1, sizeof(answer.fds));
-	generation = answer_find(serve, wish);
+	generation = answer_find(serve, query);
 	r = answer_fill(serve, state, generation, &answer, err);
 	generation_put(generation);
 	if (r < 0) {

@@ -18,6 +18,6 @@ struct answer {
  * new client need not find out by itself. device: device number of this mount. Every descriptor is opened for this
  * client alone, as the holder of an open file description may change its flags. */
 must_check int answer_make(struct serve *serve, const struct state *state, uint64_t device,
-			   const struct handover_open *wish, struct answer *ret, struct error *err);
+			   const struct handover_open *query, struct answer *ret, struct error *err);
 /* Closes the descriptors, once they are sent. */
 void answer_close(struct answer *answer);

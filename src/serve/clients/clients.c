@@ -156,17 +156,17 @@ static int clients_send_refusal(int fd, const struct error *why, struct error *e
 
 static int clients_open(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
 {
-	struct handover_open wish;
+	struct handover_open query;
 	struct answer answer;
 	struct error why = { 0 };
-	int r = handover_check(packet->bytes, packet->length, HANDOVER_OPEN, sizeof(wish), err);
+	int r = handover_check(packet->bytes, packet->length, HANDOVER_OPEN, sizeof(query), err);
 
 	if (r == 0)
 		r = clients_check_read(fd, err);
 	if (r < 0)
 		return r;
-	memcpy(&wish, packet->bytes, sizeof(wish));
-	if (answer_make(clients->serve, clients->state, atomic_load(&clients->device), &wish, &answer, &why) < 0)
+	memcpy(&query, packet->bytes, sizeof(query));
+	if (answer_make(clients->serve, clients->state, atomic_load(&clients->device), &query, &answer, &why) < 0)
 		return clients_send_refusal(fd, &why, err);
 	r = passing_send(fd, &answer.message, sizeof(answer.message), answer.fds, answer.fd_count, err);
 	answer_close(&answer);

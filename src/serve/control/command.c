@@ -53,7 +53,7 @@ static uint64_t command_us_since(int64_t then)
 static int command_switch(struct serve *serve, struct dsfs_switch *arguments, int64_t came,
 			  struct error *err)
 {
-	struct open_wish wish = { .label = arguments->label };
+	struct open_target target = { .label = arguments->label };
 	struct generation *generation;
 	int64_t start;
 	int r;
@@ -62,8 +62,8 @@ static int command_switch(struct serve *serve, struct dsfs_switch *arguments, in
 	if (r < 0)
 		return r;
 	if (arguments->flags & DSFS_SWITCH_BY_UUID)
-		wish = (struct open_wish){ .uuid = arguments->uuid };
-	r = open_version(serve, &wish, &generation, err);
+		target = (struct open_target){ .uuid = arguments->uuid };
+	r = open_version(serve, &target, &generation, err);
 	if (r < 0)
 		return r;
 	arguments->prepare_us = command_us_since(came);

@@ -42,9 +42,9 @@ static const struct version *follow_goal(struct serve *serve, const struct follo
 
 static int follow_go(struct serve *serve, const struct version *goal, struct error *err)
 {
-	struct open_wish wish = { .uuid = goal->uuid };
+	struct open_target target = { .uuid = goal->uuid };
 	struct generation *generation;
-	int r = open_version(serve, &wish, &generation, err);
+	int r = open_version(serve, &target, &generation, err);
 
 	return r < 0 ? r : switch_to(serve, generation, err);
 }

@@ -11,7 +11,7 @@
 
 #include "datasetfs/control.h"
 #include "image/inode.h"
-#include "serve/ahead/wishes.h"
+#include "serve/ahead/announced.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -28,7 +28,7 @@ struct prefetch {
 	struct caller_reader caller;
 	bool may_switch; /* the caller may switch the mount; false: not known, or it may not */
 	struct dsfs_prefetch arguments; /* sent back as the answer */
-	struct wish files[DSFS_PREFETCH_MOST]; /* size 0: nothing to read */
+	struct announced_file files[DSFS_PREFETCH_MOST]; /* size 0: nothing to read */
 };
 
 static int prefetch_check_head(const struct prefetch *prefetch, struct error *err)
@@ -60,7 +60,8 @@ static bool prefetch_may_read(struct prefetch *prefetch, const struct inode *ino
 }
 
 /* The error is the same for a directory and for a file that the caller may not read, so it does not tell which. */
-static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct wish *ret, struct error *err)
+static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct announced_file *ret,
+			       struct error *err)
 {
 	uint64_t sequence = nodeid_sequence(number), ordinal = nodeid_ordinal(number);
 	struct inode inode;
@@ -72,7 +73,7 @@ static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struc
 	    !prefetch_may_read(prefetch, &inode))
 		return error_set(err, -EACCES, "%#" PRIx64 " is no regular file that user %" PRIu32 " may read",
 				 number, prefetch->caller.request->wire.uid);
-	*ret = (struct wish){ ordinal, inode.size };
+	*ret = (struct announced_file){ ordinal, inode.size };
 	return 0;
 }
 
@@ -93,9 +94,9 @@ static int prefetch_check_files(struct prefetch *prefetch, struct error *err)
 static void prefetch_hand_on(struct prefetch *prefetch)
 {
 	struct dsfs_prefetch *arguments = &prefetch->arguments;
-	const struct wishes_user user = { prefetch->caller.request->wire.uid, prefetch->may_switch };
+	const struct announced_user user = { prefetch->caller.request->wire.uid, prefetch->may_switch };
 
-	arguments->taken = wishes_add(prefetch->serve->wishes, &user, prefetch->generation, prefetch->files,
+	arguments->taken = announced_add(prefetch->serve->announced, &user, prefetch->generation, prefetch->files,
 				      arguments->count, &arguments->credit);
 }
 

@@ -3,7 +3,7 @@
 #include "serve/dotdir/series.h"
 
 #include "serve/ahead/ahead.h"
-#include "serve/ahead/wishes.h"
+#include "serve/ahead/announced.h"
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
 #include "serve/health/watchdog.h"
@@ -31,7 +31,7 @@ static uint64_t series_ahead(const struct serve *serve, size_t offset)
 /* A counter of the thread that reads announced files. */
 static uint64_t series_announced(const struct serve *serve, size_t offset)
 {
-	return serve->wishes ? series_read(fetcher_counters(wishes_fetcher(serve->wishes)), offset) : 0;
+	return serve->announced ? series_read(fetcher_counters(announced_fetcher(serve->announced)), offset) : 0;
 }
 
 /* The counter of thread i; 0 if there is no such thread. */

@@ -62,7 +62,7 @@ static unsigned recheck_look(struct serve *serve, struct recheck *recheck)
 		recheck->at += r < 0;
 	}
 	if (wrong && serve->route) /* the whole member may be lost */
-		reopen_wish(serve);
+		reopen_request(serve);
 	if (right)
 		log_info("%u damaged place%s of '%s' %s right again", right, right == 1 ? "" : "s",
 			 serve->options.volume, right == 1 ? "is" : "are");

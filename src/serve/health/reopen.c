@@ -13,12 +13,12 @@
 #include "base/text/format.h"
 #include "device/locate.h"
 #include "serve/ahead/ahead.h"
-#include "serve/ahead/wishes.h"
+#include "serve/ahead/announced.h"
 #include "serve/clients/clients.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
 
-void reopen_wish(struct serve *serve)
+void reopen_request(struct serve *serve)
 {
 	if (!atomic_exchange(&serve->is_lost, true))
 		wake_up(&serve->wake);
@@ -73,7 +73,7 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 	if (serve->ahead)
 		fetcher_renew(ahead_fetcher(serve->ahead));
 	clients_renew(serve->clients);
-	wishes_renew(serve->wishes);
+	announced_renew(serve->announced);
 }
 
 static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)

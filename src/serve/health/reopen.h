@@ -4,8 +4,8 @@
 #include "serve/serve.h"
 
 /* Has the control thread check the volume, as reads fail because of the path to the device. Callable on any thread. */
-void reopen_wish(struct serve *serve);
-/* After reopen_wish(), checks whether each member can still be read. If not, opens it again: the namespace with the
+void reopen_request(struct serve *serve);
+/* After reopen_request(), checks whether each member can still be read. If not, opens it again: the namespace with the
  * identity that was mounted, or the file that its path leads to now. If that is the same volume, in a state not older
  * than at the mount, it takes over the descriptor. Control thread only. */
 void reopen_settle(struct serve *serve);

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "serve/ahead/ahead.h"
-#include "serve/ahead/wishes.h"
+#include "serve/ahead/announced.h"
 #include "serve/clients/clients.h"
 #include "serve/request/standby.h"
 #include "serve/request/waiting.h"
@@ -52,8 +52,8 @@ static void suspects_leave(struct serve *serve, int64_t now)
 	}
 	if (serve->ahead)
 		fetcher_leave(ahead_fetcher(serve->ahead));
-	if (serve->wishes)
-		fetcher_leave(wishes_fetcher(serve->wishes));
+	if (serve->announced)
+		fetcher_leave(announced_fetcher(serve->announced));
 }
 
 bool suspects_look(struct suspects *suspects, struct serve *serve)

@@ -17,7 +17,7 @@
 #include "base/thread/wake.h"
 #include "device/nvme/topology.h"
 #include "serve/ahead/ahead.h"
-#include "serve/ahead/wishes.h"
+#include "serve/ahead/announced.h"
 #include "serve/health/reopen.h"
 #include "serve/health/suspects.h"
 #include "serve/request/waiting.h"
@@ -54,7 +54,7 @@ static int64_t watchdog_visit(struct watchdog *watchdog, struct worker *worker)
 	if (overdue && !worker->channel->ops->own_thread)
 		waiting_expire(worker, &watchdog->counters);
 	if (waiting_is_lost(worker))
-		reopen_wish(watchdog->serve);
+		reopen_request(watchdog->serve);
 	if (waiting_has_parked(worker) || (overdue && worker->channel->ops->own_thread))
 		waiting_retry(worker);
 	return oldest;
@@ -163,11 +163,11 @@ static void watchdog_look(struct watchdog *watchdog)
 			oldest = since;
 	}
 	if (watchdog->suspects.is_failing) {
-		reopen_wish(serve);
+		reopen_request(serve);
 		serve_note_degraded(serve);
 	}
 	if (atomic_exchange(&serve->is_doubtful, false) && serve->route)
-		reopen_wish(serve);
+		reopen_request(serve);
 	now = clock_now();
 	since = atomic_load(&watchdog->waiting_since);
 	if (!since && oldest && now - oldest >= WAITING_STALL)
@@ -200,7 +200,7 @@ static void watchdog_main(void *argument)
 		watchdog_look(watchdog);
 		if (watchdog->serve->ahead)
 			fetcher_tick(ahead_fetcher(watchdog->serve->ahead));
-		wishes_tick(watchdog->serve->wishes);
+		announced_tick(watchdog->serve->announced);
 	}
 }
 

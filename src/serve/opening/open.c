@@ -15,18 +15,18 @@
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */
 
-static int open_choose(const struct catalogue *catalogue, const struct open_wish *wish,
+static int open_choose(const struct catalogue *catalogue, const struct open_target *target,
 		       const struct version **ret, struct error *err)
 {
 	char uuid[UUID_TEXT_SIZE];
 
-	if (wish->label && *wish->label) {
-		*ret = catalogue_by_label(catalogue, wish->label);
-		return *ret ? 0 : catalogue_refuse(catalogue, wish->label, err);
+	if (target->label && *target->label) {
+		*ret = catalogue_by_label(catalogue, target->label);
+		return *ret ? 0 : catalogue_refuse(catalogue, target->label, err);
 	}
-	if (wish->uuid) {
-		format_uuid(wish->uuid, uuid);
-		*ret = catalogue_by_uuid(catalogue, wish->uuid);
+	if (target->uuid) {
+		format_uuid(target->uuid, uuid);
+		*ret = catalogue_by_uuid(catalogue, target->uuid);
 		return *ret ? 0 : error_set(err, -ENOENT, "the volume has no version with the UUID %s", uuid);
 	}
 	*ret = catalogue_current(catalogue);
@@ -173,36 +173,36 @@ static int open_refuse_visitor(struct serve *serve, struct generation *undone, c
 
 /* Takes the version that the catalogue names, open or not. An open one that is no longer there comes second: if the
  * version was moved, its new place counts. */
-static int open_take(struct serve *serve, const struct catalogue *catalogue, const struct open_wish *wish,
+static int open_take(struct serve *serve, const struct catalogue *catalogue, const struct open_target *target,
 		     struct generation **ret, struct error *err)
 {
 	const struct version *version = NULL;
 	struct generation *generation = NULL;
 	int r;
 
-	if (wish->uuid && !catalogue_by_uuid(catalogue, wish->uuid))
-		generation = open_find(serve, wish->uuid);
+	if (target->uuid && !catalogue_by_uuid(catalogue, target->uuid))
+		generation = open_find(serve, target->uuid);
 	if (!generation) {
-		r = open_choose(catalogue, wish, &version, err);
+		r = open_choose(catalogue, target, &version, err);
 		if (r < 0)
 			return r;
-		generation = generations_get(&serve->generations, version->sequence, wish->visitor != NULL);
+		generation = generations_get(&serve->generations, version->sequence, target->visitor != NULL);
 	}
 	if (generation && version && !generation_is(generation, version)) {
-		r = wish->visitor ? open_refuse_visitor(serve, generation, version, err) :
+		r = target->visitor ? open_refuse_visitor(serve, generation, version, err) :
 				    open_make_way(serve, generation, version, err);
 		if (r < 0)
 			return r;
 		generation = NULL;
 	}
 	if (!generation)
-		return open_load(serve, version, &catalogue->members, wish->visitor, ret, err);
+		return open_load(serve, version, &catalogue->members, target->visitor, ret, err);
 	*ret = generation;
 	return 0;
 }
 
 /* *ret_super is also set on failure: the superblock whose catalogue was read, zeroed if none could be. */
-static int open_try(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
+static int open_try(struct serve *serve, const struct open_target *target, struct superblock *ret_super,
 		    struct generation **ret, struct error *err)
 {
 	struct catalogue catalogue = { 0 };
@@ -210,28 +210,28 @@ static int open_try(struct serve *serve, const struct open_wish *wish, struct su
 
 	r = mounted_read(serve, ret_super, &catalogue, err);
 	if (r == 0)
-		r = open_take(serve, &catalogue, wish, ret, err);
+		r = open_take(serve, &catalogue, target, ret, err);
 	catalogue_free(&catalogue);
 	return r;
 }
 
 /* The version may be removed or moved during the load, and its index overwritten. */
-static int open_try_again(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
+static int open_try_again(struct serve *serve, const struct open_target *target, struct superblock *ret_super,
 			  struct generation **ret, struct error *err)
 {
 	int r;
 
 	do
-		r = open_try(serve, wish, ret_super, ret, err);
+		r = open_try(serve, target, ret_super, ret, err);
 	while (r == -EBADMSG && mounted_is_outdated(serve, ret_super));
 	return r;
 }
 
-int open_version(struct serve *serve, const struct open_wish *wish, struct generation **ret, struct error *err)
+int open_version(struct serve *serve, const struct open_target *target, struct generation **ret, struct error *err)
 {
 	struct superblock super;
 
-	return open_try_again(serve, wish, &super, ret, err);
+	return open_try_again(serve, target, &super, ret, err);
 }
 
 /* The open version with this label, or NULL; a lookup of it is counted. */
@@ -250,10 +250,10 @@ static struct generation *open_under(struct serve *serve, const char *label)
 int open_visit(struct serve *serve, const char *label, const struct visitor *visitor, struct generation **ret,
 	       struct error *err)
 {
-	const struct open_wish wish = { .label = label, .visitor = visitor };
+	const struct open_target target = { .label = label, .visitor = visitor };
 	struct generation *generation;
 	struct superblock super;
-	int r = open_try_again(serve, &wish, &super, ret, err);
+	int r = open_try_again(serve, &target, &super, ret, err);
 
 	/* An error is final if the newest superblock was read, or if the volume is another one. */
 	if (r == 0 || mounted_is_other(serve, &super) || super.sequence >= atomic_load(&serve->newest))

@@ -5,7 +5,7 @@
 #include "serve/serve.h"
 
 /* The version to open, and the user for whom. */
-struct open_wish {
+struct open_target {
 	const char *label;   /* NULL or empty: uuid counts */
 	const uint8_t *uuid; /* may be a removed version that is still open; NULL: the volume's current version */
 	const struct visitor *visitor; /* NULL: the version is opened for a switch */
@@ -14,7 +14,7 @@ struct open_wish {
 /* Reads the catalogue anew and, unless the version is open, loads and verifies its index and puts it into the table.
  * Tries again if the index is damaged and there is a newer superblock, as a publisher may have reused its space. The
  * version stays open while it is current, prepared, or known to the kernel. Control thread only, or before it runs. */
-must_check int open_version(struct serve *serve, const struct open_wish *wish, struct generation **ret,
+must_check int open_version(struct serve *serve, const struct open_target *target, struct generation **ret,
 			    struct error *err);
 /* Opens a version for a visitor of .datasetfs/versions and counts a lookup of it. 1: the catalogue cannot be read, err
  * says why, and *ret is the open version with that label. For the thread of visits only. */

@@ -15,7 +15,7 @@
 #include "image/inode.h"
 #include "image/members/address.h"
 #include "serve/ahead/ahead.h"
-#include "serve/ahead/wishes.h"
+#include "serve/ahead/announced.h"
 #include "serve/damage.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
@@ -181,15 +181,15 @@ static int content_find(struct content *content, struct worker *worker, struct c
 static void content_fill(struct content *content, struct worker *worker, struct channel_request *request)
 {
 	const struct fuse_read_in *in = &request->wire.in.read;
-	struct read_request *wish = &content->read.op.request;
+	struct read_request *read = &content->read.op.request;
 
-	wish->version = generation_read(content->generation);
-	wish->offset = in->offset;
-	wish->size = in->size < request->payload_size ? in->size : request->payload_size;
-	wish->payload = request->payload;
-	wish->room = request->payload_size;
-	wish->keeps_payload = worker->channel->ops->own_thread && worker->serve->route;
-	wish->wanted = &request->owed;
+	read->version = generation_read(content->generation);
+	read->offset = in->offset;
+	read->size = in->size < request->payload_size ? in->size : request->payload_size;
+	read->payload = request->payload;
+	read->room = request->payload_size;
+	read->keeps_payload = worker->channel->ops->own_thread && worker->serve->route;
+	read->wanted = &request->owed;
 }
 
 static void content_begin(struct content *content)
@@ -212,7 +212,7 @@ static void content_give(struct content *content, const struct kept_piece *piece
 	content_end(content);
 	reply_data(worker, request, piece->bytes, piece->size);
 	if (was_announced)
-		wishes_release(worker->serve->wishes, piece);
+		announced_release(worker->serve->announced, piece);
 	else
 		ahead_release(worker->serve->ahead, generation, piece);
 	generation_put(generation);
@@ -222,17 +222,17 @@ static enum kept_found content_look(struct content *content, struct kept_waiter 
 {
 	const struct channel_request *request = content->request;
 	const struct fuse_read_in *in = &request->wire.in.read;
-	const struct ahead_wish wish = {
+	const struct ahead_query query = {
 		.generation = content->generation,
 		.ordinal = content->read.op.request.inode.ordinal,
 		.offset = in->offset,
 		.size = in->size < request->payload_size ? in->size : request->payload_size,
 	};
 
-	enum kept_found found = wishes_take(content->worker->serve->wishes, &wish, waiter, ret);
+	enum kept_found found = announced_take(content->worker->serve->announced, &query, waiter, ret);
 
 	content->was_announced = found != KEPT_NONE;
-	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &wish, waiter, ret) : found;
+	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &query, waiter, ret) : found;
 }
 
 /* Continues a READ when its file was read ahead, or could not be. Runs on the worker's thread. */

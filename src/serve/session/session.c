@@ -26,7 +26,7 @@
 #include "fuse/mount.h"
 #include "members/assembly.h"
 #include "serve/ahead/ahead.h"
-#include "serve/ahead/wishes.h"
+#include "serve/ahead/announced.h"
 #include "serve/clients/clients.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
@@ -59,9 +59,9 @@ struct session {
 
 static int session_open_version(struct serve *serve, struct error *err)
 {
-	struct open_wish wish = { .label = serve->options.version };
+	struct open_target target = { .label = serve->options.version };
 	struct generation *generation;
-	int r = open_version(serve, &wish, &generation, err);
+	int r = open_version(serve, &target, &generation, err);
 
 	if (r < 0)
 		return r;
@@ -223,7 +223,7 @@ static void session_guard(struct session *session)
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, prune_start, visits_start, ahead_start, wishes_start, watchdog_start, control_start,
+		clients_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start, control_start,
 	};
 	int r = 0;
 
@@ -378,7 +378,7 @@ static void session_abandon(struct session *session)
 	if (mount_detach(session->mount, true, &err) < 0)
 		log_error(&err, "cannot unmount");
 	(void)ahead_stop(session->serve.ahead);
-	(void)wishes_stop(session->serve.wishes);
+	(void)announced_stop(session->serve.announced);
 	workers_stop(&session->workers);
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
@@ -390,7 +390,7 @@ static bool session_stop_threads(struct session *session)
 	bool is_stuck = workers_are_stuck(&session->workers);
 
 	is_stuck = !ahead_stop(serve->ahead) || is_stuck;
-	is_stuck = !wishes_stop(serve->wishes) || is_stuck;
+	is_stuck = !announced_stop(serve->announced) || is_stuck;
 	watchdog_stop(serve->watchdog); /* before control_stop(), as it wakes the control thread */
 	prune_stop(serve->prune);
 	visits_stop(serve->visits);
@@ -417,7 +417,7 @@ bool session_free(struct session *session)
 	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */
 		return false;
 	ahead_free(session->serve.ahead);
-	wishes_free(session->serve.wishes);
+	announced_free(session->serve.announced);
 	clients_free(session->serve.clients);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);

@@ -20,7 +20,7 @@ struct compaction_work {
 	struct version *fresh; /* records of affected versions, with their former sequences */
 	uint32_t fresh_count;
 	struct compaction *result;
-	const struct compaction_wish *wish;
+	const struct compaction_args *args;
 	bool is_rehearsal; /* space is taken as it would be, and nothing is written */
 };
 
@@ -235,11 +235,11 @@ static int compaction_rehearse(struct compaction_work *work, struct error *err)
 
 static int compaction_ask(struct compaction_work *work, struct error *err)
 {
-	const struct compaction_wish *wish = work->wish;
+	const struct compaction_args *args = work->args;
 
 	if (work->result->segments)
 		compaction_foresee(work);
-	return wish->consent ? wish->consent(wish->argument, work->result, err) : 0;
+	return args->consent ? args->consent(args->argument, work->result, err) : 0;
 }
 
 static int compaction_refuse(const struct transaction *transaction, struct error *err)
@@ -251,18 +251,18 @@ static int compaction_refuse(const struct transaction *transaction, struct error
 }
 
 /* Compacts with room bytes. *ret_again: there was enough room, but not in pieces that are large enough. */
-static int compaction_try(struct transaction *transaction, const struct compaction_wish *wish, uint64_t room,
+static int compaction_try(struct transaction *transaction, const struct compaction_args *args, uint64_t room,
 			  struct compaction *ret, bool *ret_again, struct error *err)
 {
 	struct compaction result = { 0 };
 	struct compaction_work work = {
-		.transaction = transaction, .result = &result, .wish = wish, .is_rehearsal = wish->dry_run
+		.transaction = transaction, .result = &result, .args = args, .is_rehearsal = args->dry_run
 	};
 	int r;
 
 	r = compaction_open(&work, err);
 	if (r == 0)
-		r = victims_choose(&work.victims, wish->below, room, err);
+		r = victims_choose(&work.victims, args->below, room, err);
 	if (r == -ENOSPC)
 		r = compaction_refuse(transaction, err);
 	result.segments = work.victims.count;
@@ -270,7 +270,7 @@ static int compaction_try(struct transaction *transaction, const struct compacti
 	if (r == 0)
 		r = compaction_ask(&work, err);
 	if (r == 0 && result.segments)
-		r = wish->dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
+		r = args->dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
 	*ret_again = r == -ENOSPC && result.segments && transaction_can_restart(transaction);
 	compaction_close(&work);
 	if (r < 0) {
@@ -283,7 +283,7 @@ static int compaction_try(struct transaction *transaction, const struct compacti
 
 /* Retries with half the room, as free space in small pieces holds less than its sum. If that fails, too, with the same
  * error, the first reason is reported. */
-int compaction_run(struct transaction *transaction, const struct compaction_wish *wish, struct compaction *ret,
+int compaction_run(struct transaction *transaction, const struct compaction_args *args, struct compaction *ret,
 		   struct error *err)
 {
 	struct error first = { 0 }, why;
@@ -293,14 +293,14 @@ int compaction_run(struct transaction *transaction, const struct compaction_wish
 
 	r = room_writable(transaction, &room, &first);
 	if (r == 0)
-		r = compaction_try(transaction, wish, room, ret, &again, &first);
+		r = compaction_try(transaction, args, room, ret, &again, &first);
 	why = first;
 	while (again) {
 		again = false;
 		room /= 2;
 		r = transaction_restart(transaction, &why);
 		if (r == 0)
-			r = compaction_try(transaction, wish, room, ret, &again, &why);
+			r = compaction_try(transaction, args, room, ret, &again, &why);
 	}
 	return r < 0 ? error_set(err, r, "%s", r == first.code ? first.reason : why.reason) : 0;
 }

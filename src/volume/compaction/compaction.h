@@ -21,7 +21,7 @@ struct compaction {
 
 #define COMPACTION_BELOW 50u /* percent, the default */
 
-struct compaction_wish {
+struct compaction_args {
 	unsigned below; /* empty segments of which less than this percentage is live */
 	bool dry_run;   /* write nothing */
 	/* Called before anything is written, with the versions that will lie elsewhere; again after a try with too
@@ -31,7 +31,7 @@ struct compaction_wish {
 };
 
 /* Compacts the volume. The change is in force when this returns 0. The caller frees ret->versions. */
-must_check int compaction_run(struct transaction *transaction, const struct compaction_wish *wish,
+must_check int compaction_run(struct transaction *transaction, const struct compaction_args *args,
 			      struct compaction *ret, struct error *err);
 /* Returns the dead bytes in the segments that a run with this threshold would empty if it had enough room. Reads the
  * index of every version. */
