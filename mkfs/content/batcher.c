@@ -25,16 +25,18 @@ static int batcher_name_failed(int r, struct error *err)
 int batcher_add_mark(struct names_writer *names, uint64_t directory, uint32_t number,
 		     const struct listing_entry *entry, struct error *err)
 {
-	return batcher_name_failed(
-		names_writer_mark(names, directory, number, entry->name, entry->name_length, err), err);
+	const struct span name = span_of(entry->name, entry->name_length);
+
+	return batcher_name_failed(names_writer_mark(names, directory, number, name, err), err);
 }
 
 int batcher_add_name(struct names_writer *names, uint64_t directory, const struct scan_entry *entry,
 		     struct error *err)
 {
-	return batcher_name_failed(names_writer_add(names, directory, entry->name, entry->name_length, entry->ordinal,
-						    (uint8_t)IFTODT(entry->attributes->mode), err),
-				   err);
+	const struct span name = span_of(entry->name, entry->name_length);
+	uint8_t type = (uint8_t)IFTODT(entry->attributes->mode);
+
+	return batcher_name_failed(names_writer_add(names, directory, name, entry->ordinal, type, err), err);
 }
 
 static int batcher_mark(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,

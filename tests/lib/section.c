@@ -136,7 +136,8 @@ static void section_mark(struct section *section, struct names_writer *writer, u
 
 		if (entry->directory != directory)
 			break;
-		CHECK_OK(names_writer_mark(writer, directory, (uint32_t)n, entry->name, entry->length, &err));
+		CHECK_OK(names_writer_mark(writer, directory, (uint32_t)n, span_of(entry->name, entry->length),
+					   &err));
 	}
 }
 
@@ -156,7 +157,7 @@ static uint64_t section_names(struct section *section, int fd)
 		if (entry->directory != last)
 			section_mark(section, writer, i);
 		last = entry->directory;
-		CHECK_OK(names_writer_add(writer, entry->directory, entry->name, entry->length, entry->ordinal,
+		CHECK_OK(names_writer_add(writer, entry->directory, span_of(entry->name, entry->length), entry->ordinal,
 					  entry->type, &err));
 	}
 	CHECK_OK(names_writer_finish(writer, fd, &length, &err));

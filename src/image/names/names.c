@@ -378,17 +378,18 @@ int names_writer_open(const char *path, struct names_writer **ret, struct error 
 	return 0;
 }
 
-static int names_writer_put(struct names_writer *writer, uint64_t directory, const void *rest, size_t length,
-			    const void *data, size_t data_length, struct error *err)
+/* rest: what follows the directory in the key. */
+static int names_writer_put(struct names_writer *writer, uint64_t directory, struct span rest, struct span data,
+			    struct error *err)
 {
 	uint8_t bytes[KEY_SIZE];
-	MDB_val key = { .mv_data = bytes }, value = { .mv_size = data_length, .mv_data = (void *)data };
+	MDB_val key = { .mv_data = bytes }, value = { .mv_size = data.size, .mv_data = (void *)data.base };
 	int r;
 
-	if (length > DSFS_NAME_MAX)
-		return error_set(err, -ENAMETOOLONG, "index: a name of %zu bytes, expected at most %u", length,
-				 DSFS_NAME_MAX);
-	key.mv_size = names_key(bytes, directory, rest, length);
+	if (rest.size > DSFS_NAME_MAX)
+		return error_set(err, -ENAMETOOLONG, "index: a name of %" PRIu64 " bytes, expected at most %u",
+				 rest.size, DSFS_NAME_MAX);
+	key.mv_size = names_key(bytes, directory, rest.base, rest.size);
 	r = mdb_put(writer->txn, writer->dbi, &key, &value, MDB_APPEND);
 	if (r == MDB_KEYEXIST)
 		return error_set(err, -EINVAL, "index: entries of directory %" PRIu64 " do not come in order",
@@ -401,23 +402,23 @@ static int names_writer_put(struct names_writer *writer, uint64_t directory, con
 	return r < 0 ? r : names_writer_begin(writer, err);
 }
 
-int names_writer_mark(struct names_writer *writer, uint64_t directory, uint32_t number, const char *name,
-		      size_t length, struct error *err)
+int names_writer_mark(struct names_writer *writer, uint64_t directory, uint32_t number, struct span name,
+		      struct error *err)
 {
 	uint8_t rest[5] = { 0, (uint8_t)(number >> 24), (uint8_t)(number >> 16), (uint8_t)(number >> 8),
 			    (uint8_t)number };
 
-	return names_writer_put(writer, directory, rest, sizeof(rest), name, length, err);
+	return names_writer_put(writer, directory, span_of(rest, sizeof(rest)), name, err);
 }
 
-int names_writer_add(struct names_writer *writer, uint64_t directory, const char *name, size_t length,
-		     uint64_t ordinal, uint8_t type, struct error *err)
+int names_writer_add(struct names_writer *writer, uint64_t directory, struct span name, uint64_t ordinal,
+		     uint8_t type, struct error *err)
 {
 	struct dsfs_entry entry = { .type = type };
 
 	for (int i = 0; i < 5; i++)
 		entry.ordinal[i] = (uint8_t)(ordinal >> (8 * i));
-	return names_writer_put(writer, directory, name, length, &entry, sizeof(entry), err);
+	return names_writer_put(writer, directory, name, span_of(&entry, sizeof(entry)), err);
 }
 
 /* A compact copy has no free pages and numbers them in order: smaller, reproducible, easy to check. */

@@ -49,10 +49,10 @@ must_check int names_walk(struct names_reader *reader,
 /* Writes the names part. Entries must come in key order; a directory's marks before its entries. */
 struct names_writer;
 must_check int names_writer_open(const char *path, struct names_writer **ret, struct error *err);
-must_check int names_writer_mark(struct names_writer *writer, uint64_t directory, uint32_t number,
-				 const char *name, size_t length, struct error *err);
-must_check int names_writer_add(struct names_writer *writer, uint64_t directory, const char *name,
-				size_t length, uint64_t ordinal, uint8_t type, struct error *err);
+must_check int names_writer_mark(struct names_writer *writer, uint64_t directory, uint32_t number, struct span name,
+				 struct error *err);
+must_check int names_writer_add(struct names_writer *writer, uint64_t directory, struct span name, uint64_t ordinal,
+				uint8_t type, struct error *err);
 /* Writes the finished, compact names part to fd (at its offset 0) and closes the writer, also on failure. *ret_length
  * is a multiple of DSFS_BLOCK. The same entries give the same bytes. */
 must_check int names_writer_finish(struct names_writer *writer, int fd, uint64_t *ret_length, struct error *err);

@@ -243,16 +243,14 @@ void dotdir_list(struct worker *worker, struct channel_request *request)
 	dirlist_begin(&list, request);
 	room = dirlist_add_dots(&list, NODE_DOTDIR, NODE_ROOT);
 	for (size_t i = list.first; i < DOTDIR_FILES && room; i++)
-		room = dirlist_add(&list, i, DOTDIR_LISTED + i, DT_REG, dotdir_files[i].name,
-			       strlen(dotdir_files[i].name), NULL);
+		room = dirlist_add(&list, i, DOTDIR_LISTED + i, DT_REG, span_text(dotdir_files[i].name), NULL);
 	if (room && list.first <= DOTDIR_FILES)
-		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, DSFS_CONTROL_CONTROL,
-				   strlen(DSFS_CONTROL_CONTROL), NULL);
+		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, span_text(DSFS_CONTROL_CONTROL), NULL);
 	if (room && list.first <= DOTDIR_FILES + 1)
 		room = dirlist_add(&list, DOTDIR_FILES + 1, DOTDIR_LISTED + DOTDIR_FILES, DT_REG,
-				   DSFS_CONTROL_CATALOGUE, strlen(DSFS_CONTROL_CATALOGUE), NULL);
+				   span_text(DSFS_CONTROL_CATALOGUE), NULL);
 	if (room && list.first <= DOTDIR_FILES + 2 && !worker->serve->options.noversions)
-		(void)!dirlist_add(&list, DOTDIR_FILES + 2, NODE_VERSIONS, DT_DIR, DSFS_CONTROL_VERSIONS,
-			       strlen(DSFS_CONTROL_VERSIONS), NULL);
+		(void)!dirlist_add(&list, DOTDIR_FILES + 2, NODE_VERSIONS, DT_DIR, span_text(DSFS_CONTROL_VERSIONS),
+				   NULL);
 	reply_data(worker, request, request->payload, list.used);
 }

@@ -139,8 +139,7 @@ static int visits_do_list(struct visits *visits, struct visit *visit)
 	room = dirlist_add_dots(&visit->list, NODE_VERSIONS, NODE_ROOT);
 	for (uint64_t i = visit->list.first; i < catalogue.version_count && room; i++) {
 		ino = catalogue.versions[i].sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
-		room = dirlist_add(&visit->list, i, ino, DT_DIR, catalogue.versions[i].label,
-			       strlen(catalogue.versions[i].label), NULL);
+		room = dirlist_add(&visit->list, i, ino, DT_DIR, span_text(catalogue.versions[i].label), NULL);
 	}
 	catalogue_free(&catalogue);
 	return 0;

@@ -25,6 +25,7 @@ static int dir_entry(void *argument, const struct names_entry *entry)
 {
 	struct dir_walk *walk = argument;
 	uint64_t ino = generation_node(walk->generation, entry->ordinal);
+	const struct span name = span_of(entry->name, entry->name_length);
 	struct fuse_entry_out out;
 	struct inode inode;
 	struct error err = { 0 };
@@ -33,13 +34,12 @@ static int dir_entry(void *argument, const struct names_entry *entry)
 	if (nodeid_is_dotdir_name(walk->nodeid, entry->name, entry->name_length)) /* hides such an entry */
 		return 0;
 	if (!walk->list.plus)
-		return !dirlist_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
-				NULL);
+		return !dirlist_add(&walk->list, entry->number, ino, entry->type, name, NULL);
 	r = inode_get(walk->generation->index, entry->ordinal, &inode, &err);
 	if (r < 0)
 		return log_error(&err, "cannot list entry %llu", (unsigned long long)entry->number);
 	node_entry(walk->generation, generation_node_below(walk->generation, walk->nodeid, &inode), &inode, &out);
-	if (!dirlist_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length, &out))
+	if (!dirlist_add(&walk->list, entry->number, ino, entry->type, name, &out))
 		return 1;
 	walk->lookups++;
 	return 0;

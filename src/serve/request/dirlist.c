@@ -21,15 +21,15 @@ void dirlist_begin(struct dirlist *list, const struct channel_request *request)
 }
 
 /* position: the offset at which a listing continues after this entry. */
-static bool dirlist_put(struct dirlist *list, uint64_t position, uint64_t ino, uint8_t type, const char *name,
-			size_t length, const struct fuse_entry_out *entry)
+static bool dirlist_put(struct dirlist *list, uint64_t position, uint64_t ino, uint8_t type, struct span name,
+			const struct fuse_entry_out *entry)
 {
 	static const struct fuse_entry_out unknown;
 	struct fuse_dirent header = {
-		.ino = ino, .off = position, .namelen = (uint32_t)length, .type = type
+		.ino = ino, .off = position, .namelen = (uint32_t)name.size, .type = type
 	};
 	size_t before = list->plus ? sizeof(*entry) : 0;
-	size_t unpadded = before + FUSE_NAME_OFFSET + length;
+	size_t unpadded = before + FUSE_NAME_OFFSET + name.size;
 	size_t total = FUSE_REC_ALIGN(unpadded);
 	uint8_t *out = list->out + list->used;
 
@@ -37,7 +37,7 @@ static bool dirlist_put(struct dirlist *list, uint64_t position, uint64_t ino, u
 		return false;
 	memcpy(out, entry ? entry : &unknown, before);
 	memcpy(out + before, &header, FUSE_NAME_OFFSET);
-	memcpy(out + before + FUSE_NAME_OFFSET, name, length);
+	memcpy(out + before + FUSE_NAME_OFFSET, name.base, name.size);
 	memset(out + unpadded, 0, total - unpadded);
 	list->used += total;
 	return true;
@@ -45,13 +45,13 @@ static bool dirlist_put(struct dirlist *list, uint64_t position, uint64_t ino, u
 
 bool dirlist_add_dots(struct dirlist *list, uint64_t self, uint64_t parent)
 {
-	if (list->offset < 1 && !dirlist_put(list, 1, self, DT_DIR, ".", 1, NULL))
+	if (list->offset < 1 && !dirlist_put(list, 1, self, DT_DIR, span_of(".", 1), NULL))
 		return false;
-	return list->offset >= 2 || dirlist_put(list, 2, parent, DT_DIR, "..", 2, NULL);
+	return list->offset >= 2 || dirlist_put(list, 2, parent, DT_DIR, span_of("..", 2), NULL);
 }
 
-bool dirlist_add(struct dirlist *list, uint64_t number, uint64_t ino, uint8_t type, const char *name,
-		 size_t length, const struct fuse_entry_out *entry)
+bool dirlist_add(struct dirlist *list, uint64_t number, uint64_t ino, uint8_t type, struct span name,
+		 const struct fuse_entry_out *entry)
 {
-	return dirlist_put(list, number + DIRLIST_DOTS + 1, ino, type, name, length, entry);
+	return dirlist_put(list, number + DIRLIST_DOTS + 1, ino, type, name, entry);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/span.h"
 #include "fuse/channel.h"
 
 /* A listing that is being written into a request's payload. */
@@ -22,5 +23,5 @@ void dirlist_begin(struct dirlist *list, const struct channel_request *request);
 must_check bool dirlist_add_dots(struct dirlist *list, uint64_t self, uint64_t parent);
 /* Adds the entry with this number. entry: the answer to a LOOKUP of it; NULL: the kernel gets no node (always so for
  * READDIR). False: there is no room, and the listing is complete. */
-must_check bool dirlist_add(struct dirlist *list, uint64_t number, uint64_t ino, uint8_t type, const char *name,
-			    size_t length, const struct fuse_entry_out *entry);
+must_check bool dirlist_add(struct dirlist *list, uint64_t number, uint64_t ino, uint8_t type, struct span name,
+			    const struct fuse_entry_out *entry);
