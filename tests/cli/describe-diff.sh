@@ -80,7 +80,7 @@ assert_eq "of another size" "$(json unknown.files short.json) $(json changed.lis
     )\"former_type\": \"regular file\", \"former_bytes\": 2097153}]"
 
 # A terminal of 70 columns.
-if command -v script >/dev/null; then
+if (need_pty) >/dev/null; then
     script -qec "stty cols 70; LC_ALL=C datasetfsctl describe volume --diff old new --limit 0" /dev/null </dev/null |
         tr -d '\r' >text.out
     has "33 40.2 % 59.1 KiB ######## moved"

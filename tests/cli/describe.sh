@@ -146,7 +146,7 @@ if (need_fuse) >/dev/null; then
 fi
 
 # In a terminal: bars as wide as it leaves room, of characters that it has.
-need_command script
+need_pty
 # terminal COLUMNS LOCALE WORD…: into text.out
 terminal() {
     script -qec "stty cols $1; LC_ALL=$2 datasetfsctl describe $(printf '%q ' "${@:3}")" /dev/null </dev/null |

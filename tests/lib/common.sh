@@ -120,6 +120,12 @@ need_command() {
     done
 }
 
+# need_pty: a terminal for script(1), which a root without /dev/pts has not
+need_pty() {
+    need_command script
+    script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip "no pseudo-terminal"
+}
+
 need_filesystem() {
     grep -qw "$1" /proc/filesystems || modprobe "$1" 2>/dev/null || skip "the kernel has no $1"
 }
