@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread/thread.h"
 #include "read/gather.h"
 #include "read/queue.h"
 #include "verify/copies.h"
@@ -312,7 +313,7 @@ static void check_close(struct check_worker *worker)
 	free(worker);
 }
 
-static void *check_work(void *argument)
+static void check_work(void *argument)
 {
 	struct check *check = argument;
 	struct check_worker *worker = calloc(1, sizeof(*worker));
@@ -329,7 +330,6 @@ static void *check_work(void *argument)
 		check_run(worker, &run);
 	if (worker)
 		check_close(worker);
-	return NULL;
 }
 
 int check_window(const struct check_setup *setup, const struct plan *plan, struct check_counts *counts,
@@ -342,16 +342,10 @@ int check_window(const struct check_setup *setup, const struct plan *plan, struc
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.shown = clock_now(),
 	};
-	pthread_t threads[CHECK_JOBS_MAX];
-	unsigned started = 0;
+	const struct thread_setup work = { .run = check_work, .argument = &check };
+	struct thread threads[CHECK_JOBS_MAX];
 
-	/* this thread works as well; with fewer threads than asked for it only takes longer */
-	while (started + 1 < setup->jobs && started < CHECK_JOBS_MAX &&
-	       pthread_create(&threads[started], NULL, check_work, &check) == 0)
-		started++;
-	check_work(&check);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	thread_share(threads, setup->jobs < CHECK_JOBS_MAX ? setup->jobs : CHECK_JOBS_MAX, &work);
 	pthread_mutex_destroy(&check.lock);
 	return check.err.code ? error_pass(err, check.err.code, &check.err) : 0;
 }
