@@ -13,7 +13,7 @@
 #include "base/huge.h"
 #include "base/log.h"
 #include "base/program/headroom.h"
-#include "base/thread/join.h"
+#include "base/thread/thread.h"
 #include "fuse/store.h"
 #include "read/queue.h"
 #include "serve/ahead/allowance.h"
@@ -54,7 +54,7 @@ struct fetcher {
 	struct serve *serve;
 	struct kept *kept;
 	int mount_fd;
-	pthread_t thread;
+	struct thread thread;
 	struct wake wake;
 	pthread_mutex_t lock; /* protects jobs, last and count */
 	struct fetcher_job *jobs, **last;
@@ -544,7 +544,7 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 	return r;
 }
 
-static void *fetcher_main(void *argument)
+static void fetcher_main(void *argument)
 {
 	struct fetcher *fetcher = argument;
 	struct error err = { 0 };
@@ -553,7 +553,7 @@ static void *fetcher_main(void *argument)
 	fetcher->has_engine = fetcher_engine(fetcher, &err) == 0;
 	sem_post(&fetcher->started);
 	if (!fetcher->has_engine)
-		return NULL;
+		return;
 	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher_peek(fetcher)) {
 		fetcher_begin_all(fetcher);
 		if (fetcher->stores)
@@ -565,7 +565,6 @@ static void *fetcher_main(void *argument)
 		}
 	}
 	queue_stop(&fetcher->queue); /* the engine holds the volume open */
-	return NULL;
 }
 
 /* ---- start and end ---- */
@@ -597,10 +596,12 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 
 static int fetcher_run(struct fetcher *fetcher, struct error *err)
 {
-	int r = pthread_create(&fetcher->thread, NULL, fetcher_main, fetcher);
+	const struct thread_setup setup = { .run = fetcher_main, .argument = fetcher,
+					    .what = "the thread that reads ahead" };
+	int r = thread_start(&fetcher->thread, &setup, err);
 
-	if (r)
-		return error_set(err, -r, "cannot start the thread that reads ahead: %s", strerror(r));
+	if (r < 0)
+		return r;
 	while (sem_wait(&fetcher->started) < 0)
 		continue;
 	return 0;
@@ -647,7 +648,7 @@ bool fetcher_stop(struct fetcher *fetcher)
 	if (!fetcher || !atomic_exchange(&fetcher->going, 0))
 		return !fetcher || !fetcher->is_stuck;
 	wake_up(&fetcher->wake);
-	fetcher->is_stuck = !join_soon(fetcher->thread);
+	fetcher->is_stuck = !thread_join_soon(&fetcher->thread);
 	if (fetcher->is_stuck)
 		log_warn("the device holds a read ahead back, the daemon ends without it");
 	return !fetcher->is_stuck;
