@@ -25,7 +25,7 @@ struct grid {
 };
 
 /* What is shown must not depend on whether it goes to a terminal: nothing is cut, folded, or shown as other bytes than
- * base/shown.c made of it. */
+ * base/text/shown.c made of it. */
 static void grid_set_up(struct libscols_table *table)
 {
 	scols_table_enable_noencoding(table, 1);

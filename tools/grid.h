@@ -24,7 +24,7 @@ void grid_free(struct grid *grid); /* NULL does nothing */
  * of titles. */
 void grid_column(struct grid *grid, enum grid_side side, const char *title);
 /* Begins the next cell of the row, or of the next row, and returns the stream for it, which is valid until the next
- * call here. It must get no newline, and text that others chose only through text.h or base/shown.h. */
+ * call here. It must get no newline, and text that others chose only through text.h or base/text/shown.h. */
 FILE *grid_next(struct grid *grid);
 /* Fills the next cell like text_print(). */
 void grid_cell(struct grid *grid, const char *fmt, ...) printf_like(2, 3);

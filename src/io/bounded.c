@@ -9,11 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/program/interrupt.h"
 #include "base/thread/thread.h"
 #include "io/outstanding.h"
-#include "io/site.h"
 
 #define BOUNDED_PART  (4u << 20) /* bytes read at once */
 #define BOUNDED_ALIGN 4096u

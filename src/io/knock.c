@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/program/interrupt.h"
 #include "io/bounded.h"
 #include "io/knock_call.h"
 #include "io/outstanding.h"

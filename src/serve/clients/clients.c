@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/rendezvous.h"
-#include "base/thread/join.h"
 #include "base/thread/thread.h"
 #include "datasetfs/control.h"
 #include "handover/passing.h"

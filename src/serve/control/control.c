@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/thread/join.h"
 #include "base/thread/thread.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
