@@ -7,22 +7,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device/dotfile.h"
+#include "base/transfer.h"
 #include "datasetfs/control.h"
+#include "device/dotfile.h"
 
 /* ---- in the process ---- */
 
 static int reader_copy(int from, int to)
 {
 	char buffer[16384];
-	ssize_t n, written;
+	ssize_t n;
 
 	while ((n = read(from, buffer, sizeof(buffer))) > 0)
-		for (ssize_t done = 0; done < n; done += written) {
-			written = write(to, buffer + done, (size_t)(n - done));
-			if (written < 0)
-				return errno;
-		}
+		if (transfer_write(to, buffer, (size_t)n) < 0)
+			return errno;
 	return n < 0 ? errno : 0;
 }
 
