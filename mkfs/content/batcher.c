@@ -48,7 +48,7 @@ static int batcher_mark(void *argument, uint64_t directory, uint32_t number, con
 static void batcher_submit(struct pipeline *pipeline, struct batch **batch)
 {
 	if (*batch)
-		pipeline_submit(pipeline, *batch);
+		pipeline_submit(pipeline);
 	*batch = NULL;
 }
 

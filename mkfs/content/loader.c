@@ -271,7 +271,7 @@ int loader_run(struct loader *loader, struct error *err)
 void loader_flush(struct loader *loader)
 {
 	if (loader->batch)
-		pipeline_submit(loader->pipeline, loader->batch);
+		pipeline_submit(loader->pipeline);
 	loader->batch = NULL;
 }
 

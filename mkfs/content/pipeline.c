@@ -147,9 +147,8 @@ int pipeline_begin(struct pipeline *pipeline, struct batch **ret, struct error *
 	return 0;
 }
 
-void pipeline_submit(struct pipeline *pipeline, struct batch *batch)
+void pipeline_submit(struct pipeline *pipeline)
 {
-	(void)batch; /* the only one begun and not submitted */
 	work_queue_submit(&pipeline->queue);
 }
 

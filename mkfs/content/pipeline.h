@@ -26,7 +26,8 @@ void pipeline_close(struct pipeline *pipeline);
 
 /* Returns an empty batch to the thread that fills; -ECANCELED once the pipeline was stopped. */
 must_check int pipeline_begin(struct pipeline *pipeline, struct batch **ret, struct error *err);
-void pipeline_submit(struct pipeline *pipeline, struct batch *batch);
+/* Hands the batch that was begun last to the threads: at most one is begun and not submitted. */
+void pipeline_submit(struct pipeline *pipeline);
 /* Says that no more batches will come. The thread that takes gets result, 0 or an error, after the last batch. */
 void pipeline_end(struct pipeline *pipeline, int result, const struct error *err);
 
