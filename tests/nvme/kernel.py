@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 
 # What the guests need; what it depends on is added, what is built into the kernel is left out.
@@ -14,7 +15,7 @@ MODULES = ("virtio_pci", "virtio_console", "virtio_net", "virtio_blk", "bridge",
            "nvme_fabrics", "nvme_tcp", "fuse", "crc32c_generic")
 # On top of that for the transports beside TCP: a loop, and RDMA over Ethernet without such a card.
 TRANSPORTS = ("nvme_loop", "crc32_generic", "rdma_rxe", "nvmet_rdma", "nvme_rdma")
-WANTED = " ".join(MODULES + TRANSPORTS)
+WANTED = " ".join(("vmlinux", *MODULES, *TRANSPORTS))
 # The release after this machine's, where the newest kernels are packaged.
 NEXT = {"bookworm": "trixie", "trixie": "forky"}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -48,7 +49,7 @@ def prepare(kind, cache):
             shutil.rmtree(fresh / folder)
         shutil.rmtree(kept, ignore_errors=True)
         fresh.rename(kept)
-    return Kernel((kept / "release").read_text(), kept / "vmlinuz",
+    return Kernel((kept / "release").read_text(), kept / "vmlinux",
                   *(sorted((kept / part).glob("*.ko")) for part in ("modules", "transports")))
 
 
@@ -125,13 +126,13 @@ def unpack(packages, tree):
 
 
 def keep(tree, folder):
-    """Copies the image and the modules out of an unpacked package: vmlinuz, release,
+    """Copies the image and the modules out of an unpacked package: vmlinux, release,
     modules/ and transports/NN-NAME.ko."""
     image = next(iter(sorted(tree.rglob("vmlinuz*"))), None)
     modules = next(iter(sorted(tree.rglob("lib/modules/*/kernel"))), None)
     if image is None or modules is None:
         raise Missing(f"the kernel package has no {'modules' if image else 'vmlinuz'}")
-    shutil.copyfile(image, folder / "vmlinuz")
+    (folder / "vmlinux").write_bytes(decompress(image.read_bytes()))
     always = in_order(modules, MODULES)
     for part in ("modules", "transports"):
         (folder / part).mkdir()
@@ -140,6 +141,19 @@ def keep(tree, folder):
         (folder / part / f"{number:02}-{name}.ko").write_bytes(data)
     (folder / "release").write_text(modules.parent.name)
     (folder / "wanted").write_text(WANTED)
+
+
+def decompress(image):
+    """The kernel within a compressed image, which a guest would spend a quarter of its boot on. Its place is in the
+    header of the image, see Documentation/arch/x86/boot.rst; four bytes behind it have its size."""
+    setup_sectors, (offset, length) = image[0x1f1], struct.unpack_from("<II", image, 0x248)
+    begin = (setup_sectors + 1) * 512 + offset
+    payload = image[begin:begin + length - 4]
+    if payload.startswith(b"\xfd7zXZ"):
+        return lzma.decompress(payload)
+    if shutil.which("zstd") is None:
+        raise Missing("no zstd: package zstd")
+    return subprocess.run(["zstd", "-dc"], input=payload, stdout=subprocess.PIPE, check=True).stdout
 
 
 def in_order(folder, wanted):
