@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan timeout=300
+# tests/run: in=asan timeout=300
 # datasetfsctl compact on volumes of several members, with copies and without: groups that are mostly dead are emptied
 # and free as a whole, what is alive has the wanted number of copies afterwards, versions keep label, UUID and digest,
 # and every copy is right.

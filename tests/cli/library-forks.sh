@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan
+# tests/run: in=asan
 # A process forks while its threads read by libdatasetfs: children and parent go on, whatever call made the child, and a
 # program that is executed has nothing of it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

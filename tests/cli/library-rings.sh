@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan timeout=600
+# tests/run: in=asan timeout=600
 # A program takes the io_uring from under libdatasetfs while reads are under way, by closing its descriptor or by a
 # filter that was installed late: all reads are right, and the program goes on. On a slow device the kernel has reads
 # then.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: smoke daemon channels in=asan,gcc:ring,tsan
+# tests/run: smoke daemon channels in=tsan,gcc:ring
 # Who reads files in the order of the tree gets the next ones before he asks: the right bytes, and no more than the
 # mount option allows; who does not costs nothing. Damage stays where it is, and a switch, an
 # unmount or a daemon that is killed find a walker like any other reader.

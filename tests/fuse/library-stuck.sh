@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan timeout=300
+# tests/run: in=asan timeout=300
 # A member of a mirrored volume does not answer while a program reads the volume by libdatasetfs itself: single reads,
 # queues, large files and arenas go on with the other copies, no byte is wrong, and what the device writes late goes to
 # memory that is nobody's. The handle is closed meanwhile. Without io_uring this cannot be.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon ring in=asan,tsan
+# tests/run: daemon ring in=tsan
 # A mount of a mirrored volume, from which members are missing or go away: one that comes back is used again without
 # mounting anew, under its old name or another; one that missed a change is not.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

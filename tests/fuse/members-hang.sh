@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan,tsan timeout=300
+# tests/run: daemon in=tsan timeout=300
 # The control thread of a mount does not wait for a member that hangs: versions are switched, and a member that was
 # missing comes back meanwhile.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon ring in=asan,tsan timeout=1800
+# tests/run: daemon ring in=tsan timeout=1800
 # A member of a mirrored volume hangs or becomes slow under readers of FUSE over io_uring: nobody notices. With --all it
 # fails and is cut off as well.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

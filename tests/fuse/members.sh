@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan,tsan
+# tests/run: daemon in=asan
 # A mount of a volume of several members, and programs that read past it: whatever one member loses, the copies have,
 # and nobody sees an error or a wrong byte; what no member has is EIO.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan,tsan,gcc:threads,gcc:ring timeout=240
+# tests/run: daemon channels in=tsan,gcc:ring timeout=240
 # Files that a user announces are there when he reads them: stored where their names are known, kept where not; in the
 # same order and with the same bytes; no more than may be kept, and not for ever; for the version that is mounted, by
 # users who may read them; nothing of it when nobody announces anything.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: smoke in=gcc,asan
+# tests/run: smoke in=asan
 # datasetfsctl status: a page that says in words what is wrong, or that nothing is, with units; all that the mount
 # reports as JSON; with which options it serves, those that were given and the others.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once queue=fabric timeout=900
+# tests/run: once queue=fabric in=none timeout=900
 """A publisher loses its power in the middle: readers notice nothing, another host and later it itself publish again."""
 from fabric import NQN, PORTALS, Fabric, check, check_contains, main, make_tree, say, sums, usual_kernel
 from publish import Halfway, attach, publish

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan
 """What src/read/route.c makes of many workers and many members, in the simulation: the load is even, and a member that
 is slow, hangs, fails or stalls costs little, with 200 and with 1,000 workers; one that is well again is used again."""
 import json
