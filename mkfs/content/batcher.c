@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "content/reader.h"
 #include "image/names/names.h"
 
@@ -155,7 +156,7 @@ static struct batcher_holes batcher_open_holes(struct dirfd *dir, const struct s
  * last piece of a file is not skipped either. */
 static uint64_t batcher_skip(struct batcher_holes *holes, uint64_t at)
 {
-	uint64_t last = (holes->size - 1) / BATCH_BYTES * BATCH_BYTES, end;
+	uint64_t last = round_down(holes->size - 1, BATCH_BYTES), end;
 	off_t data;
 
 	if (holes->fd < 0 || at >= last)
@@ -167,7 +168,7 @@ static uint64_t batcher_skip(struct batcher_holes *holes, uint64_t at)
 		holes->start = at;
 		holes->end = data < 0 || (uint64_t)data > last ? last : (uint64_t)data;
 	}
-	end = holes->end / BATCH_BYTES * BATCH_BYTES;
+	end = round_down(holes->end, BATCH_BYTES);
 	return at - holes->start >= PIPELINE_DEPTH * BATCH_BYTES && end > at ? end - at : 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/huge.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "content/compare.h"
 #include "content/key.h"
 #include "image/chunk.h"

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/round.h"
 #include "content/batcher.h"
 
 #define LOADER_WARNINGS 10u
@@ -77,8 +78,8 @@ static int loader_begin_piece(struct loader *loader, struct error *err)
 /* Leaves out whole pieces of a hole that begins with a piece, but never the first and the last piece of a file. */
 static int loader_skip(struct loader *loader, uint64_t end, bool *ret_skipped, struct error *err)
 {
-	uint64_t last = (loader->attributes.size - 1) / BATCH_BYTES * BATCH_BYTES;
-	uint64_t skip = (end < last ? end : last) / BATCH_BYTES * BATCH_BYTES;
+	uint64_t last = round_down(loader->attributes.size - 1, BATCH_BYTES);
+	uint64_t skip = round_down(end < last ? end : last, BATCH_BYTES);
 	struct item *item = NULL;
 	int r;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/members/address.h"
+#include "base/round.h"
 
 int large_open(struct large *large, struct records *records, struct holes *holes, struct store *store,
 	       struct share *share, uint32_t chunk_log, struct error *err)

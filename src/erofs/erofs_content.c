@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/extent.h"
 #include "image/members/address.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/list.h"
+#include "base/round.h"
 #include "erofs/erofs_runs.h"
 #include "image/members/address.h"
 #include "io/engine.h"

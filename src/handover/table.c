@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/span.h"
-#include "image/members/address.h"
 #include "image/members/members_table.h"
 
 #define TABLE_MAGIC UINT32_C(0x54534644) /* "DFST" */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "base/thread/thread.h"
 #include "io/outstanding.h"
 
@@ -73,7 +74,7 @@ static int bounded_new(const struct outstanding *outstanding, int fd, size_t len
 	bounded->length = length;
 	r = bounded_dup(fd, &bounded->fd, err);
 	if (r == 0) {
-		length = (length + BOUNDED_ALIGN - 1) / BOUNDED_ALIGN * BOUNDED_ALIGN;
+		length = round_up(length, BOUNDED_ALIGN);
 		bounded->bytes = aligned_alloc(BOUNDED_ALIGN, length);
 		r = bounded->bytes ? 0 : error_no_memory(err);
 	}

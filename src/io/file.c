@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/transfer.h"
 #include "io/full.h"
 
@@ -90,11 +91,11 @@ static int file_read_bounced(int fd, uint64_t offset, uint8_t *buffer, size_t le
 	if (!bounce)
 		return error_no_memory(err);
 	while (length) {
-		uint64_t start = offset / ALIGNMENT * ALIGNMENT;
+		uint64_t start = round_down(offset, ALIGNMENT);
 		size_t skip = (size_t)(offset - start);
 		size_t part = length < BOUNCE_SIZE - skip ? length : BOUNCE_SIZE - skip;
 
-		r = file_pread(fd, start, bounce, (skip + part + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, err);
+		r = file_pread(fd, start, bounce, round_up(skip + part, ALIGNMENT), err);
 		if (r < 0)
 			return r;
 		memcpy(buffer, bounce + skip, part);
@@ -242,7 +243,7 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 					 "attach or format the device with one of these", sector);
 		geometry->logical_block = (uint32_t)sector;
 	}
-	geometry->size = geometry->size / ALIGNMENT * ALIGNMENT;
+	geometry->size = round_down(geometry->size, ALIGNMENT);
 	return 0;
 }
 

@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "base/round.h"
+
 static void fetch_add(struct read_range *range, void *base, uint64_t length)
 {
 	if (length)

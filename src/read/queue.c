@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/huge.h"
+#include "base/round.h"
 
 /* --- set-up and end --- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/span.h"
 #include "image/catalogue/sections.h"
 #include "image/members/address.h"

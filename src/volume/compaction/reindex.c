@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/chunk.h"

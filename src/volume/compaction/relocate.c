@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/huge.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "image/members/address.h"
 
 #define RELOCATE_STEP   (1u << 20)   /* most bytes of a read or write */

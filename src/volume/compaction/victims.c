@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "image/catalogue/index_load.h"
 #include "image/index.h"
 #include "image/members/address.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/round.h"
 #include "image/members/address.h"
 
 #define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* least bytes behind DSFS_DATA_AT that no group gets */

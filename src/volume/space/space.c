@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/round.h"
 #include "image/members/address.h"
 
 static int space_compare(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "image/members/address.h"
 #include "image/sums/sha256.h"
 #include "volume/transaction/groups.h"

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "base/text/format.h"
 #include "device/locker.h"
 #include "image/members/address.h"
