@@ -251,9 +251,8 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 	int r = 0;
 
 	if (!loaded)
-		r = previous_index_open(packer->temp, transaction_source(packer->transaction),
-					packer->transaction->super.member_size, &packer->transaction->catalogue.members,
-					version, false, &previous, &why);
+		r = previous_index_open(packer->temp, transaction_backing(packer->transaction), version, false,
+					&previous, &why);
 	if (r == 0) {
 		what = "nothing more"; /* records before the bad one were added */
 		r = dedup_add(&packer->dedup, loaded ? &packer->stat_cache.previous : &previous, &why);
@@ -275,8 +274,7 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 	if (packer->transaction->is_new || !catalogue->version_count)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
-	r = dedup_open(&packer->dedup, packer->temp, transaction_source(packer->transaction),
-		       packer->transaction->super.member_size, &packer->transaction->catalogue.members,
+	r = dedup_open(&packer->dedup, packer->temp, transaction_backing(packer->transaction),
 		       packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
 		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
@@ -290,8 +288,7 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 static int packer_open_block_sums(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct error why = { 0 };
-	int r = block_sums_load(transaction_source(packer->transaction), version,
-				&packer->transaction->catalogue.members, &packer->block_sums, &why);
+	int r = block_sums_load(transaction_backing(packer->transaction), version, &packer->block_sums, &why);
 
 	if (r == -ENOMEM)
 		return error_pass(err, r, &why);
@@ -317,8 +314,7 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 				 packer->target->path, options->trusted);
 	if (!version) /* the volume has no current version yet */
 		return 0;
-	r = stat_cache_open(&packer->stat_cache, packer->temp, transaction_source(packer->transaction),
-			    packer->transaction->super.member_size, &packer->transaction->catalogue.members, version,
+	r = stat_cache_open(&packer->stat_cache, packer->temp, transaction_backing(packer->transaction), version,
 			    options->chunk_log, &why);
 	packer->has_stat_cache = r == 0;
 	if (r == -ENOENT || error_is_damage(r))

@@ -236,6 +236,11 @@ int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 	return 0;
 }
 
+struct backing volume_backing(const struct volume *volume)
+{
+	return backing_of(&volume->array->source, &volume->catalogue.members);
+}
+
 int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret, struct error *err)
 {
 	struct version *version = catalogue_by_label(catalogue, label);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "image/catalogue/catalogue.h"
+#include "image/members/backing.h"
 #include "io/array.h"
 #include "volume/transaction/transaction.h"
 #include "watch/reported.h"
@@ -37,6 +38,9 @@ must_check int volume_load(struct volume *volume, struct error *err);
 /* Opens the volume and loads superblock and catalogue. */
 must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);
 void volume_close(struct volume *volume);
+
+/* Returns what the volume's sections are read from; valid while the loaded catalogue is. */
+struct backing volume_backing(const struct volume *volume);
 
 /* Finds the version called label in a catalogue. */
 must_check int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret,

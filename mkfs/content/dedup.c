@@ -22,16 +22,15 @@
 #define DEDUP_BUFFER  ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
 #define DEDUP_AHEAD   16u /* files between the prefetch of a table slot and its use */
 
-int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
-	       const struct members *members, uint32_t chunk_log, struct error *err)
+int dedup_open(struct dedup *dedup, const struct temp *temp, struct backing backing, uint32_t chunk_log,
+	       struct error *err)
 {
 	int r = 0;
 
-	*dedup = (struct dedup){
-		.source = source, .member_size = member_size, .chunk_log = chunk_log
-	};
-	if (members && members->count)
-		r = members_copy(members, &dedup->members, err);
+	*dedup = (struct dedup){ .backing = backing, .chunk_log = chunk_log };
+	dedup->backing.members = &dedup->members;
+	if (backing.members && backing.members->count)
+		r = members_copy(backing.members, &dedup->members, err);
 	if (r == 0)
 		r = mapped_open(&dedup->records, temp, err);
 	if (r == 0)
@@ -257,13 +256,10 @@ void dedup_view_free(struct dedup_view *view)
 static bool dedup_view_read(const struct dedup_view *view, uint64_t start, uint64_t end, uint8_t *to)
 {
 	const struct dedup *dedup = view->dedup;
-	uint32_t member = address_member(start);
-	uint64_t size = member == 0 ? dedup->member_size : 0;
+	uint64_t size = backing_size(dedup->backing, address_member(start));
 
-	if (dedup->members.count)
-		size = members_size(&dedup->members, member);
 	return end - start <= DEDUP_BUFFER && address_offset(start) + (end - start) <= round_down(size, DSFS_BLOCK) &&
-	       members_read(&dedup->members, dedup->source, start, 0, to, end - start, NULL) == 0;
+	       backing_read(dedup->backing, start, 0, to, end - start, NULL) == 0;
 }
 
 /* Returns the loaded window at base; NULL if it is needed for the first time, or cannot be read. */

@@ -355,9 +355,9 @@ static void check_index(int code)
 	struct index *index = NULL;
 
 	if (code)
-		CHECK_FAILS(index_load(&source, &version, &members, &index, &err), code, "");
+		CHECK_FAILS(index_load(backing_of(&source, &members), &version, &index, &err), code, "");
 	else
-		CHECK_OK(index_load(&source, &version, &members, &index, &err));
+		CHECK_OK(index_load(backing_of(&source, &members), &version, &index, &err));
 	if (index) /* the section as the packer made it */
 		assert_memory_equal(index->chunks.base, op.request.version.index->chunks.base, index->chunks.size);
 	index_close(index);

@@ -51,7 +51,7 @@ static void begin(void)
 	for (uint32_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i * 7 + i / 251);
 	memcpy(memory.bytes + AT, content, CHUNK);
-	CHECK_OK(dedup_open(&dedup, temp, &memory.source, CLAIMED, NULL, CHUNK_LOG, &err));
+	CHECK_OK(dedup_open(&dedup, temp, (struct backing){ &memory.source, NULL, CLAIMED }, CHUNK_LOG, &err));
 	view = dedup_view_new(&dedup);
 	assert_non_null(view);
 }
@@ -343,12 +343,12 @@ static void test_shared_large_files(void **state)
 		place.length = version.index_length;
 		version.index = (struct extent_list){ &place, 1 };
 		if (shared)
-			CHECK_FAILS(previous_index_open(temp, &memory.source, SIZE, NULL, &version, false, &previous,
+			CHECK_FAILS(previous_index_open(temp, backing_of(&memory.source, NULL), &version, false, &previous,
 							&err),
 				    -EBADMSG,
 				    "inode 3: its chunks begin at 1, those of large files before it end at 257");
 		else
-			CHECK_OK(previous_index_open(temp, &memory.source, SIZE, NULL, &version, false, &previous,
+			CHECK_OK(previous_index_open(temp, backing_of(&memory.source, NULL), &version, false, &previous,
 						     &err));
 		if (!shared)
 			previous_index_close(&previous);

@@ -326,11 +326,11 @@ static void extents(void **state)
 			expected[at] = several.members[address_member(address)].bytes[address_offset(address)];
 		}
 	extent_map_close(&map);
-	CHECK_OK(extent_list_read(&list, &several.source, NULL, 0, bytes, 4150, &err));
+	CHECK_OK(extent_list_read(&list, backing_of(&several.source, NULL), 0, bytes, 4150, &err));
 	assert_memory_equal(bytes, expected, 4150);
-	CHECK_OK(extent_list_read(&list, &several.source, NULL, 99, bytes, 4002, &err));
+	CHECK_OK(extent_list_read(&list, backing_of(&several.source, NULL), 99, bytes, 4002, &err));
 	assert_memory_equal(bytes, expected + 99, 4002);
-	CHECK_FAILS(extent_list_read(&list, &several.source, NULL, 1, bytes, 4150, &err), -ENODATA,
+	CHECK_FAILS(extent_list_read(&list, backing_of(&several.source, NULL), 1, bytes, 4150, &err), -ENODATA,
 		    "ends at 4150, 1 bytes");
 	several_done(&several);
 }

@@ -260,7 +260,7 @@ static int verify_hash_source(struct source *source, const struct members *membe
 
 	for (uint64_t at = 0; r == 0 && at < version->source.length; at += step) {
 		step = version->source.length - at < VERIFY_STEP ? version->source.length - at : VERIFY_STEP;
-		r = extent_list_read(&version->source.extents, source, members, at, buffer, step, err);
+		r = extent_list_read(&version->source.extents, backing_of(source, members), at, buffer, step, err);
 		if (r == 0)
 			sha256_add(sha, buffer, step);
 	}
@@ -292,7 +292,7 @@ static void verify_block_sums(struct verify *v, const struct version *version, s
 
 	if (!version->block_sums.length)
 		return;
-	r = block_sums_load(&v->volume->array->source, version, &v->volume->catalogue.members, ret, &err);
+	r = block_sums_load(volume_backing(v->volume), version, ret, &err);
 	verify_part(v, version, "block checksums", r, &err);
 }
 
@@ -350,7 +350,7 @@ static void verify_version(struct verify *v, const struct version *version)
 	int r;
 
 	report_begin_version(&v->report, version);
-	r = index_load(&v->volume->array->source, version, &v->volume->catalogue.members, &index, &err);
+	r = index_load(volume_backing(v->volume), version, &index, &err);
 	if (r == 0)
 		r = names_reader_open(index->names, &reader, &err);
 	verify_part(v, version, "index", r, &err);

@@ -186,20 +186,6 @@ int members_check_superblock(const struct members *members, const struct superbl
 	return 0;
 }
 
-int members_read(const struct members *members, struct source *source, uint64_t address, uint32_t turn, void *to,
-		 uint64_t length, struct error *err)
-{
-	uint64_t copies[DSFS_COPIES_MAX] = { address }, at;
-	uint32_t count = members ? members_copies(members, address, copies) : 1;
-	int r = -ENODEV;
-
-	for (uint32_t i = 0; r < 0 && i < count; i++) {
-		at = copies[(turn + i) % count];
-		r = source_read(source, address_member(at), address_offset(at), to, length, err);
-	}
-	return r;
-}
-
 /* --- changes --- */
 
 static int members_reserve(struct members *members, uint32_t group_count, uint32_t column_count, struct error *err)

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source.h"
 #include "datasetfs/format.h"
 #include "image/members/superblock.h"
 
@@ -84,11 +83,6 @@ void members_note(struct members *members, uint32_t member, uint64_t missing_fro
  * catalogue lies outside of all groups. */
 must_check int members_check_superblock(const struct members *members, const struct superblock *super,
 					struct error *err);
-
-/* Reads bytes of one column: from copy number turn and, if that fails, from the next. members NULL: there are no
- * copies. */
-must_check int members_read(const struct members *members, struct source *source, uint64_t address, uint32_t turn,
-			    void *to, uint64_t length, struct error *err);
 
 /* Adds the group with the addresses of its columns, data first, which no other group has; sets first_column. */
 must_check int members_add_group(struct members *members, const struct member_group *group, const uint64_t *columns,

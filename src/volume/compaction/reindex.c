@@ -253,7 +253,7 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 
 	r = buffer && section.sha ? 0 : error_no_memory(err);
 	if (r == 0)
-		r = index_load(reindex->source, version, &reindex->catalogue->members, &index, err);
+		r = index_load(backing_of(reindex->source, &reindex->catalogue->members), version, &index, err);
 	section.index = index;
 	if (r == 0)
 		r = reindex_find_files(index, &section.files, err);
@@ -339,7 +339,7 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 	struct index *index;
 	int r;
 
-	r = index_load(reindex->source, version, &reindex->catalogue->members, &index, err);
+	r = index_load(backing_of(reindex->source, &reindex->catalogue->members), version, &index, err);
 	if (r < 0)
 		return r;
 	r = dump_digest(index, digest, err);

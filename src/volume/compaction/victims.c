@@ -44,7 +44,7 @@ static int victims_walk(struct victims_pass *pass, const struct version *version
 	struct index *index;
 	int r;
 
-	r = index_load(pass->victims->source, version, &pass->victims->catalogue->members, &index, err);
+	r = index_load(backing_of(pass->victims->source, &pass->victims->catalogue->members), version, &index, err);
 	if (r < 0)
 		return r;
 	r = live_extents_walk(index, each, pass, err);

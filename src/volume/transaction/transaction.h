@@ -3,6 +3,7 @@
  * has the order, and what a crash leaves after each step. */
 #pragma once
 #include "device/nvme/fence.h"
+#include "image/members/backing.h"
 #include "io/array.h"
 #include "volume/space/allocator.h"
 #include "volume/transaction/degraded.h"
@@ -85,6 +86,13 @@ static inline struct source *transaction_source(const struct transaction *transa
 {
 	return transaction->source;
 }
+
+/* Returns what the sections on the volume are read from. */
+static inline struct backing transaction_backing(const struct transaction *transaction)
+{
+	return (struct backing){ transaction->source, &transaction->catalogue.members, transaction->super.member_size };
+}
+
 /* Returns the offset behind a member's last byte, including this change so far. */
 uint64_t transaction_end_of(const struct transaction *transaction, uint32_t member);
 
