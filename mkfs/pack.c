@@ -382,10 +382,8 @@ static void packer_scan(void *argument)
 		r = loader_run(&packer->loader, &why);
 	else
 		r = scan_run(&packer->scan, &packer->counts, &why);
-	if (r == 0 && packer->is_archive)
-		loader_flush(&packer->loader);
-	else if (r == 0)
-		batcher_flush(&packer->batcher);
+	if (r == 0)
+		feed_flush(packer->is_archive ? &packer->loader.feed : &packer->batcher.feed);
 	pipeline_end(packer->pipeline, r, &why);
 }
 
@@ -443,21 +441,16 @@ static int packer_check_empty(const struct packer *packer, struct error *err)
 static int packer_content(struct packer *packer, struct error *err)
 {
 	const struct thread_setup setup = { .run = packer_scan, .argument = packer };
+	const struct feed feed = { packer->options, packer->pipeline, packer->hints, NULL };
 	struct thread thread = { 0 };
 	int r;
 
 	progress_phase(packer->progress, "packing", 0);
-	packer->batcher = (struct batcher){ .options = packer->options,
-					    .pipeline = packer->pipeline,
+	packer->batcher = (struct batcher){ .feed = feed,
 					    .names = packer->names,
-					    .hints = packer->hints,
 					    .stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL };
 	packer->scan.sink = batcher_sink(&packer->batcher);
-	packer->loader = (struct loader){ .options = packer->options,
-					  .pipeline = packer->pipeline,
-					  .hints = packer->hints,
-					  .stream = &packer->stream,
-					  .tree = &packer->tree };
+	packer->loader = (struct loader){ .feed = feed, .stream = &packer->stream, .tree = &packer->tree };
 	r = thread_start(&thread, &setup, err);
 	if (r < 0)
 		return r;
@@ -631,8 +624,7 @@ static int packer_list_archives(struct packer *packer, struct error *err)
 {
 	int r;
 
-	packer->loader = (struct loader){ .options = packer->options, .stream = &packer->stream,
-					  .tree = &packer->tree };
+	packer->loader = (struct loader){ .stream = &packer->stream, .tree = &packer->tree };
 	r = loader_run(&packer->loader, err);
 	return r < 0 ? r : tar_tree_sort(&packer->tree, err);
 }

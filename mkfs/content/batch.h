@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/span.h"
 #include "datasetfs/format.h"
 #include "image/sums/checksum.h"
 #include "source/attributes.h"
@@ -93,6 +94,6 @@ void batch_memory_close(struct batch_memory *memory); /* a zeroed one as well */
 /* Drops all items, which leaves an empty batch; a zeroed one is empty as well. Its memory must have been taken back. */
 void batch_clear(struct batch *batch);
 /* Adds an item, zeroed except for dir, name and length. Returns NULL if the batch has no room for it. */
-struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name, size_t name_length, size_t content);
+struct item *batch_add(struct batch *batch, struct dirfd *dir, struct span name, size_t content);
 void batch_lend(struct batch *batch, struct batch_memory memory);
 struct batch_memory batch_take_back(struct batch *batch);
