@@ -487,6 +487,7 @@ static void packer_fill_version(struct packer *packer)
 
 static int packer_index(struct packer *packer, struct error *err)
 {
+	const struct assemble assemble = { &packer->version, packer->writer, packer->temp, packer->progress };
 	uint64_t end = transaction_end_of(packer->transaction, 0);
 	auto_close int fd = -1;
 	int r;
@@ -494,17 +495,15 @@ static int packer_index(struct packer *packer, struct error *err)
 	allocator_settle(&packer->transaction->allocator);
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
-	r = assemble_section(&packer->layout.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
-			     err);
+	r = assemble_section(&assemble, &packer->layout.records, take_ptr(&packer->names), &fd, err);
 	if (r == 0)
-		r = assemble_stream(packer->writer, packer->temp, fd, end, &packer->transaction->catalogue.members,
-				    packer->progress, &packer->version, err);
+		r = assemble_stream(&assemble, fd, end, &packer->transaction->catalogue.members, err);
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)
-		r = assemble_stat_cache(packer->writer, &packer->layout.stat_cache_writer, &packer->version, err);
+		r = assemble_stat_cache(&assemble, &packer->layout.stat_cache_writer, err);
 	if (r == 0)
-		r = assemble_sums(packer->writer, packer->temp, &packer->layout.records, &packer->version, err);
+		r = assemble_sums(&assemble, &packer->layout.records, err);
 	return r;
 }
 

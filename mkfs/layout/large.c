@@ -10,11 +10,12 @@
 
 #include "base/round.h"
 
-int large_open(struct large *large, struct records *records, struct holes *holes, struct store *store,
-	       struct share *share, uint32_t chunk_log, struct error *err)
+int large_open(struct large *large, struct holes *holes, struct store *store, struct share *share, struct error *err)
 {
+	uint32_t chunk_log = holes->chunk_log;
+
 	*large = (struct large){
-		.records = records, .holes = holes, .store = store, .share = share, .chunk_log = chunk_log
+		.records = holes->records, .holes = holes, .store = store, .share = share, .chunk_log = chunk_log
 	};
 	large->run.bytes = malloc((size_t)LARGE_RUN << chunk_log);
 	large->run.block_sums = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(dsfs_le64));

@@ -13,13 +13,11 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 
 	r = records_open(records, setup->temp, setup->chunk_log, err);
 	if (r == 0)
-		r = share_open(&layout->share, setup->dedup, records, setup->writer, setup->temp, setup->chunk_log,
-			       err);
+		r = share_open(&layout->share, setup->dedup, records, setup->writer, setup->temp, err);
 	if (r == 0)
 		r = holes_open(&layout->holes, records, setup->temp, setup->chunk_log, err);
 	if (r == 0)
-		r = large_open(&layout->large, records, &layout->holes, &layout->store, &layout->share,
-			       setup->chunk_log, err);
+		r = large_open(&layout->large, &layout->holes, &layout->store, &layout->share, err);
 	if (r == 0 && setup->writes_stat_cache)
 		r = stat_cache_writer_open(&layout->stat_cache_writer, setup->temp, setup->settled, err);
 	return r;

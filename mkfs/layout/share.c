@@ -12,13 +12,13 @@
 #include "image/members/address.h"
 
 int share_open(struct share *share, const struct dedup *dedup, const struct records *records, struct writer *writer,
-	       const struct temp *temp, uint32_t chunk_log, struct error *err)
+	       const struct temp *temp, struct error *err)
 {
 	int r;
 
 	*share = (struct share){ .dedup = dedup, .records = records, .writer = writer };
 	share->codec = codec_new();
-	share->decoded = malloc((size_t)1 << chunk_log);
+	share->decoded = malloc((size_t)1 << records->sums.chunk_log);
 	if (!share->codec || !share->decoded)
 		return error_no_memory(err);
 	r = table_open(&share->files, temp, err);

@@ -152,7 +152,7 @@ static void begin_share(void)
 	CHECK_OK(allocator_open(&allocator, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
 	CHECK_OK(writer_open(&memory.source, &allocator, temp, &writer, &err));
 	CHECK_OK(records_open(&records, temp, CHUNK_LOG, &err));
-	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, CHUNK_LOG, &err));
+	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, &err));
 }
 
 static void end_share(void)
