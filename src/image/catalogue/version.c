@@ -146,18 +146,25 @@ static uint64_t decoder_volume_size(const struct version_decoder *d)
 	return size;
 }
 
+/* A list in the table, as a record names it. */
+struct decoder_list {
+	dsfs_le32 first, count;
+	uint64_t align;
+	const char *what; /* for messages */
+};
+
 /* Requires lists to lie one after the other, so that a table of n extents never takes memory for more than n. */
-static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 count, uint64_t align, const char *what,
-			  struct extent_list *ret, struct error *err)
+static int extents_decode(struct version_decoder *d, const struct decoder_list *list, struct extent_list *ret,
+			  struct error *err)
 {
-	uint32_t from = dsfs_le32_get(first), n = dsfs_le32_get(count);
+	uint32_t from = dsfs_le32_get(list->first), n = dsfs_le32_get(list->count);
 	int r;
 
 	if (from != d->extents_used || n > d->extent_count - from)
 		return error_set(err, -EBADMSG,
 				 "catalogue: %s extents %" PRIu32 "+%" PRIu32 " of %" PRIu32
 				 ", expected to begin at %" PRIu32,
-				 what, from, n, d->extent_count, d->extents_used);
+				 list->what, from, n, d->extent_count, d->extents_used);
 	d->extents_used += n;
 	ret->items = calloc(n ? n : 1, sizeof(*ret->items));
 	if (!ret->items)
@@ -166,7 +173,7 @@ static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 
 	for (uint32_t i = 0; i < n; i++) {
 		ret->items[i].address = dsfs_le64_get(d->extents[from + i].address);
 		ret->items[i].length = dsfs_le64_get(d->extents[from + i].length);
-		r = extent_check(d, &ret->items[i], align, what, err);
+		r = extent_check(d, &ret->items[i], list->align, list->what, err);
 		if (r < 0)
 			return r;
 	}
@@ -303,44 +310,46 @@ static int section_check(const struct version_section *section, uint64_t address
 }
 
 /* Decodes a section that may be absent: a list with members, else one extent. */
-static int section_decode(struct version_decoder *d, const struct dsfs_extent *disk, dsfs_le32 first, dsfs_le32 count,
-			  const char *what, struct version_section *section, struct error *err)
+static int section_decode(struct version_decoder *d, const struct dsfs_extent *disk, const struct decoder_list *list,
+			  struct version_section *section, struct error *err)
 {
 	struct extent extent = { dsfs_le64_get(disk->address), section->length };
 	int r;
 
 	if (d->members->count) {
-		r = extents_decode(d, first, count, DSFS_BLOCK, what, &section->extents, err);
+		r = extents_decode(d, list, &section->extents, err);
 		if (r == 0)
-			r = extents_check_columns(d, &section->extents, what, err);
-		return r < 0 ? r : section_check(section, extent.address, what, err);
+			r = extents_check_columns(d, &section->extents, list->what, err);
+		return r < 0 ? r : section_check(section, extent.address, list->what, err);
 	}
 	if (!section->length)
 		return 0;
-	r = extent_check(d, &extent, DSFS_BLOCK, what, err);
+	r = extent_check(d, &extent, list->align, list->what, err);
 	return r < 0 ? r : extent_list_add(&section->extents, extent.address, extent.length, err);
 }
 
 static int version_decode_lists(struct version_decoder *d, const struct dsfs_version *disk, struct version *v,
 				struct error *err)
 {
-	int r = extents_decode(d, disk->first_segment, disk->segment_count, UINT64_C(1) << d->super->segment_log,
-			       "segments", &v->segments, err);
+	const struct decoder_list segments = { disk->first_segment, disk->segment_count,
+					       UINT64_C(1) << d->super->segment_log, "segments" };
+	const struct decoder_list index = { disk->first_index, disk->index_extents, DSFS_BLOCK, "index" };
+	const struct decoder_list source = { disk->first_source, disk->source_extents, DSFS_BLOCK, "source section" };
+	const struct decoder_list sums = { disk->first_fine, disk->fine_extents, DSFS_BLOCK, "block checksums" };
+	int r = extents_decode(d, &segments, &v->segments, err);
 
 	if (r == 0)
 		r = segments_check(d, &v->segments, err);
 	if (r == 0)
-		r = extents_decode(d, disk->first_index, disk->index_extents, DSFS_BLOCK, "index", &v->index, err);
+		r = extents_decode(d, &index, &v->index, err);
 	if (r == 0)
-		r = extents_check_columns(d, &v->index, "index", err);
+		r = extents_check_columns(d, &v->index, index.what, err);
 	if (r == 0)
-		r = extents_check_blocks(&v->index, v->index.count, "index", err);
+		r = extents_check_blocks(&v->index, v->index.count, index.what, err);
 	if (r == 0)
-		r = section_decode(d, &disk->source, disk->first_source, disk->source_extents, "source section",
-				   &v->source, err);
+		r = section_decode(d, &disk->source, &source, &v->source, err);
 	if (r == 0)
-		r = section_decode(d, &disk->fine, disk->first_fine, disk->fine_extents, "block checksums",
-				   &v->block_sums, err);
+		r = section_decode(d, &disk->fine, &sums, &v->block_sums, err);
 	return r;
 }
 
