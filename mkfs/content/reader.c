@@ -36,8 +36,10 @@ void *reader_new(const void *setup)
 	reader->codec = codec_new();
 	if (reader->setup.dedup)
 		reader->view = dedup_view_new(reader->setup.dedup);
-	if (reader->codec && (reader->view || !reader->setup.dedup))
+	if (reader->codec && (reader->view || !reader->setup.dedup)) {
+		codec_set_level(reader->codec, reader->setup.level);
 		return reader;
+	}
 	reader_free(reader);
 	return NULL;
 }
@@ -166,7 +168,7 @@ static int reader_compress(struct reader *reader, struct batch *batch, struct ba
 
 	if (chunk->length / 16 == 0)
 		return 0;
-	r = codec_compress(reader->codec, reader->setup.level, chunk->content, chunk->length,
+	r = codec_compress(reader->codec, span_of(chunk->content, chunk->length),
 			   batch->memory.frames + batch->frames_used, room, &stored, err);
 	if (r < 0 || stored == 0)
 		return r;
