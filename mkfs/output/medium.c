@@ -18,7 +18,7 @@
 #include "device/nvme/protect.h"
 #include "image/members/address.h"
 #include "image/members/superblock.h"
-#include "io/knock.h"
+#include "io/read_probe.h"
 #include "volume/occupant.h"
 
 /* --- present content --- */

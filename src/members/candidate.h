@@ -9,7 +9,7 @@
 #include "image/members/members.h"
 #include "image/members/superblock.h"
 #include "io/file.h"
-#include "io/knock.h"
+#include "io/read_probe.h"
 
 struct candidate {
 	char *name; /* path or identity, as it was given or found */

@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/bounded.h"
 #include "io/file.h"
-#include "io/knock.h"
 #include "io/outstanding.h"
+#include "io/read_probe.h"
+#include "io/timed_read.h"
 #include "lib/check.h"
 
 #define LONG  INT64_C(100000000000) /* ns: longer than any machine is busy */

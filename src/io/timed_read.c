@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs each read in its own thread with its own buffer and descriptor, so that it can be abandoned. Its last user frees
  * it: the caller if the read came back in time, else its thread. */
-#include "io/bounded.h"
+#include "io/timed_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

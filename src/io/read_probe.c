@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts processes by clone(2) with our memory but outside our thread group. An abandoned knock stays until its
  * process ends, because that still writes to its memory. */
-#include "io/knock.h"
+#include "io/read_probe.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/bounded.h"
-#include "io/knock_call.h"
 #include "io/outstanding.h"
+#include "io/read_probe_call.h"
+#include "io/timed_read.h"
 
 #define KNOCK_BLOCK 4096u      /* any device takes this for direct I/O */
 #define KNOCK_STACK 16384u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses the C library, for architectures without an assembler file. A failing call sets errno in the thread that
  * knocks, which at that time only waits or no longer cares. */
-#include "io/knock_call.h"
+#include "io/read_probe_call.h"
 
 #include <errno.h>
 #include <unistd.h>
