@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts processes by clone(2) with our memory but outside our thread group. An abandoned knock stays until its
+/* Starts processes by clone(2) with our memory but outside our thread group. An abandoned probe stays until its
  * process ends, because that still writes to its memory. */
 #include "io/read_probe.h"
 
@@ -16,12 +16,12 @@
 #include "io/read_probe_call.h"
 #include "io/timed_read.h"
 
-#define KNOCK_BLOCK 4096u      /* any device takes this for direct I/O */
-#define KNOCK_STACK 16384u
+#define READ_PROBE_BLOCK 4096u /* any device takes this for direct I/O */
+#define READ_PROBE_STACK 16384u
 
-struct knock {
-	uint8_t block[KNOCK_BLOCK] __attribute__((aligned(KNOCK_BLOCK)));
-	uint8_t stack[KNOCK_STACK] __attribute__((aligned(16)));
+struct read_probe {
+	uint8_t block[READ_PROBE_BLOCK] __attribute__((aligned(READ_PROBE_BLOCK)));
+	uint8_t stack[READ_PROBE_STACK] __attribute__((aligned(16)));
 	int fd;
 	struct outstanding outstanding; /* the kernel clears its runs when the process ends, and wakes waiters */
 	pid_t process;
@@ -29,29 +29,29 @@ struct knock {
 
 /* Runs with the caller's thread-local memory, so it must not use any. It closes all other files, because open ones
  * would be missed: the reader of a pipe waits for its last writer to close it. */
-KNOCK_BARE static int knock_main(void *argument)
+READ_PROBE_BARE static int read_probe_main(void *argument)
 {
-	struct knock *knock = argument;
+	struct read_probe *probe = argument;
 
-	knock_call(SYS_close_range, knock->fd + 1, ~0u, 0, 0);
-	if (knock->fd > 0)
-		knock_call(SYS_close_range, 0, knock->fd - 1, 0, 0);
-	knock_call(SYS_pread64, knock->fd, (long)knock->block, KNOCK_BLOCK, 0);
+	read_probe_call(SYS_close_range, probe->fd + 1, ~0u, 0, 0);
+	if (probe->fd > 0)
+		read_probe_call(SYS_close_range, 0, probe->fd - 1, 0, 0);
+	read_probe_call(SYS_pread64, probe->fd, (long)probe->block, READ_PROBE_BLOCK, 0);
 	return 0;
 }
 
-/* Frees a knock whose process has ended. */
-static void knock_free(struct knock *knock)
+/* Frees a probe whose process has ended. */
+static void read_probe_free(struct read_probe *probe)
 {
-	if (knock->process > 0)
-		while (waitpid(knock->process, NULL, __WALL) < 0 && errno == EINTR)
+	if (probe->process > 0)
+		while (waitpid(probe->process, NULL, __WALL) < 0 && errno == EINTR)
 			continue;
-	free(knock);
+	free(probe);
 }
 
-static void knock_release(struct outstanding *outstanding)
+static void read_probe_release(struct outstanding *outstanding)
 {
-	knock_free((struct knock *)((char *)outstanding - offsetof(struct knock, outstanding)));
+	read_probe_free((struct read_probe *)((char *)outstanding - offsetof(struct read_probe, outstanding)));
 }
 
 /* Another name for the C library's clone(2), which ThreadSanitizer does not take for a fork. After a fork it would
@@ -59,48 +59,48 @@ static void knock_release(struct outstanding *outstanding)
 extern int __clone(int (*run)(void *argument), void *stack, int flags, void *argument, ...);
 
 /* Starts the process with all signals blocked, because it would run our handlers. */
-static int knock_start(struct knock *knock, struct error *err)
+static int read_probe_start(struct read_probe *probe, struct error *err)
 {
 	sigset_t all, before;
 	int code;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	knock->process = __clone(knock_main, knock->stack + KNOCK_STACK, CLONE_VM | CLONE_CHILD_CLEARTID, knock, NULL,
-				 NULL, &knock->outstanding.runs);
+	probe->process = __clone(read_probe_main, probe->stack + READ_PROBE_STACK, CLONE_VM | CLONE_CHILD_CLEARTID,
+				 probe, NULL, NULL, &probe->outstanding.runs);
 	code = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = code;
-	return knock->process < 0 ? error_errno(err, "cannot start a process that reads") : 0;
+	return probe->process < 0 ? error_errno(err, "cannot start a process that reads") : 0;
 }
 
-int knock_begin(int fd, struct knock **ret, struct error *err)
+int read_probe_begin(int fd, struct read_probe **ret, struct error *err)
 {
 	struct outstanding outstanding;
-	struct knock *knock;
-	int r = outstanding_begin(OUTSTANDING_KNOCK, fd, knock_release, &outstanding, err);
+	struct read_probe *probe;
+	int r = outstanding_begin(OUTSTANDING_PROBE, fd, read_probe_release, &outstanding, err);
 
 	if (r < 0)
 		return r;
-	knock = aligned_alloc(KNOCK_BLOCK, sizeof(*knock));
-	if (!knock)
+	probe = aligned_alloc(READ_PROBE_BLOCK, sizeof(*probe));
+	if (!probe)
 		return error_no_memory(err);
-	knock->fd = fd;
-	knock->outstanding = outstanding;
-	knock->outstanding.heeds_signals = true;
-	r = knock_start(knock, err);
+	probe->fd = fd;
+	probe->outstanding = outstanding;
+	probe->outstanding.heeds_signals = true;
+	r = read_probe_start(probe, err);
 	if (r < 0)
-		free(knock);
+		free(probe);
 	else
-		*ret = knock;
+		*ret = probe;
 	return r;
 }
 
-int knock_end(struct knock *knock, int64_t patience, struct error *err)
+int read_probe_end(struct read_probe *probe, int64_t patience, struct error *err)
 {
-	int r = outstanding_wait(&knock->outstanding, patience, err);
+	int r = outstanding_wait(&probe->outstanding, patience, err);
 
 	if (r == 0)
-		knock_free(knock);
+		read_probe_free(probe);
 	return r;
 }

@@ -114,7 +114,7 @@ static void test_a_child_begins_anew(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(WEXITSTATUS(status), 7);
 	assert_int_equal(outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL), -ETIMEDOUT);
-	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, NULL, &read, &err)); /* another kind */
+	CHECK_OK(outstanding_begin(OUTSTANDING_PROBE, fd, NULL, &read, &err)); /* another kind */
 	sem_post(&gate);
 	while (outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL) == -ETIMEDOUT)
 		poll(NULL, 0, 1);
@@ -128,12 +128,12 @@ static void test_a_read_ends_unseen(void **state)
 	int fd = make_file(1);
 
 	(void)state;
-	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &read, &err));
+	CHECK_OK(outstanding_begin(OUTSTANDING_PROBE, fd, release, &read, &err));
 	CHECK_FAILS(outstanding_wait(&read, SHORT, &err), -ETIMEDOUT, "no answer to a read for 0.02 seconds");
-	CHECK_FAILS(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &next, &err), -ETIMEDOUT, "an earlier read");
+	CHECK_FAILS(outstanding_begin(OUTSTANDING_PROBE, fd, release, &next, &err), -ETIMEDOUT, "an earlier read");
 	assert_null(released);
 	__atomic_store_n(&read.runs, 0, __ATOMIC_RELEASE);
-	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &next, &err));
+	CHECK_OK(outstanding_begin(OUTSTANDING_PROBE, fd, release, &next, &err));
 	assert_ptr_equal(released, &read);
 	close(fd);
 }
@@ -165,14 +165,14 @@ static void test_a_file_is_bounded(void **state)
 
 static void test_a_file_answers(void **state)
 {
-	struct knock *knock = NULL;
+	struct read_probe *probe = NULL;
 	int fd = make_file(8192), before = open("/dev/null", O_RDONLY);
 
 	(void)state;
 	errno = 0;
 	for (unsigned i = 0; i < 20; i++) {
-		CHECK_OK(knock_begin(fd, &knock, &err));
-		CHECK_OK(knock_end(knock, LONG, &err));
+		CHECK_OK(read_probe_begin(fd, &probe, &err));
+		CHECK_OK(read_probe_end(probe, LONG, &err));
 	}
 	assert_int_equal(errno, 0);
 	assert_true(fcntl(before, F_GETFD) >= 0); /* what it closed was its own */
