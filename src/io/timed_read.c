@@ -14,47 +14,45 @@
 #include "base/thread/thread.h"
 #include "io/outstanding.h"
 
-#define BOUNDED_PART  (4u << 20) /* bytes read at once */
-#define BOUNDED_ALIGN 4096u
+#define TIMED_READ_PART  (4u << 20) /* bytes read at once */
+#define TIMED_READ_ALIGN 4096u
 
-struct bounded {
+struct timed_read {
 	struct outstanding outstanding; /* must be the first field */
-	bounded_read_fn *read;
-	int fd;
+	struct timed_read_setup setup; /* with a descriptor of its own */
 	uint64_t offset;
 	size_t length;
 	uint8_t *bytes;
-	int64_t patience;
 	int result;
 	struct error err;
 	struct thread thread; /* joined if it is in time, so that a fork after it meets no thread that is just ending */
 };
 
-static void bounded_free(struct bounded *bounded)
+static void timed_read_free(struct timed_read *timed)
 {
-	if (bounded->fd >= 0)
-		close(bounded->fd);
-	free(bounded->bytes);
-	free(bounded);
+	if (timed->setup.fd >= 0)
+		close(timed->setup.fd);
+	free(timed->bytes);
+	free(timed);
 }
 
-static void bounded_release(struct outstanding *outstanding)
+static void timed_read_release(struct outstanding *outstanding)
 {
-	bounded_free((struct bounded *)outstanding);
+	timed_read_free((struct timed_read *)outstanding);
 }
 
-static void bounded_main(void *argument)
+static void timed_read_main(void *argument)
 {
-	struct bounded *bounded = argument;
+	struct timed_read *timed = argument;
 
-	bounded->result = bounded->read(bounded->fd, bounded->offset, bounded->bytes, bounded->length, &bounded->err);
-	if (outstanding_end(&bounded->outstanding))
-		bounded_free(bounded);
+	timed->result = timed->setup.read(timed->setup.fd, timed->offset, timed->bytes, timed->length, &timed->err);
+	if (outstanding_end(&timed->outstanding))
+		timed_read_free(timed);
 }
 
 /* Duplicates fd. dup3(2), because ThreadSanitizer does not see F_DUPFD_CLOEXEC and would take the new number for the
  * file that had it before. */
-static int bounded_dup(int fd, int *ret, struct error *err)
+static int timed_read_dup(int fd, int *ret, struct error *err)
 {
 	*ret = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (*ret < 0)
@@ -62,91 +60,89 @@ static int bounded_dup(int fd, int *ret, struct error *err)
 	return dup3(fd, *ret, O_CLOEXEC) < 0 ? error_errno(err, "dup3") : 0;
 }
 
-static int bounded_new(const struct outstanding *outstanding, int fd, size_t length, struct bounded **ret,
-		       struct error *err)
+static int timed_read_new(const struct timed_read_setup *setup, const struct outstanding *outstanding, size_t length,
+			  struct timed_read **ret, struct error *err)
 {
-	struct bounded *bounded = calloc(1, sizeof(*bounded));
+	struct timed_read *timed = calloc(1, sizeof(*timed));
 	int r;
 
-	if (!bounded)
+	if (!timed)
 		return error_no_memory(err);
-	bounded->outstanding = *outstanding;
-	bounded->length = length;
-	r = bounded_dup(fd, &bounded->fd, err);
+	timed->outstanding = *outstanding;
+	timed->outstanding.heeds_signals = setup->patience == TIMED_READ_ENDLESS;
+	timed->setup = *setup;
+	timed->length = length;
+	r = timed_read_dup(setup->fd, &timed->setup.fd, err);
 	if (r == 0) {
-		length = round_up(length, BOUNDED_ALIGN);
-		bounded->bytes = aligned_alloc(BOUNDED_ALIGN, length);
-		r = bounded->bytes ? 0 : error_no_memory(err);
+		timed->bytes = aligned_alloc(TIMED_READ_ALIGN, round_up(length, TIMED_READ_ALIGN));
+		r = timed->bytes ? 0 : error_no_memory(err);
 	}
 	if (r < 0)
-		bounded_free(bounded);
+		timed_read_free(timed);
 	else
-		*ret = bounded;
+		*ret = timed;
 	return r;
 }
 
-static int bounded_start(struct bounded *bounded, struct error *err)
+static int timed_read_start(struct timed_read *timed, struct error *err)
 {
-	const struct thread_setup setup = { .run = bounded_main, .argument = bounded, .what = "a thread for a read",
+	const struct thread_setup setup = { .run = timed_read_main, .argument = timed, .what = "a thread for a read",
 					    .without_signals = true };
 
-	return thread_start(&bounded->thread, &setup, err);
+	return thread_start(&timed->thread, &setup, err);
 }
 
-int bounded_begin(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, size_t length,
-		  struct bounded **ret, struct error *err)
+int timed_read_begin(const struct timed_read_setup *setup, uint64_t offset, size_t length, struct timed_read **ret,
+		     struct error *err)
 {
-	struct bounded *bounded = NULL;
+	struct timed_read *timed = NULL;
 	struct outstanding outstanding;
-	int r = patience == BOUNDED_ENDLESS ? interrupt_check(err) : 0;
+	int r = setup->patience == TIMED_READ_ENDLESS ? interrupt_check(err) : 0;
 
 	if (r == 0)
-		r = outstanding_begin(OUTSTANDING_READ, fd, bounded_release, &outstanding, err);
+		r = outstanding_begin(OUTSTANDING_READ, setup->fd, timed_read_release, &outstanding, err);
 	if (r == 0)
-		r = bounded_new(&outstanding, fd, length, &bounded, err);
+		r = timed_read_new(setup, &outstanding, length, &timed, err);
 	if (r < 0)
 		return r;
-	bounded->outstanding.heeds_signals = patience == BOUNDED_ENDLESS;
-	bounded->read = read;
-	bounded->offset = offset;
-	bounded->patience = patience;
-	r = bounded_start(bounded, err);
+	timed->offset = offset;
+	r = timed_read_start(timed, err);
 	if (r < 0)
-		bounded_free(bounded);
+		timed_read_free(timed);
 	else
-		*ret = bounded;
+		*ret = timed;
 	return r;
 }
 
-int bounded_end(struct bounded *bounded, uint8_t *buffer, struct error *err)
+int timed_read_end(struct timed_read *timed, uint8_t *buffer, struct error *err)
 {
-	struct thread thread = bounded->thread; /* an abandoned read may be freed at once */
-	int r = outstanding_wait(&bounded->outstanding, bounded->patience, err);
+	struct thread thread = timed->thread; /* an abandoned read may be freed at once */
+	int r = outstanding_wait(&timed->outstanding, timed->setup.patience, err);
 
 	if (r < 0) {
 		thread_detach(&thread);
 		return r;
 	}
 	thread_join(&thread);
-	r = bounded->result < 0 ? error_pass(err, bounded->result, &bounded->err) : 0;
+	r = timed->result < 0 ? error_pass(err, timed->result, &timed->err) : 0;
 	if (r == 0)
-		memcpy(buffer, bounded->bytes, bounded->length);
-	bounded_free(bounded);
+		memcpy(buffer, timed->bytes, timed->length);
+	timed_read_free(timed);
 	return r;
 }
 
-int bounded_read(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, uint8_t *buffer, size_t length,
-		 struct error *err)
+int timed_read(const struct timed_read_setup *setup, uint64_t offset, uint8_t *buffer, size_t length,
+	       struct error *err)
 {
-	struct bounded *bounded = NULL;
+	struct timed_read *timed = NULL;
 	size_t part;
 	int r = 0;
 
 	for (size_t done = 0; r == 0 && done < length; done += part) {
-		part = length - done < BOUNDED_PART ? length - done : BOUNDED_PART;
-		r = bounded_begin(read, patience, fd, offset + done, part, &bounded, err);
+		part = length - done < TIMED_READ_PART ? length - done : TIMED_READ_PART;
+		r = timed_read_begin(setup, offset + done, part, &timed, err);
 		if (r == 0)
-			r = bounded_end(bounded, buffer + done, err);
+			r = timed_read_end(timed, buffer + done, err);
 	}
 	return r;
 }
