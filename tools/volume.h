@@ -29,8 +29,8 @@ must_check int volume_open(const char *name, struct volume **ret, struct error *
  * If it was found by a mount, -ESTALE unless it is that mount's volume. */
 must_check int volume_transaction(const struct volume *volume, enum degraded degraded,
 				  struct transaction *ret, struct error *err);
-/* Locks and loads the volume like volume_transaction(), but leaves transaction_check() to the caller. leaving: as for
- * transaction_open(). */
+/* Locks and loads the volume like volume_transaction(), but leaves transaction_check() to the caller. leaving and
+ * preempt: as in struct transaction_setup. */
 must_check int volume_begin(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
 			    struct error *err);
 /* Loads superblock and catalogue. */

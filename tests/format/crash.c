@@ -205,9 +205,11 @@ static void replace(struct transaction *transaction, const char *path, const cha
 static void edit_open(const char *volume, struct site *sites, uint32_t count, enum degraded degraded,
 		      struct transaction *ret)
 {
+	const struct transaction_setup setup = { .path = volume, .sites = sites, .count = count, .mode = FILE_WRITE,
+						 .leaving = TRANSACTION_ALL_STAY };
 	struct error err = { 0 };
 
-	if (transaction_open(volume, FILE_WRITE, sites, count, TRANSACTION_ALL_STAY, false, ret, &err) < 0 ||
+	if (transaction_open(&setup, ret, &err) < 0 ||
 	    transaction_load(ret, &err) < 0)
 		die("open", err.reason);
 	ret->degraded = degraded;
