@@ -139,7 +139,7 @@ static int table_read_extents(const struct table_view *file, const struct member
 
 	for (uint64_t i = 0; r == 0 && i < head->extent_count; i++) {
 		memcpy(&extent, file->bytes.base + file->parts.extents + i * sizeof(extent), sizeof(extent));
-		if (!members_hold(members, extent.address, extent.length))
+		if (!members_in_column(members, extent.address, extent.length))
 			return error_set(err, -EPROTO, "block checksums at %#" PRIx64 " lie in no group",
 					 extent.address);
 		total += extent.length;

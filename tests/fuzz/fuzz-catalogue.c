@@ -29,7 +29,7 @@ static void use_copies(const struct members *members, uint64_t address)
 static void use_extents(const struct members *members, const struct extent_list *list)
 {
 	for (uint32_t i = 0; members->count && i < list->count; i++) {
-		if (!members_hold(members, list->items[i].address, list->items[i].length))
+		if (!members_in_column(members, list->items[i].address, list->items[i].length))
 			__builtin_trap();
 		use_copies(members, list->items[i].address + list->items[i].length - 1);
 	}

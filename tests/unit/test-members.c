@@ -266,11 +266,11 @@ static void look_ups(void **state)
 	assert_null(members_group(&copy, 2 * MIB - 1));
 	assert_null(members_group(&copy, 4 * MIB));
 	assert_null(members_group(&none, 2 * MIB));
-	assert_true(members_hold(&copy, 2 * MIB, MIB));
-	assert_false(members_hold(&copy, 2 * MIB + 1, MIB));
-	assert_true(members_hold(&copy, 3 * MIB + 8191, 1));
-	assert_false(members_hold(&copy, 3 * MIB + 8191, 2));
-	assert_false(members_hold(&copy, two | (2 * MIB), 1)); /* of a copy */
+	assert_true(members_in_column(&copy, 2 * MIB, MIB));
+	assert_false(members_in_column(&copy, 2 * MIB + 1, MIB));
+	assert_true(members_in_column(&copy, 3 * MIB + 8191, 1));
+	assert_false(members_in_column(&copy, 3 * MIB + 8191, 2));
+	assert_false(members_in_column(&copy, two | (2 * MIB), 1)); /* of a copy */
 	assert_int_equal(members_copies(&copy, 3 * MIB + 77, places), 3);
 	assert_int_equal(places[0], 3 * MIB + 77);
 	assert_int_equal(places[1], two | (3 * MIB + 77));

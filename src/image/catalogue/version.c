@@ -191,8 +191,8 @@ static int segments_check(const struct version_decoder *d, const struct extent_l
 					 "catalogue: segments at %#" PRIx64 " come after those up to %#" PRIx64,
 					 list->items[i].address, end);
 		end = list->items[i].address + list->items[i].length;
-		if (d->members->count && !members_are_data(d->members, d->runs, list->items[i].address,
-							   list->items[i].length))
+		if (d->members->count && !members_in_columns(d->members, d->runs, list->items[i].address,
+							     list->items[i].length))
 			return error_set(err, -EBADMSG,
 					 "catalogue: segments at %#" PRIx64 "+%" PRIu64 " are not all data columns",
 					 list->items[i].address, list->items[i].length);
@@ -205,7 +205,7 @@ static int extents_check_columns(const struct version_decoder *d, const struct e
 				 struct error *err)
 {
 	for (uint32_t i = 0; d->members->count && i < list->count; i++)
-		if (!members_hold(d->members, list->items[i].address, list->items[i].length))
+		if (!members_in_column(d->members, list->items[i].address, list->items[i].length))
 			return error_set(err, -EBADMSG,
 					 "catalogue: %s at %#" PRIx64 "+%" PRIu64 " is not in one data column, below "
 					 "its tail", what, list->items[i].address, list->items[i].length);
