@@ -16,8 +16,8 @@
 #include "image/members/members_table.h"
 #include "image/sums/sha256.h"
 #include "lib/check.h"
+#include "lib/multi_member.h"
 #include "lib/section.h"
-#include "lib/several.h"
 
 #define MIB   (UINT64_C(1) << 20)
 #define SIZE  (8 * MIB)

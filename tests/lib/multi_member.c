@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Passes everything on to the memory of a member, as the only one that it has. */
-#include "lib/several.h"
+#include "lib/multi_member.h"
 
 #include <errno.h>
 #include <stdlib.h>
