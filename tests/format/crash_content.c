@@ -142,7 +142,7 @@ static void check_version(struct source *source, const struct members *members, 
 
 /* --- all of them --- */
 
-char *content_describe(struct several *volume, struct codec *codec)
+char *content_describe(struct multi_member *volume, struct codec *codec)
 {
 	struct catalogue catalogue = { 0 };
 	struct copies copies = { .source.ops = &copies_ops, .volume = &volume->source, .members = &catalogue.members };

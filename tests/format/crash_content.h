@@ -6,4 +6,4 @@
 
 /* 'LABEL SEQUENCE,…; CURRENT' with the versions in their order. Ends the program when anything is wrong. free() it.
  */
-char *content_describe(struct several *volume, struct codec *codec);
+char *content_describe(struct multi_member *volume, struct codec *codec);

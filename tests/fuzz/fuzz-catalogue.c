@@ -10,7 +10,7 @@
 static const struct superblock one = {
 	.sequence = 1, .member_size = 64u << 20, .member_count = 1, .segment_log = 24
 };
-static const struct superblock several = {
+static const struct superblock multi_member = {
 	.sequence = 9, .member_size = 64u << 20, .member_count = 3, .segment_log = 20, .member_uuid = { 1 },
 	.feature_incompat = DSFS_INCOMPAT_MEMBERS, .catalogue_address = DSFS_DATA_AT, .catalogue_length = 4096
 };
@@ -68,6 +68,6 @@ static void decode(const struct superblock *super, const uint8_t *bytes, size_t 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	decode(&one, bytes, length);
-	decode(&several, bytes, length);
+	decode(&multi_member, bytes, length);
 	return 0;
 }

@@ -6,14 +6,14 @@
 
 #include "lib/memory.h"
 
-#define SEVERAL_MAX 4u
+#define MULTI_MEMBER_MAX 4u
 
-struct several {
+struct multi_member {
 	struct source source;
-	struct memory members[SEVERAL_MAX];
-	bool is_missing[SEVERAL_MAX];
+	struct memory members[MULTI_MEMBER_MAX];
+	bool is_missing[MULTI_MEMBER_MAX];
 	uint32_t count;
 };
 
-void several_init(struct several *several, uint32_t count, uint64_t size); /* zeros */
-void several_done(struct several *several);
+void multi_member_init(struct multi_member *volume, uint32_t count, uint64_t size); /* zeros */
+void multi_member_done(struct multi_member *volume);

@@ -324,6 +324,7 @@ static void test_table_of_many(void **state)
 /* A version on the volume whose large files share their chunks would come into a new index once for each of them. */
 static void test_shared_large_files(void **state)
 {
+	const struct backing backing = { &memory.source, NULL, SIZE };
 	struct extent place = { AT, 0 };
 	struct previous_index previous;
 	int fd;
@@ -343,13 +344,11 @@ static void test_shared_large_files(void **state)
 		place.length = version.index_length;
 		version.index = (struct extent_list){ &place, 1 };
 		if (shared)
-			CHECK_FAILS(previous_index_open(temp, backing_of(&memory.source, NULL), &version, false, &previous,
-							&err),
+			CHECK_FAILS(previous_index_open(temp, backing, &version, false, &previous, &err),
 				    -EBADMSG,
 				    "inode 3: its chunks begin at 1, those of large files before it end at 257");
 		else
-			CHECK_OK(previous_index_open(temp, backing_of(&memory.source, NULL), &version, false, &previous,
-						     &err));
+			CHECK_OK(previous_index_open(temp, backing, &version, false, &previous, &err));
 		if (!shared)
 			previous_index_close(&previous);
 	}
