@@ -529,7 +529,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.hole_bytes = counts->hole_bytes,
 		.read_bytes = counts->read_bytes,
 		.unchanged = counts->unchanged,
-		.index_bytes = version->index_length,
+		.index_bytes = version->index.length,
 		.block_sums_bytes = version->block_sums.length,
 		.unmirrored_bytes = packer->transaction->allocator.held_below,
 	};

@@ -46,8 +46,8 @@ static int previous_index_copy(struct previous_index_copy *copy, const struct ve
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < version->index.count; i++) {
-		const struct extent *extent = &version->index.items[i];
+	for (uint32_t i = 0; r == 0 && i < version->index.extents.count; i++) {
+		const struct extent *extent = &version->index.extents.items[i];
 		uint64_t step;
 
 		for (uint64_t at = 0; r == 0 && at < extent->length; at += step) {
@@ -66,7 +66,7 @@ static int previous_index_check(struct sha256 *sha, const struct version *versio
 	if (!sha)
 		return 0;
 	r = sha256_end(sha, found, err);
-	if (r == 0 && memcmp(found, version->index_sha256, sizeof(found)) != 0)
+	if (r == 0 && memcmp(found, version->index.sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "the index of version '%s' is damaged", version->label);
 	return r;
 }

@@ -79,7 +79,7 @@ static int stat_cache_load(struct stat_cache *cache, struct backing backing, str
 	if (r == 0)
 		r = sha256_end(sha, found, err);
 	sha256_free(sha);
-	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
+	if (r == 0 && memcmp(found, version->source.sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "the stat cache of version '%s' is damaged", version->label);
 	return r < 0 ? r : stat_cache_fill_table(cache, err);
 }

@@ -134,7 +134,7 @@ int assemble_section(const struct assemble *assemble, const struct records *reco
 	r = index_layout(&version->shape, &layout, err);
 	if (r == 0)
 		r = assemble_parts(records, assemble->temp, fd, &layout, err);
-	version->index_length = layout.length;
+	version->index.length = layout.length;
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
@@ -156,7 +156,7 @@ int assemble_stat_cache(const struct assemble *assemble, struct stat_cache_write
 		return assemble_leave_out(&version->source.extents,
 					  "no free extent is large enough for the stat cache");
 	if (r == 0)
-		r = sha256_of(section->bytes, section->length, version->source_sha256, err);
+		r = sha256_of(section->bytes, section->length, version->source.sha256, err);
 	if (r == 0)
 		version->source.length = section->length;
 	return r;
@@ -217,7 +217,7 @@ static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t len
 	int r = assemble_reserve(assemble->writer, length, err);
 
 	if (r == 0)
-		r = assemble_put(assemble->writer, bytes, length, &assemble->version->index, err);
+		r = assemble_put(assemble->writer, bytes, length, &assemble->version->index.extents, err);
 	sha256_add(stream->sha, bytes, length);
 	progress_add(assemble->progress, 0, length);
 	return r;
@@ -231,9 +231,9 @@ static int assemble_write(const struct assemble *assemble, int fd, struct error 
 
 	if (!stream.sha)
 		return error_no_memory(err);
-	r = assemble_each(assemble->temp, fd, version->index_length, assemble_stream_step, &stream, err);
+	r = assemble_each(assemble->temp, fd, version->index.length, assemble_stream_step, &stream, err);
 	if (r == 0)
-		r = sha256_end(stream.sha, version->index_sha256, err);
+		r = sha256_end(stream.sha, version->index.sha256, err);
 	sha256_free(stream.sha);
 	return r;
 }
@@ -290,7 +290,7 @@ int assemble_sums(const struct assemble *assemble, struct records *records, stru
 					  "no free extent is large enough for the block checksums, parts of large "
 					  "files will be read in whole chunks");
 	if (r == 0)
-		r = sha256_of(head, head_length, version->block_sums_sha256, err);
+		r = sha256_of(head, head_length, version->block_sums.sha256, err);
 	if (r == 0)
 		version->block_sums.length = length;
 	return r;

@@ -76,7 +76,7 @@ static int map_read_source(struct content_map *map, const struct version *versio
 			   struct error *err)
 {
 	const struct sections_query query = { backing_of(map->source, &map->catalogue->members), section->extents,
-					      section->length, version->source_sha256 };
+					      section->length, version->source.sha256 };
 	auto_free uint8_t *bytes = huge_alloc(section->length);
 	int r;
 
@@ -164,7 +164,7 @@ static int map_open_version(struct content_map *map, uint32_t number, struct err
 	struct map_version *version = &map->versions[number];
 	int r = interrupt_check(err);
 
-	version->index = (struct map_section){ &from->index, from->index_length, NULL, CONTENT_INDEX };
+	version->index = (struct map_section){ &from->index.extents, from->index.length, NULL, CONTENT_INDEX };
 	version->source = (struct map_section){ &from->source.extents, from->source.length, NULL, CONTENT_SOURCE };
 	version->head = (struct map_section){ &from->block_sums.extents, from->block_sums.length, NULL, CONTENT_HEAD };
 	if (r == 0)

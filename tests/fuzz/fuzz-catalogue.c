@@ -40,7 +40,7 @@ static void use_catalogue(const struct catalogue *catalogue)
 	for (uint32_t i = 0; i < catalogue->version_count; i++) {
 		const struct version *version = &catalogue->versions[i];
 
-		use_extents(&catalogue->members, &version->index);
+		use_extents(&catalogue->members, &version->index.extents);
 		use_extents(&catalogue->members, &version->source.extents);
 		use_extents(&catalogue->members, &version->block_sums.extents);
 	}

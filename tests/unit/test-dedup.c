@@ -339,10 +339,10 @@ static void test_shared_large_files(void **state)
 		section_file(&section, 1, "a", (uint64_t)LARGE * CHUNK, 0);
 		section_file(&section, 1, "b", (uint64_t)LARGE * CHUNK, shared ? 1 : LARGE);
 		fd = section_write(&section, &version);
-		assert_int_equal(pread(fd, memory.bytes + AT, version.index_length, 0), version.index_length);
+		assert_int_equal(pread(fd, memory.bytes + AT, version.index.length, 0), version.index.length);
 		close(fd);
-		place.length = version.index_length;
-		version.index = (struct extent_list){ &place, 1 };
+		place.length = version.index.length;
+		version.index.extents = (struct extent_list){ &place, 1 };
 		if (shared)
 			CHECK_FAILS(previous_index_open(temp, backing, &version, false, &previous, &err),
 				    -EBADMSG,

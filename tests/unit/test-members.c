@@ -77,11 +77,11 @@ static struct catalogue make_catalogue(void)
 	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .members = make_members() };
 	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
 				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
-				   .index_length = 16384, .source.length = 5000, .block_sums.length = 8192 };
+				   .index.length = 16384, .source.length = 5000, .block_sums.length = 8192 };
 
 	memcpy(catalogue.volume_uuid, good.volume_uuid, sizeof(catalogue.volume_uuid));
 	add_extents(&version.segments, 2 * MIB, 2 * MIB, UINT64_C(2) << 56 | 7 * MIB, MIB);
-	add_extents(&version.index, 3 * MIB - 12288, 12288, 3 * MIB, 4096);
+	add_extents(&version.index.extents, 3 * MIB - 12288, 12288, 3 * MIB, 4096);
 	add_extents(&version.source.extents, UINT64_C(2) << 56 | 7 * MIB, 4096, 2 * MIB, 904);
 	add_extents(&version.block_sums.extents, 2 * MIB, 4096, 3 * MIB + 4096, 4096);
 	CHECK_OK(catalogue_append(&catalogue, &version, &err));
@@ -105,7 +105,7 @@ static void round_trip(void **state)
 	assert_memory_equal(found.members.groups, catalogue.members.groups, sizeof(groups));
 	assert_memory_equal(found.members.places, catalogue.members.places, 6 * sizeof(*found.members.places));
 	version = catalogue_current(&found);
-	assert_int_equal(version->index.count, 2); /* not joined across segments */
+	assert_int_equal(version->index.extents.count, 2); /* not joined across segments */
 	assert_int_equal(version->source.extents.count, 2);
 	assert_int_equal(version->source.length, 5000);
 	assert_int_equal(version->block_sums.extents.items[1].address, 3 * MIB + 4096);
@@ -206,11 +206,11 @@ static void refused_versions(void **state)
 	c = make_catalogue(), c.versions[0].segments.items[0].length = 3 * MIB, refused(&c, "not all data columns");
 	c = make_catalogue(), c.versions[0].segments.items[1].address = UINT64_C(2) << 56 | 2 * MIB;
 	refused(&c, "segments at 0x200000000200000+1048576 are not all data columns"); /* a copy */
-	c = make_catalogue(), c.versions[0].index.items[0].address += 4096;
+	c = make_catalogue(), c.versions[0].index.extents.items[0].address += 4096;
 	refused(&c, "index at 0x2fe000+12288 is not in one data column");
-	c = make_catalogue(), c.versions[0].index.items[1].address += 8192;
+	c = make_catalogue(), c.versions[0].index.extents.items[1].address += 8192;
 	refused(&c, "index at 0x302000+4096 is not in one data column");
-	c = make_catalogue(), c.versions[0].index.items[1].address |= UINT64_C(1) << 56;
+	c = make_catalogue(), c.versions[0].index.extents.items[1].address |= UINT64_C(1) << 56;
 	refused(&c, "is not in one data column, below its tail");
 	c = make_catalogue(), c.versions[0].source.length = 5001;
 	refused(&c, "source section of 5001 bytes at 0, its extents have 5000");

@@ -267,7 +267,7 @@ static int verify_hash_source(struct source *source, const struct members *membe
 	if (r == 0)
 		r = sha256_end(sha, found, err);
 	sha256_free(sha);
-	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
+	if (r == 0 && memcmp(found, version->source.sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "its SHA-256 is not the one in the catalogue");
 	return r;
 }
@@ -360,7 +360,7 @@ static void verify_version(struct verify *v, const struct version *version)
 		verify_digest(v, version, index);
 		verify_block_sums(v, version, &block_sums);
 		verify_source(v, version);
-		verify_copies(v, version, "copies of the index", &version->index);
+		verify_copies(v, version, "copies of the index", &version->index.extents);
 		verify_copies(v, version, "copies of the block checksums", &version->block_sums.extents);
 		verify_copies(v, version, "copies of the source section", &version->source.extents);
 		verify_chunks(v, version, index, block_sums, reader);

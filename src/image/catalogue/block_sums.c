@@ -138,7 +138,7 @@ static int block_sums_read_head(struct backing backing, const struct version *ve
 				const struct block_sums_layout *layout, uint8_t **ret, struct error *err)
 {
 	const struct sections_query query = { backing, &version->block_sums.extents, layout->head,
-					      version->block_sums_sha256 };
+					      version->block_sums.sha256 };
 	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, layout->head);
 	int r;
 

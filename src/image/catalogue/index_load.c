@@ -93,9 +93,9 @@ int index_load_sealed(int fd, const struct version *version, uint64_t member_siz
 				 LOAD_SEALS);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "index: fstat");
-	if ((uint64_t)st.st_size != version->index_length)
+	if ((uint64_t)st.st_size != version->index.length)
 		return error_set(err, -EPROTO, "index: %" PRIu64 " bytes, expected %" PRIu64, (uint64_t)st.st_size,
-				 version->index_length);
+				 version->index.length);
 	index = index_load_new(fd, version);
 	r = index_load_map(index, member_size, members, err);
 	return index_load_end(index, r, ret, err);
@@ -117,21 +117,21 @@ static int index_copy(const struct sections_query *query, const struct version *
 	void *to;
 	int r;
 
-	if (ftruncate(fd, (off_t)version->index_length) < 0)
-		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
-	to = mmap(NULL, version->index_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ftruncate(fd, (off_t)version->index.length) < 0)
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index.length);
+	to = mmap(NULL, version->index.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (to == MAP_FAILED)
-		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index.length);
 	r = index_copy_into(query, version, to, err);
-	munmap(to, version->index_length);
+	munmap(to, version->index.length);
 	return r;
 }
 
 int index_load(struct backing backing, const struct version *version, struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	const struct sections_query query = { backing, &version->index, version->index_length,
-					      version->index_sha256 };
+	const struct sections_query query = { backing, &version->index.extents, version->index.length,
+					      version->index.sha256 };
 	int r;
 
 	if (fd < 0)

@@ -67,7 +67,7 @@ static int victims_version(struct victims *victims, uint32_t number, struct erro
 	r = bits_open(&pass.version->segments, victims->chosen.count, err);
 	if (r < 0)
 		return r;
-	victims_add_live_list(&pass, &version->index);
+	victims_add_live_list(&pass, &version->index.extents);
 	victims_add_live_list(&pass, &version->source.extents);
 	victims_add_live_list(&pass, &version->block_sums.extents);
 	return victims_walk(&pass, version, victims_add_live, err);
