@@ -36,7 +36,7 @@ void batch_clear(struct batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
 		dirfd_release(batch->items[i].dir);
-		free(batch->items[i].xattrs);
+		free(batch->items[i].result.xattrs);
 	}
 	batch->count = batch->dirs = batch->content_used = 0;
 	batch->chunk_count = batch->block_count = batch->frames_used = batch->names_used = 0;

@@ -39,6 +39,15 @@ struct batch_chunk {
 	bool is_hole;
 };
 
+/* Found out by an item's reader, unless the item came with it. */
+struct item_result {
+	uint32_t first_chunk, chunk_count;
+	struct checksum_key key; /* whole files */
+	uint64_t read_bytes;     /* from the source */
+	uint8_t *xattrs;         /* encoded set, or NULL */
+	uint32_t xattrs_length;
+};
+
 struct item {
 	enum item_kind kind;
 	uint64_t ordinal;
@@ -56,12 +65,7 @@ struct item {
 	char *name;
 	uint32_t content_at; /* offset in the memory of the batch */
 	uint8_t *content;    /* valid once memory was lent */
-	/* results */
-	uint32_t first_chunk, chunk_count;
-	struct checksum_key key; /* whole files */
-	uint64_t read_bytes;     /* from the source */
-	uint8_t *xattrs;         /* encoded set, or NULL */
-	uint32_t xattrs_length;
+	struct item_result result;
 };
 
 /* Memory lent to a batch from the time a reader starts on it until it was taken; a waiting batch needs none. */

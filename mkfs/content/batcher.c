@@ -98,7 +98,7 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 	item->attributes = *entry->attributes;
 	item->previous_ordinal = inode->ordinal;
 	if (inode->size <= BATCH_BYTES)
-		item->key = stat_cache_key_of_file(batcher->stat_cache, inode);
+		item->result.key = stat_cache_key_of_file(batcher->stat_cache, inode);
 	return 0;
 }
 

@@ -316,16 +316,16 @@ static bool dedup_is_same(struct dedup_view *view, uint64_t number, const struct
 
 static void dedup_find_file(struct dedup_view *view, struct batch *batch, struct item *item)
 {
-	struct table_key key = { item->key.low, item->key.high };
+	struct table_key key = { item->result.key.low, item->result.key.high };
 	uint64_t first;
 
-	if (!item->chunk_count || !table_find(&view->dedup->files, key, &first))
+	if (!item->result.chunk_count || !table_find(&view->dedup->files, key, &first))
 		return;
-	for (uint32_t i = 0; i < item->chunk_count; i++)
-		if (!dedup_is_same(view, first + i, &batch->chunks[item->first_chunk + i]))
+	for (uint32_t i = 0; i < item->result.chunk_count; i++)
+		if (!dedup_is_same(view, first + i, &batch->chunks[item->result.first_chunk + i]))
 			return;
-	for (uint32_t i = 0; i < item->chunk_count; i++)
-		batch->chunks[item->first_chunk + i].duplicate_of = DEDUP_RECORD | (first + i);
+	for (uint32_t i = 0; i < item->result.chunk_count; i++)
+		batch->chunks[item->result.first_chunk + i].duplicate_of = DEDUP_RECORD | (first + i);
 }
 
 /* Tries for each chunk the record after the previous chunk's duplicate, then the table. */
@@ -333,8 +333,8 @@ static void dedup_find_pieces(struct dedup_view *view, struct batch *batch, stru
 {
 	uint64_t next = UINT64_MAX, found;
 
-	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
+		struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
 		struct table_key key = key_of_chunk(chunk->sum, chunk->length);
 
 		if (chunk->is_hole) {

@@ -26,8 +26,8 @@ static int loader_add_in(struct loader *loader, struct dirfd *dir, size_t conten
 	item->is_loaded = true;
 	item->ordinal = loader->number;
 	item->attributes = loader->attributes;
-	item->xattrs = take_ptr(&loader->xattrs);
-	item->xattrs_length = item->xattrs ? loader->xattrs_length : 0;
+	item->result.xattrs = take_ptr(&loader->xattrs);
+	item->result.xattrs_length = item->result.xattrs ? loader->xattrs_length : 0;
 	*ret = item;
 	return 0;
 }

@@ -212,8 +212,8 @@ int large_add_piece(struct large *large, const struct batch *batch, const struct
 
 	if (item->offset == 0)
 		large_begin(large, item);
-	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
+		const struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
 
 		r = large_add_chunk(large, item, chunk, err);
 		if (r < 0)

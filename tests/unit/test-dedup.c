@@ -71,7 +71,8 @@ static struct batch_chunk *file_of_content(void)
 	struct table_key key = key_of_file(CHUNK, &sum, 1);
 
 	batch.items[0] = (struct item){
-		.kind = ITEM_FILE, .length = CHUNK, .chunk_count = 1, .key = { key.low, key.high }
+		.kind = ITEM_FILE, .length = CHUNK,
+		.result = { .chunk_count = 1, .key = { key.low, key.high } }
 	};
 	batch.chunks[0] = (struct batch_chunk){
 		.sum = sum, .content = content, .bytes = content, .length = CHUNK, .stored = CHUNK
@@ -100,10 +101,10 @@ static const struct {
 static void put_record(uint64_t address, uint32_t stored, uint8_t codec)
 {
 	struct dsfs_chunk disk = record(address, stored, codec);
+	struct checksum_key key = batch.items[0].result.key;
 
 	CHECK_OK(mapped_append(&dedup.records, &disk, sizeof(disk), NULL, &err));
-	CHECK_OK(table_set(&dedup.files, (struct table_key){ batch.items[0].key.low, batch.items[0].key.high }, 0,
-			   &err));
+	CHECK_OK(table_set(&dedup.files, (struct table_key){ key.low, key.high }, 0, &err));
 }
 
 static void test_reader_finds_content(void **state)
