@@ -220,7 +220,8 @@ int main(int argc, char **argv)
 	options.filter = filter_new();
 	if (!options.filter)
 		return main_failed("out of memory");
-	if (options_parse(&command, argc, argv, &options, &operands, &done, &err) < 0) {
+	operands = options_parse(&command, argc, argv, &options, &done, &err);
+	if (operands < 0) {
 		status = main_usage(err.reason);
 	} else if (done) {
 		status = EXIT_DONE;

@@ -38,30 +38,45 @@
 #define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory for each directory read ahead */
 
+/* The source, if it is a directory. */
+struct packer_directory {
+	int fd;
+	struct dirfd_cache dirs;
+	struct from_list *list;
+};
+
+/* The source, if it is archives. */
+struct packer_archives {
+	struct tar_child child;
+	struct tar_stream stream;
+	struct tar_tree tree;
+	struct loader loader;
+	struct order order;
+};
+
+/* What is known of the versions on the volume. */
+struct packer_earlier {
+	struct dedup dedup;
+	struct stat_cache stat_cache; /* of the trusted version, as are the next two */
+	struct block_sums *block_sums;
+	struct block_sums_view *block_sums_view;
+	bool has_dedup, has_stat_cache;
+};
+
 /* Everything that a run uses; a zeroed one can be closed. */
 struct packer {
 	const struct pack_options *options;
 	struct target *target;
 	struct transaction *transaction; /* the target's */
 	struct temp *temp;
-	struct from_list *from_list;
-	struct tar_child child; /* this and the next fields, down to is_archive, are for archives */
-	struct tar_stream stream;
-	struct tar_tree tree;
-	struct loader loader;
-	struct order order;
 	bool is_archive;
+	struct packer_directory directory;
+	struct packer_archives archives;
+	struct packer_earlier earlier;
 	struct progress *progress;
-	int source_fd;
-	struct dirfd_cache dirs;
 	struct writer *writer;
 	struct layout layout;
 	struct compress_hints *hints;
-	struct dedup dedup;
-	struct stat_cache stat_cache;
-	bool has_dedup, has_stat_cache;
-	struct block_sums *block_sums; /* of the trusted version */
-	struct block_sums_view *block_sums_view;
 	struct reader_setup reader;
 	struct pipeline *pipeline;
 	struct names_writer *names;
@@ -71,27 +86,47 @@ struct packer {
 	struct version version;
 };
 
+static const struct dedup *packer_dedup(const struct packer *packer)
+{
+	return packer->earlier.has_dedup ? &packer->earlier.dedup : NULL;
+}
+
+static const struct stat_cache *packer_stat_cache(const struct packer *packer)
+{
+	return packer->earlier.has_stat_cache ? &packer->earlier.stat_cache : NULL;
+}
+
+static void packer_close_archives(struct packer_archives *archives)
+{
+	loader_close(&archives->loader);
+	order_close(&archives->order);
+	tar_stream_close(&archives->stream);
+	tar_child_close(&archives->child);
+	tar_tree_close(&archives->tree);
+}
+
+static void packer_close_earlier(struct packer_earlier *earlier)
+{
+	block_sums_view_free(earlier->block_sums_view);
+	block_sums_close(earlier->block_sums);
+	dedup_close(&earlier->dedup);
+	stat_cache_close(&earlier->stat_cache);
+}
+
 static void packer_close(struct packer *packer)
 {
 	pipeline_close(packer->pipeline);
-	loader_close(&packer->loader);
-	order_close(&packer->order);
-	tar_stream_close(&packer->stream);
-	tar_child_close(&packer->child);
-	tar_tree_close(&packer->tree);
+	packer_close_archives(&packer->archives);
 	names_writer_abort(packer->names);
-	block_sums_view_free(packer->block_sums_view);
-	block_sums_close(packer->block_sums);
 	layout_close(&packer->layout);
-	dedup_close(&packer->dedup);
-	stat_cache_close(&packer->stat_cache);
+	packer_close_earlier(&packer->earlier);
 	writer_close(packer->writer);
 	free(packer->hints);
 	progress_close(packer->progress);
-	from_list_close(packer->from_list);
+	from_list_close(packer->directory.list);
 	temp_close(packer->temp);
-	dirfd_cache_close(&packer->dirs);
-	close_fd(&packer->source_fd);
+	dirfd_cache_close(&packer->directory.dirs);
+	close_fd(&packer->directory.fd);
 	version_free(&packer->version);
 }
 
@@ -107,9 +142,9 @@ static int packer_open_directory(struct packer *packer, struct error *err)
 
 	packer->is_archive = packer->options->source_count > 1 || !strcmp(source, "-");
 	if (!packer->is_archive)
-		packer->source_fd = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	packer->is_archive |= packer->source_fd < 0 && errno == ENOTDIR;
-	if (packer->source_fd < 0 && !packer->is_archive)
+		packer->directory.fd = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	packer->is_archive |= packer->directory.fd < 0 && errno == ENOTDIR;
+	if (packer->directory.fd < 0 && !packer->is_archive)
 		return error_errno(err, "cannot open source '%s'", source);
 	return 0;
 }
@@ -167,12 +202,12 @@ static int packer_open_archives(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = packer_epoch(&tree.epoch, err);
 	if (r == 0)
-		r = tar_child_open(&child, &packer->child, err);
+		r = tar_child_open(&child, &packer->archives.child, err);
 	if (r == 0)
-		r = tar_stream_open(&packer->stream, tar_child_read, &packer->child, err);
+		r = tar_stream_open(&packer->archives.stream, tar_child_read, &packer->archives.child, err);
 	if (r == 0)
-		r = tar_tree_open(&packer->tree, &tree, err);
-	packer->scan.lister = (struct scan_lister){ tar_tree_directory, tar_tree_end, &packer->tree };
+		r = tar_tree_open(&packer->archives.tree, &tree, err);
+	packer->scan.lister = (struct scan_lister){ tar_tree_directory, tar_tree_end, &packer->archives.tree };
 	packer->scan.is_volume = NULL;
 	return r;
 }
@@ -188,21 +223,21 @@ static int packer_open_source(struct packer *packer, struct error *err)
 		r = packer_check_options(packer, err);
 	if (r < 0)
 		return r;
-	dirfd_cache_open(&packer->dirs, packer->source_fd);
+	dirfd_cache_open(&packer->directory.dirs, packer->directory.fd);
 	r = target_open_temp(packer->target, options, &packer->temp, err);
 	if (r == 0 && options->from_list)
-		r = from_list_open(packer->temp, options->from_list, &packer->from_list, err);
+		r = from_list_open(packer->temp, options->from_list, &packer->directory.list, err);
 	if (r < 0)
 		return r;
 	packer->scan = (struct scan_setup){
-		.list = { &packer->dirs, options->filter, packer->temp, PACK_LISTING_BUDGET },
+		.list = { &packer->directory.dirs, options->filter, packer->temp, PACK_LISTING_BUDGET },
 		.refuse_special = options->refuse_special,
 		.is_volume = packer_is_volume,
 		.is_volume_argument = packer->target,
 	};
-	if (packer->from_list)
+	if (packer->directory.list)
 		packer->scan.lister =
-			(struct scan_lister){ from_list_directory, from_list_end, packer->from_list };
+			(struct scan_lister){ from_list_directory, from_list_end, packer->directory.list };
 	return packer->is_archive ? packer_open_archives(packer, err) : 0;
 }
 
@@ -234,9 +269,8 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 	const struct pack_options *options = packer->options;
 	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader, packer->is_archive };
 
-	packer->reader =
-		(struct reader_setup){ options->chunk_log, options->level, packer->has_dedup ? &packer->dedup : NULL,
-				       packer->has_stat_cache ? &packer->stat_cache : NULL };
+	packer->reader = (struct reader_setup){ options->chunk_log, options->level, packer_dedup(packer),
+						packer_stat_cache(packer) };
 	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
 }
@@ -246,17 +280,17 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 {
 	struct previous_index previous = { 0 };
 	struct error why = { 0 };
-	bool loaded = packer->has_stat_cache && packer->stat_cache.version == version;
+	struct packer_earlier *earlier = &packer->earlier;
+	bool loaded = earlier->has_stat_cache && earlier->stat_cache.version == version;
 	const char *what = "nothing";
 	int r = 0;
 
 	if (!loaded)
-		r = previous_index_open(packer->temp, transaction_source(packer->transaction),
-					packer->transaction->super.member_size, &packer->transaction->catalogue.members,
-					version, false, &previous, &why);
+		r = previous_index_open(packer->temp, transaction_backing(packer->transaction), version, false,
+					&previous, &why);
 	if (r == 0) {
 		what = "nothing more"; /* records before the bad one were added */
-		r = dedup_add(&packer->dedup, loaded ? &packer->stat_cache.previous : &previous, &why);
+		r = dedup_add(&earlier->dedup, loaded ? &earlier->stat_cache.previous : &previous, &why);
 	}
 	previous_index_close(&previous);
 	if (error_is_damage(r)) {
@@ -275,30 +309,29 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 	if (packer->transaction->is_new || !catalogue->version_count)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
-	r = dedup_open(&packer->dedup, packer->temp, transaction_source(packer->transaction),
-		       packer->transaction->super.member_size, &packer->transaction->catalogue.members,
+	r = dedup_open(&packer->earlier.dedup, packer->temp, transaction_backing(packer->transaction),
 		       packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
 		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
 	if (r == 0)
-		r = dedup_settle(&packer->dedup, err);
-	packer->has_dedup = r == 0;
+		r = dedup_settle(&packer->earlier.dedup, err);
+	packer->earlier.has_dedup = r == 0;
 	return r;
 }
 
 /* Loads the block checksums of the trusted version, for files that are not read. */
 static int packer_open_block_sums(struct packer *packer, const struct version *version, struct error *err)
 {
+	struct packer_earlier *earlier = &packer->earlier;
 	struct error why = { 0 };
-	int r = block_sums_load(transaction_source(packer->transaction), version,
-				&packer->transaction->catalogue.members, &packer->block_sums, &why);
+	int r = block_sums_load(transaction_backing(packer->transaction), version, &earlier->block_sums, &why);
 
 	if (r == -ENOMEM)
 		return error_pass(err, r, &why);
 	if (r < 0)
 		log_warn("unread files get no block checksums: %s, ignoring", why.reason);
-	return packer->block_sums ? block_sums_view_new(packer->block_sums, transaction_source(packer->transaction),
-							&packer->block_sums_view, err) : 0;
+	return earlier->block_sums ? block_sums_view_new(earlier->block_sums, transaction_source(packer->transaction),
+							 &earlier->block_sums_view, err) : 0;
 }
 
 static int packer_open_stat_cache(struct packer *packer, struct error *err)
@@ -317,15 +350,14 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 				 packer->target->path, options->trusted);
 	if (!version) /* the volume has no current version yet */
 		return 0;
-	r = stat_cache_open(&packer->stat_cache, packer->temp, transaction_source(packer->transaction),
-			    packer->transaction->super.member_size, &packer->transaction->catalogue.members, version,
-			    options->chunk_log, &why);
-	packer->has_stat_cache = r == 0;
+	r = stat_cache_open(&packer->earlier.stat_cache, packer->temp, transaction_backing(packer->transaction),
+			    version, options->chunk_log, &why);
+	packer->earlier.has_stat_cache = r == 0;
 	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);
 	else if (r < 0)
 		return error_pass(err, r, &why);
-	return packer->has_stat_cache ? packer_open_block_sums(packer, version, err) : 0;
+	return packer->earlier.has_stat_cache ? packer_open_block_sums(packer, version, err) : 0;
 }
 
 static int packer_open_layout(struct packer *packer, struct error *err)
@@ -337,9 +369,9 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.writer = packer->writer,
 		.allocator = &packer->transaction->allocator,
 		.progress = packer->progress,
-		.dedup = packer->has_dedup ? &packer->dedup : NULL,
-		.stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL,
-		.block_sums = packer->block_sums_view,
+		.dedup = packer_dedup(packer),
+		.stat_cache = packer_stat_cache(packer),
+		.block_sums = packer->earlier.block_sums_view,
 		.writes_stat_cache = !options->has_uuid && !packer->is_archive,
 		.settled = time(NULL) - PACK_SETTLE,
 	};
@@ -383,13 +415,11 @@ static void packer_scan(void *argument)
 	int r;
 
 	if (packer->is_archive)
-		r = loader_run(&packer->loader, &why);
+		r = loader_run(&packer->archives.loader, &why);
 	else
 		r = scan_run(&packer->scan, &packer->counts, &why);
-	if (r == 0 && packer->is_archive)
-		loader_flush(&packer->loader);
-	else if (r == 0)
-		batcher_flush(&packer->batcher);
+	if (r == 0)
+		feed_flush(packer->is_archive ? &packer->archives.loader.feed : &packer->batcher.feed);
 	pipeline_end(packer->pipeline, r, &why);
 }
 
@@ -415,17 +445,17 @@ static int packer_order(struct packer *packer, struct error *err)
 	if (!packer->is_archive)
 		return 0;
 	progress_phase(packer->progress, "names", 0);
-	r = tar_tree_sort(&packer->tree, err);
+	r = tar_tree_sort(&packer->archives.tree, err);
 	if (r == 0)
-		r = order_open(&packer->order, &packer->layout, packer->names, packer->temp,
+		r = order_open(&packer->archives.order, &packer->layout, packer->names, packer->temp,
 			       packer->options->chunk_log, err);
-	packer->scan.sink = order_sink(&packer->order);
+	packer->scan.sink = order_sink(&packer->archives.order);
 	if (r == 0)
 		r = scan_run(&packer->scan, &packer->counts, err);
-	tar_tree_close(&packer->tree);
+	tar_tree_close(&packer->archives.tree);
 	if (r == 0)
-		r = order_finish(&packer->order, err);
-	order_close(&packer->order);
+		r = order_finish(&packer->archives.order, err);
+	order_close(&packer->archives.order);
 	return r;
 }
 
@@ -447,28 +477,24 @@ static int packer_check_empty(const struct packer *packer, struct error *err)
 static int packer_content(struct packer *packer, struct error *err)
 {
 	const struct thread_setup setup = { .run = packer_scan, .argument = packer };
+	const struct feed feed = { packer->options, packer->pipeline, packer->hints, NULL };
+	struct packer_archives *archives = &packer->archives;
 	struct thread thread = { 0 };
 	int r;
 
 	progress_phase(packer->progress, "packing", 0);
-	packer->batcher = (struct batcher){ .options = packer->options,
-					    .pipeline = packer->pipeline,
+	packer->batcher = (struct batcher){ .feed = feed,
 					    .names = packer->names,
-					    .hints = packer->hints,
-					    .stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL };
+					    .stat_cache = packer_stat_cache(packer) };
 	packer->scan.sink = batcher_sink(&packer->batcher);
-	packer->loader = (struct loader){ .options = packer->options,
-					  .pipeline = packer->pipeline,
-					  .hints = packer->hints,
-					  .stream = &packer->stream,
-					  .tree = &packer->tree };
+	archives->loader = (struct loader){ .feed = feed, .stream = &archives->stream, .tree = &archives->tree };
 	r = thread_start(&thread, &setup, err);
 	if (r < 0)
 		return r;
 	r = packer_consume(packer, err);
 	if (r < 0) {
 		pipeline_stop(packer->pipeline);
-		tar_child_stop(&packer->child); /* the scan thread may still be waiting for it */
+		tar_child_stop(&archives->child); /* the scan thread may still be waiting for it */
 	}
 	thread_join(&thread);
 	pipeline_close(take_ptr(&packer->pipeline));
@@ -498,6 +524,7 @@ static void packer_fill_version(struct packer *packer)
 
 static int packer_index(struct packer *packer, struct error *err)
 {
+	const struct assemble assemble = { &packer->version, packer->writer, packer->temp, packer->progress };
 	uint64_t end = transaction_end_of(packer->transaction, 0);
 	auto_close int fd = -1;
 	int r;
@@ -505,43 +532,32 @@ static int packer_index(struct packer *packer, struct error *err)
 	allocator_settle(&packer->transaction->allocator);
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
-	r = assemble_section(&packer->layout.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
-			     err);
+	r = assemble_section(&assemble, &packer->layout.records, take_ptr(&packer->names), &fd, err);
 	if (r == 0)
-		r = assemble_stream(packer->writer, packer->temp, fd, end, &packer->transaction->catalogue.members,
-				    packer->progress, &packer->version, err);
+		r = assemble_stream(&assemble, fd, end, &packer->transaction->catalogue.members, err);
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)
-		r = assemble_stat_cache(packer->writer, &packer->layout.stat_cache_writer, &packer->version, err);
+		r = assemble_stat_cache(&assemble, &packer->layout.stat_cache_writer, err);
 	if (r == 0)
-		r = assemble_sums(packer->writer, packer->temp, &packer->layout.records, &packer->version, err);
+		r = assemble_sums(&assemble, &packer->layout.records, err);
 	return r;
 }
 
 static void packer_result(const struct packer *packer, struct pack_result *ret)
 {
-	const struct layout_counts *counts = &packer->layout.counts;
 	const struct version *version = &packer->version;
 
 	*ret = (struct pack_result){
 		.sequence = version->sequence,
 		.current = !packer->options->no_current,
-		.files = counts->files,
-		.directories = counts->directories,
-		.symlinks = counts->symlinks,
-		.hard_links = counts->links,
+		.counts = packer->layout.counts,
 		.special = packer->counts.special,
 		.clamped = packer->layout.records.clamped_times,
-		.content_bytes = counts->content_bytes,
 		.stored_bytes = version->stored_bytes,
-		.shared_bytes = counts->shared_bytes,
 		.existing_bytes = packer->layout.store.existing_bytes,
 		.existing_raw_bytes = packer->layout.store.existing_raw_bytes,
-		.hole_bytes = counts->hole_bytes,
-		.read_bytes = counts->read_bytes,
-		.unchanged = counts->unchanged,
-		.index_bytes = version->index_length,
+		.index_bytes = version->index.length,
 		.block_sums_bytes = version->block_sums.length,
 		.unmirrored_bytes = packer->transaction->allocator.held_below,
 	};
@@ -570,8 +586,8 @@ static void packer_forget(void *argument)
 	struct packer *packer = argument;
 
 	pipeline_close(take_ptr(&packer->pipeline));
-	dedup_close(&packer->dedup);
-	stat_cache_close(&packer->stat_cache);
+	dedup_close(&packer->earlier.dedup);
+	stat_cache_close(&packer->earlier.stat_cache);
 }
 
 /* Publishes while a thread closes large temporary files, which takes a while. If no thread starts, packer_close() does
@@ -614,7 +630,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	packer->options = options;
 	packer->target = target;
 	packer->transaction = &target->transaction;
-	packer->source_fd = -1;
+	packer->directory.fd = -1;
 	r = packer_run(packer, &result, err);
 	packer_close(packer);
 	free(packer);
@@ -633,19 +649,19 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 /* Reads all names of the archives, without content, for a dry run. */
 static int packer_list_archives(struct packer *packer, struct error *err)
 {
+	struct packer_archives *archives = &packer->archives;
 	int r;
 
-	packer->loader = (struct loader){ .options = packer->options, .stream = &packer->stream,
-					  .tree = &packer->tree };
-	r = loader_run(&packer->loader, err);
-	return r < 0 ? r : tar_tree_sort(&packer->tree, err);
+	archives->loader = (struct loader){ .stream = &archives->stream, .tree = &archives->tree };
+	r = loader_run(&archives->loader, err);
+	return r < 0 ? r : tar_tree_sort(&archives->tree, err);
 }
 
 int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 		 struct error *err)
 {
 	struct packer packer = {
-		.options = options, .target = target, .transaction = &target->transaction, .source_fd = -1
+		.options = options, .target = target, .transaction = &target->transaction, .directory.fd = -1
 	};
 	struct estimate *estimate = NULL;
 	int r;

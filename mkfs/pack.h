@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "image/catalogue/catalogue.h"
 #include "layout/estimate.h"
+#include "layout/layout.h"
 #include "options/pack_options.h"
 
 struct target;
@@ -14,17 +15,13 @@ struct pack_result {
 	uint8_t volume_uuid[16], version_uuid[16];
 	uint8_t digest[32];
 	bool current;
-	uint64_t files, directories, symlinks, hard_links, special;
+	struct layout_counts counts;
+	uint64_t special;        /* devices, sockets and FIFOs left out */
 	uint64_t clamped;        /* mtimes that the format cannot hold */
-	uint64_t content_bytes;
 	uint64_t stored_bytes;   /* of chunks, padding included */
-	uint64_t shared_bytes;   /* content that was on the volume already */
 	uint64_t existing_bytes; /* shared with older versions: bytes as these store them */
 	uint64_t existing_raw_bytes; /* the part of existing_bytes that is not compressed */
-	uint64_t hole_bytes;
-	uint64_t read_bytes;     /* of the source */
 	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, block checksums, catalogue */
-	uint64_t unchanged;      /* files taken from an older version without opening them */
 	uint64_t index_bytes;
 	uint64_t block_sums_bytes; /* block checksums, for parts of large files */
 	uint64_t unmirrored_bytes; /* shared with versions that have fewer copies than this one */

@@ -21,12 +21,12 @@ static double summary_ratio(const struct pack_result *result)
 {
 	uint64_t stored = result->stored_bytes + result->index_bytes;
 
-	return stored ? (double)result->content_bytes / (double)stored : 0;
+	return stored ? (double)result->counts.content_bytes / (double)stored : 0;
 }
 
 static double summary_rate(const struct pack_result *result)
 {
-	return result->seconds > 0 ? (double)result->content_bytes / 1e6 / result->seconds : 0;
+	return result->seconds > 0 ? (double)result->counts.content_bytes / 1e6 / result->seconds : 0;
 }
 
 static void summary_print_json(const struct pack_options *options, const struct pack_result *result)
@@ -45,20 +45,20 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	format_digest(result->digest, digest);
 	json_string(&json, "digest", digest);
 	json_bool(&json, "current", result->current);
-	json_number(&json, "files", result->files);
-	json_number(&json, "directories", result->directories);
-	json_number(&json, "symlinks", result->symlinks);
-	json_number(&json, "hard_links", result->hard_links);
+	json_number(&json, "files", result->counts.files);
+	json_number(&json, "directories", result->counts.directories);
+	json_number(&json, "symlinks", result->counts.symlinks);
+	json_number(&json, "hard_links", result->counts.links);
 	json_number(&json, "special_left_out", result->special);
 	json_number(&json, "times_clamped", result->clamped);
-	json_number(&json, "content_bytes", result->content_bytes);
+	json_number(&json, "content_bytes", result->counts.content_bytes);
 	json_number(&json, "stored_bytes", result->stored_bytes);
-	json_number(&json, "shared_bytes", result->shared_bytes);
+	json_number(&json, "shared_bytes", result->counts.shared_bytes);
 	json_number(&json, "shared_uncompressed_bytes", result->existing_raw_bytes);
-	json_number(&json, "hole_bytes", result->hole_bytes);
-	json_number(&json, "read_bytes", result->read_bytes);
+	json_number(&json, "hole_bytes", result->counts.hole_bytes);
+	json_number(&json, "read_bytes", result->counts.read_bytes);
 	json_number(&json, "written_bytes", result->written_bytes);
-	json_number(&json, "unchanged_files", result->unchanged);
+	json_number(&json, "unchanged_files", result->counts.unchanged);
 	json_number(&json, "index_bytes", result->index_bytes);
 	json_number(&json, "block_checksum_bytes", result->block_sums_bytes);
 	json_number(&json, "unmirrored_bytes", result->unmirrored_bytes);
@@ -77,8 +77,8 @@ static void summary_print_storage(const struct pack_options *options, const stru
 {
 	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
 
-	printf("  content %s, stored %s, shared %s, index %s", format_size(result->content_bytes, content),
-	       format_size(result->stored_bytes, stored), format_size(result->shared_bytes, shared),
+	printf("  content %s, stored %s, shared %s, index %s", format_size(result->counts.content_bytes, content),
+	       format_size(result->stored_bytes, stored), format_size(result->counts.shared_bytes, shared),
 	       format_size(result->index_bytes, index));
 	if (summary_has_ratio(result))
 		printf(", ratio %.2f", summary_ratio(result));
@@ -102,7 +102,7 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	shown_print(stdout, "version '%s' on '%s'%s\n", result->label, options->volume,
 		    result->current ? ", now current" : "");
 	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
-	       result->files, result->directories, result->symlinks, result->hard_links);
+	       result->counts.files, result->counts.directories, result->counts.symlinks, result->counts.links);
 	if (result->special)
 		printf("  %" PRIu64 " devices, sockets and FIFOs left out\n", result->special);
 	summary_print_storage(options, result);
@@ -111,10 +111,10 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	if (result->unmirrored_bytes)
 		printf("  %s of it shared with versions that have fewer copies, and no better protected than those\n",
 		       format_size(result->unmirrored_bytes, shared));
-	printf("  read %s, written %s", format_size(result->read_bytes, content),
+	printf("  read %s, written %s", format_size(result->counts.read_bytes, content),
 	       format_size(result->written_bytes, stored));
-	if (result->unchanged)
-		printf(", %" PRIu64 " files not opened", result->unchanged);
+	if (result->counts.unchanged)
+		printf(", %" PRIu64 " files not opened", result->counts.unchanged);
 	printf("\n  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
 	printf("  digest %s\n", digest);
 }

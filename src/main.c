@@ -542,7 +542,8 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	bool done;
 
 	log_set_program(line->program);
-	if (options_parse(line, argc, argv, options, &operands, &done, &err) < 0) {
+	operands = options_parse(line, argc, argv, options, &done, &err);
+	if (operands < 0) {
 		log_err("%s", err.reason);
 		return usage;
 	}

@@ -189,7 +189,8 @@ int unmount_main(int argc, char **argv)
 	bool done;
 
 	log_set_program(unmount_line.program);
-	if (options_parse(&unmount_line, argc, argv, &unmount, &operands, &done, &err) < 0) {
+	operands = options_parse(&unmount_line, argc, argv, &unmount, &done, &err);
+	if (operands < 0) {
 		log_err("%s", err.reason);
 		return UNMOUNT_USAGE;
 	}

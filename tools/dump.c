@@ -151,7 +151,7 @@ static int dump_version(const struct volume *volume, const char *label, bool jso
 
 	r = volume_version(volume, label, &version, err);
 	if (r == 0)
-		r = index_load(&volume->array->source, version, &volume->catalogue.members, &index, err);
+		r = index_load(volume_backing(volume), version, &index, err);
 	if (r < 0)
 		return r;
 	r = json ? dump_json(index, err) : dump_text(index, dump_put, NULL, err);

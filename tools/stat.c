@@ -85,8 +85,7 @@ static int stat_version_of_number(struct stat_file *file, uint64_t number, struc
 
 static int stat_load(struct stat_file *file, struct error *err)
 {
-	return index_load(&file->volume->array->source, file->version, &file->volume->catalogue.members, &file->index,
-			  err);
+	return index_load(volume_backing(file->volume), file->version, &file->index, err);
 }
 
 static int stat_find_mounted(struct stat_file *file, struct error *err)

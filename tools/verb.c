@@ -40,12 +40,10 @@ bool verb_parse(const struct command_line *line, int argc, char **argv, void *ta
 		int *ret_operands, int *ret_status)
 {
 	struct error err = { 0 };
-	int operands = 0;
 	bool done = false;
-	int r;
+	int operands = options_parse(line, argc, argv, target, &done, &err), r = operands < 0 ? operands : 0;
 
-	r = options_parse(line, argc, argv, target, &operands, &done, &err);
-	if (r == 0 && done) {
+	if (done) {
 		*ret_status = VERB_DONE;
 		return false;
 	}

@@ -157,6 +157,8 @@ static int volume_lock(const struct volume *volume, uint32_t leaving, bool preem
 {
 	uint32_t count = 0;
 	auto_free struct site *sites = calloc(volume->array->count, sizeof(*sites));
+	struct transaction_setup setup = { .path = volume->path, .sites = sites, .mode = FILE_WRITE,
+					   .leaving = leaving, .preempt = preempt };
 	int r = sites ? 0 : error_no_memory(err);
 
 	while (r == 0 && count < volume->array->count) {
@@ -165,8 +167,9 @@ static int volume_lock(const struct volume *volume, uint32_t leaving, bool preem
 			r = site_again(volume->names[count], volume->array->fds[count], &sites[count], err);
 		count += r == 0;
 	}
+	setup.count = count;
 	if (r == 0)
-		r = transaction_open(volume->path, FILE_WRITE, sites, count, leaving, preempt, ret, err);
+		r = transaction_open(&setup, ret, err);
 	while (count)
 		site_close(&sites[--count]);
 	return r < 0 ? error_wrap(err, r, "volume '%s'", volume->path) : 0;
@@ -234,6 +237,11 @@ int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 		log_warn("volume '%s': %s", volume->path, stale.reason);
 	*ret = take_ptr(&volume);
 	return 0;
+}
+
+struct backing volume_backing(const struct volume *volume)
+{
+	return backing_of(&volume->array->source, &volume->catalogue.members);
 }
 
 int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret, struct error *err)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "image/catalogue/catalogue.h"
+#include "image/members/backing.h"
 #include "io/array.h"
 #include "volume/transaction/transaction.h"
 #include "watch/reported.h"
@@ -28,8 +29,8 @@ must_check int volume_open(const char *name, struct volume **ret, struct error *
  * If it was found by a mount, -ESTALE unless it is that mount's volume. */
 must_check int volume_transaction(const struct volume *volume, enum degraded degraded,
 				  struct transaction *ret, struct error *err);
-/* Locks and loads the volume like volume_transaction(), but leaves transaction_check() to the caller. leaving: as for
- * transaction_open(). */
+/* Locks and loads the volume like volume_transaction(), but leaves transaction_check() to the caller. leaving and
+ * preempt: as in struct transaction_setup. */
 must_check int volume_begin(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
 			    struct error *err);
 /* Loads superblock and catalogue. */
@@ -37,6 +38,9 @@ must_check int volume_load(struct volume *volume, struct error *err);
 /* Opens the volume and loads superblock and catalogue. */
 must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);
 void volume_close(struct volume *volume);
+
+/* Returns what the volume's sections are read from; valid while the loaded catalogue is. */
+struct backing volume_backing(const struct volume *volume);
 
 /* Finds the version called label in a catalogue. */
 must_check int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret,

@@ -36,7 +36,7 @@ void batch_clear(struct batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
 		dirfd_release(batch->items[i].dir);
-		free(batch->items[i].xattrs);
+		free(batch->items[i].result.xattrs);
 	}
 	batch->count = batch->dirs = batch->content_used = 0;
 	batch->chunk_count = batch->block_count = batch->frames_used = batch->names_used = 0;
@@ -44,7 +44,7 @@ void batch_clear(struct batch *batch)
 	batch->error = (struct error){ 0 };
 }
 
-struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name, size_t name_length, size_t content)
+struct item *batch_add(struct batch *batch, struct dirfd *dir, struct span name, size_t content)
 {
 	bool new_dir = !batch->count || batch->items[batch->count - 1].dir != dir;
 	struct item *item = &batch->items[batch->count];
@@ -54,14 +54,14 @@ struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name,
 		return NULL;
 	*item = (struct item){ .dir = dirfd_hold(dir),
 			       .name = batch->names + batch->names_used,
-			       .name_length = (uint32_t)name_length,
+			       .name_length = (uint32_t)name.size,
 			       .content_at = batch->content_used,
 			       .length = (uint32_t)content };
 	if (batch->memory.content)
 		item->content = batch->memory.content + item->content_at;
-	memcpy(item->name, name, name_length);
-	item->name[name_length] = 0;
-	batch->names_used += (uint32_t)name_length + 1;
+	memcpy(item->name, name.base, name.size);
+	item->name[name.size] = 0;
+	batch->names_used += (uint32_t)name.size + 1;
 	batch->content_used += (uint32_t)content;
 	batch->dirs += new_dir;
 	batch->count++;

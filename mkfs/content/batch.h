@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/span.h"
 #include "datasetfs/format.h"
 #include "image/sums/checksum.h"
 #include "source/attributes.h"
@@ -38,6 +39,15 @@ struct batch_chunk {
 	bool is_hole;
 };
 
+/* Found out by an item's reader, unless the item came with it. */
+struct item_result {
+	uint32_t first_chunk, chunk_count;
+	struct checksum_key key; /* whole files */
+	uint64_t read_bytes;     /* from the source */
+	uint8_t *xattrs;         /* encoded set, or NULL */
+	uint32_t xattrs_length;
+};
+
 struct item {
 	enum item_kind kind;
 	uint64_t ordinal;
@@ -55,12 +65,7 @@ struct item {
 	char *name;
 	uint32_t content_at; /* offset in the memory of the batch */
 	uint8_t *content;    /* valid once memory was lent */
-	/* results */
-	uint32_t first_chunk, chunk_count;
-	struct checksum_key key; /* whole files */
-	uint64_t read_bytes;     /* from the source */
-	uint8_t *xattrs;         /* encoded set, or NULL */
-	uint32_t xattrs_length;
+	struct item_result result;
 };
 
 /* Memory lent to a batch from the time a reader starts on it until it was taken; a waiting batch needs none. */
@@ -93,6 +98,6 @@ void batch_memory_close(struct batch_memory *memory); /* a zeroed one as well */
 /* Drops all items, which leaves an empty batch; a zeroed one is empty as well. Its memory must have been taken back. */
 void batch_clear(struct batch *batch);
 /* Adds an item, zeroed except for dir, name and length. Returns NULL if the batch has no room for it. */
-struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name, size_t name_length, size_t content);
+struct item *batch_add(struct batch *batch, struct dirfd *dir, struct span name, size_t content);
 void batch_lend(struct batch *batch, struct batch_memory memory);
 struct batch_memory batch_take_back(struct batch *batch);

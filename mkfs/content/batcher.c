@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "content/reader.h"
 #include "image/names/names.h"
 
@@ -30,13 +31,18 @@ int batcher_add_mark(struct names_writer *names, uint64_t directory, uint32_t nu
 	return batcher_name_failed(names_writer_mark(names, directory, number, name, err), err);
 }
 
+static struct span batcher_name(const struct scan_entry *entry)
+{
+	return span_of(entry->name, entry->name_length);
+}
+
 int batcher_add_name(struct names_writer *names, uint64_t directory, const struct scan_entry *entry,
 		     struct error *err)
 {
-	const struct span name = span_of(entry->name, entry->name_length);
 	uint8_t type = (uint8_t)IFTODT(entry->attributes->mode);
+	int r = names_writer_add(names, directory, batcher_name(entry), entry->ordinal, type, err);
 
-	return batcher_name_failed(names_writer_add(names, directory, name, entry->ordinal, type, err), err);
+	return batcher_name_failed(r, err);
 }
 
 static int batcher_mark(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
@@ -45,50 +51,13 @@ static int batcher_mark(void *argument, uint64_t directory, uint32_t number, con
 	return batcher_add_mark(((struct batcher *)argument)->names, directory, number, entry, err);
 }
 
-static void batcher_submit(struct pipeline *pipeline, struct batch **batch)
-{
-	if (*batch)
-		pipeline_submit(pipeline);
-	*batch = NULL;
-}
-
-int batcher_add_item(struct pipeline *pipeline, struct batch **batch, struct dirfd *dir, const char *name,
-		     size_t name_length, size_t content, struct item **ret, struct error *err)
-{
-	int r;
-
-	*ret = *batch ? batch_add(*batch, dir, name, name_length, content) : NULL;
-	if (*ret)
-		return 0;
-	batcher_submit(pipeline, batch);
-	r = pipeline_begin(pipeline, batch, err);
-	if (r < 0)
-		return r;
-	*ret = batch_add(*batch, dir, name, name_length, content);
-	return *ret ? 0 : error_set(err, -E2BIG, "an item of %zu bytes does not fit into a batch", content);
-}
-
-static int batcher_add(struct batcher *batcher, struct dirfd *dir, const char *name, size_t name_length,
-		       size_t content, struct item **ret, struct error *err)
-{
-	return batcher_add_item(batcher->pipeline, &batcher->batch, dir, name, name_length, content, ret, err);
-}
-
-void batcher_choose(const struct pack_options *options, struct compress_hints *hints, const struct batch *batch,
-		    struct item *item)
-{
-	item->file_kind = compress_hints_kind_of(item->name, item->name_length);
-	item->compress = options->compress == PACK_ZSTD ||
-			 (options->compress == PACK_AUTO &&
-			  compress_hints_wants(hints, item->file_kind, batch->number));
-}
-
 static int batcher_directory(void *argument, const struct scan_directory *directory, struct error *err)
 {
+	struct batcher *batcher = argument;
 	struct item *item;
 	int r;
 
-	r = batcher_add(argument, directory->listing->dir, "", 0, 0, &item, err);
+	r = feed_add(&batcher->feed, directory->listing->dir, span_text(""), 0, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = ITEM_DIRECTORY;
@@ -121,7 +90,7 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 	struct item *item;
 	int r;
 
-	r = batcher_add(batcher, dir, entry->name, entry->name_length, is_inline ? inode->size : 0, &item, err);
+	r = feed_add(&batcher->feed, dir, batcher_name(entry), is_inline ? inode->size : 0, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = is_inline ? ITEM_FILE : ITEM_UNCHANGED;
@@ -129,7 +98,7 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 	item->attributes = *entry->attributes;
 	item->previous_ordinal = inode->ordinal;
 	if (inode->size <= BATCH_BYTES)
-		item->key = stat_cache_key_of_file(batcher->stat_cache, inode);
+		item->result.key = stat_cache_key_of_file(batcher->stat_cache, inode);
 	return 0;
 }
 
@@ -155,7 +124,7 @@ static struct batcher_holes batcher_open_holes(struct dirfd *dir, const struct s
  * last piece of a file is not skipped either. */
 static uint64_t batcher_skip(struct batcher_holes *holes, uint64_t at)
 {
-	uint64_t last = (holes->size - 1) / BATCH_BYTES * BATCH_BYTES, end;
+	uint64_t last = round_down(holes->size - 1, BATCH_BYTES), end;
 	off_t data;
 
 	if (holes->fd < 0 || at >= last)
@@ -167,7 +136,7 @@ static uint64_t batcher_skip(struct batcher_holes *holes, uint64_t at)
 		holes->start = at;
 		holes->end = data < 0 || (uint64_t)data > last ? last : (uint64_t)data;
 	}
-	end = holes->end / BATCH_BYTES * BATCH_BYTES;
+	end = round_down(holes->end, BATCH_BYTES);
 	return at - holes->start >= PIPELINE_DEPTH * BATCH_BYTES && end > at ? end - at : 0;
 }
 
@@ -178,7 +147,7 @@ static int batcher_add_piece(struct batcher *batcher, struct dirfd *dir, const s
 	struct item *item;
 	int r;
 
-	r = batcher_add(batcher, dir, entry->name, entry->name_length, length, &item, err);
+	r = feed_add(&batcher->feed, dir, batcher_name(entry), length, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = size <= BATCH_BYTES ? ITEM_FILE : skip ? ITEM_SKIP : ITEM_PIECE;
@@ -186,7 +155,7 @@ static int batcher_add_piece(struct batcher *batcher, struct dirfd *dir, const s
 	item->offset = at;
 	item->skip = skip;
 	item->attributes = *entry->attributes;
-	batcher_choose(batcher->options, batcher->hints, batcher->batch, item);
+	feed_choose(&batcher->feed, item);
 	return 0;
 }
 
@@ -220,7 +189,7 @@ static int batcher_add_other(struct batcher *batcher, struct dirfd *dir, const s
 	struct item *item;
 	int r;
 
-	r = batcher_add(batcher, dir, entry->name, entry->name_length, room, &item, err);
+	r = feed_add(&batcher->feed, dir, batcher_name(entry), room, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = entry->is_link ? ITEM_LINK : ITEM_SYMLINK;
@@ -248,9 +217,4 @@ static int batcher_entry(void *argument, const struct scan_directory *directory,
 struct scan_sink batcher_sink(struct batcher *batcher)
 {
 	return (struct scan_sink){ batcher_mark, batcher_directory, batcher_entry, batcher };
-}
-
-void batcher_flush(struct batcher *batcher)
-{
-	batcher_submit(batcher->pipeline, &batcher->batch);
 }

@@ -10,6 +10,7 @@
 
 #include "base/huge.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "content/compare.h"
 #include "content/key.h"
 #include "image/chunk.h"
@@ -21,16 +22,15 @@
 #define DEDUP_BUFFER  ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
 #define DEDUP_AHEAD   16u /* files between the prefetch of a table slot and its use */
 
-int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
-	       const struct members *members, uint32_t chunk_log, struct error *err)
+int dedup_open(struct dedup *dedup, const struct temp *temp, struct backing backing, uint32_t chunk_log,
+	       struct error *err)
 {
 	int r = 0;
 
-	*dedup = (struct dedup){
-		.source = source, .member_size = member_size, .chunk_log = chunk_log
-	};
-	if (members && members->count)
-		r = members_copy(members, &dedup->members, err);
+	*dedup = (struct dedup){ .backing = backing, .chunk_log = chunk_log };
+	dedup->backing.members = &dedup->members;
+	if (backing.members && backing.members->count)
+		r = members_copy(backing.members, &dedup->members, err);
 	if (r == 0)
 		r = mapped_open(&dedup->records, temp, err);
 	if (r == 0)
@@ -256,13 +256,10 @@ void dedup_view_free(struct dedup_view *view)
 static bool dedup_view_read(const struct dedup_view *view, uint64_t start, uint64_t end, uint8_t *to)
 {
 	const struct dedup *dedup = view->dedup;
-	uint32_t member = address_member(start);
-	uint64_t size = member == 0 ? dedup->member_size : 0;
+	uint64_t size = backing_size(dedup->backing, address_member(start));
 
-	if (dedup->members.count)
-		size = members_size(&dedup->members, member);
 	return end - start <= DEDUP_BUFFER && address_offset(start) + (end - start) <= round_down(size, DSFS_BLOCK) &&
-	       members_read(&dedup->members, dedup->source, start, 0, to, end - start, NULL) == 0;
+	       backing_read(dedup->backing, start, 0, to, end - start, NULL) == 0;
 }
 
 /* Returns the loaded window at base; NULL if it is needed for the first time, or cannot be read. */
@@ -319,16 +316,16 @@ static bool dedup_is_same(struct dedup_view *view, uint64_t number, const struct
 
 static void dedup_find_file(struct dedup_view *view, struct batch *batch, struct item *item)
 {
-	struct table_key key = { item->key.low, item->key.high };
+	struct table_key key = { item->result.key.low, item->result.key.high };
 	uint64_t first;
 
-	if (!item->chunk_count || !table_find(&view->dedup->files, key, &first))
+	if (!item->result.chunk_count || !table_find(&view->dedup->files, key, &first))
 		return;
-	for (uint32_t i = 0; i < item->chunk_count; i++)
-		if (!dedup_is_same(view, first + i, &batch->chunks[item->first_chunk + i]))
+	for (uint32_t i = 0; i < item->result.chunk_count; i++)
+		if (!dedup_is_same(view, first + i, &batch->chunks[item->result.first_chunk + i]))
 			return;
-	for (uint32_t i = 0; i < item->chunk_count; i++)
-		batch->chunks[item->first_chunk + i].duplicate_of = DEDUP_RECORD | (first + i);
+	for (uint32_t i = 0; i < item->result.chunk_count; i++)
+		batch->chunks[item->result.first_chunk + i].duplicate_of = DEDUP_RECORD | (first + i);
 }
 
 /* Tries for each chunk the record after the previous chunk's duplicate, then the table. */
@@ -336,8 +333,8 @@ static void dedup_find_pieces(struct dedup_view *view, struct batch *batch, stru
 {
 	uint64_t next = UINT64_MAX, found;
 
-	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
+		struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
 		struct table_key key = key_of_chunk(chunk->sum, chunk->length);
 
 		if (chunk->is_hole) {

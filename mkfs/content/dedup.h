@@ -5,14 +5,14 @@
 #include "content/batch.h"
 #include "content/previous_index.h"
 #include "image/codec.h"
+#include "image/members/backing.h"
 #include "spill/table.h"
 
 #define DEDUP_RECORD (UINT64_C(1) << 63) /* set in the number of a record that is in dedup->records */
 
 struct dedup {
-	struct source *source;
-	uint64_t member_size;   /* size of the only member of a volume of one */
-	struct members members; /* a copy of a volume of several: groups are added while readers look */
+	struct backing backing;
+	struct members members; /* the backing's, copied: groups are added while readers look */
 	uint32_t chunk_log;
 	struct mapped records; /* struct dsfs_chunk; those of one large file lie together */
 	struct table files;    /* content of a whole file → its first record */
@@ -20,8 +20,8 @@ struct dedup {
 };
 
 /* Opens an object without any version in it. */
-must_check int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
-			  const struct members *members, uint32_t chunk_log, struct error *err);
+must_check int dedup_open(struct dedup *dedup, const struct temp *temp, struct backing backing, uint32_t chunk_log,
+			  struct error *err);
 /* Adds the chunks of a version. Call it for the newest first: its content is not taken from older ones. */
 must_check int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct error *err);
 /* Makes look-ups cheap, after the last dedup_add(). */

@@ -10,24 +10,24 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "content/batcher.h"
+#include "base/round.h"
 
 #define LOADER_WARNINGS 10u
 
 static int loader_add_in(struct loader *loader, struct dirfd *dir, size_t content, struct item **ret,
 			 struct error *err)
 {
+	const struct span name = span_of(loader->name, strnlen(loader->name, DSFS_NAME_MAX));
 	struct item *item;
-	int r = batcher_add_item(loader->pipeline, &loader->batch, dir, loader->name,
-				 strnlen(loader->name, DSFS_NAME_MAX), content, &item, err);
+	int r = feed_add(&loader->feed, dir, name, content, &item, err);
 
 	if (r < 0)
 		return r;
 	item->is_loaded = true;
 	item->ordinal = loader->number;
 	item->attributes = loader->attributes;
-	item->xattrs = take_ptr(&loader->xattrs);
-	item->xattrs_length = item->xattrs ? loader->xattrs_length : 0;
+	item->result.xattrs = take_ptr(&loader->xattrs);
+	item->result.xattrs_length = item->result.xattrs ? loader->xattrs_length : 0;
 	*ret = item;
 	return 0;
 }
@@ -69,7 +69,7 @@ static int loader_begin_piece(struct loader *loader, struct error *err)
 		return r;
 	item->kind = loader->attributes.size <= BATCH_BYTES ? ITEM_FILE : ITEM_PIECE;
 	item->offset = loader->position;
-	batcher_choose(loader->options, loader->hints, loader->batch, item);
+	feed_choose(&loader->feed, item);
 	loader->piece = item;
 	return 0;
 }
@@ -77,8 +77,8 @@ static int loader_begin_piece(struct loader *loader, struct error *err)
 /* Leaves out whole pieces of a hole that begins with a piece, but never the first and the last piece of a file. */
 static int loader_skip(struct loader *loader, uint64_t end, bool *ret_skipped, struct error *err)
 {
-	uint64_t last = (loader->attributes.size - 1) / BATCH_BYTES * BATCH_BYTES;
-	uint64_t skip = (end < last ? end : last) / BATCH_BYTES * BATCH_BYTES;
+	uint64_t last = round_down(loader->attributes.size - 1, BATCH_BYTES);
+	uint64_t skip = round_down(end < last ? end : last, BATCH_BYTES);
 	struct item *item = NULL;
 	int r;
 
@@ -215,7 +215,7 @@ static int loader_entry(struct loader *loader, struct error *err)
 		r = tar_tree_add(loader->tree, &loader->stream->entry, &loader->number, err);
 	if (r < 0)
 		return r;
-	if (!loader->pipeline)
+	if (!loader->feed.pipeline)
 		loader->number = 0;
 	return loader->number ? loader_begin(loader, &loader->stream->entry, err) : 0;
 }
@@ -231,7 +231,7 @@ static int loader_implied(struct loader *loader, struct error *err)
 {
 	int r;
 
-	if (!loader->pipeline)
+	if (!loader->feed.pipeline)
 		return 0;
 	loader->dir = dirfd_name("");
 	if (!loader->dir)
@@ -266,13 +266,6 @@ int loader_run(struct loader *loader, struct error *err)
 	if (r == 0 && loader->warnings > LOADER_WARNINGS)
 		log_warn("%u warnings about archives in all, ignoring", loader->warnings);
 	return r;
-}
-
-void loader_flush(struct loader *loader)
-{
-	if (loader->batch)
-		pipeline_submit(loader->pipeline);
-	loader->batch = NULL;
 }
 
 void loader_close(struct loader *loader)

@@ -2,20 +2,15 @@
 /* Fills batches from archives: inodes with their content, in the order of arrival. Ordinals are the numbers of struct
  * tar_tree. */
 #pragma once
-#include "content/compress_hints.h"
-#include "content/pipeline.h"
-#include "options/pack_options.h"
+#include "content/feed.h"
 #include "source/archive/tar_stream.h"
 #include "source/archive/tar_tree.h"
 
 struct loader {
-	const struct pack_options *options;
-	struct pipeline *pipeline; /* NULL: only the tree is wanted */
-	struct compress_hints *hints;
+	struct feed feed;     /* without a pipeline only the tree is wanted */
 	struct tar_stream *stream;
 	struct tar_tree *tree;
 	struct dirfd *dir;    /* directory of all items: the root of the tree */
-	struct batch *batch;  /* the batch being filled */
 	unsigned warnings;
 	/* the file that is being loaded */
 	uint64_t number;      /* of its inode; 0: there is no file, or it is not packed */
@@ -29,5 +24,4 @@ struct loader {
 
 /* Reads the stream to its end and fills batches with its entries. */
 must_check int loader_run(struct loader *loader, struct error *err);
-void loader_flush(struct loader *loader); /* submits the last batch; before pipeline_end() */
 void loader_close(struct loader *loader); /* a zeroed one as well */

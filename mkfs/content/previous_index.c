@@ -16,8 +16,7 @@
 #define PREVIOUS_INDEX_STEP (1u << 20)
 
 struct previous_index_copy {
-	struct source *source;
-	const struct members *members;
+	struct backing backing;
 	struct sha256 *sha; /* NULL: not verified */
 	uint64_t from;      /* where in the section the copy begins */
 	uint64_t at;        /* bytes of the section so far */
@@ -33,7 +32,7 @@ static int previous_index_step(struct previous_index_copy *copy, uint64_t addres
 	copy->at += length;
 	if (skip >= length && !copy->sha)
 		return 0;
-	r = members_read(copy->members, copy->source, address, 0, copy->buffer, length, err);
+	r = backing_read(copy->backing, address, 0, copy->buffer, length, err);
 	if (r < 0)
 		return r;
 	if (copy->sha)
@@ -47,8 +46,8 @@ static int previous_index_copy(struct previous_index_copy *copy, const struct ve
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < version->index.count; i++) {
-		const struct extent *extent = &version->index.items[i];
+	for (uint32_t i = 0; r == 0 && i < version->index.extents.count; i++) {
+		const struct extent *extent = &version->index.extents.items[i];
 		uint64_t step;
 
 		for (uint64_t at = 0; r == 0 && at < extent->length; at += step) {
@@ -67,7 +66,7 @@ static int previous_index_check(struct sha256 *sha, const struct version *versio
 	if (!sha)
 		return 0;
 	r = sha256_end(sha, found, err);
-	if (r == 0 && memcmp(found, version->index_sha256, sizeof(found)) != 0)
+	if (r == 0 && memcmp(found, version->index.sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "the index of version '%s' is damaged", version->label);
 	return r;
 }
@@ -96,15 +95,14 @@ static void previous_index_set_spans(struct previous_index *previous, const stru
 	index->blob = previous_index_span(&previous->section, from, layout->blob, shape->blob_length);
 }
 
-int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
-			const struct members *members, const struct version *version, bool verified,
+int previous_index_open(const struct temp *temp, struct backing backing, const struct version *version, bool verified,
 			struct previous_index *ret, struct error *err)
 {
 	auto_free uint8_t *buffer = huge_alloc(PREVIOUS_INDEX_STEP);
 	struct sha256 *sha = verified ? sha256_new() : NULL;
 	struct previous_index previous = { 0 };
 	struct previous_index_copy copy = {
-		.source = source, .members = members, .sha = sha, .buffer = buffer, .section = &previous.section
+		.backing = backing, .sha = sha, .buffer = buffer, .section = &previous.section
 	};
 	struct index_layout layout;
 	int r;
@@ -124,7 +122,7 @@ int previous_index_open(const struct temp *temp, struct source *source, uint64_t
 	sha256_free(sha);
 	if (r == 0) {
 		previous_index_set_spans(&previous, version, &layout);
-		r = index_set_members(&previous.index, member_size, members, err);
+		r = index_set_members(&previous.index, backing.size, backing.members, err);
 	}
 	if (r == 0)
 		r = records_check(&previous.index, err);

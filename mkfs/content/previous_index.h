@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads the index of a version on the volume, without its names, into a temporary file. */
 #pragma once
-#include "base/source.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
+#include "image/members/backing.h"
 #include "spill/mapped.h"
 
 struct previous_index {
@@ -13,7 +13,6 @@ struct previous_index {
 
 /* Loads the index of the version. verified: reads the whole section and compares its SHA-256. Otherwise the records are
  * only hints; inode_get() and chunk_get() check bounds as always. Always checks that large files share no records. */
-must_check int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
-				   const struct members *members, const struct version *version, bool verified,
-				   struct previous_index *ret, struct error *err);
+must_check int previous_index_open(const struct temp *temp, struct backing backing, const struct version *version,
+				   bool verified, struct previous_index *ret, struct error *err);
 void previous_index_close(struct previous_index *previous); /* a zeroed one as well */

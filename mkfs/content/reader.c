@@ -36,8 +36,10 @@ void *reader_new(const void *setup)
 	reader->codec = codec_new();
 	if (reader->setup.dedup)
 		reader->view = dedup_view_new(reader->setup.dedup);
-	if (reader->codec && (reader->view || !reader->setup.dedup))
+	if (reader->codec && (reader->view || !reader->setup.dedup)) {
+		codec_set_level(reader->codec, reader->setup.level);
 		return reader;
+	}
 	reader_free(reader);
 	return NULL;
 }
@@ -124,7 +126,7 @@ static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, st
 
 	if (n < 0)
 		return reader_read_failed(item, fd, -errno, strerror(errno), err);
-	item->read_bytes += (uint64_t)n;
+	item->result.read_bytes += (uint64_t)n;
 	return (uint64_t)n < to - from ? reader_changed(item, err) : 0;
 }
 
@@ -166,7 +168,7 @@ static int reader_compress(struct reader *reader, struct batch *batch, struct ba
 
 	if (chunk->length / 16 == 0)
 		return 0;
-	r = codec_compress(reader->codec, reader->setup.level, chunk->content, chunk->length,
+	r = codec_compress(reader->codec, span_of(chunk->content, chunk->length),
 			   batch->memory.frames + batch->frames_used, room, &stored, err);
 	if (r < 0 || stored == 0)
 		return r;
@@ -202,9 +204,9 @@ static struct checksum_key reader_key(const struct batch *batch, const struct it
 	uint64_t sums[KEY_CHUNKS];
 	struct table_key key;
 
-	for (uint32_t i = 0; i < item->chunk_count; i++)
-		sums[i] = batch->chunks[item->first_chunk + i].sum;
-	key = key_of_file(item->length, sums, item->chunk_count);
+	for (uint32_t i = 0; i < item->result.chunk_count; i++)
+		sums[i] = batch->chunks[item->result.first_chunk + i].sum;
+	key = key_of_file(item->length, sums, item->result.chunk_count);
 	return (struct checksum_key){ key.low, key.high };
 }
 
@@ -214,7 +216,7 @@ static int reader_chunks(struct reader *reader, struct batch *batch, struct item
 	uint32_t size = 1u << reader->setup.chunk_log;
 	int r = 0;
 
-	item->first_chunk = batch->chunk_count;
+	item->result.first_chunk = batch->chunk_count;
 	for (uint32_t at = 0; at < item->length; at += size) {
 		struct batch_chunk *chunk = &batch->chunks[batch->chunk_count++];
 
@@ -223,12 +225,12 @@ static int reader_chunks(struct reader *reader, struct batch *batch, struct item
 		reader_sum(chunk, empty);
 		reader_sum_blocks(batch, item, chunk, size);
 	}
-	item->chunk_count = batch->chunk_count - item->first_chunk;
+	item->result.chunk_count = batch->chunk_count - item->result.first_chunk;
 	if (item->kind == ITEM_FILE)
-		item->key = reader_key(batch, item);
+		item->result.key = reader_key(batch, item);
 	if (reader->view && item->length)
 		dedup_find(reader->view, batch, item);
-	for (uint32_t i = item->first_chunk; r == 0 && item->compress && i < batch->chunk_count; i++)
+	for (uint32_t i = item->result.first_chunk; r == 0 && item->compress && i < batch->chunk_count; i++)
 		if (!batch->chunks[i].is_hole && !batch->chunks[i].duplicate_of)
 			r = reader_compress(reader, batch, &batch->chunks[i], err);
 	return r;
@@ -237,7 +239,7 @@ static int reader_chunks(struct reader *reader, struct batch *batch, struct item
 static int reader_xattrs(struct item *item, int fd, const char *path, struct error *err)
 {
 	struct error why = { 0 };
-	int r = xattrs_read(fd, path, &item->xattrs, &item->xattrs_length, &why);
+	int r = xattrs_read(fd, path, &item->result.xattrs, &item->result.xattrs_length, &why);
 
 	return r < 0 ? reader_failed(item, r, why.reason, err) : 0;
 }
@@ -352,7 +354,7 @@ static int reader_loaded(struct reader *reader, struct batch *batch, struct item
 {
 	if (item->kind != ITEM_FILE && item->kind != ITEM_PIECE)
 		return 0;
-	item->read_bytes = item->length;
+	item->result.read_bytes = item->length;
 	return reader_chunks(reader, batch, item, false, err);
 }
 

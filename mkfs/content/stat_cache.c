@@ -48,7 +48,7 @@ static int stat_cache_fill_table(struct stat_cache *cache, struct error *err)
 	return r < 0 ? r : table_settle(&cache->ordinals, err);
 }
 
-static int stat_cache_read(struct stat_cache *cache, struct source *source, struct sha256 *sha, struct error *err)
+static int stat_cache_read(struct stat_cache *cache, struct backing backing, struct sha256 *sha, struct error *err)
 {
 	const struct version_section *section = &cache->version->source;
 	_Alignas(DSFS_BLOCK) uint8_t buffer[STAT_CACHE_STEP];
@@ -57,8 +57,7 @@ static int stat_cache_read(struct stat_cache *cache, struct source *source, stru
 
 	for (uint64_t done = 0; r == 0 && done < section->length; done += step) {
 		step = section->length - done < STAT_CACHE_STEP ? section->length - done : STAT_CACHE_STEP;
-		r = extent_list_read(&section->extents, source, &cache->previous.index.members, done, buffer, step,
-				     err);
+		r = extent_list_read(&section->extents, backing, done, buffer, step, err);
 		if (r < 0)
 			return r;
 		sha256_add(sha, buffer, step);
@@ -67,7 +66,7 @@ static int stat_cache_read(struct stat_cache *cache, struct source *source, stru
 	return r;
 }
 
-static int stat_cache_load(struct stat_cache *cache, struct source *source, struct error *err)
+static int stat_cache_load(struct stat_cache *cache, struct backing backing, struct error *err)
 {
 	const struct version *version = cache->version;
 	struct sha256 *sha = sha256_new();
@@ -76,17 +75,17 @@ static int stat_cache_load(struct stat_cache *cache, struct source *source, stru
 
 	if (!sha)
 		return error_no_memory(err);
-	r = stat_cache_read(cache, source, sha, err);
+	r = stat_cache_read(cache, backing, sha, err);
 	if (r == 0)
 		r = sha256_end(sha, found, err);
 	sha256_free(sha);
-	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
+	if (r == 0 && memcmp(found, version->source.sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "the stat cache of version '%s' is damaged", version->label);
 	return r < 0 ? r : stat_cache_fill_table(cache, err);
 }
 
-int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct source *source, uint64_t member_size,
-		    const struct members *members, const struct version *version, uint32_t chunk_log, struct error *err)
+int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct backing backing,
+		    const struct version *version, uint32_t chunk_log, struct error *err)
 {
 	int r;
 
@@ -97,9 +96,9 @@ int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct so
 	if (r == 0)
 		r = mapped_open(&cache->section, temp, err);
 	if (r == 0)
-		r = stat_cache_load(cache, source, err);
+		r = stat_cache_load(cache, backing, err);
 	if (r == 0)
-		r = previous_index_open(temp, source, member_size, members, version, true, &cache->previous, err);
+		r = previous_index_open(temp, backing, version, true, &cache->previous, err);
 	return r;
 }
 

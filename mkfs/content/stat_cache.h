@@ -16,9 +16,8 @@ struct stat_cache {
 };
 
 /* Loads the stat cache of the version. -ENOENT: the version has none; -EBADMSG: it is damaged. */
-must_check int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct source *source,
-			       uint64_t member_size, const struct members *members, const struct version *version,
-			       uint32_t chunk_log, struct error *err);
+must_check int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct backing backing,
+			       const struct version *version, uint32_t chunk_log, struct error *err);
 void stat_cache_close(struct stat_cache *cache); /* a zeroed one as well */
 /* Finds the same file in the version; false if there is none. guess: an ordinal to try first, or 0; files mostly come
  * in their old order. */

@@ -2,7 +2,10 @@
 /* Grows two arrays with the files, and appends the second to the first at the end. */
 #include "content/stat_cache_writer.h"
 
-#include "image/members/address.h"
+#include <stddef.h>
+
+#include "base/round.h"
+#include "datasetfs/format.h"
 
 int stat_cache_writer_open(struct stat_cache_writer *writer, const struct temp *temp, int64_t settled,
 			   struct error *err)

@@ -112,50 +112,51 @@ static int assemble_leave_out(struct extent_list *extents, const char *consequen
 	return 0;
 }
 
-int assemble_section(const struct records *records, struct names_writer *names, const struct temp *temp,
-		     struct version *version, int *ret_fd, struct error *err)
+int assemble_section(const struct assemble *assemble, const struct records *records, struct names_writer *names,
+		     int *ret_fd, struct error *err)
 {
+	struct version *version = assemble->version;
 	auto_close int fd = -1;
 	struct index_layout layout;
 	int r;
 
-	r = temp_file(temp, &fd, err);
+	r = temp_file(assemble->temp, &fd, err);
 	if (r < 0) {
 		names_writer_abort(names);
 		return r;
 	}
 	r = names_writer_finish(names, fd, &version->shape.names_length, err);
 	if (r < 0)
-		return r == -ENOSPC ? temp_failed(temp, r, err) : r;
+		return r == -ENOSPC ? temp_failed(assemble->temp, r, err) : r;
 	version->shape.chunk_count = records_chunk_count(records);
 	version->shape.class_count = records->classes.list.length / sizeof(struct dsfs_class);
 	version->shape.blob_length = records->blob.length;
 	r = index_layout(&version->shape, &layout, err);
 	if (r == 0)
-		r = assemble_parts(records, temp, fd, &layout, err);
-	version->index_length = layout.length;
+		r = assemble_parts(records, assemble->temp, fd, &layout, err);
+	version->index.length = layout.length;
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
 }
 
-int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_cache, struct version *version,
-			struct error *err)
+int assemble_stat_cache(const struct assemble *assemble, struct stat_cache_writer *stat_cache, struct error *err)
 {
+	struct version *version = assemble->version;
 	const struct mapped *section;
 	int r;
 
 	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, &section, err);
 	if (r < 0 || !section->length) /* also if the temporary directory is full */
 		return r;
-	r = assemble_reserve(writer, section->length, err);
+	r = assemble_reserve(assemble->writer, section->length, err);
 	if (r == 0)
-		r = assemble_put(writer, section->bytes, section->length, &version->source.extents, err);
+		r = assemble_put(assemble->writer, section->bytes, section->length, &version->source.extents, err);
 	if (r == -ENOSPC)
 		return assemble_leave_out(&version->source.extents,
 					  "no free extent is large enough for the stat cache");
 	if (r == 0)
-		r = sha256_of(section->bytes, section->length, version->source_sha256, err);
+		r = sha256_of(section->bytes, section->length, version->source.sha256, err);
 	if (r == 0)
 		version->source.length = section->length;
 	return r;
@@ -205,44 +206,42 @@ static int assemble_check_end(struct assemble_check *check, struct version *vers
 }
 
 struct assemble_stream {
-	struct writer *writer;
-	struct progress *progress;
-	struct extent_list *extents;
+	const struct assemble *assemble;
 	struct sha256 *sha;
 };
 
 static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
 {
 	struct assemble_stream *stream = argument;
-	int r = assemble_reserve(stream->writer, length, err);
+	const struct assemble *assemble = stream->assemble;
+	int r = assemble_reserve(assemble->writer, length, err);
 
 	if (r == 0)
-		r = assemble_put(stream->writer, bytes, length, stream->extents, err);
+		r = assemble_put(assemble->writer, bytes, length, &assemble->version->index.extents, err);
 	sha256_add(stream->sha, bytes, length);
-	progress_add(stream->progress, 0, length);
+	progress_add(assemble->progress, 0, length);
 	return r;
 }
 
-static int assemble_write(struct writer *writer, const struct temp *temp, int fd, struct progress *progress,
-			  struct version *version, struct error *err)
+static int assemble_write(const struct assemble *assemble, int fd, struct error *err)
 {
-	struct assemble_stream stream = { writer, progress, &version->index, sha256_new() };
+	struct assemble_stream stream = { assemble, sha256_new() };
+	struct version *version = assemble->version;
 	int r;
 
 	if (!stream.sha)
 		return error_no_memory(err);
-	r = assemble_each(temp, fd, version->index_length, assemble_stream_step, &stream, err);
+	r = assemble_each(assemble->temp, fd, version->index.length, assemble_stream_step, &stream, err);
 	if (r == 0)
-		r = sha256_end(stream.sha, version->index_sha256, err);
+		r = sha256_end(stream.sha, version->index.sha256, err);
 	sha256_free(stream.sha);
 	return r;
 }
 
-int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
-		    const struct members *members, struct progress *progress, struct version *version,
+int assemble_stream(const struct assemble *assemble, int fd, uint64_t volume_end, const struct members *members,
 		    struct error *err)
 {
-	struct assemble_check check = { .fd = fd, .volume_end = volume_end, .version = version };
+	struct assemble_check check = { .fd = fd, .volume_end = volume_end, .version = assemble->version };
 	const struct thread_setup setup = { .run = assemble_check_run, .argument = &check };
 	struct thread thread = { 0 };
 	int r = members_copy(members, &check.members, err); /* the writer adds groups */
@@ -251,10 +250,10 @@ int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint
 		return r;
 	r = thread_start(&thread, &setup, err);
 	if (r == 0)
-		r = assemble_write(writer, temp, fd, progress, version, err);
+		r = assemble_write(assemble, fd, err);
 	thread_join(&thread);
 	members_free(&check.members);
-	return r < 0 ? r : assemble_check_end(&check, version, err);
+	return r < 0 ? r : assemble_check_end(&check, assemble->version, err);
 }
 
 struct assemble_sums {
@@ -269,10 +268,10 @@ static int assemble_sums_step(void *argument, const uint8_t *bytes, size_t lengt
 	return assemble_put(to->writer, bytes, length, to->extents, err);
 }
 
-int assemble_sums(struct writer *writer, const struct temp *temp, struct records *records, struct version *version,
-		  struct error *err)
+int assemble_sums(const struct assemble *assemble, struct records *records, struct error *err)
 {
-	struct assemble_sums to = { writer, &version->block_sums.extents };
+	struct version *version = assemble->version;
+	struct assemble_sums to = { assemble->writer, &version->block_sums.extents };
 	struct sums *sums = &records->sums;
 	auto_free uint8_t *head = NULL;
 	uint64_t head_length, length;
@@ -281,17 +280,17 @@ int assemble_sums(struct writer *writer, const struct temp *temp, struct records
 	r = sums_end(sums, records_chunk_count(records), &head, &head_length, &length, err);
 	if (r < 0 || !length)
 		return r;
-	r = assemble_reserve(writer, length, err);
+	r = assemble_reserve(to.writer, length, err);
 	if (r == 0)
-		r = assemble_put(writer, head, head_length, to.extents, err);
+		r = assemble_put(to.writer, head, head_length, to.extents, err);
 	if (r == 0)
-		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_sums_step, &to, err);
+		r = assemble_each(assemble->temp, sums->stream.fd, length - head_length, assemble_sums_step, &to, err);
 	if (r == -ENOSPC)
 		return assemble_leave_out(to.extents,
 					  "no free extent is large enough for the block checksums, parts of large "
 					  "files will be read in whole chunks");
 	if (r == 0)
-		r = sha256_of(head, head_length, version->block_sums_sha256, err);
+		r = sha256_of(head, head_length, version->block_sums.sha256, err);
 	if (r == 0)
 		version->block_sums.length = length;
 	return r;

@@ -7,18 +7,24 @@
 #include "layout/records.h"
 #include "output/writer.h"
 
-/* Builds the section in a temporary file, *ret_fd. Takes ownership of names. Fills shape and index_length of the
+/* The version whose sections are assembled, and where these go. */
+struct assemble {
+	struct version *version;
+	struct writer *writer;
+	const struct temp *temp;
+	struct progress *progress;
+};
+
+/* Builds the section in a temporary file, *ret_fd. Takes ownership of names. Fills shape and index.length of the
  * version, whose other fields must be set. */
-must_check int assemble_section(const struct records *records, struct names_writer *names, const struct temp *temp,
-				struct version *version, int *ret_fd, struct error *err);
+must_check int assemble_section(const struct assemble *assemble, const struct records *records,
+				struct names_writer *names, int *ret_fd, struct error *err);
 /* Writes the stat cache and fills version->source; leaves both out if there is no contiguous room for it. */
-must_check int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_cache, struct version *version,
+must_check int assemble_stat_cache(const struct assemble *assemble, struct stat_cache_writer *stat_cache,
 				   struct error *err);
-/* Writes the section while a thread checks it against the members as they are now; fills index, index_sha256 and
- * digest of the version. */
-must_check int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
-			       const struct members *members, struct progress *progress, struct version *version,
-			       struct error *err);
+/* Writes the section while a thread checks it against the members as they are now; fills index and digest
+ * of the version. */
+must_check int assemble_stream(const struct assemble *assemble, int fd, uint64_t volume_end,
+			       const struct members *members, struct error *err);
 /* Writes the block checksums and fills version->block_sums; leaves both out if there is no contiguous room for them. */
-must_check int assemble_sums(struct writer *writer, const struct temp *temp, struct records *records,
-			     struct version *version, struct error *err);
+must_check int assemble_sums(const struct assemble *assemble, struct records *records, struct error *err);

@@ -37,8 +37,8 @@ static struct table_key classes_key(const struct item *item, const struct dsfs_c
 
 	memset(&all, 0, sizeof(all));
 	all.class = *class;
-	if (item->xattrs)
-		all.xattrs = checksum_128(item->xattrs, item->xattrs_length);
+	if (item->result.xattrs)
+		all.xattrs = checksum_128(item->result.xattrs, item->result.xattrs_length);
 	key = checksum_128(&all, sizeof(all));
 	return (struct table_key){ key.low, key.high };
 }
@@ -51,10 +51,10 @@ static bool classes_is(const struct classes *classes, const struct mapped *blob,
 	uint64_t xattrs = dsfs_le64_get(found.xattrs);
 
 	found.xattrs = dsfs_le64_of(0);
-	if (memcmp(&found, class, sizeof(found)) != 0 || !xattrs != !item->xattrs)
+	if (memcmp(&found, class, sizeof(found)) != 0 || !xattrs != !item->result.xattrs)
 		return false;
-	return !xattrs || (xattrs - 1 + item->xattrs_length <= blob->length &&
-			   !memcmp(blob->bytes + xattrs - 1, item->xattrs, item->xattrs_length));
+	return !xattrs || (xattrs - 1 + item->result.xattrs_length <= blob->length &&
+			   !memcmp(blob->bytes + xattrs - 1, item->result.xattrs, item->result.xattrs_length));
 }
 
 static int classes_add(struct classes *classes, struct mapped *blob, const struct item *item, struct dsfs_class class,
@@ -65,8 +65,8 @@ static int classes_add(struct classes *classes, struct mapped *blob, const struc
 
 	if (number > UINT32_MAX)
 		return error_set(err, -E2BIG, "more than 2^32 sets of attributes");
-	if (item->xattrs) {
-		r = mapped_append(blob, item->xattrs, item->xattrs_length, &offset, err);
+	if (item->result.xattrs) {
+		r = mapped_append(blob, item->result.xattrs, item->result.xattrs_length, &offset, err);
 		if (r < 0)
 			return r;
 		class.xattrs = dsfs_le64_of(offset + 1);

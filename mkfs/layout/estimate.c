@@ -9,9 +9,9 @@
 #include <sys/statvfs.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "content/batch.h"
 #include "image/catalogue/block_sums.h"
-#include "image/members/address.h"
 #include "layout/store.h"
 #include "output/target.h"
 #include "output/writer.h"

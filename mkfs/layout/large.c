@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/members/address.h"
+#include "base/round.h"
 
-int large_open(struct large *large, struct records *records, struct holes *holes, struct store *store,
-	       struct share *share, uint32_t chunk_log, struct error *err)
+int large_open(struct large *large, struct holes *holes, struct store *store, struct share *share, struct error *err)
 {
+	uint32_t chunk_log = holes->chunk_log;
+
 	*large = (struct large){
-		.records = records, .holes = holes, .store = store, .share = share, .chunk_log = chunk_log
+		.records = holes->records, .holes = holes, .store = store, .share = share, .chunk_log = chunk_log
 	};
 	large->run.bytes = malloc((size_t)LARGE_RUN << chunk_log);
 	large->run.block_sums = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(dsfs_le64));
@@ -211,8 +212,8 @@ int large_add_piece(struct large *large, const struct batch *batch, const struct
 
 	if (item->offset == 0)
 		large_begin(large, item);
-	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
+		const struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
 
 		r = large_add_chunk(large, item, chunk, err);
 		if (r < 0)

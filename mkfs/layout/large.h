@@ -38,8 +38,9 @@ struct large {
 	struct large_run run;
 };
 
-must_check int large_open(struct large *large, struct records *records, struct holes *holes, struct store *store,
-			  struct share *share, uint32_t chunk_log, struct error *err);
+/* Opens it for files whose records are those of holes and store. */
+must_check int large_open(struct large *large, struct holes *holes, struct store *store, struct share *share,
+			  struct error *err);
 void large_close(struct large *large); /* a zeroed one as well */
 /* Adds a piece of the file. *ret_done: this was the last piece, so where, sparse and the counters are final. */
 must_check int large_add_piece(struct large *large, const struct batch *batch, const struct item *item, bool *ret_done,

@@ -13,13 +13,11 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 
 	r = records_open(records, setup->temp, setup->chunk_log, err);
 	if (r == 0)
-		r = share_open(&layout->share, setup->dedup, records, setup->writer, setup->temp, setup->chunk_log,
-			       err);
+		r = share_open(&layout->share, setup->dedup, records, setup->writer, setup->temp, err);
 	if (r == 0)
 		r = holes_open(&layout->holes, records, setup->temp, setup->chunk_log, err);
 	if (r == 0)
-		r = large_open(&layout->large, records, &layout->holes, &layout->store, &layout->share,
-			       setup->chunk_log, err);
+		r = large_open(&layout->large, &layout->holes, &layout->store, &layout->share, err);
 	if (r == 0 && setup->writes_stat_cache)
 		r = stat_cache_writer_open(&layout->stat_cache_writer, setup->temp, setup->settled, err);
 	return r;
@@ -112,9 +110,9 @@ static uint64_t layout_hole_bytes(const struct batch *batch, const struct item *
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < item->chunk_count; i++)
-		if (batch->chunks[item->first_chunk + i].is_hole)
-			bytes += batch->chunks[item->first_chunk + i].length;
+	for (uint32_t i = 0; i < item->result.chunk_count; i++)
+		if (batch->chunks[item->result.first_chunk + i].is_hole)
+			bytes += batch->chunks[item->result.first_chunk + i].length;
 	return bytes;
 }
 
@@ -124,11 +122,11 @@ static void layout_learn_compression(struct layout *layout, const struct batch *
 
 	if (!layout->hints || !item->compress || item->offset)
 		return;
-	for (uint32_t i = 0; i < item->chunk_count; i++)
-		if (batch->chunks[item->first_chunk + i].duplicate_of) /* not compressed, because it is shared */
+	for (uint32_t i = 0; i < item->result.chunk_count; i++)
+		if (batch->chunks[item->result.first_chunk + i].duplicate_of) /* not compressed, because it is shared */
 			return;
-	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
+		const struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
 
 		content += chunk->is_hole ? 0 : chunk->length;
 		stored += chunk->stored;
@@ -144,8 +142,8 @@ static int layout_share(struct layout *layout, const struct batch *batch, const 
 	uint64_t first = records_chunk_count(&layout->records);
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++) {
-		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+	for (uint32_t i = 0; r == 0 && i < item->result.chunk_count; i++) {
+		const struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
 
 		r = store_existing(&layout->store, share_record(&layout->share, chunk->duplicate_of), chunk->block_sums,
 				   err);
@@ -174,7 +172,7 @@ static int layout_find(struct layout *layout, const struct batch *batch, const s
 
 	if (marked < 0)
 		return marked;
-	if (r || !batch->chunks[item->first_chunk].duplicate_of)
+	if (r || !batch->chunks[item->result.first_chunk].duplicate_of)
 		return r;
 	r = layout_share(layout, batch, item, ret_first, err);
 	return r < 0 ? r : 1;
@@ -242,7 +240,7 @@ static int layout_add_unchanged(struct layout *layout, const struct item *item, 
 
 static int layout_add_item(struct layout *layout, const struct batch *batch, const struct item *item, struct error *err)
 {
-	layout->counts.read_bytes += item->read_bytes;
+	layout->counts.read_bytes += item->result.read_bytes;
 	switch (item->kind) {
 	case ITEM_UNCHANGED:
 		return layout_add_unchanged(layout, item, err);

@@ -30,8 +30,11 @@ struct layout_setup {
 
 struct layout_counts {
 	uint64_t files, directories, symlinks, links;
-	uint64_t content_bytes, shared_bytes, hole_bytes, read_bytes;
-	uint64_t unchanged; /* files that were not opened */
+	uint64_t content_bytes;
+	uint64_t shared_bytes; /* content that was on the volume already */
+	uint64_t hole_bytes;
+	uint64_t read_bytes;   /* of the source */
+	uint64_t unchanged;    /* files taken from an older version without opening them */
 };
 
 /* The new version while it is laid out. Its parts point to each other, so it must not be moved. */

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "content/batcher.h"
 #include "content/key.h"
-#include "image/members/address.h"
 
 /* A position in reorder is ORDER_PLACES times an ordinal, plus ORDER_IS_FILE for a regular file. */
 #define ORDER_IS_FILE  UINT64_C(1)

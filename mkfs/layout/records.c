@@ -2,8 +2,8 @@
 /* Appends to the arrays of the index. */
 #include "layout/records.h"
 
+#include "base/round.h"
 #include "image/chunk.h"
-#include "image/members/address.h"
 
 int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, struct error *err)
 {

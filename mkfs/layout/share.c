@@ -12,13 +12,13 @@
 #include "image/members/address.h"
 
 int share_open(struct share *share, const struct dedup *dedup, const struct records *records, struct writer *writer,
-	       const struct temp *temp, uint32_t chunk_log, struct error *err)
+	       const struct temp *temp, struct error *err)
 {
 	int r;
 
 	*share = (struct share){ .dedup = dedup, .records = records, .writer = writer };
 	share->codec = codec_new();
-	share->decoded = malloc((size_t)1 << chunk_log);
+	share->decoded = malloc((size_t)1 << records->sums.chunk_log);
 	if (!share->codec || !share->decoded)
 		return error_no_memory(err);
 	r = table_open(&share->files, temp, err);
@@ -92,7 +92,7 @@ bool share_follows(const struct share *share, uint64_t record)
 /* Returns the key of a file of at most BATCH_BYTES. Others have none; prefetching for them does no harm. */
 static struct table_key share_file_key(const struct item *item)
 {
-	return (struct table_key){ item->key.low, item->key.high };
+	return (struct table_key){ item->result.key.low, item->result.key.high };
 }
 
 void share_prefetch(const struct share *share, const struct item *item)
@@ -108,8 +108,8 @@ int share_find_file(const struct share *share, const struct batch *batch, const 
 
 	if (!table_find(&share->files, share_file_key(item), &first))
 		return 0;
-	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		r = share_is_same(share, first + i, &batch->chunks[item->first_chunk + i], err);
+	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
+		r = share_is_same(share, first + i, &batch->chunks[item->result.first_chunk + i], err);
 		if (r <= 0)
 			return r;
 	}

@@ -18,7 +18,7 @@ struct share {
 };
 
 must_check int share_open(struct share *share, const struct dedup *dedup, const struct records *records,
-			  struct writer *writer, const struct temp *temp, uint32_t chunk_log, struct error *err);
+			  struct writer *writer, const struct temp *temp, struct error *err);
 void share_close(struct share *share); /* a zeroed one as well */
 
 const struct dsfs_chunk *share_record(const struct share *share, uint64_t record);

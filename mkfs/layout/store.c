@@ -67,8 +67,8 @@ static uint64_t store_measure(const struct batch *batch, const struct item *item
 	bool frames = false;
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
+		const struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
 
 		bytes += chunk->stored;
 		frames |= chunk->codec != DSFS_CODEC_RAW;
@@ -86,13 +86,13 @@ int store_file(struct store *store, const struct batch *batch, const struct item
 	int r = 0;
 
 	if (store_fits_inline(store, item)) {
-		r = store_inline(store, &batch->chunks[item->first_chunk], err);
+		r = store_inline(store, &batch->chunks[item->result.first_chunk], err);
 	} else {
 		bytes = store_measure(batch, item, &align);
 		if (bytes)
 			r = writer_reserve_anywhere(store->writer, bytes, align, err);
-		for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++)
-			r = store_chunk(store, &batch->chunks[item->first_chunk + i], err);
+		for (uint32_t i = 0; r == 0 && i < item->result.chunk_count; i++)
+			r = store_chunk(store, &batch->chunks[item->result.first_chunk + i], err);
 	}
 	if (r == 0)
 		*ret_first = first;

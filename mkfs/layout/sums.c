@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/catalogue/block_sums.h"
-#include "image/members/address.h"
 #include "image/sums/checksum.h"
 
 int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err)

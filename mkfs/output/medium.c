@@ -18,7 +18,7 @@
 #include "device/nvme/protect.h"
 #include "image/members/address.h"
 #include "image/members/superblock.h"
-#include "io/knock.h"
+#include "io/read_probe.h"
 #include "volume/occupant.h"
 
 /* --- present content --- */
@@ -262,15 +262,15 @@ bool medium_is_member(const struct medium *medium, int64_t patience)
 {
 	struct site site = medium->site;
 	struct superblock super = { 0 };
-	struct knock *knock = NULL;
+	struct read_probe *probe = NULL;
 	struct file_source *file;
 	int r = 0;
 
 	if (site.file < 0 || file_open_site(&site, FILE_READ, &file, NULL) < 0)
 		return false;
 	file->patience = patience;
-	if (knock_begin(file->fd, &knock, NULL) == 0)
-		r = knock_end(knock, patience, NULL);
+	if (read_probe_begin(file->fd, &probe, NULL) == 0)
+		r = read_probe_end(probe, patience, NULL);
 	if (r < 0 || superblock_find(&file->source, 0, &super, NULL) < 0)
 		super.feature_incompat = 0;
 	file_close(file);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/huge.h"
+#include "base/round.h"
 #include "base/thread/thread.h"
 #include "base/thread/work_queue.h"
 #include "image/members/address.h"

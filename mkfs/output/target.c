@@ -147,15 +147,16 @@ static int target_find(struct target *target, const struct pack_options *options
 static int target_lock(struct target *target, const struct pack_options *options, struct error *err)
 {
 	auto_free struct site *sites = calloc(target->count, sizeof(*sites));
-	enum file_mode mode = options->dry_run ? FILE_READ : FILE_WRITE;
+	struct transaction_setup setup = { .path = target->path, .sites = sites, .count = target->count,
+					   .mode = options->dry_run ? FILE_READ : FILE_WRITE,
+					   .leaving = TRANSACTION_ALL_STAY, .preempt = options->preempt };
 	int r;
 
 	if (!sites)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < target->count; i++)
 		sites[i] = target->media[i].site;
-	r = transaction_open(target->path, mode, sites, target->count, TRANSACTION_ALL_STAY,
-			     options->preempt, &target->transaction, err);
+	r = transaction_open(&setup, &target->transaction, err);
 	for (uint32_t i = 0; r == 0 && i < target->count; i++) {
 		if (!target->transaction.members[i].file)
 			continue;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/round.h"
 #include "image/members/address.h"
 #include "output/stream.h"
 

@@ -13,25 +13,28 @@
 
 #define XATTRS_NAMES_MAX 65536u /* most bytes that listxattr(2) returns */
 
+struct xattrs_names {
+	const char **list;
+	uint32_t count;
+};
+
 static int xattrs_compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Makes a sorted array of pointers to the user.* names in the list. */
-static int xattrs_sort(char *list, size_t length, const char ***ret, uint32_t *ret_count, struct error *err)
+static int xattrs_sort(char *list, size_t length, struct xattrs_names *ret, struct error *err)
 {
-	const char **names = malloc((length + 1) * sizeof(*names));
-	uint32_t count = 0;
+	struct xattrs_names names = { .list = malloc((length + 1) * sizeof(*names.list)) };
 
-	if (!names)
+	if (!names.list)
 		return error_no_memory(err);
 	for (char *name = list; name < list + length; name += strlen(name) + 1)
 		if (!strncmp(name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
-			names[count++] = name;
-	qsort(names, count, sizeof(*names), xattrs_compare);
+			names.list[names.count++] = name;
+	qsort(names.list, names.count, sizeof(*names.list), xattrs_compare);
 	*ret = names;
-	*ret_count = count;
 	return 0;
 }
 
@@ -57,18 +60,18 @@ static int xattrs_encode_one(int fd, const char *path, const char *name, uint8_t
 	return 0;
 }
 
-static int xattrs_encode(int fd, const char *path, const char *const *names, uint32_t count, uint8_t **ret_set,
+static int xattrs_encode(int fd, const char *path, const struct xattrs_names *names, uint8_t **ret_set,
 			 uint32_t *ret_length, struct error *err)
 {
 	auto_free uint8_t *set = malloc(DSFS_XATTRS_MAX);
-	struct dsfs_xattr_set head = { .count = dsfs_le32_of(count) };
+	struct dsfs_xattr_set head = { .count = dsfs_le32_of(names->count) };
 	size_t used = sizeof(head);
 	int r;
 
 	if (!set)
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < count; i++) {
-		r = xattrs_encode_one(fd, path, names[i], set, &used, err);
+	for (uint32_t i = 0; i < names->count; i++) {
+		r = xattrs_encode_one(fd, path, names->list[i], set, &used, err);
 		if (r < 0)
 			return r;
 	}
@@ -84,9 +87,8 @@ static int xattrs_encode(int fd, const char *path, const char *const *names, uin
 int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_length, struct error *err)
 {
 	auto_free char *list = NULL;
-	auto_free const char **names = NULL;
+	struct xattrs_names names = { 0 };
 	ssize_t length = path ? llistxattr(path, NULL, 0) : flistxattr(fd, NULL, 0);
-	uint32_t count = 0;
 	int r;
 
 	*ret_set = NULL;
@@ -100,8 +102,9 @@ int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_lengt
 			flistxattr(fd, list, XATTRS_NAMES_MAX);
 	if (length < 0)
 		return error_errno(err, "cannot list its attributes");
-	r = xattrs_sort(list, (size_t)length, &names, &count, err);
-	if (r < 0 || count == 0)
-		return r;
-	return xattrs_encode(fd, path, names, count, ret_set, ret_length, err);
+	r = xattrs_sort(list, (size_t)length, &names, err);
+	if (r == 0 && names.count)
+		r = xattrs_encode(fd, path, &names, ret_set, ret_length, err);
+	free(names.list);
+	return r;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/extent.h"
 #include "image/members/address.h"
 
@@ -15,7 +16,7 @@
 int erofs_content_open(struct source *source, const struct index *index, struct erofs_content *ret,
 		       struct error *err)
 {
-	struct erofs_content content = { .source = source, .index = index };
+	struct erofs_content content = { .backing = backing_of(source, &index->members), .index = index };
 
 	content.window = aligned_alloc(DSFS_BLOCK, CONTENT_WINDOW);
 	content.chunk = aligned_alloc(DSFS_BLOCK, (size_t)1 << DSFS_CHUNK_LOG_MAX);
@@ -52,7 +53,7 @@ static int content_block(struct erofs_content *content, uint64_t address, const 
 	length = length < size ? length : round_down(size, DSFS_BLOCK);
 	if (!length)
 		return error_set(err, -EBADMSG, "the last block of a file lies behind the end of its member");
-	r = members_read(&content->index->members, content->source, address, 0, content->window, length, err);
+	r = backing_read(content->backing, address, 0, content->window, length, err);
 	if (r < 0)
 		return r;
 	content->from = address;

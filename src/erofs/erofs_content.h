@@ -8,9 +8,10 @@
 #include "base/source.h"
 #include "erofs/erofs_sink.h"
 #include "image/chunk.h"
+#include "image/members/backing.h"
 
 struct erofs_content {
-	struct source *source;
+	struct backing backing;
 	const struct index *index;
 	uint8_t *window; /* the bytes that were read last */
 	uint64_t from, length;

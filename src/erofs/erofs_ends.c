@@ -9,8 +9,10 @@
 
 #include "base/bytes.h"
 #include "base/list.h"
+#include "base/round.h"
 #include "erofs/erofs_runs.h"
 #include "image/members/address.h"
+#include "image/members/backing.h"
 #include "io/engine.h"
 
 #define ENDS_BATCH  16384u
@@ -63,9 +65,11 @@ static void ends_look(struct ends *ends, const struct ends_file *file, const uin
 
 static void ends_again(struct ends *ends, const struct ends_read *read)
 {
+	const struct backing backing = backing_of(&ends->array->source, &ends->index->members);
+
 	for (size_t i = 0; ends->code == 0 && i < read->count; i++) {
-		ends->code = members_read(&ends->index->members, &ends->array->source, ends_block(&read->files[i]), 0,
-					  read->buffer, DSFS_BLOCK, &ends->failure);
+		ends->code = backing_read(backing, ends_block(&read->files[i]), 0, read->buffer, DSFS_BLOCK,
+					  &ends->failure);
 		if (ends->code == 0)
 			ends_look(ends, &read->files[i], read->buffer);
 		else

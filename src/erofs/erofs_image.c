@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "erofs/erofs_content.h"
 #include "erofs/erofs_directory.h"
 #include "erofs/erofs_ends.h"
@@ -21,7 +22,6 @@
 #include "erofs/erofs_runs.h"
 #include "erofs/erofs_super.h"
 #include "erofs/erofs_xattrs.h"
-#include "image/members/address.h"
 
 #define IMAGE_MAP_MOST (UINT64_C(1) << 28) /* most entries in the block map of a file: 1 GiB */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "erofs/erofs_format.h"
-#include "image/members/address.h"
 
 #define PACKING_OPEN 64u
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/round.h"
 #include "erofs/erofs_format.h"
 #include "image/members/address.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/round.h"
 #include "base/transfer.h"
-#include "image/members/address.h"
 
 #define SINK_ROOM ((size_t)1 << 20)
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/text/format.h"
 #include "erofs/erofs_format.h"
 #include "erofs/erofs_sink.h"
-#include "image/members/address.h"
 
 #define SUPER_IMAGE_MOST (UINT64_C(1) << 28) /* block numbers reserved for the image: 1 TiB */
 #define SUPER_DEVICES_AT (EROFS_SUPER_AT + sizeof(struct erofs_super))

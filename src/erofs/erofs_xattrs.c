@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/round.h"
 #include "erofs/erofs_format.h"
-#include "image/members/address.h"
 #include "image/xattr.h"
 
 static uint64_t xattrs_entry_bytes(struct span name, struct span value)

@@ -102,7 +102,7 @@ void handover_put_version(const struct version *version, const struct index *ind
 		.class_count = shape->class_count,
 		.blob_length = shape->blob_length,
 		.entry_count = shape->entry_count,
-		.index_length = version->index_length,
+		.index_length = version->index.length,
 		.file_count = version->file_count,
 		.directory_count = version->directory_count,
 		.symlink_count = version->symlink_count,
@@ -116,7 +116,7 @@ void handover_put_version(const struct version *version, const struct index *ind
 	memcpy(ret->label, version->label, sizeof(ret->label));
 	memcpy(ret->uuid, version->uuid, sizeof(ret->uuid));
 	memcpy(ret->digest, version->digest, sizeof(ret->digest));
-	memcpy(ret->block_sums_sha256, version->block_sums_sha256, sizeof(ret->block_sums_sha256));
+	memcpy(ret->block_sums_sha256, version->block_sums.sha256, sizeof(ret->block_sums_sha256));
 }
 
 static void handover_copy_version(const struct handover_version *from, struct version *ret)
@@ -131,7 +131,7 @@ static void handover_copy_version(const struct handover_version *from, struct ve
 		.shape = { .names_length = from->names_length, .inode_count = from->inode_count,
 			   .chunk_count = from->chunk_count, .class_count = from->class_count,
 			   .blob_length = from->blob_length, .entry_count = from->entry_count },
-		.index_length = from->index_length,
+		.index.length = from->index_length,
 		.file_count = from->file_count,
 		.directory_count = from->directory_count,
 		.symlink_count = from->symlink_count,
@@ -142,7 +142,7 @@ static void handover_copy_version(const struct handover_version *from, struct ve
 	memcpy(ret->label, from->label, sizeof(ret->label));
 	memcpy(ret->uuid, from->uuid, sizeof(ret->uuid));
 	memcpy(ret->digest, from->digest, sizeof(ret->digest));
-	memcpy(ret->block_sums_sha256, from->block_sums_sha256, sizeof(ret->block_sums_sha256));
+	memcpy(ret->block_sums.sha256, from->block_sums_sha256, sizeof(ret->block_sums.sha256));
 }
 
 static int handover_check_fields(const struct version *version, struct error *err)
@@ -173,11 +173,11 @@ static int handover_check_index(const struct version *version, struct error *err
 
 	if (r < 0)
 		return error_wrap(err, -EPROTO, "version '%s'", version->label);
-	if (!version->shape.inode_count || layout.length != version->index_length)
+	if (!version->shape.inode_count || layout.length != version->index.length)
 		return error_set(err, -EPROTO,
 				 "version '%s': an index of %" PRIu64 " bytes with %" PRIu64
 				 " inodes, its parts have %" PRIu64 " bytes",
-				 version->label, version->index_length, version->shape.inode_count, layout.length);
+				 version->label, version->index.length, version->shape.inode_count, layout.length);
 	return 0;
 }
 

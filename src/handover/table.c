@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/span.h"
-#include "image/members/address.h"
 #include "image/members/members_table.h"
 
 #define TABLE_MAGIC UINT32_C(0x54534644) /* "DFST" */
@@ -103,10 +103,18 @@ int table_write(const struct members *members, const struct version *version, co
 
 /* --- reading --- */
 
+/* The file while it is read. */
+struct table_view {
+	struct span bytes;
+	struct table_head head;
+	struct table_parts parts;
+};
+
 /* Checks the table like a catalogue's, with sequence checks disabled because there is no superblock here. */
-static int table_read_members(struct span file, const struct table_head *head, const struct table_parts *parts,
-			      struct members *ret, struct error *err)
+static int table_read_members(const struct table_view *file, struct members *ret, struct error *err)
 {
+	const struct table_head *head = &file->head;
+	struct span table = { file->bytes.base + file->parts.table, head->table_length };
 	struct superblock super = { .sequence = UINT64_MAX, .member_size = head->first_size,
 				    .member_count = (uint32_t)head->member_count, .segment_log = head->segment_log };
 	int r;
@@ -114,23 +122,24 @@ static int table_read_members(struct span file, const struct table_head *head, c
 	if (head->segment_log < DSFS_SEGMENT_LOG_MIN || head->segment_log > DSFS_SEGMENT_LOG_MAX)
 		return error_set(err, -EPROTO, "segments of 2^%" PRIu32 " bytes", head->segment_log);
 	memcpy(super.member_uuid, head->first_uuid, sizeof(super.member_uuid));
-	r = members_table_decode((struct span){ file.base + parts->table, head->table_length }, &super, ret, err);
+	r = members_table_decode(table, &super, ret, err);
 	for (uint32_t i = 0; r == 0 && i < ret->count; i++)
-		memcpy(&ret->list[i].missing_from, file.base + parts->missing + i * sizeof(uint64_t),
+		memcpy(&ret->list[i].missing_from, file->bytes.base + file->parts.missing + i * sizeof(uint64_t),
 		       sizeof(uint64_t));
 	return r;
 }
 
-static int table_read_extents(struct span file, const struct table_head *head, const struct table_parts *parts,
-			      const struct members *members, struct extent_list *ret, struct error *err)
+static int table_read_extents(const struct table_view *file, const struct members *members, struct extent_list *ret,
+			      struct error *err)
 {
+	const struct table_head *head = &file->head;
 	struct extent extent;
 	uint64_t total = 0;
 	int r = 0;
 
 	for (uint64_t i = 0; r == 0 && i < head->extent_count; i++) {
-		memcpy(&extent, file.base + parts->extents + i * sizeof(extent), sizeof(extent));
-		if (!members_hold(members, extent.address, extent.length))
+		memcpy(&extent, file->bytes.base + file->parts.extents + i * sizeof(extent), sizeof(extent));
+		if (!members_in_column(members, extent.address, extent.length))
 			return error_set(err, -EPROTO, "block checksums at %#" PRIx64 " lie in no group",
 					 extent.address);
 		total += extent.length;
@@ -142,61 +151,60 @@ static int table_read_extents(struct span file, const struct table_head *head, c
 	return r;
 }
 
-static int table_read_head(struct span file, const struct table_head *head, const struct table_parts *parts,
-			   const struct version *version, struct block_sums **ret, struct error *err)
+static int table_read_head(const struct table_view *file, const struct version *version, struct block_sums **ret,
+			   struct error *err)
 {
-	auto_free uint8_t *bytes = aligned_alloc(DSFS_BLOCK, round_up(head->head_length + 1, DSFS_BLOCK));
+	uint64_t length = file->head.head_length;
+	auto_free uint8_t *bytes = aligned_alloc(DSFS_BLOCK, round_up(length + 1, DSFS_BLOCK));
 	int r;
 
 	if (!bytes)
 		return error_no_memory(err);
-	memcpy(bytes, file.base + parts->head, head->head_length);
-	r = block_sums_open(bytes, head->head_length, version, ret, err);
+	memcpy(bytes, file->bytes.base + file->parts.head, length);
+	r = block_sums_open(bytes, length, version, ret, err);
 	if (r == 0)
 		(void)take_ptr(&bytes);
 	return r;
 }
 
-static int table_read_sums(struct span file, const struct table_head *head, const struct table_parts *parts,
-			   const struct members *members, struct version *version, struct block_sums **ret,
-			   struct error *err)
+static int table_read_sums(const struct table_view *file, const struct members *members, struct version *version,
+			   struct block_sums **ret, struct error *err)
 {
 	int r;
 
 	*ret = NULL;
-	if (!head->sums_length)
+	if (!file->head.sums_length)
 		return 0;
-	r = table_read_extents(file, head, parts, members, &version->block_sums.extents, err);
-	version->block_sums.length = head->sums_length;
-	return r < 0 ? r : table_read_head(file, head, parts, version, ret, err);
+	r = table_read_extents(file, members, &version->block_sums.extents, err);
+	version->block_sums.length = file->head.sums_length;
+	return r < 0 ? r : table_read_head(file, version, ret, err);
 }
 
-static int table_check(struct span file, uint32_t count, struct table_head *ret, struct table_parts *ret_parts,
-		       struct error *err)
+static int table_check(struct span bytes, uint32_t count, struct table_view *ret, struct error *err)
 {
-	const struct table_head *head = span_at(file, 0, sizeof(*head));
+	const struct table_head *head = span_at(bytes, 0, sizeof(*head));
 
-	if (!head || head->magic != TABLE_MAGIC || !table_parts(head, ret_parts) || ret_parts->length > file.size)
-		return error_set(err, -EPROTO, "%" PRIu64 " bytes that are no table of members", file.size);
+	if (!head || head->magic != TABLE_MAGIC || !table_parts(head, &ret->parts) || ret->parts.length > bytes.size)
+		return error_set(err, -EPROTO, "%" PRIu64 " bytes that are no table of members", bytes.size);
 	if (head->member_count != count)
 		return error_set(err, -EPROTO, "a table of %" PRIu64 " members, the version has %" PRIu32,
 				 head->member_count, count);
-	*ret = *head;
+	ret->bytes = bytes;
+	ret->head = *head;
 	return 0;
 }
 
-static int table_read_all(struct span file, uint32_t count, struct version *version, struct members *ret,
+static int table_read_all(struct span bytes, uint32_t count, struct version *version, struct members *ret,
 			  struct block_sums **ret_block_sums, struct error *err)
 {
 	struct members members = { .count = 0 };
-	struct table_parts parts = { .length = 0 };
-	struct table_head head = { .magic = 0 };
-	int r = table_check(file, count, &head, &parts, err);
+	struct table_view file = { .bytes = bytes };
+	int r = table_check(bytes, count, &file, err);
 
 	if (r == 0)
-		r = table_read_members(file, &head, &parts, &members, err);
+		r = table_read_members(&file, &members, err);
 	if (r == 0)
-		r = table_read_sums(file, &head, &parts, &members, version, ret_block_sums, err);
+		r = table_read_sums(&file, &members, version, ret_block_sums, err);
 	if (r < 0) {
 		members_free(&members);
 		return r;

@@ -9,12 +9,6 @@
 #include "base/cleanup.h"
 #include "image/inode.h"
 
-/* The first ordinal of a directory's entries, or the one that would be. */
-struct children_start {
-	uint64_t directory;
-	uint64_t first;
-};
-
 struct children {
 	size_t count, room;
 	struct children_start late[]; /* of directories that begin with hard links, ascending */
@@ -98,34 +92,35 @@ static const struct children_start *children_late_of(const struct children *chil
 
 /* Finds the first directory at or after directory that has entries, and their first ordinal; -ENOENT if none has. */
 static int children_from(const struct children *children, struct names_reader *reader, uint64_t directory,
-			 uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
+			 struct children_start *ret, struct error *err)
 {
 	const struct children_start *late;
-	int r = names_first(reader, directory, ret_directory, ret_first);
+	int r = names_first(reader, directory, &ret->directory, &ret->first);
 
 	if (r < 0)
 		return r == -ENOENT ? r : error_set(err, r, "names: damaged behind directory %" PRIu64, directory);
-	late = children_late_of(children, *ret_directory);
+	late = children_late_of(children, ret->directory);
 	if (late)
-		*ret_first = late->first;
+		*ret = *late;
 	return 0;
 }
 
 int children_range(const struct children *children, const struct index *index, struct names_reader *reader,
-		   uint64_t directory, uint64_t *ret_first, uint64_t *ret_count, struct error *err)
+		   uint64_t directory, struct children_range *ret, struct error *err)
 {
-	uint64_t found, first = index->shape.inode_count + 1, next = first;
-	int r = children_from(children, reader, directory, &found, &first, err);
+	const uint64_t behind = index->shape.inode_count + 1;
+	struct children_start own = { directory, behind }, next;
+	int r = children_from(children, reader, directory, &own, err);
 
+	next = (struct children_start){ own.directory, behind };
 	if (r == 0)
-		r = children_from(children, reader, directory + 1, &found, &next, err);
+		r = children_from(children, reader, directory + 1, &next, err);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	if (first > next || next > index->shape.inode_count + 1)
+	if (own.first > next.first || next.first > behind)
 		return error_set(err, -EBADMSG, "names: ordinal %" PRIu64 " after %" PRIu64 " in directory %" PRIu64,
-				 next, first, found);
-	*ret_first = first;
-	*ret_count = next - first;
+				 next.first, own.first, next.directory);
+	*ret = (struct children_range){ own.first, next.first - own.first };
 	return 0;
 }
 
@@ -152,7 +147,7 @@ static int children_narrow(const struct children *children, struct names_reader 
 			   uint64_t guess, struct children_search *search, struct error *err)
 {
 	struct children_start found;
-	int r = children_from(children, reader, guess, &found.directory, &found.first, err);
+	int r = children_from(children, reader, guess, &found, err);
 
 	if (r < 0 && r != -ENOENT)
 		return r;
@@ -168,7 +163,7 @@ static int children_narrow(const struct children *children, struct names_reader 
 
 /* Searches only directories before the ordinal, because a directory comes before its entries. */
 int children_find(const struct children *children, const struct index *index, struct names_reader *reader,
-		  uint64_t ordinal, uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
+		  uint64_t ordinal, struct children_start *ret, struct error *err)
 {
 	struct children_search search = { { INODE_ROOT, INODE_ROOT + 1 }, { 0, index->shape.inode_count + 1 } };
 	int r = names_last(reader, &search.high.directory);
@@ -185,7 +180,6 @@ int children_find(const struct children *children, const struct index *index, st
 		if (r < 0)
 			return r;
 	}
-	*ret_directory = search.low.directory;
-	*ret_first = search.low.first;
+	*ret = search.low;
 	return 0;
 }

@@ -17,10 +17,19 @@ must_check int children_open(const struct index *index, struct names_reader *rea
 			     struct error *err);
 void children_free(struct children *children);
 
-/* Returns the ordinals that were given to entries of the directory: all except those of further names. */
+/* The ordinals that were given to entries of a directory: all except those of further names. */
+struct children_range {
+	uint64_t first, count;
+};
+
+/* The first ordinal of a directory's entries, or the one that would be. */
+struct children_start {
+	uint64_t directory;
+	uint64_t first;
+};
+
 must_check int children_range(const struct children *children, const struct index *index, struct names_reader *reader,
-			      uint64_t directory, uint64_t *ret_first, uint64_t *ret_count, struct error *err);
-/* Finds the directory with the first name of an ordinal, which must not be the root's, and the first ordinal of that
- * directory's entries. */
+			      uint64_t directory, struct children_range *ret, struct error *err);
+/* Finds the directory with the first name of an ordinal, which must not be the root's. */
 must_check int children_find(const struct children *children, const struct index *index, struct names_reader *reader,
-			     uint64_t ordinal, uint64_t *ret_directory, uint64_t *ret_first, struct error *err);
+			     uint64_t ordinal, struct children_start *ret, struct error *err);

@@ -37,7 +37,7 @@ static bool chunk_is_inside(const struct index *index, const struct chunk *chunk
 	if (member == DSFS_IN_INDEX)
 		return span_at(index->blob, offset, chunk->stored) != NULL;
 	if (index->members.count)
-		return members_hold(&index->members, chunk->address, chunk->stored);
+		return members_in_column(&index->members, chunk->address, chunk->stored);
 	return member < index->member_count && offset >= DSFS_DATA_AT && offset <= index->member_sizes[member] &&
 	       chunk->stored <= index->member_sizes[member] - offset;
 }

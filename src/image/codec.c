@@ -10,11 +10,16 @@
 struct codec {
 	ZSTD_CCtx *compress; /* made on first use */
 	ZSTD_DCtx *decompress;
+	int level;
 };
 
 struct codec *codec_new(void)
 {
-	return calloc(1, sizeof(struct codec));
+	struct codec *codec = calloc(1, sizeof(*codec));
+
+	if (codec)
+		codec->level = CODEC_LEVEL_DEFAULT;
+	return codec;
 }
 
 void codec_free(struct codec *codec)
@@ -26,8 +31,12 @@ void codec_free(struct codec *codec)
 	free(codec);
 }
 
-int codec_compress(struct codec *codec, int level, const void *in, size_t length, void *out, size_t room,
-		   size_t *ret_length, struct error *err)
+void codec_set_level(struct codec *codec, int level)
+{
+	codec->level = level;
+}
+
+int codec_compress(struct codec *codec, struct span in, void *out, size_t room, size_t *ret_length, struct error *err)
 {
 	size_t n;
 
@@ -35,7 +44,7 @@ int codec_compress(struct codec *codec, int level, const void *in, size_t length
 		codec->compress = ZSTD_createCCtx();
 	if (!codec->compress)
 		return error_no_memory(err);
-	n = ZSTD_compressCCtx(codec->compress, out, room, in, length, level);
+	n = ZSTD_compressCCtx(codec->compress, out, room, in.base, in.size, codec->level);
 	if (ZSTD_isError(n)) {
 		if (ZSTD_getErrorCode(n) != ZSTD_error_dstSize_tooSmall)
 			return error_set(err, -EIO, "zstd: %s", ZSTD_getErrorName(n));

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/span.h"
 
 #define CODEC_LEVEL_MIN     1
 #define CODEC_LEVEL_MAX     19
@@ -14,9 +15,11 @@ struct codec;
 struct codec *codec_new(void); /* NULL: out of memory */
 void codec_free(struct codec *codec);
 
+/* Sets the level of what is compressed from now on; it is CODEC_LEVEL_DEFAULT before. */
+void codec_set_level(struct codec *codec, int level);
 /* Compresses into out. *ret_length is 0 if the frame does not fit into room bytes. */
-must_check int codec_compress(struct codec *codec, int level, const void *in, size_t length, void *out,
-			      size_t room, size_t *ret_length, struct error *err);
+must_check int codec_compress(struct codec *codec, struct span in, void *out, size_t room, size_t *ret_length,
+			      struct error *err);
 /* Decompresses a frame. -EBADMSG unless it holds exactly length bytes. */
 must_check int codec_decompress(struct codec *codec, const void *in, size_t stored, void *out, size_t length,
 				struct error *err);

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/round.h"
 #include "datasetfs/format.h"
-#include "image/members/address.h"
 #include "image/names/names.h"
 
 int index_layout(const struct index_shape *shape, struct index_layout *ret, struct error *err)

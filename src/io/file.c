@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/transfer.h"
 #include "io/full.h"
 
@@ -90,11 +91,11 @@ static int file_read_bounced(int fd, uint64_t offset, uint8_t *buffer, size_t le
 	if (!bounce)
 		return error_no_memory(err);
 	while (length) {
-		uint64_t start = offset / ALIGNMENT * ALIGNMENT;
+		uint64_t start = round_down(offset, ALIGNMENT);
 		size_t skip = (size_t)(offset - start);
 		size_t part = length < BOUNCE_SIZE - skip ? length : BOUNCE_SIZE - skip;
 
-		r = file_pread(fd, start, bounce, (skip + part + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, err);
+		r = file_pread(fd, start, bounce, round_up(skip + part, ALIGNMENT), err);
 		if (r < 0)
 			return r;
 		memcpy(buffer, bounce + skip, part);
@@ -110,45 +111,48 @@ static int file_check_member(uint32_t member, struct error *err)
 	return member ? error_set(err, -EINVAL, "read of member %" PRIu32 ": the volume has one member", member) : 0;
 }
 
-static bounded_read_fn *file_reader(const struct file_source *file, uint64_t offset, const void *buffer, size_t length)
+static struct timed_read_setup file_reader(const struct file_source *file, uint64_t offset, const void *buffer,
+					   size_t length)
 {
-	return file_is_direct(&file->geometry) && !is_aligned(offset, buffer, length) ? file_read_bounced : file_pread;
+	bool is_bounced = file_is_direct(&file->geometry) && !is_aligned(offset, buffer, length);
+
+	return (struct timed_read_setup){ is_bounced ? file_read_bounced : file_pread, file->fd, file->patience };
 }
 
 static int file_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
 		     struct error *err)
 {
 	struct file_source *file = file_of(source);
-	bounded_read_fn *read = file_reader(file, offset, buffer, length);
+	const struct timed_read_setup reader = file_reader(file, offset, buffer, length);
 	int r = file_check_member(member, err);
 
 	if (r < 0)
 		return r;
-	return file->patience ? bounded_read(read, file->patience, file->fd, offset, buffer, length, err) :
-				read(file->fd, offset, buffer, length, err);
+	return file->patience ? timed_read(&reader, offset, buffer, length, err) :
+				reader.read(file->fd, offset, buffer, length, err);
 }
 
 /* Callers without a time limit need no thread, so the read completes here. */
 static int file_begin_part(struct source *source, struct source_part *part, struct error *err)
 {
 	struct file_source *file = file_of(source);
-	bounded_read_fn *read = file_reader(file, part->offset, part->buffer, part->length);
-	struct bounded *bounded = NULL;
+	const struct timed_read_setup reader = file_reader(file, part->offset, part->buffer, part->length);
+	struct timed_read *timed = NULL;
 	int r = file_check_member(part->member, err);
 
 	if (r < 0)
 		return r;
 	if (!file->patience)
-		return read(file->fd, part->offset, part->buffer, part->length, err);
-	r = bounded_begin(read, file->patience, file->fd, part->offset, part->length, &bounded, err);
-	part->pending = bounded;
+		return reader.read(file->fd, part->offset, part->buffer, part->length, err);
+	r = timed_read_begin(&reader, part->offset, part->length, &timed, err);
+	part->pending = timed;
 	return r;
 }
 
 static int file_end_part(struct source *source, struct source_part *part, struct error *err)
 {
 	(void)source;
-	return bounded_end(part->pending, part->buffer, err);
+	return timed_read_end(part->pending, part->buffer, err);
 }
 
 /* Copies an unaligned buffer. Offset and length must be aligned by the caller. */
@@ -242,7 +246,7 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 					 "attach or format the device with one of these", sector);
 		geometry->logical_block = (uint32_t)sector;
 	}
-	geometry->size = geometry->size / ALIGNMENT * ALIGNMENT;
+	geometry->size = round_down(geometry->size, ALIGNMENT);
 	return 0;
 }
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/source.h"
-#include "io/bounded.h"
 #include "io/site.h"
+#include "io/timed_read.h"
 
 struct file_geometry {
 	bool is_block_device;
@@ -17,7 +17,7 @@ struct file_geometry {
 };
 
 #define FILE_PATIENCE INT64_C(5000000000) /* for callers that must not wait for a device */
-#define FILE_WAITS    BOUNDED_ENDLESS     /* for callers that can wait, until a signal ends the program */
+#define FILE_WAITS    TIMED_READ_ENDLESS  /* for callers that can wait, until a signal ends the program */
 
 enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
 
@@ -25,7 +25,7 @@ struct file_source {
 	struct source source;
 	struct file_geometry geometry;
 	int fd;
-	int64_t patience; /* ns after which a hanging read fails (io/bounded.h); 0: never; set before others read */
+	int64_t patience; /* ns after which a hanging read fails (io/timed_read.h); 0: never; set before others read */
 };
 
 /* FILE_READ opens O_RDONLY. FILE_WRITE opens an existing volume exclusively: O_EXCL on a device, a lock on a file;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-enum outstanding_kind { OUTSTANDING_READ, OUTSTANDING_KNOCK, OUTSTANDING_KINDS };
+enum outstanding_kind { OUTSTANDING_READ, OUTSTANDING_PROBE, OUTSTANDING_KINDS };
 
 struct outstanding {
 	enum outstanding_kind kind;

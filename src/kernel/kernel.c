@@ -89,7 +89,7 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 	if (r == 0)
 		r = kernel_choose(kernel, err);
 	if (r == 0)
-		r = index_load(source, kernel->version, &kernel->catalogue.members, &kernel->index, err);
+		r = index_load(backing_of(source, &kernel->catalogue.members), kernel->version, &kernel->index, err);
 	if (r == 0 && kernel->options->has_digest)
 		r = dump_check_digest(kernel->index, kernel->version, kernel->options->digest,
 				      kernel->options->volume, err);

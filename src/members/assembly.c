@@ -535,7 +535,7 @@ int assembly_open(const char *volume, struct assembly *ret, struct error *err)
 	return assembly_search(volume, 0, 0, ret, err);
 }
 
-int assembly_open_bounded(const char *volume, struct assembly *ret, struct error *err)
+int assembly_open_timed(const char *volume, struct assembly *ret, struct error *err)
 {
 	return assembly_search(volume, FILE_PATIENCE, FILE_PATIENCE, ret, err);
 }

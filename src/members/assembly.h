@@ -19,8 +19,8 @@ struct assembly {
  * -EXDEV: one is of another volume; -ENOTUNIQ: one is there twice; -EBADMSG: one has a history of its own. */
 must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
 /* Opens as assembly_open(), but a device that does not answer in time counts as missing, for callers that must not
- * wait. Reads of the array are limited as well (io/bounded.h). */
-must_check int assembly_open_bounded(const char *volume, struct assembly *ret, struct error *err);
-/* Opens as assembly_open_bounded(), for programs: waits for a member named alone, until a signal ends them. */
+ * wait. Reads of the array are limited as well (io/timed_read.h). */
+must_check int assembly_open_timed(const char *volume, struct assembly *ret, struct error *err);
+/* Opens as assembly_open_timed(), for programs: waits for a member named alone, until a signal ends them. */
 must_check int assembly_open_patient(const char *volume, struct assembly *ret, struct error *err);
 void assembly_close(struct assembly *assembly); /* closes the contents */

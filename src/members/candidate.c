@@ -14,8 +14,8 @@
 
 void candidate_close(struct candidate *candidate)
 {
-	if (candidate->knock)
-		(void)!knock_end(candidate->knock, 0, NULL);
+	if (candidate->probe)
+		(void)!read_probe_end(candidate->probe, 0, NULL);
 	free(candidate->name);
 	file_close(candidate->file);
 	members_free(&candidate->table);
@@ -50,7 +50,7 @@ int candidate_open(const char *name, const struct topology *topology, int64_t pa
 	candidate.file->patience = patience;
 	candidate_identify(&candidate, topology);
 	if (patience) /* without a process to ask for us, the first reads wait */
-		candidate.is_silent = knock_begin(candidate.file->fd, &candidate.knock, &candidate.unreadable) ==
+		candidate.is_silent = read_probe_begin(candidate.file->fd, &candidate.probe, &candidate.unreadable) ==
 				      -ETIMEDOUT;
 	*ret = candidate;
 	return 0;
@@ -61,8 +61,8 @@ int candidate_read(struct candidate *candidate, struct error *err)
 	struct error *why = &candidate->unreadable;
 	int r = 0;
 
-	if (candidate->knock)
-		r = knock_end(take_ptr(&candidate->knock), candidate->file->patience, why);
+	if (candidate->probe)
+		r = read_probe_end(take_ptr(&candidate->probe), candidate->file->patience, why);
 	if (r == -EINTR)
 		return error_pass(err, r, why);
 	candidate->is_silent |= r == -ETIMEDOUT;

@@ -9,14 +9,14 @@
 #include "image/members/members.h"
 #include "image/members/superblock.h"
 #include "io/file.h"
-#include "io/knock.h"
+#include "io/read_probe.h"
 
 struct candidate {
 	char *name; /* path or identity, as it was given or found */
 	struct file_source *file;
 	struct stat st;
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its namespace; "": it is none, or has no identity */
-	struct knock *knock; /* asks whether it answers; until candidate_read() */
+	struct read_probe *probe; /* asks whether it answers; until candidate_read() */
 	bool is_silent;      /* it did not answer in time */
 	struct superblock_ring ring;
 	struct superblock super;               /* sequence 0: it has none, see unreadable */

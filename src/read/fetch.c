@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "base/round.h"
+
 static void fetch_add(struct read_range *range, void *base, uint64_t length)
 {
 	if (length)
@@ -148,8 +150,8 @@ void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result
 {
 	int64_t now = clock_now();
 
-	if (!atomic_load_explicit(&op->waiting_since, memory_order_relaxed))
-		atomic_store_explicit(&op->waiting_since, now, memory_order_release);
+	if (!atomic_load_explicit(&op->wait.since, memory_order_relaxed))
+		atomic_store_explicit(&op->wait.since, now, memory_order_release);
 	for (unsigned i = 0; i < op->page_count; i++) {
 		if (op->pages[i].fetch.state != READ_READY)
 			continue;

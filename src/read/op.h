@@ -98,17 +98,20 @@ struct read_request {
 	void (*done)(struct read_op *op, int64_t result);
 };
 
+/* A read's wait for the device. */
+struct read_wait {
+	_Atomic int64_t since; /* start without progress, ns, monotonic; 0: it does not wait. Any thread may read it. */
+	bool to_park;          /* because the path to the device fails */
+	int path_error;        /* negative errno of that failure */
+	struct read_op *next;  /* in reader.parked */
+};
+
 /* One read. Its owner makes it, zeroed, and fills in the request; from read_begin() to done() it is the reader's. */
 struct read_op {
 	struct reader *reader;
 	struct read_request request;
-	/* Start of its wait for the device without progress, ns, monotonic; 0: it does not wait. Any thread may read
-	 * it. */
-	_Atomic int64_t waiting_since;
+	struct read_wait wait;
 	struct engine *left_to;  /* set by read_leave(): the engine that counts its reads in flight; NULL: not left */
-	bool waits;              /* to be parked, because the path to the device fails */
-	int path_error;          /* negative errno of that failure */
-	struct read_op *parked;  /* next one in reader.parked */
 	struct extent_cursor cursor; /* of a range */
 	uint32_t next_chunk;         /* of a list */
 	uint32_t mismatches; /* checksum mismatches of chunks, counted at each read */

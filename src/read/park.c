@@ -26,7 +26,7 @@ bool park_is_path_error(int result)
 
 bool park_is_overdue(const struct read_op *op)
 {
-	return clock_now() - atomic_load_explicit(&op->waiting_since, memory_order_relaxed) >=
+	return clock_now() - atomic_load_explicit(&op->wait.since, memory_order_relaxed) >=
 	       (int64_t)op->reader->setup.options->deadline * 1000000000;
 }
 
@@ -48,8 +48,8 @@ bool park_may_wait(struct read_op *op, int result)
 		park_tell(op, result, false);
 		return false;
 	}
-	op->path_error = result;
-	op->waits = true;
+	op->wait.path_error = result;
+	op->wait.to_park = true;
 	return true;
 }
 
@@ -57,8 +57,8 @@ void park_add(struct read_op *op)
 {
 	struct reader *reader = op->reader;
 
-	park_tell(op, op->path_error, true);
-	op->parked = reader->parked;
+	park_tell(op, op->wait.path_error, true);
+	op->wait.next = reader->parked;
 	reader->parked = op;
 	atomic_fetch_add_explicit(&reader->parked_count, 1, memory_order_relaxed);
 }

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/round.h"
+
 #define PLAN_LARGE (64u << 10) /* bytes from which a chunk of a list is not copied */
 
 /* True if the device can put the wanted bytes in their place in the payload. The rest of their first and last block

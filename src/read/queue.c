@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/huge.h"
+#include "base/round.h"
 
 /* --- set-up and end --- */
 
@@ -200,7 +201,7 @@ int queue_drain(struct queue *queue, struct error *err)
 static bool queue_is_stuck(const struct queue_slot *slot, int64_t now)
 {
 	return slot->state == QUEUE_READING &&
-	       atomic_load_explicit(&slot->op.waiting_since, memory_order_relaxed) < now &&
+	       atomic_load_explicit(&slot->op.wait.since, memory_order_relaxed) < now &&
 	       read_is_stuck(&slot->op, now);
 }
 

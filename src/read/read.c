@@ -49,7 +49,7 @@ static void read_end(struct read_op *op, int64_t result)
 	struct reader_counters *counters = op->reader->setup.counters;
 	bool is_counted = result >= 0 || result == -ECANCELED || !op->request.is_ahead;
 
-	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 	if (is_counted && op->mismatches) {
 		counter_add(&counters->checksum_failures, op->mismatches);
 		counter_stamp(&counters->error_at);
@@ -103,9 +103,9 @@ static enum read_next read_step(struct read_op *op, const struct read_piece **re
 	else if (r < 0)
 		return READ_FAIL;
 	else if (again)
-		return op->waits ? READ_PARK : READ_FETCH;
+		return op->wait.to_park ? READ_PARK : READ_FETCH;
 	else /* it made progress */
-		atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
+		atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 	*ret_piece = NULL;
 	if (op->planned == op->size && !op->has_late)
 		return READ_END;
@@ -151,8 +151,8 @@ static void read_retry_one(struct read_op *op)
 	if (read_is_unwanted(op)) {
 		read_abandon(op);
 	} else if (op->reader->ending || park_is_overdue(op)) {
-		error_set(&err, op->path_error, "the device says: %s, gave up after %" PRId64 " s",
-			  strerror(-op->path_error), (clock_now() - atomic_load(&op->waiting_since)) / 1000000000);
+		error_set(&err, op->wait.path_error, "the device says: %s, gave up after %" PRId64 " s",
+			  strerror(-op->wait.path_error), (clock_now() - atomic_load(&op->wait.since)) / 1000000000);
 		read_fail(op, NULL, &err);
 	} else {
 		op->pending = 1;
@@ -167,7 +167,7 @@ void read_retry(struct reader *reader)
 	struct read_op *op = park_take(reader), *next;
 
 	for (; op; op = next) {
-		next = op->parked;
+		next = op->wait.next;
 		read_retry_one(op);
 	}
 }
@@ -206,7 +206,7 @@ void read_leave(struct read_op *op)
 	op->left_to = op->reader->engine;
 	op->left_to->left += op->pending;
 	op_drop_claims(op);
-	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 }
 
 /* A removed block device has size 0, so every read is at its end, which the kernel does not call an error. */
@@ -250,10 +250,10 @@ void read_move(struct io_read *io)
 void read_begin(struct reader *reader, struct read_op *op)
 {
 	op->reader = reader;
-	op->whole = op->waits = false;
+	op->whole = op->wait.to_park = false;
 	op->left_to = NULL;
 	op->mismatches = 0;
-	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 	plan_begin(op, op->request.offset, op->request.size);
 	read_advance(op);
 }

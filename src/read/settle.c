@@ -218,7 +218,7 @@ int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **
 {
 	int r;
 
-	op->waits = *ret_again = false;
+	op->wait.to_park = *ret_again = false;
 	r = settle_pages(op, ret_again, err);
 	if (r < 0 || *ret_again)
 		return r;

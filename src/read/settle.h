@@ -4,6 +4,6 @@
 #include "read/op.h"
 
 /* Checks the reads that have arrived. Returns 0 if every range is right, or if *ret_again: some are to be read again,
- * with op->waits once the device is back. On failure *ret_piece is the piece to blame, if any. */
+ * with op->wait.to_park once the device is back. On failure *ret_piece is the piece to blame, if any. */
 must_check int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
 			    struct error *err);

@@ -75,8 +75,8 @@ static int map_sum_section(struct map_section *section, const uint8_t *bytes, st
 static int map_read_source(struct content_map *map, const struct version *version, struct map_section *section,
 			   struct error *err)
 {
-	const struct sections_query query = { map->source, &map->catalogue->members, section->extents, section->length,
-					    version->source_sha256 };
+	const struct sections_query query = { backing_of(map->source, &map->catalogue->members), section->extents,
+					      section->length, version->source.sha256 };
 	auto_free uint8_t *bytes = huge_alloc(section->length);
 	int r;
 
@@ -98,7 +98,8 @@ static int map_load_index(struct content_map *map, uint32_t number, struct error
 	if (map->index && map->index_of == number)
 		return 0;
 	index_close(take_ptr(&map->index));
-	r = index_load(map->source, &map->catalogue->versions[number], &map->catalogue->members, &index, err);
+	r = index_load(backing_of(map->source, &map->catalogue->members), &map->catalogue->versions[number], &index,
+		       err);
 	if (r < 0)
 		return r;
 	map->index = index;
@@ -143,7 +144,8 @@ static int map_open_sums(struct content_map *map, uint32_t number, struct error 
 	struct map_version *version = &map->versions[number];
 	struct block_sums *sums = NULL;
 	struct error why = { 0 };
-	int r = block_sums_load(map->source, &map->catalogue->versions[number], &map->catalogue->members, &sums, &why);
+	int r = block_sums_load(backing_of(map->source, &map->catalogue->members), &map->catalogue->versions[number],
+				&sums, &why);
 
 	if (r < 0)
 		return map_problem(version, &why, err);
@@ -162,7 +164,7 @@ static int map_open_version(struct content_map *map, uint32_t number, struct err
 	struct map_version *version = &map->versions[number];
 	int r = interrupt_check(err);
 
-	version->index = (struct map_section){ &from->index, from->index_length, NULL, CONTENT_INDEX };
+	version->index = (struct map_section){ &from->index.extents, from->index.length, NULL, CONTENT_INDEX };
 	version->source = (struct map_section){ &from->source.extents, from->source.length, NULL, CONTENT_SOURCE };
 	version->head = (struct map_section){ &from->block_sums.extents, from->block_sums.length, NULL, CONTENT_HEAD };
 	if (r == 0)
@@ -360,7 +362,8 @@ static int map_add_pages(struct content_map *map, uint32_t number, struct error 
 
 	if (!map->versions[number].head.sums)
 		return 0;
-	r = block_sums_load(map->source, &map->catalogue->versions[number], &map->catalogue->members, &sums, &why);
+	r = block_sums_load(backing_of(map->source, &map->catalogue->members), &map->catalogue->versions[number],
+			    &sums, &why);
 	if (r < 0)
 		return map_forget(&map->versions[number], &why, err);
 	for (uint64_t page = 0; sums && page < block_sums_page_count(sums); page++)

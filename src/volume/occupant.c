@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "image/members/address.h"
+#include "base/round.h"
 #include "image/members/superblock.h"
 
 #define OCCUPANT_ZEROS (1u << 20)

@@ -40,6 +40,16 @@ keep() { mkdir -p "keep/$1" && cp "${@:2}" "keep/$1/"; }
 back() { cp "keep/$1"/* .; }
 keep whole a b c d
 
+say "a stat cache is read from the copy that is there"
+for gone in a b c d; do
+    rm "$gone"
+    others=(?)
+    mkdatasetfs --progress none --degraded --trust-mtime --label again "${others[0]}" source >pack.log 2>&1 ||
+        fail "without $gone: $(cat pack.log)"
+    ! grep "every file is read" pack.log || fail "without $gone"
+    back whole
+done
+
 say "without a member"
 mv c away/
 assert_fails 1 "member 2 is missing: a volume is changed only when all its members are there; 'datasetfsctl member \

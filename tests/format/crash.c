@@ -67,9 +67,9 @@ static void load(const char *path, struct memory *memory)
 }
 
 /* A file that is not there is that of a member that is missing. */
-static void load_all(const struct names *names, struct several *ret)
+static void load_all(const struct names *names, struct multi_member *ret)
 {
-	several_init(ret, names->count, 0);
+	multi_member_init(ret, names->count, 0);
 	for (uint32_t i = 0; i < names->count; i++) {
 		ret->is_missing[i] = (i == without && !is_replaced) || access(names->list[i], F_OK) != 0;
 		if (!ret->is_missing[i])
@@ -95,7 +95,7 @@ static void store(const char *path, const struct memory *memory)
 	close(fd);
 }
 
-static void store_all(const struct names *names, const struct several *volume)
+static void store_all(const struct names *names, const struct multi_member *volume)
 {
 	for (uint32_t i = 0; i < names->count; i++)
 		if (!volume->is_missing[i])
@@ -105,7 +105,7 @@ static void store_all(const struct names *names, const struct several *volume)
 }
 
 /* The names of those that are there, and whether others may be missing. */
-static enum degraded join(const struct names *names, const struct several *volume, char *list, size_t size)
+static enum degraded join(const struct names *names, const struct multi_member *volume, char *list, size_t size)
 {
 	enum degraded degraded = DEGRADED_NOT;
 
@@ -205,9 +205,11 @@ static void replace(struct transaction *transaction, const char *path, const cha
 static void edit_open(const char *volume, struct site *sites, uint32_t count, enum degraded degraded,
 		      struct transaction *ret)
 {
+	const struct transaction_setup setup = { .path = volume, .sites = sites, .count = count, .mode = FILE_WRITE,
+						 .leaving = TRANSACTION_ALL_STAY };
 	struct error err = { 0 };
 
-	if (transaction_open(volume, FILE_WRITE, sites, count, TRANSACTION_ALL_STAY, false, ret, &err) < 0 ||
+	if (transaction_open(&setup, ret, &err) < 0 ||
 	    transaction_load(ret, &err) < 0)
 		die("open", err.reason);
 	ret->degraded = degraded;
@@ -256,8 +258,9 @@ struct options {
 struct replay {
 	const struct recorder *recorder;
 	const struct options *options;
-	struct several durable, work; /* as of the last flush; and what a crash leaves. Alike between two crashes */
-	struct names spare;            /* files for what is published afterwards */
+	struct multi_member durable; /* as of the last flush */
+	struct multi_member work;    /* what a crash leaves; the same as durable between two crashes */
+	struct names spare;          /* files for what is published afterwards */
 	struct codec *codec;
 	char *before, *after;
 	char *former;         /* before that, if its publisher was cut off between two slots; else NULL */
@@ -273,7 +276,7 @@ static uint64_t random_next(uint64_t *seed)
 	return *seed;
 }
 
-static void apply(struct several *volume, const struct operation *operation, size_t from, size_t length)
+static void apply(struct multi_member *volume, const struct operation *operation, size_t from, size_t length)
 {
 	struct memory *memory = &volume->members[operation->member];
 
@@ -283,7 +286,7 @@ static void apply(struct several *volume, const struct operation *operation, siz
 }
 
 /* Whole, not at all, or some of its sectors. */
-static void apply_maybe(struct several *volume, const struct operation *operation, uint64_t *seed)
+static void apply_maybe(struct multi_member *volume, const struct operation *operation, uint64_t *seed)
 {
 	uint64_t kind = random_next(seed) >> 20;
 
@@ -312,7 +315,7 @@ static void publish_next(struct replay *replay, const char *found)
 {
 	char *words[] = { replay->options->next, (char *)"next" }, *now, list[4096];
 	enum degraded degraded = join(&replay->spare, &replay->work, list, sizeof(list));
-	struct several volume;
+	struct multi_member volume;
 	struct recorder recorder;
 
 	recorder_init(&recorder, true);
@@ -324,12 +327,12 @@ static void publish_next(struct replay *replay, const char *found)
 		die("the next publish left", now);
 	replay->next++;
 	free(now);
-	several_done(&volume);
+	multi_member_done(&volume);
 	recorder_done(&recorder);
 }
 
 /* The newest superblock of those that are there, and the first member that has it. */
-static uint64_t newest(struct several *volume, uint32_t *ret_member)
+static uint64_t newest(struct multi_member *volume, uint32_t *ret_member)
 {
 	struct superblock super;
 	uint64_t sequence = 0;
@@ -447,9 +450,9 @@ static void replay_all(struct replay *replay, uint64_t seed, const struct names 
 }
 
 /* The state before, with room for what comes. */
-static void rewind_to(const struct several *before, const struct several *after, struct several *ret)
+static void rewind_to(const struct multi_member *before, const struct multi_member *after, struct multi_member *ret)
 {
-	several_init(ret, before->count, 0);
+	multi_member_init(ret, before->count, 0);
 	for (uint32_t i = 0; i < before->count; i++) {
 		struct memory *memory = &ret->members[i];
 		uint64_t size = before->members[i].size;
@@ -473,7 +476,7 @@ static void name_spare(struct replay *replay, const char *folder, uint32_t count
 }
 
 /* What the volume was before, and what it would be without the one member that has the newest slot. */
-static void describe_before(struct replay *replay, struct several *before)
+static void describe_before(struct replay *replay, struct multi_member *before)
 {
 	uint32_t member = 0;
 
@@ -499,7 +502,7 @@ static void report(const struct replay *replay, const char *verb)
 static void run(const char *volume, uint64_t seed, const struct options *options, char **words, int count)
 {
 	struct replay replay = { .options = options, .codec = codec_new() };
-	struct several before, after;
+	struct multi_member before, after;
 	struct recorder recorder;
 	struct error err = { 0 };
 	enum degraded degraded;
@@ -528,10 +531,10 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	replay_all(&replay, seed, &names);
 	report(&replay, words[0]);
 	recorder_done(&recorder);
-	several_done(&before);
-	several_done(&after);
-	several_done(&replay.durable);
-	several_done(&replay.work);
+	multi_member_done(&before);
+	multi_member_done(&after);
+	multi_member_done(&replay.durable);
+	multi_member_done(&replay.work);
 	naming_free(names.list, names.count);
 	naming_free(replay.spare.list, replay.spare.count);
 	codec_free(replay.codec);

@@ -126,12 +126,12 @@ static void check_version(struct source *source, const struct members *members, 
 	struct index *index;
 	struct block_sums *block_sums;
 
-	if (index_load(source, version, members->count ? members : NULL, &index, &err) < 0 ||
+	if (index_load(backing_of(source, members->count ? members : NULL), version, &index, &err) < 0 ||
 	    dump_digest(index, digest, &err) < 0)
 		die(version->label, err.reason);
 	if (memcmp(digest, version->digest, sizeof(digest)) != 0)
 		die(version->label, "its digest is another");
-	if (block_sums_load(source, version, NULL, &block_sums, &err) < 0 ||
+	if (block_sums_load(backing_of(source, NULL), version, &block_sums, &err) < 0 ||
 	    block_sums_view_new(block_sums, source, &rows, &err) < 0)
 		die(version->label, err.reason);
 	check_chunks(source, index, codec, rows);
@@ -142,7 +142,7 @@ static void check_version(struct source *source, const struct members *members, 
 
 /* --- all of them --- */
 
-char *content_describe(struct several *volume, struct codec *codec)
+char *content_describe(struct multi_member *volume, struct codec *codec)
 {
 	struct catalogue catalogue = { 0 };
 	struct copies copies = { .source.ops = &copies_ops, .volume = &volume->source, .members = &catalogue.members };

@@ -2,8 +2,8 @@
 /* What a volume holds, with every byte of it verified, in every copy. */
 #pragma once
 #include "image/codec.h"
-#include "lib/several.h"
+#include "lib/multi_member.h"
 
 /* 'LABEL SEQUENCE,…; CURRENT' with the versions in their order. Ends the program when anything is wrong. free() it.
  */
-char *content_describe(struct several *volume, struct codec *codec);
+char *content_describe(struct multi_member *volume, struct codec *codec);

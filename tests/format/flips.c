@@ -55,7 +55,7 @@ static int open_version(struct state *state, struct index **ret, struct error *e
 		return r;
 	current = catalogue_current(&catalogue);
 	if (current)
-		r = index_load(&state->memory.source, current, &catalogue.members, ret, err);
+		r = index_load(backing_of(&state->memory.source, &catalogue.members), current, ret, err);
 	else
 		r = error_set(err, -ENOENT, "no current version");
 	if (r == 0) {
@@ -174,7 +174,7 @@ static void check_block_sums(struct state *state, struct index *index, uint64_t 
 	struct block_sums_view *view;
 	struct block_sums *block_sums;
 
-	if (block_sums_load(&state->memory.source, &state->version, NULL, &block_sums, &err) < 0) {
+	if (block_sums_load(backing_of(&state->memory.source, NULL), &state->version, &block_sums, &err) < 0) {
 		if (!hit || !err.reason[0])
 			die("undamaged block checksums were refused, or damaged ones without a reason");
 		state->no_head++;

@@ -15,14 +15,14 @@
 static int forge_index(struct source *source, struct version *version, const char *from, const char *to,
 		       struct error *err)
 {
-	uint64_t length = version->index.items[0].length;
-	uint64_t offset = address_offset(version->index.items[0].address);
+	uint64_t length = version->index.extents.items[0].length;
+	uint64_t offset = address_offset(version->index.extents.items[0].address);
 	uint8_t *bytes = malloc(length), *at = bytes;
 	unsigned count = 0;
 	int r;
 
-	if (!bytes || version->index.count != 1)
-		r = error_set(err, -EINVAL, "an index in %u pieces", version->index.count);
+	if (!bytes || version->index.extents.count != 1)
+		r = error_set(err, -EINVAL, "an index in %u pieces", version->index.extents.count);
 	else
 		r = source_read(source, 0, offset, bytes, length, err);
 	for (; r == 0 && (at = memmem(at, length - (uint64_t)(at - bytes), from, strlen(from))); count++)
@@ -30,7 +30,7 @@ static int forge_index(struct source *source, struct version *version, const cha
 	if (r == 0 && count == 0)
 		r = error_set(err, -ENOENT, "there is no '%s' in the index", from);
 	if (r == 0)
-		r = sha256_of(bytes, length, version->index_sha256, err);
+		r = sha256_of(bytes, length, version->index.sha256, err);
 	if (r == 0)
 		r = source_write(source, 0, offset, bytes, length, err);
 	free(bytes);

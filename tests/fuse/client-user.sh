@@ -43,13 +43,13 @@ assert_eq "its owner" "$(stat -c %u "$path")" 65534
 client he setpriv --reuid 65534 --regid 65534 --clear-groups
 told he "open mnt direct" "direct v1"
 told he "compare source" "20 right, 0 failed"
-cat >knock.py <<'CODE'
+cat >probe.py <<'CODE'
 import socket, sys
 peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 peer.connect(sys.argv[1])
 print(peer.recv(4096)[24:].split(b"\0")[0].decode())
 CODE
-assert_eq "root at his socket" "$(python3 knock.py "$path")" ""
+assert_eq "root at his socket" "$(python3 probe.py "$path")" ""
 as_nobody fusermount3 -u mnt
 wait_for 10 test ! -e "$path" || fail "the socket is still there"
 

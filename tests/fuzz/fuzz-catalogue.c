@@ -10,7 +10,7 @@
 static const struct superblock one = {
 	.sequence = 1, .member_size = 64u << 20, .member_count = 1, .segment_log = 24
 };
-static const struct superblock several = {
+static const struct superblock multi_member = {
 	.sequence = 9, .member_size = 64u << 20, .member_count = 3, .segment_log = 20, .member_uuid = { 1 },
 	.feature_incompat = DSFS_INCOMPAT_MEMBERS, .catalogue_address = DSFS_DATA_AT, .catalogue_length = 4096
 };
@@ -29,7 +29,7 @@ static void use_copies(const struct members *members, uint64_t address)
 static void use_extents(const struct members *members, const struct extent_list *list)
 {
 	for (uint32_t i = 0; members->count && i < list->count; i++) {
-		if (!members_hold(members, list->items[i].address, list->items[i].length))
+		if (!members_in_column(members, list->items[i].address, list->items[i].length))
 			__builtin_trap();
 		use_copies(members, list->items[i].address + list->items[i].length - 1);
 	}
@@ -40,7 +40,7 @@ static void use_catalogue(const struct catalogue *catalogue)
 	for (uint32_t i = 0; i < catalogue->version_count; i++) {
 		const struct version *version = &catalogue->versions[i];
 
-		use_extents(&catalogue->members, &version->index);
+		use_extents(&catalogue->members, &version->index.extents);
 		use_extents(&catalogue->members, &version->source.extents);
 		use_extents(&catalogue->members, &version->block_sums.extents);
 	}
@@ -68,6 +68,6 @@ static void decode(const struct superblock *super, const uint8_t *bytes, size_t 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	decode(&one, bytes, length);
-	decode(&several, bytes, length);
+	decode(&multi_member, bytes, length);
 	return 0;
 }

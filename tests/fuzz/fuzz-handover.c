@@ -18,7 +18,7 @@ static void use_version(const struct handover_opened *opened)
 	}
 	if (strlen(version.label) > DSFS_LABEL_MAX || !version.shape.inode_count ||
 	    version.chunk_log < DSFS_CHUNK_LOG_MIN || version.chunk_log > DSFS_CHUNK_LOG_MAX ||
-	    index_layout(&version.shape, &layout, &err) < 0 || layout.length != version.index_length)
+	    index_layout(&version.shape, &layout, &err) < 0 || layout.length != version.index.length)
 		__builtin_trap();
 	version_free(&version);
 }

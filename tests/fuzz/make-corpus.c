@@ -56,7 +56,7 @@ static void seed_catalogue(const char *folder)
 {
 	struct extent segment = { 0, 1u << 24 }, index = { DSFS_DATA_AT, 16384 };
 	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
-				   .segments = { &segment, 1 }, .index = { &index, 1 }, .index_length = 16384,
+				   .segments = { &segment, 1 }, .index.extents = { &index, 1 }, .index.length = 16384,
 				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 } };
 	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .tail = 1u << 21, .versions = &version,
 				       .version_count = 1 };
@@ -79,9 +79,9 @@ static void seed_catalogue_of_members(const char *folder)
 	struct extent segments[] = { { places[0], mib }, { places[2], mib } }, index = { places[0], 16384 },
 		      source[] = { { places[2], 4096 }, { places[0] + 16384, 100 } };
 	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
-				   .segments = { segments, 2 }, .index = { &index, 1 }, .index_length = 16384,
+				   .segments = { segments, 2 }, .index.extents = { &index, 1 }, .index.length = 16384,
 				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
-				   .source = { { source, 2 }, 4196 } };
+				   .source = { .extents = { source, 2 }, .length = 4196 } };
 	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .versions = &version, .version_count = 1,
 				       .members = { .segment_log = 20, .list = list, .count = 3, .history_count = 2,
 						    .history = { { .sequence = 8 }, { .sequence = 6 } } } };
@@ -110,11 +110,11 @@ static void seed_section(const char *folder, const char *name)
 			 dsfs_le32_of((uint32_t)version.shape.blob_length),
 			 dsfs_le32_of((uint32_t)version.shape.entry_count),
 			 dsfs_le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN) };
-	void *map = mmap(NULL, version.index_length, PROT_READ, MAP_SHARED, fd, 0);
+	void *map = mmap(NULL, version.index.length, PROT_READ, MAP_SHARED, fd, 0);
 
 	assert_true(map != MAP_FAILED);
-	write_seed(folder, name, head, sizeof(head), map, version.index_length);
-	munmap(map, version.index_length);
+	write_seed(folder, name, head, sizeof(head), map, version.index.length);
+	munmap(map, version.index.length);
 	close(fd);
 }
 
@@ -230,7 +230,7 @@ static void seed_exposition(const char *folder)
 static void seed_handover(const char *folder)
 {
 	static const struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
-						.chunk_sum = DSFS_SUM_XXH3_64, .index_length = 16384,
+						.chunk_sum = DSFS_SUM_XXH3_64, .index.length = 16384,
 						.shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 } };
 	static const struct index index = { .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
 					    .member_count = 1, .member_sizes = { 1u << 24 } };

@@ -11,7 +11,7 @@
 
 void rows_sign(struct version *version, const uint8_t *section, uint64_t head_length)
 {
-	CHECK_OK(sha256_of(section, head_length, version->block_sums_sha256, &err));
+	CHECK_OK(sha256_of(section, head_length, version->block_sums.sha256, &err));
 }
 
 uint8_t *rows_section(struct version *version, uint64_t address, const struct rows_chunk *chunks, unsigned count)

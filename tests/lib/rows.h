@@ -13,7 +13,7 @@ struct rows_chunk {
 };
 
 /* The section for the version's chunk_log and chunk_count, with rows for these chunks, in ascending order; free() it.
- * Fills version->block_sums, at this address (version_free() its list), and block_sums_sha256. */
+ * Fills version->block_sums, at this address (version_free() its list), and its sum. */
 uint8_t *rows_section(struct version *version, uint64_t address, const struct rows_chunk *chunks, unsigned count);
 /* After a change of the head: its SHA-256 as the version has it. */
 void rows_sign(struct version *version, const uint8_t *section, uint64_t head_length);

@@ -188,7 +188,7 @@ int section_write(struct section *section, struct version *version)
 		.entry_count = section->entry_count,
 	};
 	CHECK_OK(index_layout(&version->shape, &layout, &err));
-	version->index_length = layout.length;
+	version->index.length = layout.length;
 	assert_int_equal(ftruncate(fd, (off_t)layout.length), 0);
 	for (uint64_t i = 0; i < section->inode_count; i++)
 		inode_encode(&section->inodes[i], section->classes[i], &inodes[i]);

@@ -41,5 +41,5 @@ void section_hard_link(struct section *section, uint64_t parent, const char *nam
 /* A set of empty attributes, all of this name. */
 void section_xattr(struct section *section, uint64_t ordinal, const char *name, uint32_t times);
 uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, uint32_t stored, uint8_t codec);
-/* Writes the section to a new memfd and describes it in version (shape, chunk_log, index_length). */
+/* Writes the section to a new memfd and describes it in version (shape, chunk_log, index.length). */
 int section_write(struct section *section, struct version *version);

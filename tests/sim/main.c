@@ -167,9 +167,8 @@ int main(int argc, char **argv)
 	struct model_setup setup;
 	struct error err = { 0 };
 	bool done = false;
-	int operands, r;
+	int operands = options_parse(&command_line, argc, argv, &o, &done, &err), r = operands < 0 ? operands : 0;
 
-	r = options_parse(&command_line, argc, argv, &o, &operands, &done, &err);
 	if (r == 0 && !done && (operands || o.from >= o.to))
 		r = error_set(&err, -EINVAL, operands ? "'%s': no operand is expected" : "--from is not before --to",
 			      argv[1]);

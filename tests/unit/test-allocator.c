@@ -28,7 +28,7 @@ static void describe(uint32_t count, uint64_t capacity)
 static void begin(uint32_t count, uint64_t capacity, uint32_t copies)
 {
 	describe(count, capacity);
-	CHECK_OK(allocator_open_members(&allocator, &members, about, copies, LOG, 1, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, copies, 1, &err));
 }
 
 static void end(void)
@@ -164,7 +164,7 @@ static void test_copies_avoid_the_domain_of_the_data(void **unused)
 	describe(4, SPACE_ENDLESS);
 	for (unsigned i = 0; i < 4; i++)
 		strcpy(members.list[i].domain, i < 2 ? "left" : "right");
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 2, LOG, 1, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 2, 1, &err));
 	for (unsigned i = 0; i < 40; i++) {
 		uint64_t address = place(4096);
 
@@ -176,7 +176,7 @@ static void test_copies_avoid_the_domain_of_the_data(void **unused)
 		assert_int_equal(counts[i], 10);
 	assert_null(allocator_shared_domain(&allocator));
 	allocator_close(&allocator);
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 3, LOG, 2, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 3, 2, &err));
 	assert_non_null(allocator_shared_domain(&allocator)); /* there are only two */
 	end();
 }
@@ -192,11 +192,11 @@ static void test_a_later_publish_goes_on_in_the_groups(void **unused)
 	allocator_settle(&allocator);
 	groups = members.group_count;
 	allocator_close(&allocator);
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 2, LOG, 2, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 2, 2, &err));
 	assert_int_equal(address_offset(place(4096)) % SEGMENT, 4096);
 	assert_int_equal(members.group_count, groups);
 	allocator_close(&allocator);
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, LOG, 3, &err)); /* less protected: a new one */
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 3, &err)); /* less protected: a new one */
 	place(4096);
 	assert_int_equal(members.group_count, groups + 1);
 	assert_int_equal(members.groups[groups].birth, 3);
@@ -217,7 +217,7 @@ static void test_what_is_held_of_a_member_of_any_size(void **unused)
 	allocator_close(&allocator);
 	for (uint32_t i = 0; i < 3; i++)
 		members.list[i].size = (UINT64_C(1) << DSFS_ADDRESS_BITS) - SEGMENT;
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 2, LOG, 2, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 2, 2, &err));
 	for (uint32_t i = 0; i < 3; i++)
 		columns += allocator.lanes[i].space.held_count;
 	assert_int_equal(columns, members.column_count);
@@ -243,7 +243,7 @@ static void test_a_full_member_leaves_the_rest_to_others(void **unused)
 	(void)unused;
 	describe(2, 64 * SEGMENT);
 	about[1].capacity = 16 * SEGMENT;
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, LOG, 1, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 1, &err));
 	for (;;) {
 		allocator_choose(&allocator, SEGMENT);
 		if (!allocator_take(&allocator, SEGMENT, SPACE_BLOCK, &address))
@@ -264,7 +264,7 @@ static void test_unequal_members_by_size(void **unused)
 	(void)unused;
 	describe(2, 4096 * SEGMENT);
 	about[1].capacity = 1024 * SEGMENT;
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, LOG, 1, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 1, &err));
 	for (unsigned i = 0; i < 10000; i++)
 		bytes[address_member(place(8192))] += 8192;
 	assert_true(bytes[0] > bytes[1] * 39 / 10 && bytes[0] < bytes[1] * 41 / 10);
@@ -279,12 +279,12 @@ static void test_catalogues_lie_in_no_group(void **unused)
 
 	(void)unused;
 	describe(2, SPACE_ENDLESS);
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, LOG, 1, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 1, &err));
 	assert_true(allocator_take_catalogue(&allocator, 0, 8192, &offset));
 	assert_int_equal(offset, DSFS_DATA_AT);
 	allocator_close(&allocator);
 	about[0].catalogue = (struct extent){ offset, 8192 };
-	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, LOG, 2, &err));
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 2, &err));
 	assert_true(allocator_take_catalogue(&allocator, 0, 8192, &next)); /* not over the one in force */
 	assert_true(next >= offset + 8192);
 	assert_true(allocator_take_catalogue(&allocator, 0, 6 * SEGMENT, &next)); /* a large one, in free segments */

@@ -157,7 +157,8 @@ static int parse(struct target *target, int *operands, struct error *err, char *
 	while (argv[argc])
 		argc++;
 	*target = (struct target){ 0 };
-	return options_parse(&line, argc, argv, target, operands, &done, err);
+	*operands = options_parse(&line, argc, argv, target, &done, err);
+	return *operands < 0 ? *operands : 0;
 }
 
 #define ARGV(...) ((char *[]){ "prog", __VA_ARGS__, NULL })
@@ -196,19 +197,17 @@ static void test_options_end(void **state)
 	struct command_line runner = line;
 	char *words[] = { "prog", "-f", "--", "one", "-f", "--", "--text=y", NULL };
 	struct target target = { 0 };
-	int operands;
+	struct error err = { 0 };
 	bool done;
 
 	(void)state;
 	runner.operands_end_options = true;
-	CHECK_OK(options_parse(&runner, 7, words, &target, &operands, &done, &err));
-	assert_int_equal(operands, 4);
+	assert_int_equal(options_parse(&runner, 7, words, &target, &done, &err), 4);
 	assert_int_equal(target.flag, 1);
 	assert_string_equal(words[2], "-f");
 	assert_string_equal(words[3], "--");
-	CHECK_OK(options_parse(&runner, 4, ARGV("one", "--help", "-f"), &target, &operands, &done, &err));
+	assert_int_equal(options_parse(&runner, 4, ARGV("one", "--help", "-f"), &target, &done, &err), 3);
 	assert_false(done);
-	assert_int_equal(operands, 3);
 	assert_int_equal(target.flag, 1);
 }
 

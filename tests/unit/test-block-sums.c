@@ -64,7 +64,7 @@ static struct block_sums *load(void)
 {
 	struct block_sums *block_sums;
 
-	CHECK_OK(block_sums_load(&memory.source, &version, NULL, &block_sums, &err));
+	CHECK_OK(block_sums_load(backing_of(&memory.source, NULL), &version, &block_sums, &err));
 	assert_non_null(block_sums);
 	return block_sums;
 }
@@ -168,7 +168,7 @@ static void refused(const char *text)
 {
 	struct block_sums *block_sums;
 
-	CHECK_FAILS(block_sums_load(&memory.source, &version, NULL, &block_sums, &err), -EBADMSG, text);
+	CHECK_FAILS(block_sums_load(backing_of(&memory.source, NULL), &version, &block_sums, &err), -EBADMSG, text);
 	assert_null(block_sums);
 }
 
@@ -183,7 +183,7 @@ static void test_absent(void **state)
 
 	(void)state;
 	version.block_sums.length = 0;
-	CHECK_OK(block_sums_load(&memory.source, &version, NULL, &block_sums, &err));
+	CHECK_OK(block_sums_load(backing_of(&memory.source, NULL), &version, &block_sums, &err));
 	assert_null(block_sums);
 }
 
@@ -233,7 +233,7 @@ static void test_short_heads(void **state)
 		    "a head of");
 	for (uint64_t size = 0; size < layout.head; size += 512) {
 		memory.size = AT + size;
-		CHECK_FAILS(block_sums_load(&memory.source, &version, NULL, &block_sums, &err), -ENODATA,
+		CHECK_FAILS(block_sums_load(backing_of(&memory.source, NULL), &version, &block_sums, &err), -ENODATA,
 			    "past the end");
 	}
 }
@@ -245,7 +245,8 @@ static void test_failing_reads(void **state)
 	(void)state;
 	for (uint64_t n = 1; n <= 2; n++) {
 		memory.fail_at = memory.calls + n;
-		CHECK_FAILS(block_sums_load(&memory.source, &version, NULL, &block_sums, &err), -EIO, "injected");
+		CHECK_FAILS(block_sums_load(backing_of(&memory.source, NULL), &version, &block_sums, &err), -EIO,
+			    "injected");
 	}
 	memory.fail_at = memory.calls + 3;
 	block_sums_close(load());

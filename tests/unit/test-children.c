@@ -56,39 +56,41 @@ static int model_see(void *argument, uint64_t directory, const struct names_entr
 static void check_all(void)
 {
 	static struct model model;
-	uint64_t first, count, directory;
+	struct children_range range;
+	struct children_start start;
 
 	model = (struct model){ .highest = 1 };
 	assert_int_equal(names_walk(reader, model_see, &model), 0);
 	assert_int_equal(model.highest, section.inode_count);
 	for (uint64_t ordinal = 1; ordinal <= section.inode_count; ordinal++) {
-		CHECK_OK(children_range(children, index_now, reader, ordinal, &first, &count, &err));
-		assert_int_equal(count, model.count[ordinal]);
-		if (count)
-			assert_int_equal(first, model.first[ordinal]);
+		CHECK_OK(children_range(children, index_now, reader, ordinal, &range, &err));
+		assert_int_equal(range.count, model.count[ordinal]);
+		if (range.count)
+			assert_int_equal(range.first, model.first[ordinal]);
 		if (ordinal == 1)
 			continue;
-		CHECK_OK(children_find(children, index_now, reader, ordinal, &directory, &first, &err));
-		assert_int_equal(directory, model.parent[ordinal]);
-		assert_int_equal(first, model.first[directory]);
+		CHECK_OK(children_find(children, index_now, reader, ordinal, &start, &err));
+		assert_int_equal(start.directory, model.parent[ordinal]);
+		assert_int_equal(start.first, model.first[start.directory]);
 	}
 }
 
 static void test_lone_root(void **state)
 {
-	uint64_t first, count, directory;
+	struct children_range range;
+	struct children_start start;
 
 	(void)state;
 	section_init(&section);
 	open_section();
 	assert_null(children);
-	CHECK_OK(children_range(children, index_now, reader, 1, &first, &count, &err));
-	assert_int_equal(count, 0);
-	CHECK_FAILS(children_find(children, index_now, reader, 1, &directory, &first, &err), -EINVAL,
+	CHECK_OK(children_range(children, index_now, reader, 1, &range, &err));
+	assert_int_equal(range.count, 0);
+	CHECK_FAILS(children_find(children, index_now, reader, 1, &start, &err), -EINVAL,
 		    "no directory has inode 1 of 1");
-	CHECK_FAILS(children_find(children, index_now, reader, 2, &directory, &first, &err), -EINVAL,
+	CHECK_FAILS(children_find(children, index_now, reader, 2, &start, &err), -EINVAL,
 		    "no directory has inode 2 of 1");
-	CHECK_FAILS(children_find(children, index_now, reader, UINT64_MAX, &directory, &first, &err), -EINVAL,
+	CHECK_FAILS(children_find(children, index_now, reader, UINT64_MAX, &start, &err), -EINVAL,
 		    "no directory has inode 18446744073709551615 of 1");
 	close_section();
 }

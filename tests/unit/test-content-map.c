@@ -55,9 +55,9 @@ static void make_version(struct version *ret, uint64_t sequence, unsigned step)
 	}
 	fd = section_write(&section, ret);
 	ret->sequence = sequence;
-	assert_int_equal(pread(fd, memory.bytes + at, ret->index_length, 0), ret->index_length);
-	CHECK_OK(sha256_of(memory.bytes + at, ret->index_length, ret->index_sha256, &err));
-	CHECK_OK(extent_list_add(&ret->index, at, 4096, &err));
+	assert_int_equal(pread(fd, memory.bytes + at, ret->index.length, 0), ret->index.length);
+	CHECK_OK(sha256_of(memory.bytes + at, ret->index.length, ret->index.sha256, &err));
+	CHECK_OK(extent_list_add(&ret->index.extents, at, 4096, &err));
 	CHECK_OK(extent_list_add(&ret->segments, 0, SIZE, &err));
 	close(fd);
 }
@@ -65,10 +65,10 @@ static void make_version(struct version *ret, uint64_t sequence, unsigned step)
 /* The index in two extents, with a gap. */
 static void split_index(struct version *version)
 {
-	uint64_t at = version->index.items[0].address, rest = version->index_length - 4096;
+	uint64_t at = version->index.extents.items[0].address, rest = version->index.length - 4096;
 
 	memmove(memory.bytes + at + 8192, memory.bytes + at + 4096, rest);
-	CHECK_OK(extent_list_add(&version->index, at + 8192, rest, &err));
+	CHECK_OK(extent_list_add(&version->index.extents, at + 8192, rest, &err));
 }
 
 static void add_block_sums(struct version *version)
@@ -87,7 +87,7 @@ static void add_source(struct version *version)
 		memory.bytes[SOURCE + i] = (uint8_t)(i * 7);
 	version->source.length = SOURCE_LENGTH;
 	CHECK_OK(extent_list_add(&version->source.extents, SOURCE, SOURCE_LENGTH, &err));
-	CHECK_OK(sha256_of(memory.bytes + SOURCE, SOURCE_LENGTH, version->source_sha256, &err));
+	CHECK_OK(sha256_of(memory.bytes + SOURCE, SOURCE_LENGTH, version->source.sha256, &err));
 }
 
 static int setup(void **state)
@@ -166,7 +166,7 @@ static struct found look_afresh(size_t batch, uint64_t window)
 
 static void check_all(const struct found *found)
 {
-	uint64_t bytes = versions[0].index_length + versions[1].index_length + SOURCE_LENGTH +
+	uint64_t bytes = versions[0].index.length + versions[1].index.length + SOURCE_LENGTH +
 			 versions[0].block_sums.length;
 
 	for (unsigned i = 0; i < FILES; i++)

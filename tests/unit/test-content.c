@@ -244,20 +244,20 @@ static void test_compressed_chunk(void **state)
 	for (size_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i / 100);
 	chunk.sum = checksum_64(content, CHUNK);
-	CHECK_OK(codec_compress(codec, 3, content, CHUNK, stored, CHUNK, &length, &err));
+	CHECK_OK(codec_compress(codec, span_of(content, CHUNK), stored, CHUNK, &length, &err));
 	assert_in_range(length, 1, CHUNK / 4);
 	chunk.stored = (uint32_t)length;
 	CHECK_OK(chunk_decode(&chunk, codec, stored, out, &err));
 	assert_memory_equal(out, content, CHUNK);
-	CHECK_OK(codec_compress(codec, 3, content, CHUNK, stored, 10, &length, &err));
+	CHECK_OK(codec_compress(codec, span_of(content, CHUNK), stored, 10, &length, &err));
 	assert_int_equal(length, 0); /* does not fit: stays raw */
-	CHECK_OK(codec_compress(codec, 3, content, CHUNK, stored, CHUNK, &length, &err));
+	CHECK_OK(codec_compress(codec, span_of(content, CHUNK), stored, CHUNK, &length, &err));
 	chunk.stored--; /* a torn frame */
 	CHECK_FAILS(chunk_decode(&chunk, codec, stored, out, &err), -EBADMSG, "zstd frame");
 	chunk.stored++;
 	chunk.length--; /* a frame that holds more than it should */
 	CHECK_FAILS(chunk_decode(&chunk, codec, stored, out, &err), -EBADMSG, "zstd frame");
-	CHECK_OK(codec_compress(codec, 3, content, CHUNK - 1, stored, CHUNK, &length, &err));
+	CHECK_OK(codec_compress(codec, span_of(content, CHUNK - 1), stored, CHUNK, &length, &err));
 	CHECK_FAILS(codec_decompress(codec, stored, length, out, CHUNK, &err), -EBADMSG, "expected 131072");
 	codec_free(codec);
 }

@@ -355,9 +355,9 @@ static void check_index(int code)
 	struct index *index = NULL;
 
 	if (code)
-		CHECK_FAILS(index_load(&source, &version, &members, &index, &err), code, "");
+		CHECK_FAILS(index_load(backing_of(&source, &members), &version, &index, &err), code, "");
 	else
-		CHECK_OK(index_load(&source, &version, &members, &index, &err));
+		CHECK_OK(index_load(backing_of(&source, &members), &version, &index, &err));
 	if (index) /* the section as the packer made it */
 		assert_memory_equal(index->chunks.base, op.request.version.index->chunks.base, index->chunks.size);
 	index_close(index);
@@ -372,9 +372,9 @@ static void test_an_index(void **state)
 	memcpy(devices[0] + SEGMENT, index->map, index->map_length);
 	memcpy(devices[1] + SEGMENT, index->map, index->map_length);
 	memcpy(devices[2] + 3 * SEGMENT, index->map, index->map_length);
-	version.index = (struct extent_list){ &extent, 1 };
+	version.index.extents = (struct extent_list){ &extent, 1 };
 	version.chunk_sum = DSFS_SUM_XXH3_64;
-	CHECK_OK(sha256_of(index->map, index->map_length, version.index_sha256, &err));
+	CHECK_OK(sha256_of(index->map, index->map_length, version.index.sha256, &err));
 	check_index(0);
 	faults[0] = -EIO;
 	check_index(0);
@@ -387,7 +387,7 @@ static void test_an_index(void **state)
 	check_index(-EBADMSG);
 	faults[0] = faults[1] = faults[2] = -EIO;
 	check_index(-EIO);
-	version.index = (struct extent_list){ 0 };
+	version.index.extents = (struct extent_list){ 0 };
 }
 
 int main(void)

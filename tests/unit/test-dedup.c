@@ -51,7 +51,7 @@ static void begin(void)
 	for (uint32_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i * 7 + i / 251);
 	memcpy(memory.bytes + AT, content, CHUNK);
-	CHECK_OK(dedup_open(&dedup, temp, &memory.source, CLAIMED, NULL, CHUNK_LOG, &err));
+	CHECK_OK(dedup_open(&dedup, temp, (struct backing){ &memory.source, NULL, CLAIMED }, CHUNK_LOG, &err));
 	view = dedup_view_new(&dedup);
 	assert_non_null(view);
 }
@@ -71,7 +71,8 @@ static struct batch_chunk *file_of_content(void)
 	struct table_key key = key_of_file(CHUNK, &sum, 1);
 
 	batch.items[0] = (struct item){
-		.kind = ITEM_FILE, .length = CHUNK, .chunk_count = 1, .key = { key.low, key.high }
+		.kind = ITEM_FILE, .length = CHUNK,
+		.result = { .chunk_count = 1, .key = { key.low, key.high } }
 	};
 	batch.chunks[0] = (struct batch_chunk){
 		.sum = sum, .content = content, .bytes = content, .length = CHUNK, .stored = CHUNK
@@ -100,10 +101,10 @@ static const struct {
 static void put_record(uint64_t address, uint32_t stored, uint8_t codec)
 {
 	struct dsfs_chunk disk = record(address, stored, codec);
+	struct checksum_key key = batch.items[0].result.key;
 
 	CHECK_OK(mapped_append(&dedup.records, &disk, sizeof(disk), NULL, &err));
-	CHECK_OK(table_set(&dedup.files, (struct table_key){ batch.items[0].key.low, batch.items[0].key.high }, 0,
-			   &err));
+	CHECK_OK(table_set(&dedup.files, (struct table_key){ key.low, key.high }, 0, &err));
 }
 
 static void test_reader_finds_content(void **state)
@@ -152,7 +153,7 @@ static void begin_share(void)
 	CHECK_OK(allocator_open(&allocator, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
 	CHECK_OK(writer_open(&memory.source, &allocator, temp, &writer, &err));
 	CHECK_OK(records_open(&records, temp, CHUNK_LOG, &err));
-	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, CHUNK_LOG, &err));
+	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, &err));
 }
 
 static void end_share(void)
@@ -324,6 +325,7 @@ static void test_table_of_many(void **state)
 /* A version on the volume whose large files share their chunks would come into a new index once for each of them. */
 static void test_shared_large_files(void **state)
 {
+	const struct backing backing = { &memory.source, NULL, SIZE };
 	struct extent place = { AT, 0 };
 	struct previous_index previous;
 	int fd;
@@ -338,18 +340,16 @@ static void test_shared_large_files(void **state)
 		section_file(&section, 1, "a", (uint64_t)LARGE * CHUNK, 0);
 		section_file(&section, 1, "b", (uint64_t)LARGE * CHUNK, shared ? 1 : LARGE);
 		fd = section_write(&section, &version);
-		assert_int_equal(pread(fd, memory.bytes + AT, version.index_length, 0), version.index_length);
+		assert_int_equal(pread(fd, memory.bytes + AT, version.index.length, 0), version.index.length);
 		close(fd);
-		place.length = version.index_length;
-		version.index = (struct extent_list){ &place, 1 };
+		place.length = version.index.length;
+		version.index.extents = (struct extent_list){ &place, 1 };
 		if (shared)
-			CHECK_FAILS(previous_index_open(temp, &memory.source, SIZE, NULL, &version, false, &previous,
-							&err),
+			CHECK_FAILS(previous_index_open(temp, backing, &version, false, &previous, &err),
 				    -EBADMSG,
 				    "inode 3: its chunks begin at 1, those of large files before it end at 257");
 		else
-			CHECK_OK(previous_index_open(temp, &memory.source, SIZE, NULL, &version, false, &previous,
-						     &err));
+			CHECK_OK(previous_index_open(temp, backing, &version, false, &previous, &err));
 		if (!shared)
 			previous_index_close(&previous);
 	}

@@ -20,10 +20,10 @@
 
 static struct extent block_sums_at = { DSFS_DATA_AT, 4096 };
 static const struct version version = {
-	.label = "v1", .sequence = 7, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64, .index_length = 16384,
+	.label = "v1", .sequence = 7, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64, .index.length = 16384,
 	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2 },
 	.file_count = 1, .directory_count = 2, .content_bytes = 99, .stored_bytes = 100,
-	.block_sums = { { &block_sums_at, 1 }, 4096 },
+	.block_sums = { .extents = { &block_sums_at, 1 }, .length = 4096 },
 };
 static const struct index index_of_it = {
 	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2 },

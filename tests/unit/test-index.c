@@ -196,8 +196,8 @@ static void test_same_entries_same_bytes(void **state)
 	make_tree();
 	a = section_write(&section, &version);
 	b = section_write(&section, &version);
-	first = mmap(NULL, version.index_length, PROT_READ, MAP_SHARED, a, 0);
-	assert_memory_equal(first, mmap(NULL, version.index_length, PROT_READ, MAP_SHARED, b, 0), version.index_length);
+	first = mmap(NULL, version.index.length, PROT_READ, MAP_SHARED, a, 0);
+	assert_memory_equal(first, mmap(NULL, version.index.length, PROT_READ, MAP_SHARED, b, 0), version.index.length);
 	close(a);
 	close(b);
 }

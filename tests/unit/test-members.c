@@ -16,8 +16,8 @@
 #include "image/members/members_table.h"
 #include "image/sums/sha256.h"
 #include "lib/check.h"
+#include "lib/multi_member.h"
 #include "lib/section.h"
-#include "lib/several.h"
 
 #define MIB   (UINT64_C(1) << 20)
 #define SIZE  (8 * MIB)
@@ -77,11 +77,11 @@ static struct catalogue make_catalogue(void)
 	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .members = make_members() };
 	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
 				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
-				   .index_length = 16384, .source.length = 5000, .block_sums.length = 8192 };
+				   .index.length = 16384, .source.length = 5000, .block_sums.length = 8192 };
 
 	memcpy(catalogue.volume_uuid, good.volume_uuid, sizeof(catalogue.volume_uuid));
 	add_extents(&version.segments, 2 * MIB, 2 * MIB, UINT64_C(2) << 56 | 7 * MIB, MIB);
-	add_extents(&version.index, 3 * MIB - 12288, 12288, 3 * MIB, 4096);
+	add_extents(&version.index.extents, 3 * MIB - 12288, 12288, 3 * MIB, 4096);
 	add_extents(&version.source.extents, UINT64_C(2) << 56 | 7 * MIB, 4096, 2 * MIB, 904);
 	add_extents(&version.block_sums.extents, 2 * MIB, 4096, 3 * MIB + 4096, 4096);
 	CHECK_OK(catalogue_append(&catalogue, &version, &err));
@@ -105,7 +105,7 @@ static void round_trip(void **state)
 	assert_memory_equal(found.members.groups, catalogue.members.groups, sizeof(groups));
 	assert_memory_equal(found.members.places, catalogue.members.places, 6 * sizeof(*found.members.places));
 	version = catalogue_current(&found);
-	assert_int_equal(version->index.count, 2); /* not joined across segments */
+	assert_int_equal(version->index.extents.count, 2); /* not joined across segments */
 	assert_int_equal(version->source.extents.count, 2);
 	assert_int_equal(version->source.length, 5000);
 	assert_int_equal(version->block_sums.extents.items[1].address, 3 * MIB + 4096);
@@ -206,11 +206,11 @@ static void refused_versions(void **state)
 	c = make_catalogue(), c.versions[0].segments.items[0].length = 3 * MIB, refused(&c, "not all data columns");
 	c = make_catalogue(), c.versions[0].segments.items[1].address = UINT64_C(2) << 56 | 2 * MIB;
 	refused(&c, "segments at 0x200000000200000+1048576 are not all data columns"); /* a copy */
-	c = make_catalogue(), c.versions[0].index.items[0].address += 4096;
+	c = make_catalogue(), c.versions[0].index.extents.items[0].address += 4096;
 	refused(&c, "index at 0x2fe000+12288 is not in one data column");
-	c = make_catalogue(), c.versions[0].index.items[1].address += 8192;
+	c = make_catalogue(), c.versions[0].index.extents.items[1].address += 8192;
 	refused(&c, "index at 0x302000+4096 is not in one data column");
-	c = make_catalogue(), c.versions[0].index.items[1].address |= UINT64_C(1) << 56;
+	c = make_catalogue(), c.versions[0].index.extents.items[1].address |= UINT64_C(1) << 56;
 	refused(&c, "is not in one data column, below its tail");
 	c = make_catalogue(), c.versions[0].source.length = 5001;
 	refused(&c, "source section of 5001 bytes at 0, its extents have 5000");
@@ -266,11 +266,11 @@ static void look_ups(void **state)
 	assert_null(members_group(&copy, 2 * MIB - 1));
 	assert_null(members_group(&copy, 4 * MIB));
 	assert_null(members_group(&none, 2 * MIB));
-	assert_true(members_hold(&copy, 2 * MIB, MIB));
-	assert_false(members_hold(&copy, 2 * MIB + 1, MIB));
-	assert_true(members_hold(&copy, 3 * MIB + 8191, 1));
-	assert_false(members_hold(&copy, 3 * MIB + 8191, 2));
-	assert_false(members_hold(&copy, two | (2 * MIB), 1)); /* of a copy */
+	assert_true(members_in_column(&copy, 2 * MIB, MIB));
+	assert_false(members_in_column(&copy, 2 * MIB + 1, MIB));
+	assert_true(members_in_column(&copy, 3 * MIB + 8191, 1));
+	assert_false(members_in_column(&copy, 3 * MIB + 8191, 2));
+	assert_false(members_in_column(&copy, two | (2 * MIB), 1)); /* of a copy */
 	assert_int_equal(members_copies(&copy, 3 * MIB + 77, places), 3);
 	assert_int_equal(places[0], 3 * MIB + 77);
 	assert_int_equal(places[1], two | (3 * MIB + 77));
@@ -309,30 +309,30 @@ static void extents(void **state)
 	struct extent items[] = { { 8192, 100 }, { UINT64_C(1) << 56 | 4096, 4000 }, { 100, 50 } };
 	const struct extent_list list = { items, 3 };
 	uint8_t bytes[4150], expected[4150];
-	struct several several;
+	struct multi_member volume;
 	struct extent_map map;
 	uint64_t at = 0;
 
 	(void)state;
-	several_init(&several, 2, 16384);
+	multi_member_init(&volume, 2, 16384);
 	for (uint32_t i = 0; i < 2 * 16384; i++)
-		several.members[i / 16384].bytes[i % 16384] = (uint8_t)(i * 2654435761u >> 13);
+		volume.members[i / 16384].bytes[i % 16384] = (uint8_t)(i * 2654435761u >> 13);
 	CHECK_OK(extent_map_open(&list, &map, &err));
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint64_t k = 0; k < items[i].length; k++, at++) {
 			uint64_t address = extent_map_address(&map, at);
 
 			assert_int_equal(address, items[i].address + k);
-			expected[at] = several.members[address_member(address)].bytes[address_offset(address)];
+			expected[at] = volume.members[address_member(address)].bytes[address_offset(address)];
 		}
 	extent_map_close(&map);
-	CHECK_OK(extent_list_read(&list, &several.source, NULL, 0, bytes, 4150, &err));
+	CHECK_OK(extent_list_read(&list, backing_of(&volume.source, NULL), 0, bytes, 4150, &err));
 	assert_memory_equal(bytes, expected, 4150);
-	CHECK_OK(extent_list_read(&list, &several.source, NULL, 99, bytes, 4002, &err));
+	CHECK_OK(extent_list_read(&list, backing_of(&volume.source, NULL), 99, bytes, 4002, &err));
 	assert_memory_equal(bytes, expected + 99, 4002);
-	CHECK_FAILS(extent_list_read(&list, &several.source, NULL, 1, bytes, 4150, &err), -ENODATA,
+	CHECK_FAILS(extent_list_read(&list, backing_of(&volume.source, NULL), 1, bytes, 4150, &err), -ENODATA,
 		    "ends at 4150, 1 bytes");
-	several_done(&several);
+	multi_member_done(&volume);
 }
 
 /* A chunk lies in one data column, below its tail. */
@@ -386,7 +386,7 @@ static struct superblock superblock_of(uint32_t member, uint64_t sequence)
 static bool is_written_anew = true;
 
 /* Publishes a catalogue on these members as superblock sequence, with the sizes that they all have. */
-static struct superblock publish(struct several *several, const struct members *members, uint64_t sequence,
+static struct superblock publish(struct multi_member *volume, const struct members *members, uint64_t sequence,
 				 uint32_t from, uint32_t to)
 {
 	struct catalogue catalogue = { .next_sequence = 1, .members = *members };
@@ -401,9 +401,9 @@ static struct superblock publish(struct several *several, const struct members *
 		super = superblock_of(i, sequence);
 		CHECK_OK(catalogue_encode(&catalogue, &bytes, &super.catalogue_length, &err));
 		CHECK_OK(sha256_of(bytes, super.catalogue_length, super.catalogue_sha256, &err));
-		CHECK_OK(source_write(&several->source, i, address_offset(super.catalogue_address), bytes,
+		CHECK_OK(source_write(&volume->source, i, address_offset(super.catalogue_address), bytes,
 				      super.catalogue_length, &err));
-		CHECK_OK(superblock_write(&several->source, &super, &err));
+		CHECK_OK(superblock_write(&volume->source, &super, &err));
 		free(bytes);
 	}
 	return super;
@@ -426,65 +426,65 @@ static struct members plain_members(void)
 	return m;
 }
 
-static void loads(struct several *several, uint64_t sequence, uint32_t member)
+static void loads(struct multi_member *volume, uint64_t sequence, uint32_t member)
 {
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_OK(catalogue_load(&several->source, &super, &found, &err));
+	CHECK_OK(catalogue_load(&volume->source, &super, &found, &err));
 	assert_int_equal(super.sequence, sequence);
 	assert_int_equal(super.member, member);
 	assert_int_equal(found.members.count, COUNT);
 	catalogue_free(&found);
 }
 
-static void does_not_load(struct several *several, int code, const char *reason)
+static void does_not_load(struct multi_member *volume, int code, const char *reason)
 {
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_FAILS(catalogue_load(&several->source, &super, &found, &err), code, reason);
+	CHECK_FAILS(catalogue_load(&volume->source, &super, &found, &err), code, reason);
 	assert_int_equal(found.members.count, 0);
 }
 
 static void all_at_one(void **state)
 {
 	struct members m = plain_members();
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
-	publish(&several, &m, 1, 0, COUNT);
-	loads(&several, 1, 0);
-	several.members[0].bytes[DSFS_DATA_AT + 8192 + 70] ^= 1; /* any other copy will do */
-	loads(&several, 1, 1);
+	multi_member_init(&volume, COUNT, SIZE);
+	publish(&volume, &m, 1, 0, COUNT);
+	loads(&volume, 1, 0);
+	volume.members[0].bytes[DSFS_DATA_AT + 8192 + 70] ^= 1; /* any other copy will do */
+	loads(&volume, 1, 1);
 	for (uint32_t i = 1; i < COUNT; i++)
-		several.members[i].bytes[DSFS_DATA_AT + 8192 + 70] ^= 1;
-	does_not_load(&several, -EBADMSG, "its SHA-256 is not the one in the superblock");
-	several_done(&several);
+		volume.members[i].bytes[DSFS_DATA_AT + 8192 + 70] ^= 1;
+	does_not_load(&volume, -EBADMSG, "its SHA-256 is not the one in the superblock");
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
 static void missing_ones(void **state)
 {
 	struct members m = plain_members();
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
-	publish(&several, &m, 1, 0, COUNT);
-	several.is_missing[1] = true;
-	does_not_load(&several, -ENOLINK,
+	multi_member_init(&volume, COUNT, SIZE);
+	publish(&volume, &m, 1, 0, COUNT);
+	volume.is_missing[1] = true;
+	does_not_load(&volume, -ENOLINK,
 		      "1 of 3 members are missing: member 1 (nvme:uuid:of-one 02000000-0000-0000-0000-000000000000): "
 		      "not found, nothing here has its superblock");
-	several.is_missing[0] = true;
-	does_not_load(&several, -ENOLINK, "2 of 3 members are missing: member 0 (01000000-");
-	several.is_missing[2] = true;
-	does_not_load(&several, -EBADMSG, "0 bytes are too few");
-	several.is_missing[0] = several.is_missing[1] = several.is_missing[2] = false;
-	several.members[2].size = 4 * MIB;
-	does_not_load(&several, -ENOLINK, "truncated");
-	several_done(&several);
+	volume.is_missing[0] = true;
+	does_not_load(&volume, -ENOLINK, "2 of 3 members are missing: member 0 (01000000-");
+	volume.is_missing[2] = true;
+	does_not_load(&volume, -EBADMSG, "0 bytes are too few");
+	volume.is_missing[0] = volume.is_missing[1] = volume.is_missing[2] = false;
+	volume.members[2].size = 4 * MIB;
+	does_not_load(&volume, -ENOLINK, "truncated");
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
@@ -493,22 +493,22 @@ static void one_step_behind(void **state)
 {
 	struct members m = plain_members();
 	struct superblock before;
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
-	before = publish(&several, &m, 1, 0, COUNT);
+	multi_member_init(&volume, COUNT, SIZE);
+	before = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &before);
-	publish(&several, &m, 2, 0, 1);
-	loads(&several, 2, 0);
-	publish(&several, &m, 2, 1, 2);
-	loads(&several, 2, 0);
+	publish(&volume, &m, 2, 0, 1);
+	loads(&volume, 2, 0);
+	publish(&volume, &m, 2, 1, 2);
+	loads(&volume, 2, 0);
 	m.list[2].state = DSFS_MEMBER_STALE, m.list[2].stale_sequence = 1;
-	publish(&several, &m, 2, 0, 2);
-	does_not_load(&several, -ENOLINK,
+	publish(&volume, &m, 2, 0, 2);
+	does_not_load(&volume, -ENOLINK,
 		      "1 of 3 members are missing: member 2 (03000000-0000-0000-0000-000000000000): "
 		      "stale since superblock 1");
-	several_done(&several);
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
@@ -516,17 +516,17 @@ static void further_behind(void **state)
 {
 	struct members m = plain_members();
 	struct superblock before;
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
-	before = publish(&several, &m, 1, 0, COUNT);
+	multi_member_init(&volume, COUNT, SIZE);
+	before = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &before);
-	before = publish(&several, &m, 2, 1, COUNT);
+	before = publish(&volume, &m, 2, 1, COUNT);
 	members_remember(&m, &before);
-	publish(&several, &m, 3, 1, COUNT);
-	does_not_load(&several, -ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
-	several_done(&several);
+	publish(&volume, &m, 3, 1, COUNT);
+	does_not_load(&volume, -ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
@@ -536,28 +536,28 @@ static void stale_and_needed(void **state)
 	struct members m = plain_members();
 	struct catalogue found = { 0 };
 	struct superblock before;
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
 	is_written_anew = false;
-	several_init(&several, COUNT, SIZE);
-	before = publish(&several, &m, 1, 0, COUNT);
+	multi_member_init(&volume, COUNT, SIZE);
+	before = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &before);
-	before = publish(&several, &m, 2, 1, COUNT);
+	before = publish(&volume, &m, 2, 1, COUNT);
 	members_remember(&m, &before);
-	publish(&several, &m, 3, 1, COUNT);
-	does_not_load(&several, -ENOLINK, "stale since superblock 1"); /* an old copy: nobody published without it */
+	publish(&volume, &m, 3, 1, COUNT);
+	does_not_load(&volume, -ENOLINK, "stale since superblock 1"); /* an old copy: nobody published without it */
 	m.list[0].state = DSFS_MEMBER_STALE, m.list[0].stale_sequence = 1;
-	publish(&several, &m, 3, 1, COUNT);
-	CHECK_OK(catalogue_load(&several.source, &before, &found, &err));
+	publish(&volume, &m, 3, 1, COUNT);
+	CHECK_OK(catalogue_load(&volume.source, &before, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 2);
 	assert_int_equal(found.members.list[1].missing_from, 0);
 	assert_int_equal(found.members.list[2].missing_from, 0);
 	catalogue_free(&found);
 	m.groups[0].birth = 2; /* a group that it does not know */
-	publish(&several, &m, 3, 1, COUNT);
-	does_not_load(&several, -ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
-	several_done(&several);
+	publish(&volume, &m, 3, 1, COUNT);
+	does_not_load(&volume, -ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
+	multi_member_done(&volume);
 	members_free(&m);
 	is_written_anew = true;
 }
@@ -568,27 +568,27 @@ static void stale_for_long(void **state)
 	struct members m = plain_members();
 	struct catalogue found = { 0 };
 	struct superblock super;
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
 	is_written_anew = false;
-	several_init(&several, COUNT, SIZE);
-	super = publish(&several, &m, 1, 0, COUNT);
+	multi_member_init(&volume, COUNT, SIZE);
+	super = publish(&volume, &m, 1, 0, COUNT);
 	m.list[0].state = DSFS_MEMBER_STALE, m.list[0].stale_sequence = 1;
 	memcpy(m.list[0].stale_sha256, super.catalogue_sha256, sizeof(super.catalogue_sha256));
 	super.sequence = 7;
 	members_remember(&m, &super);
-	publish(&several, &m, 8, 1, COUNT);
-	CHECK_OK(catalogue_load(&several.source, &super, &found, &err));
+	publish(&volume, &m, 8, 1, COUNT);
+	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 2);
 	catalogue_free(&found);
 	m.list[0].stale_sha256[0] ^= 1;
-	publish(&several, &m, 8, 1, COUNT);
-	does_not_load(&several, -EBADMSG, "of another branch, superblock 1 of it did not come before 8");
+	publish(&volume, &m, 8, 1, COUNT);
+	does_not_load(&volume, -EBADMSG, "of another branch, superblock 1 of it did not come before 8");
 	m.list[0].stale_sequence = 2; /* whose slot did not reach it */
-	publish(&several, &m, 8, 1, COUNT);
-	does_not_load(&several, -ENOLINK, "stale since superblock 1");
-	several_done(&several);
+	publish(&volume, &m, 8, 1, COUNT);
+	does_not_load(&volume, -ENOLINK, "stale since superblock 1");
+	multi_member_done(&volume);
 	members_free(&m);
 	is_written_anew = true;
 }
@@ -604,15 +604,15 @@ static void missing_and_copied(void **state)
 	const bool none[COUNT] = { false };
 	struct catalogue found = { 0 };
 	struct superblock super;
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
 	members_keep_groups(&m, none);
 	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
-	several_init(&several, COUNT, SIZE);
-	publish(&several, &m, 1, 0, COUNT);
-	several.is_missing[0] = several.is_missing[2] = true;
-	CHECK_OK(catalogue_load(&several.source, &super, &found, &err));
+	multi_member_init(&volume, COUNT, SIZE);
+	publish(&volume, &m, 1, 0, COUNT);
+	volume.is_missing[0] = volume.is_missing[2] = true;
+	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 1);
 	assert_int_equal(found.members.list[1].missing_from, 0);
 	assert_int_equal(found.members.list[2].missing_from, 1);
@@ -624,23 +624,23 @@ static void missing_and_copied(void **state)
 	members_note(&found.members, 0, 1);
 	assert_int_equal(members_copies(&found.members, pair[0] + 77, copies), 1);
 	catalogue_free(&found);
-	several.is_missing[1] = true;
-	several.is_missing[2] = false;
-	does_not_load(&several, -ENOLINK, "2 of 3 members are missing");
-	several_done(&several);
+	volume.is_missing[1] = true;
+	volume.is_missing[2] = false;
+	does_not_load(&volume, -ENOLINK, "2 of 3 members are missing");
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
-static void shows(struct several *several, uint64_t seen, uint64_t sequence, uint32_t member)
+static void shows(struct multi_member *volume, uint64_t seen, uint64_t sequence, uint32_t member)
 {
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_OK(catalogue_load_shown(&several->source, seen, &super, &found, &err));
+	CHECK_OK(catalogue_load_shown(&volume->source, seen, &super, &found, &err));
 	assert_int_equal(super.sequence, sequence);
 	assert_int_equal(super.member, member);
 	for (uint32_t i = 0; i < COUNT; i++)
-		assert_int_equal(found.members.list[i].missing_from, several->is_missing[i]);
+		assert_int_equal(found.members.list[i].missing_from, volume->is_missing[i]);
 	catalogue_free(&found);
 }
 
@@ -654,40 +654,40 @@ static void shown_by_enough(void **state)
 	uint64_t pair[2] = { address_make(0, 7 * MIB), address_make(1, 7 * MIB) };
 	bool kept[COUNT + 1] = { false, false, false, true };
 	struct superblock super;
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
+	multi_member_init(&volume, COUNT, SIZE);
 	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
 	assert_int_equal(members_spare(&m), 0);
-	super = publish(&several, &m, 1, 0, COUNT);
+	super = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &super);
-	publish(&several, &m, 2, 0, 1);
-	shows(&several, 1, 2, 0); /* some groups can lose nobody */
+	publish(&volume, &m, 2, 0, 1);
+	shows(&volume, 1, 2, 0); /* some groups can lose nobody */
 	members_keep_groups(&m, kept);
 	assert_int_equal(members_spare(&m), 1);
-	super = publish(&several, &m, 2, 0, COUNT);
+	super = publish(&volume, &m, 2, 0, COUNT);
 	members_remember(&m, &super);
-	publish(&several, &m, 3, 0, 1);
-	shows(&several, 2, 2, 1);
-	several.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
-	shows(&several, 2, 2, 2); /* another one has it */
-	several.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
-	shows(&several, 3, 3, 0); /* it was seen */
-	loads(&several, 3, 0);
-	CHECK_OK(catalogue_load_newest(&several.source, &super, &err));
+	publish(&volume, &m, 3, 0, 1);
+	shows(&volume, 2, 2, 1);
+	volume.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
+	shows(&volume, 2, 2, 2); /* another one has it */
+	volume.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
+	shows(&volume, 3, 3, 0); /* it was seen */
+	loads(&volume, 3, 0);
+	CHECK_OK(catalogue_load_newest(&volume.source, &super, &err));
 	assert_int_equal(super.sequence, 3);
-	several.is_missing[0] = true;
-	shows(&several, 2, 2, 1);
-	publish(&several, &m, 3, 1, 2);
-	shows(&several, 2, 2, 2);
-	CHECK_OK(catalogue_load_newest(&several.source, &super, &err));
+	volume.is_missing[0] = true;
+	shows(&volume, 2, 2, 1);
+	publish(&volume, &m, 3, 1, 2);
+	shows(&volume, 2, 2, 2);
+	CHECK_OK(catalogue_load_newest(&volume.source, &super, &err));
 	assert_int_equal(super.member, 1);
-	several.is_missing[2] = true; /* nobody else is there to show it */
-	shows(&several, 2, 3, 1);
-	several.is_missing[0] = several.is_missing[2] = false;
-	shows(&several, 2, 3, 0);
-	several_done(&several);
+	volume.is_missing[2] = true; /* nobody else is there to show it */
+	shows(&volume, 2, 3, 1);
+	volume.is_missing[0] = volume.is_missing[2] = false;
+	shows(&volume, 2, 3, 0);
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
@@ -696,21 +696,21 @@ static void branches(void **state)
 {
 	struct members m = plain_members(), other = plain_members();
 	struct superblock before;
-	struct several several;
+	struct multi_member volume;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
-	before = publish(&several, &m, 1, 0, COUNT);
+	multi_member_init(&volume, COUNT, SIZE);
+	before = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &before);
 	members_remember(&other, &before);
 	other.nonce = 5;
-	publish(&several, &m, 2, 0, 1);
-	publish(&several, &other, 2, 1, COUNT);
-	does_not_load(&several, -EBADMSG,
+	publish(&volume, &m, 2, 0, 1);
+	publish(&volume, &other, 2, 1, COUNT);
+	does_not_load(&volume, -EBADMSG,
 		      "member 1 ('nvme:uuid:of-one') is of another branch, superblock 2 of it did not come before 2");
-	publish(&several, &m, 3, 0, 1);
-	does_not_load(&several, -EBADMSG, "of another branch, superblock 2 of it did not come before 3");
-	several_done(&several);
+	publish(&volume, &m, 3, 0, 1);
+	does_not_load(&volume, -EBADMSG, "of another branch, superblock 2 of it did not come before 3");
+	multi_member_done(&volume);
 	members_free(&m);
 	members_free(&other);
 }
@@ -718,21 +718,21 @@ static void branches(void **state)
 static void strangers(void **state)
 {
 	struct members m = plain_members();
-	struct several several;
+	struct multi_member volume;
 	struct memory one;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
-	publish(&several, &m, 1, 0, COUNT);
-	one = several.members[1], several.members[1] = several.members[2], several.members[2] = one;
-	does_not_load(&several, -ENOLINK, "2 of 3 members are missing: member 1 (nvme:uuid:of-one "
+	multi_member_init(&volume, COUNT, SIZE);
+	publish(&volume, &m, 1, 0, COUNT);
+	one = volume.members[1], volume.members[1] = volume.members[2], volume.members[2] = one;
+	does_not_load(&volume, -ENOLINK, "2 of 3 members are missing: member 1 (nvme:uuid:of-one "
 		      "02000000-0000-0000-0000-000000000000): member 2 in its place");
-	one = several.members[1], several.members[1] = several.members[2], several.members[2] = one;
+	one = volume.members[1], volume.members[1] = volume.members[2], volume.members[2] = one;
 	m.list[2].uuid[0] = 99; /* its superblock has the UUID 3 */
-	publish(&several, &m, 2, 0, COUNT - 1);
-	does_not_load(&several, -ENOLINK,
+	publish(&volume, &m, 2, 0, COUNT - 1);
+	does_not_load(&volume, -ENOLINK,
 		      "member 2 (63000000-0000-0000-0000-000000000000): another member in its place");
-	several_done(&several);
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
@@ -740,16 +740,16 @@ static void strangers(void **state)
 static void another_size(void **state)
 {
 	struct members m = plain_members();
-	struct several several;
+	struct multi_member volume;
 	struct superblock super;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
-	super = publish(&several, &m, 1, 0, COUNT);
+	multi_member_init(&volume, COUNT, SIZE);
+	super = publish(&volume, &m, 1, 0, COUNT);
 	super.member_size -= 4096;
-	CHECK_OK(superblock_write(&several.source, &super, &err));
-	does_not_load(&several, -EBADMSG, "member 2 has another UUID or size in its superblock");
-	several_done(&several);
+	CHECK_OK(superblock_write(&volume.source, &super, &err));
+	does_not_load(&volume, -EBADMSG, "member 2 has another UUID or size in its superblock");
+	multi_member_done(&volume);
 	members_free(&m);
 }
 
@@ -759,19 +759,19 @@ static void catalogue_in_a_column(void **state)
 	const struct member_group group = { .birth = 1, .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1 };
 	const uint64_t column = UINT64_C(1) << 56 | 2 * MIB;
 	struct members m = plain_members();
-	struct several several;
+	struct multi_member volume;
 	struct superblock super;
 
 	(void)state;
-	several_init(&several, COUNT, SIZE);
+	multi_member_init(&volume, COUNT, SIZE);
 	CHECK_OK(members_add_group(&m, &group, &column, &err));
-	super = publish(&several, &m, 1, 0, COUNT);
-	loads(&several, 1, 0);
+	super = publish(&volume, &m, 1, 0, COUNT);
+	loads(&volume, 1, 0);
 	super.member = 1, super.member_uuid[0] = 2, super.catalogue_address = column;
-	memcpy(several.members[1].bytes + 2 * MIB, several.members[1].bytes + DSFS_DATA_AT + 8192, 8192);
-	CHECK_OK(superblock_write(&several.source, &super, &err));
-	does_not_load(&several, -EBADMSG, "the column at 0x100000000200000 holds a catalogue");
-	several_done(&several);
+	memcpy(volume.members[1].bytes + 2 * MIB, volume.members[1].bytes + DSFS_DATA_AT + 8192, 8192);
+	CHECK_OK(superblock_write(&volume.source, &super, &err));
+	does_not_load(&volume, -EBADMSG, "the column at 0x100000000200000 holds a catalogue");
+	multi_member_done(&volume);
 	members_free(&m);
 }
 

@@ -61,10 +61,10 @@ static void make_version(struct version *version, const char *label, uint64_t se
 	section_init(&section);
 	section_directory(&section, INODE_ROOT, "directory");
 	fd = section_write(&section, version);
-	assert_int_equal(pread(fd, memory.bytes + at, version->index_length, 0), version->index_length);
+	assert_int_equal(pread(fd, memory.bytes + at, version->index.length, 0), version->index.length);
 	close(fd);
-	CHECK_OK(sha256_of(memory.bytes + at, version->index_length, version->index_sha256, &err));
-	CHECK_OK(extent_list_add(&version->index, at, version->index_length, &err));
+	CHECK_OK(sha256_of(memory.bytes + at, version->index.length, version->index.sha256, &err));
+	CHECK_OK(extent_list_add(&version->index.extents, at, version->index.length, &err));
 	snprintf(version->label, sizeof(version->label), "%s", label);
 	memset(version->uuid, label[1], sizeof(version->uuid));
 	version->sequence = sequence;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/huge.h"
+#include "base/round.h"
 #include "fuse/payloads.h"
 #include "lib/check.h"
 
@@ -20,8 +21,7 @@ static void test_slots_lie_in_whole_huge_pages(void **state)
 	assert_int_equal(payloads_reserve(&payloads, SLOTS, SIZE, &err), 0);
 	assert_int_equal((uintptr_t)payloads_at(&payloads, 0) % HUGE_PAGE, 0);
 	assert_true(payloads.base >= (uint8_t *)payloads.map);
-	assert_true(payloads.base + (SLOTS * SIZE + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE <=
-		    (uint8_t *)payloads.map + payloads.map_size);
+	assert_true(payloads.base + round_up(SLOTS * SIZE, HUGE_PAGE) <= (uint8_t *)payloads.map + payloads.map_size);
 	payloads_free(&payloads);
 	payloads_free(&payloads);
 }

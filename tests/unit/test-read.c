@@ -533,8 +533,8 @@ static void wait_for_device(void)
 /* As if its wait had begun so many seconds earlier. */
 static void pass_time(unsigned seconds)
 {
-	assert_int_not_equal(content_at(&worker, 0)->read.op.waiting_since, 0); /* may be below it soon after a boot */
-	content_at(&worker, 0)->read.op.waiting_since -= seconds * INT64_C(1000000000);
+	assert_int_not_equal(content_at(&worker, 0)->read.op.wait.since, 0); /* may be below it soon after a boot */
+	content_at(&worker, 0)->read.op.wait.since -= seconds * INT64_C(1000000000);
 }
 
 static void expect_parked(void)
@@ -570,7 +570,7 @@ static void test_path_errors_wait(void **state)
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
 		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
-		assert_int_equal(content_at(&worker, 0)->read.op.waiting_since, 0);
+		assert_int_equal(content_at(&worker, 0)->read.op.wait.since, 0);
 	}
 }
 
@@ -631,7 +631,7 @@ static void test_deadline(void **state)
 			read_retry(&worker.contents->queue.reader);
 		}
 		expect_eio();
-		assert_int_equal(content_at(&worker, 0)->read.op.waiting_since, 0);
+		assert_int_equal(content_at(&worker, 0)->read.op.wait.since, 0);
 	}
 	begin(4, 0, 4096);
 	complete(0, -ENODEV);

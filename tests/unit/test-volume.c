@@ -288,14 +288,14 @@ static void add_version(struct catalogue *catalogue, const char *label, uint64_t
 
 	snprintf(version.label, sizeof(version.label), "%s", label);
 	version.shape = (struct index_shape){ .names_length = 8192, .inode_count = 1, .class_count = 1 };
-	version.index_length = 8192 + 3 * 4096 - 4096;
+	version.index.length = 8192 + 3 * 4096 - 4096;
 	version.segments.items = calloc(1, sizeof(struct extent));
 	version.segments.items[0] = (struct extent){ 0, 1u << 24 };
 	version.segments.count = 1;
-	version.index.items = calloc(2, sizeof(struct extent));
-	version.index.items[0] = (struct extent){ DSFS_DATA_AT, 4096 };
-	version.index.items[1] = (struct extent){ DSFS_DATA_AT + 8192, version.index_length - 4096 };
-	version.index.count = 2;
+	version.index.extents.items = calloc(2, sizeof(struct extent));
+	version.index.extents.items[0] = (struct extent){ DSFS_DATA_AT, 4096 };
+	version.index.extents.items[1] = (struct extent){ DSFS_DATA_AT + 8192, version.index.length - 4096 };
+	version.index.extents.count = 2;
 	CHECK_OK(catalogue_append(catalogue, &version, &err));
 }
 
@@ -376,15 +376,18 @@ static void test_catalogue_fields(void **state)
 	c = make_catalogue(), c.versions[0].shape.inode_count = 0, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[1].file_count = 2;
 	catalogue_refused(&c, "2 files, expected at most its 1 inodes");
-	c = make_catalogue(), c.versions[0].index_length += 4096, catalogue_refused(&c, "parts need");
-	c = make_catalogue(), c.versions[0].index.items[0].length = UINT64_MAX;
+	c = make_catalogue(), c.versions[0].index.length += 4096, catalogue_refused(&c, "parts need");
+	c = make_catalogue(), c.versions[0].index.extents.items[0].length = UINT64_MAX;
 	catalogue_refused(&c, "outside the volume");
-	c = make_catalogue(), c.versions[0].index.items[1].length += 4096, catalogue_refused(&c, "parts need");
-	c = make_catalogue(), c.versions[0].index.items[1].address = SIZE, catalogue_refused(&c, "outside the volume");
-	c = make_catalogue(), c.versions[0].index.items[1].address += 1, catalogue_refused(&c, "not aligned to 4096");
+	c = make_catalogue(), c.versions[0].index.extents.items[1].length += 4096, catalogue_refused(&c, "parts need");
+	c = make_catalogue(), c.versions[0].index.extents.items[1].address = SIZE;
+	catalogue_refused(&c, "outside the volume");
+	c = make_catalogue(), c.versions[0].index.extents.items[1].address += 1;
+	catalogue_refused(&c, "not aligned to 4096");
 	c = make_catalogue(), c.versions[0].segments.items[0].address = 4096;
 	catalogue_refused(&c, "not aligned to 16777216");
-	c = make_catalogue(), c.versions[0].index.items[0].length = 4095, c.versions[0].index.items[1].length += 1;
+	c = make_catalogue(), c.versions[0].index.extents.items[0].length = 4095;
+	c.versions[0].index.extents.items[1].length += 1;
 	catalogue_refused(&c, "index extent of 4095 bytes, expected whole blocks");
 	c = make_catalogue(), set_section(&c.versions[0].source, SIZE, 1);
 	catalogue_refused(&c, "source section");

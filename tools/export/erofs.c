@@ -65,7 +65,7 @@ static int erofs_plan(const char *name, const char *label, bool suid, struct ero
 	if (r < 0)
 		return r;
 	array = export->volume->array;
-	r = index_load(&array->source, export->version, &export->volume->catalogue.members, &export->index, err);
+	r = index_load(volume_backing(export->volume), export->version, &export->index, err);
 	return r < 0 ? r : erofs_image_plan(array, export->version, export->index, suid, &export->image, err);
 }
 

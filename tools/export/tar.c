@@ -65,8 +65,7 @@ static int tar_open(const char *name, const char *label, struct tar_export *expo
 		r = volume_version(export->volume, label, &export->version, err);
 	if (r < 0)
 		return r;
-	return index_load(&export->volume->array->source, export->version, &export->volume->catalogue.members,
-			  &export->index, err);
+	return index_load(volume_backing(export->volume), export->version, &export->index, err);
 }
 
 /* ---- the archive ---- */

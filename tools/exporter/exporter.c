@@ -191,7 +191,8 @@ int main(int argc, char **argv)
 	descriptors_reserve();
 	descriptors_raise_limit(); /* there is a socket for each mount */
 	log_set_program(exporter_line.program);
-	if (options_parse(&exporter_line, argc, argv, &options, &operands, &done, &err) == 0 && !done && operands)
+	operands = options_parse(&exporter_line, argc, argv, &options, &done, &err);
+	if (operands > 0)
 		error_set(&err, -EINVAL, "unexpected operand '%s', see 'datasetfs-exporter --help'", argv[1]);
 	if (err.code == 0 && done && output_flush(&err) == 0)
 		return 0;

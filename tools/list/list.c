@@ -105,7 +105,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_bool(json, "current", v->sequence == catalogue->current);
 	list_json_uuid(json, "uuid", v->uuid);
 	list_json_digest(json, v);
-	list_json_hex(json, "index_sha256", v->index_sha256, sizeof(v->index_sha256));
+	list_json_hex(json, "index_sha256", v->index.sha256, sizeof(v->index.sha256));
 	json_number(json, "created", v->created);
 	json_number(json, "feature_incompat", v->feature_incompat);
 	json_number(json, "chunk_size", UINT64_C(1) << v->chunk_log);
@@ -122,11 +122,11 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 		json_number(json, "protected_percent", list_protection(share));
 	json_number(json, "unique_bytes", share->unique);
 	json_number(json, "shared_bytes", share->shared);
-	json_number(json, "index_bytes", v->index_length);
+	json_number(json, "index_bytes", v->index.length);
 	json_number(json, "source_bytes", v->source.length);
 	json_number(json, "block_checksum_bytes", v->block_sums.length);
 	list_json_extents(json, "segments", &v->segments);
-	list_json_extents(json, "index", &v->index);
+	list_json_extents(json, "index", &v->index.extents);
 	list_json_extents(json, "block_checksums", &v->block_sums.extents);
 	json_end_object(json);
 }
@@ -351,7 +351,7 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 	grid_cell(grid, "%" PRIu64, v->file_count);
 	grid_cell(grid, "%s", format_size(v->content_bytes, size));
 	grid_cell(grid, "%s", format_size(v->stored_bytes, size));
-	grid_cell(grid, "%s", format_size(v->index_length, size));
+	grid_cell(grid, "%s", format_size(v->index.length, size));
 	grid_cell(grid, "%s", format_size(share->unique, size));
 	grid_cell(grid, "%s", format_size(share->shared, size));
 	if (catalogue->members.count)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/members/address.h"
 #include "volume/space/space.h"
 

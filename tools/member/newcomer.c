@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "device/busy.h"
 #include "device/locate.h"
-#include "image/members/address.h"
 #include "io/site.h"
 #include "volume/occupant.h"
 #include "volume/replacement/replacement_record.h"

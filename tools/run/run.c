@@ -188,7 +188,8 @@ int main(int argc, char **argv)
 	bool done;
 
 	log_set_program("datasetfs-run");
-	if (options_parse(&run_line, argc, argv, &options, &operands, &done, &err) < 0) {
+	operands = options_parse(&run_line, argc, argv, &options, &done, &err);
+	if (operands < 0) {
 		log_err("%s", err.reason);
 		return RUN_FAILED;
 	}

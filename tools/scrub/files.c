@@ -67,7 +67,7 @@ static int files_version(struct files *files, struct source *source, const struc
 {
 	int r;
 
-	if (index_load(source, files->version, members, &files->index, NULL) < 0)
+	if (index_load(backing_of(source, members), files->version, &files->index, NULL) < 0)
 		return 0;
 	r = names_reader_open(files->index->names, &files->reader, err);
 	if (r == 0)

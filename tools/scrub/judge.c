@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/grow.h"
 #include "base/huge.h"
+#include "base/round.h"
 #include "base/span.h"
 #include "image/members/address.h"
 

@@ -96,7 +96,7 @@ void report_begin_version(struct report *report, const struct version *version)
 	json_begin_object(&report->json, NULL);
 	json_string(&report->json, "label", version->label);
 	json_number(&report->json, "sequence", version->sequence);
-	json_number(&report->json, "index_bytes", version->index_length);
+	json_number(&report->json, "index_bytes", version->index.length);
 	json_begin_array(&report->json, "structures");
 }
 

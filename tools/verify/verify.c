@@ -260,14 +260,14 @@ static int verify_hash_source(struct source *source, const struct members *membe
 
 	for (uint64_t at = 0; r == 0 && at < version->source.length; at += step) {
 		step = version->source.length - at < VERIFY_STEP ? version->source.length - at : VERIFY_STEP;
-		r = extent_list_read(&version->source.extents, source, members, at, buffer, step, err);
+		r = extent_list_read(&version->source.extents, backing_of(source, members), at, buffer, step, err);
 		if (r == 0)
 			sha256_add(sha, buffer, step);
 	}
 	if (r == 0)
 		r = sha256_end(sha, found, err);
 	sha256_free(sha);
-	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
+	if (r == 0 && memcmp(found, version->source.sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "its SHA-256 is not the one in the catalogue");
 	return r;
 }
@@ -292,7 +292,7 @@ static void verify_block_sums(struct verify *v, const struct version *version, s
 
 	if (!version->block_sums.length)
 		return;
-	r = block_sums_load(&v->volume->array->source, version, &v->volume->catalogue.members, ret, &err);
+	r = block_sums_load(volume_backing(v->volume), version, ret, &err);
 	verify_part(v, version, "block checksums", r, &err);
 }
 
@@ -350,7 +350,7 @@ static void verify_version(struct verify *v, const struct version *version)
 	int r;
 
 	report_begin_version(&v->report, version);
-	r = index_load(&v->volume->array->source, version, &v->volume->catalogue.members, &index, &err);
+	r = index_load(volume_backing(v->volume), version, &index, &err);
 	if (r == 0)
 		r = names_reader_open(index->names, &reader, &err);
 	verify_part(v, version, "index", r, &err);
@@ -360,7 +360,7 @@ static void verify_version(struct verify *v, const struct version *version)
 		verify_digest(v, version, index);
 		verify_block_sums(v, version, &block_sums);
 		verify_source(v, version);
-		verify_copies(v, version, "copies of the index", &version->index);
+		verify_copies(v, version, "copies of the index", &version->index.extents);
 		verify_copies(v, version, "copies of the block checksums", &version->block_sums.extents);
 		verify_copies(v, version, "copies of the source section", &version->source.extents);
 		verify_chunks(v, version, index, block_sums, reader);

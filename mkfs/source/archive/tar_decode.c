@@ -344,8 +344,25 @@ static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *en
 
 /* --- entries --- */
 
-static int tar_decode_send(struct tar_decode *decode, const struct tar_stream_entry_head *head, const char *prefix,
-			   const char *path, const char *link_prefix, const char *link, struct error *err)
+/* A path in a nested archive: the folder that the archive becomes, and the path in that. */
+struct tar_decode_path {
+	const char *prefix, *rest;
+};
+
+static size_t tar_decode_path_length(const struct tar_decode_path *path)
+{
+	return strlen(path->prefix) + strlen(path->rest);
+}
+
+static int tar_decode_put_path(struct tar_decode *decode, const struct tar_decode_path *path, struct error *err)
+{
+	int r = tar_decode_put(decode, path->prefix, strlen(path->prefix), err);
+
+	return r < 0 ? r : tar_decode_put(decode, path->rest, strlen(path->rest), err);
+}
+
+static int tar_decode_send(struct tar_decode *decode, const struct tar_stream_entry_head *head,
+			   const struct tar_decode_path *path, const struct tar_decode_path *link, struct error *err)
 {
 	size_t length = sizeof(*head) + head->path_length + head->link_length + head->xattrs_length;
 	int r = tar_decode_head(decode, TAR_STREAM_ENTRY, length, err);
@@ -353,13 +370,9 @@ static int tar_decode_send(struct tar_decode *decode, const struct tar_stream_en
 	if (r == 0)
 		r = tar_decode_put(decode, head, sizeof(*head), err);
 	if (r == 0)
-		r = tar_decode_put(decode, prefix, strlen(prefix), err);
+		r = tar_decode_put_path(decode, path, err);
 	if (r == 0)
-		r = tar_decode_put(decode, path, strlen(path), err);
-	if (r == 0)
-		r = tar_decode_put(decode, link_prefix, strlen(link_prefix), err);
-	if (r == 0)
-		r = tar_decode_put(decode, link, strlen(link), err);
+		r = tar_decode_put_path(decode, link, err);
 	return r < 0 ? r : tar_decode_put(decode, decode->xattrs, head->xattrs_length, err);
 }
 
@@ -379,8 +392,9 @@ static int tar_decode_entry(struct tar_decode_level *level, struct archive_entry
 {
 	struct tar_decode *decode = level->decode;
 	const char *path = archive_entry_pathname(entry), *hard = archive_entry_hardlink(entry);
-	const char *link = hard ? hard : archive_entry_filetype(entry) == AE_IFLNK ? archive_entry_symlink(entry) : "";
-	const char *link_prefix = hard ? level->prefix : "";
+	bool is_symlink = !hard && archive_entry_filetype(entry) == AE_IFLNK;
+	const char *target = hard ? hard : is_symlink ? archive_entry_symlink(entry) : "";
+	const struct tar_decode_path full = { level->prefix, path }, link = { hard ? level->prefix : "", target };
 	struct tar_stream_entry_head head = {
 		.size = (uint64_t)archive_entry_size(entry),
 		.uid = (uint64_t)archive_entry_uid(entry),
@@ -390,18 +404,17 @@ static int tar_decode_entry(struct tar_decode_level *level, struct archive_entry
 	};
 	int r;
 
-	if (!path || !link)
+	if (!path || !target)
 		return tar_decode_failed(level, "an entry without a name", err);
 	if (level->zip.buffer && !archive_entry_perm(entry)) /* the zip has no modes: as libarchive does for DOS */
 		head.mode |= archive_entry_filetype(entry) == AE_IFDIR ? 0775 : 0664;
-	if (strlen(level->prefix) + strlen(path) > TAR_STREAM_PATH ||
-	    strlen(link_prefix) + strlen(link) > TAR_STREAM_PATH)
+	if (tar_decode_path_length(&full) > TAR_STREAM_PATH || tar_decode_path_length(&link) > TAR_STREAM_PATH)
 		return tar_decode_failed(level, "a path of more than 65535 bytes", err);
-	head.path_length = (uint32_t)(strlen(level->prefix) + strlen(path));
-	head.link_length = (uint32_t)(strlen(link_prefix) + strlen(link));
+	head.path_length = (uint32_t)tar_decode_path_length(&full);
+	head.link_length = (uint32_t)tar_decode_path_length(&link);
 	tar_decode_time(entry, &head);
 	r = tar_decode_xattrs(decode, entry, path, &head.xattrs_length, err);
-	return r < 0 ? r : tar_decode_send(decode, &head, level->prefix, path, link_prefix, link, err);
+	return r < 0 ? r : tar_decode_send(decode, &head, &full, &link, err);
 }
 
 static int tar_decode_block(struct tar_decode *decode, const uint8_t *bytes, size_t length, uint64_t offset,
@@ -491,6 +504,7 @@ static int tar_decode_nested(struct tar_decode_level *outer, const char *path, s
 	struct tar_decode_level level = { .decode = outer->decode, .outer = outer, .fd = -1, .prefix = prefix,
 					  .depth = outer->depth + 1 };
 	struct tar_stream_entry_head head = { .mode = S_IFDIR, .is_implied = 1 };
+	const struct tar_decode_path folder = { prefix, "" }, none = { "", "" };
 	int r;
 
 	if (!prefix)
@@ -503,7 +517,7 @@ static int tar_decode_nested(struct tar_decode_level *outer, const char *path, s
 	if (before + length + 1 > TAR_STREAM_PATH)
 		return tar_decode_failed(outer, "a path of more than 65535 bytes", err);
 	head.path_length = (uint32_t)(before + length + 1);
-	r = tar_decode_send(outer->decode, &head, prefix, "", "", "", err);
+	r = tar_decode_send(outer->decode, &head, &folder, &none, err);
 	return r < 0 ? r : tar_decode_level(&level, err);
 }
 

@@ -116,8 +116,8 @@ static bool options_builtin(const struct command_line *line, const char *word)
 	return false;
 }
 
-int options_parse(const struct command_line *line, int argc, char **argv, void *target, int *ret_operands,
-		  bool *ret_done, struct error *err)
+int options_parse(const struct command_line *line, int argc, char **argv, void *target, bool *ret_done,
+		  struct error *err)
 {
 	int operands = 0;
 	bool only_operands = false;
@@ -142,8 +142,7 @@ int options_parse(const struct command_line *line, int argc, char **argv, void *
 				return r;
 		}
 	}
-	*ret_operands = operands;
-	return 0;
+	return operands;
 }
 
 static void options_help_row(const char *name, char letter, const char *argument, const char *help, FILE *out)

@@ -23,9 +23,9 @@ struct command_line {
 	bool operands_end_options; /* the first operand ends the options: the rest is another program's command line */
 };
 
-/* Parses argv, moves the operands to the front of argv[1..] and counts them. Options may stand after operands; "--"
- * ends them. --help and --version are built in: they print to stdout and set *ret_done. On a mistake -EINVAL, with a
- * one-line reason. */
-must_check int options_parse(const struct command_line *line, int argc, char **argv, void *target,
-			     int *ret_operands, bool *ret_done, struct error *err);
+/* Parses argv, moves the operands to the front of argv[1..] and returns how many there are. Options may stand after
+ * operands; "--" ends them. --help and --version are built in: they print to stdout and set *ret_done, and the operands
+ * do not count. On a mistake -EINVAL, with a one-line reason. */
+must_check int options_parse(const struct command_line *line, int argc, char **argv, void *target, bool *ret_done,
+			     struct error *err);
 void options_help(const struct command_line *line, FILE *out);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/span.h"
 #include "image/catalogue/sections.h"
 #include "image/members/address.h"
@@ -121,23 +122,23 @@ void block_sums_close(struct block_sums *block_sums)
 }
 
 /* Reads the head's first block from copy number turn; its counts give the length of the head. */
-static int block_sums_look(struct source *source, const struct version *version, const struct members *members,
-			   uint32_t turn, struct block_sums_layout *ret, struct error *err)
+static int block_sums_look(struct backing backing, const struct version *version, uint32_t turn,
+			   struct block_sums_layout *ret, struct error *err)
 {
 	auto_free uint8_t *block = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
 	int r;
 
 	if (!block)
 		return error_no_memory(err);
-	r = members_read(members, source, version->block_sums.extents.items[0].address, turn, block, DSFS_BLOCK, err);
+	r = backing_read(backing, version->block_sums.extents.items[0].address, turn, block, DSFS_BLOCK, err);
 	return r < 0 ? r : block_sums_check_counts((const struct dsfs_fine *)block, version, ret, err);
 }
 
-static int block_sums_read_head(struct source *source, const struct version *version, const struct members *members,
+static int block_sums_read_head(struct backing backing, const struct version *version,
 				const struct block_sums_layout *layout, uint8_t **ret, struct error *err)
 {
-	const struct sections_query query = { source, members, &version->block_sums.extents, layout->head,
-					    version->block_sums_sha256 };
+	const struct sections_query query = { backing, &version->block_sums.extents, layout->head,
+					      version->block_sums.sha256 };
 	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, layout->head);
 	int r;
 
@@ -154,26 +155,25 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 }
 
 /* Tries each copy's idea of the head's length, because a damaged copy may give a wrong one. */
-static int block_sums_find_head(struct source *source, const struct version *version, const struct members *members,
-				uint8_t **ret, uint64_t *ret_length, struct error *err)
+static int block_sums_find_head(struct backing backing, const struct version *version, uint8_t **ret,
+				uint64_t *ret_length, struct error *err)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
 	struct block_sums_layout layout;
-	uint32_t turns = members ? members_copies(members, version->block_sums.extents.items[0].address, copies) : 1;
+	uint32_t turns = backing_copies(backing, version->block_sums.extents.items[0].address, copies);
 	int r = -EBADMSG;
 
 	for (uint32_t turn = 0; r == -EBADMSG && turn < turns; turn++) {
-		r = block_sums_look(source, version, members, turn, &layout, err);
+		r = block_sums_look(backing, version, turn, &layout, err);
 		if (r == 0)
-			r = block_sums_read_head(source, version, members, &layout, ret, err);
+			r = block_sums_read_head(backing, version, &layout, ret, err);
 	}
 	if (r == 0)
 		*ret_length = layout.head;
 	return r;
 }
 
-int block_sums_load(struct source *source, const struct version *version, const struct members *members,
-		    struct block_sums **ret, struct error *err)
+int block_sums_load(struct backing backing, const struct version *version, struct block_sums **ret, struct error *err)
 {
 	auto_free uint8_t *head = NULL;
 	uint64_t length = 0;
@@ -182,7 +182,7 @@ int block_sums_load(struct source *source, const struct version *version, const 
 	*ret = NULL;
 	if (!version->block_sums.length)
 		return 0;
-	r = block_sums_find_head(source, version, members, &head, &length, err);
+	r = block_sums_find_head(backing, version, &head, &length, err);
 	if (r == 0)
 		r = block_sums_open(head, length, version, ret, err);
 	if (r == 0)

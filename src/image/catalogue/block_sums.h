@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/source.h"
 #include "image/catalogue/version.h"
+#include "image/members/backing.h"
 
 struct block_sums;
 
@@ -29,8 +30,7 @@ struct block_sums_layout {
 /* Computes the layout. Both counts must be at most 2^45. */
 void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count, struct block_sums_layout *ret);
 /* Reads and checks the head of the version's section; *ret is NULL if it has none. */
-must_check int block_sums_load(struct source *source, const struct version *version,
-			       const struct members *members, struct block_sums **ret,
+must_check int block_sums_load(struct backing backing, const struct version *version, struct block_sums **ret,
 			       struct error *err);
 /* Opens a head of length bytes. block_sums_close() frees it; on failure it stays the caller's. */
 must_check int block_sums_open(uint8_t *head, uint64_t length, const struct version *version, struct block_sums **ret,

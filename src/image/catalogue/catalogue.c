@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/round.h"
 #include "base/span.h"
 #include "image/members/address.h"
 #include "image/members/members_table.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "base/text/format.h"
 #include "image/catalogue/catalogue.h"
 #include "image/members/address.h"

@@ -33,44 +33,59 @@ static int index_load_check(struct index *index, struct error *err)
 	return r;
 }
 
-static int index_load_map(int fd, const struct version *version, uint64_t member_size, const struct members *members,
-			  bool is_checked, struct index **ret, struct error *err)
+/* Returns an object for the section in fd, NULL without memory. */
+static struct index *index_load_new(int fd, const struct version *version)
 {
 	struct index *index = calloc(1, sizeof(*index));
-	int r;
 
 	if (!index)
-		return error_no_memory(err);
+		return NULL;
 	index->memfd = fd;
 	index->shape = version->shape;
 	index->chunk_log = version->chunk_log;
 	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
-	r = index_set_members(index, member_size, members, err);
+	return index;
+}
+
+static int index_load_map(struct index *index, uint64_t member_size, const struct members *members, struct error *err)
+{
+	int r = index ? index_set_members(index, member_size, members, err) : error_no_memory(err);
+
+	return r < 0 ? r : index_map(index, err);
+}
+
+/* Opens the names, if all went well so far, or else closes the index without its descriptor. */
+static int index_load_end(struct index *index, int r, struct index **ret, struct error *err)
+{
 	if (r == 0)
-		r = index_map(index, err);
-	if (r == 0 && !is_checked)
-		r = index_load_check(index, err);
-	if (r == 0)
-		r = names_open(fd, (struct span){ index->map, index->shape.names_length }, &index->names, err);
-	if (r < 0) {
-		index->memfd = -1; /* stays the caller's */
-		index_close(index);
-		return r;
+		r = names_open(index->memfd, (struct span){ index->map, index->shape.names_length }, &index->names,
+			       err);
+	if (r == 0) {
+		*ret = index;
+		return 0;
 	}
-	*ret = index;
-	return 0;
+	if (index)
+		index->memfd = -1; /* stays the caller's */
+	index_close(index);
+	return r;
 }
 
 int index_load_fd(int fd, const struct version *version, uint64_t member_size, const struct members *members,
 		  struct index **ret, struct error *err)
 {
-	return index_load_map(fd, version, member_size, members, false, ret, err);
+	struct index *index = index_load_new(fd, version);
+	int r = index_load_map(index, member_size, members, err);
+
+	if (r == 0)
+		r = index_load_check(index, err);
+	return index_load_end(index, r, ret, err);
 }
 
 int index_load_sealed(int fd, const struct version *version, uint64_t member_size,
 		      const struct members *members, struct index **ret, struct error *err)
 {
-	int seals = fcntl(fd, F_GET_SEALS);
+	int seals = fcntl(fd, F_GET_SEALS), r;
+	struct index *index;
 	struct stat st;
 
 	if (seals < 0 || (seals & LOAD_SEALS) != LOAD_SEALS)
@@ -78,10 +93,12 @@ int index_load_sealed(int fd, const struct version *version, uint64_t member_siz
 				 LOAD_SEALS);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "index: fstat");
-	if ((uint64_t)st.st_size != version->index_length)
+	if ((uint64_t)st.st_size != version->index.length)
 		return error_set(err, -EPROTO, "index: %" PRIu64 " bytes, expected %" PRIu64, (uint64_t)st.st_size,
-				 version->index_length);
-	return index_load_map(fd, version, member_size, members, true, ret, err);
+				 version->index.length);
+	index = index_load_new(fd, version);
+	r = index_load_map(index, member_size, members, err);
+	return index_load_end(index, r, ret, err);
 }
 
 static int index_copy_into(const struct sections_query *query, const struct version *version, uint8_t *to,
@@ -100,22 +117,21 @@ static int index_copy(const struct sections_query *query, const struct version *
 	void *to;
 	int r;
 
-	if (ftruncate(fd, (off_t)version->index_length) < 0)
-		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
-	to = mmap(NULL, version->index_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ftruncate(fd, (off_t)version->index.length) < 0)
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index.length);
+	to = mmap(NULL, version->index.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (to == MAP_FAILED)
-		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index.length);
 	r = index_copy_into(query, version, to, err);
-	munmap(to, version->index_length);
+	munmap(to, version->index.length);
 	return r;
 }
 
-int index_load(struct source *source, const struct version *version, const struct members *members,
-	       struct index **ret, struct error *err)
+int index_load(struct backing backing, const struct version *version, struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	const struct sections_query query = { source, members, &version->index, version->index_length,
-					    version->index_sha256 };
+	const struct sections_query query = { backing, &version->index.extents, version->index.length,
+					      version->index.sha256 };
 	int r;
 
 	if (fd < 0)
@@ -133,7 +149,7 @@ int index_load(struct source *source, const struct version *version, const struc
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)
 		return error_errno(err, "index: seal");
-	r = index_load_fd(fd, version, source_size(source, 0), members, ret, err);
+	r = index_load_fd(fd, version, backing.size, backing.members, ret, err);
 	if (r == 0)
 		(void)take_fd(&fd);
 	return r;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads a version's index section and checks it, so that it can be trusted afterwards. */
 #pragma once
-#include "base/source.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
-#include "image/members/members.h"
+#include "image/members/backing.h"
 
 /* Copies the version's section into a memfd while hashing it, from copies that have the right digest; checks every
- * page, name and attribute, and the owners of the chunk records; seals it and opens it. -EBADMSG says what is wrong.
- * members, here and below: those of the version's catalogue, NULL for a volume of one member. */
-must_check int index_load(struct source *source, const struct version *version, const struct members *members,
-			  struct index **ret, struct error *err);
+ * page, name and attribute, and the owners of the chunk records; seals it and opens it. -EBADMSG says what is wrong. */
+must_check int index_load(struct backing backing, const struct version *version, struct index **ret,
+			  struct error *err);
 /* Opens a section that another process loaded by index_load() and handed over: its contents are not checked again, so
  * this takes no time whatever its size. -EPROTO if it is not sealed, or its size is not the version's. Takes fd on
- * success. */
+ * success. member_size and members, here and below: as in index_set_members(). */
 must_check int index_load_sealed(int fd, const struct version *version, uint64_t member_size,
 				 const struct members *members, struct index **ret, struct error *err);
 /* Opens and checks a section in an open file (the packer's own, or a test's); takes fd on success. */

@@ -16,25 +16,19 @@
 #define SECTIONS_PLACES 10u                   /* differing places that are tried in all combinations, at most */
 #define SECTIONS_WORK   (UINT64_C(16) << 30)  /* bytes hashed for these combinations, at most */
 
-static uint32_t sections_copies(const struct sections_query *query, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
-{
-	ret[0] = address;
-	return query->members ? members_copies(query->members, address, ret) : 1;
-}
-
 /* Reads from the first readable copy that is not on the avoided member, or else from one that is. */
 static int sections_read_step(const struct sections_query *query, uint64_t address, uint32_t avoided, uint8_t *to,
 			      uint64_t length, struct error *err)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
-	uint32_t count = sections_copies(query, address, copies);
+	uint32_t count = backing_copies(query->backing, address, copies);
 	int r = -ENODEV;
 
 	for (uint32_t turn = 0; turn < 2; turn++)
 		for (uint32_t i = 0; r < 0 && i < count; i++)
 			if ((address_member(copies[i]) == avoided) == turn)
-				r = source_read(query->source, address_member(copies[i]), address_offset(copies[i]), to,
-						length, err);
+				r = source_read(query->backing.source, address_member(copies[i]),
+						address_offset(copies[i]), to, length, err);
 	return r;
 }
 
@@ -89,11 +83,11 @@ static void sections_look(const struct sections_query *query, const struct exten
 			  struct sections_places *places)
 {
 	uint64_t copies[DSFS_COPIES_MAX], length = walk->step.length;
-	uint32_t count = sections_copies(query, walk->step.address, copies);
+	uint32_t count = backing_copies(query->backing, walk->step.address, copies);
 	struct sections_place place = { .at = walk->at, .length = (uint32_t)length };
 
 	for (uint32_t i = 0; i < count; i++) {
-		bool is_new = source_read(query->source, address_member(copies[i]), address_offset(copies[i]),
+		bool is_new = source_read(query->backing.source, address_member(copies[i]), address_offset(copies[i]),
 					  place.bytes[place.count], length, NULL) == 0;
 
 		for (uint32_t k = 0; is_new && k < place.count; k++)
@@ -167,7 +161,7 @@ static bool sections_use(const struct sections_query *query, uint32_t member)
 	uint64_t copies[DSFS_COPIES_MAX];
 
 	for (uint32_t i = 0; i < query->extents->count; i++) {
-		uint32_t count = sections_copies(query, query->extents->items[i].address, copies);
+		uint32_t count = backing_copies(query->backing, query->extents->items[i].address, copies);
 
 		for (uint32_t k = 0; count > 1 && k < count; k++)
 			if (address_member(copies[k]) == member)
@@ -178,10 +172,11 @@ static bool sections_use(const struct sections_query *query, uint32_t member)
 
 int sections_read(const struct sections_query *query, uint8_t *to, struct error *err)
 {
-	uint32_t members = query->members ? query->members->count : 0, ways = 0;
+	const struct members *members = query->backing.members;
+	uint32_t count = members ? members->count : 0, ways = 0;
 	int r = sections_try(query, SECTIONS_NOBODY, to, err);
 
-	for (uint32_t i = 0; r == -EBADMSG && i < members; i++) {
+	for (uint32_t i = 0; r == -EBADMSG && i < count; i++) {
 		if (!sections_use(query, i))
 			continue;
 		r = sections_try(query, i, to, err);

@@ -4,13 +4,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source.h"
+#include "image/members/backing.h"
 #include "image/members/extent_list.h"
-#include "image/members/members.h"
 
 struct sections_query {
-	struct source *source;
-	const struct members *members;     /* NULL: its bytes have no copies */
+	struct backing backing;
 	const struct extent_list *extents; /* its place, in order */
 	uint64_t length;                   /* bytes of it that the sum covers */
 	const uint8_t *sha256;

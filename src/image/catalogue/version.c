@@ -7,19 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/members/address.h"
 
 void version_free(struct version *version)
 {
 	extent_list_free(&version->segments);
-	extent_list_free(&version->index);
+	extent_list_free(&version->index.extents);
 	extent_list_free(&version->source.extents);
 	extent_list_free(&version->block_sums.extents);
 }
 
 void version_disown_lists(struct version *version)
 {
-	version->segments = version->index = (struct extent_list){ 0 };
+	version->segments = version->index.extents = (struct extent_list){ 0 };
 	version->source.extents = version->block_sums.extents = (struct extent_list){ 0 };
 }
 
@@ -52,10 +53,10 @@ static void version_encode_lists(const struct version *v, uint32_t first, bool h
 	disk->first_segment = dsfs_le32_of(first);
 	disk->segment_count = dsfs_le32_of(v->segments.count);
 	disk->first_index = dsfs_le32_of(first += v->segments.count);
-	disk->index_extents = dsfs_le32_of(v->index.count);
+	disk->index_extents = dsfs_le32_of(v->index.extents.count);
 	if (!has_members)
 		return;
-	disk->first_source = dsfs_le32_of(first += v->index.count);
+	disk->first_source = dsfs_le32_of(first += v->index.extents.count);
 	disk->source_extents = dsfs_le32_of(v->source.extents.count);
 	disk->first_fine = dsfs_le32_of(first += v->source.extents.count);
 	disk->fine_extents = dsfs_le32_of(v->block_sums.extents.count);
@@ -65,7 +66,7 @@ uint64_t version_extent_count(const struct version *v, bool has_members)
 {
 	uint64_t sections = (uint64_t)v->source.extents.count + v->block_sums.extents.count;
 
-	return (uint64_t)v->segments.count + v->index.count + (has_members ? sections : 0);
+	return (uint64_t)v->segments.count + v->index.extents.count + (has_members ? sections : 0);
 }
 
 void version_encode(const struct version *v, uint32_t first_extent, bool has_members, struct dsfs_version *disk)
@@ -73,7 +74,7 @@ void version_encode(const struct version *v, uint32_t first_extent, bool has_mem
 	memcpy(disk->label, v->label, strlen(v->label));
 	memcpy(disk->uuid, v->uuid, sizeof(disk->uuid));
 	memcpy(disk->digest, v->digest, sizeof(disk->digest));
-	memcpy(disk->index_sha256, v->index_sha256, sizeof(disk->index_sha256));
+	memcpy(disk->index_sha256, v->index.sha256, sizeof(disk->index_sha256));
 	disk->sequence = dsfs_le64_of(v->sequence);
 	disk->created = dsfs_le64_of(v->created);
 	disk->feature_compat = dsfs_le64_of(v->feature_compat);
@@ -81,7 +82,7 @@ void version_encode(const struct version *v, uint32_t first_extent, bool has_mem
 	disk->chunk_log = dsfs_le32_of(v->chunk_log);
 	disk->chunk_sum = dsfs_le32_of(v->chunk_sum);
 	version_encode_lists(v, first_extent, has_members, disk);
-	disk->index_length = dsfs_le64_of(v->index_length);
+	disk->index_length = dsfs_le64_of(v->index.length);
 	disk->names_length = dsfs_le64_of(v->shape.names_length);
 	disk->inode_count = dsfs_le64_of(v->shape.inode_count);
 	disk->chunk_count = dsfs_le64_of(v->shape.chunk_count);
@@ -94,9 +95,9 @@ void version_encode(const struct version *v, uint32_t first_extent, bool has_mem
 	disk->content_bytes = dsfs_le64_of(v->content_bytes);
 	disk->stored_bytes = dsfs_le64_of(v->stored_bytes);
 	disk->source = section_encode(&v->source, has_members);
-	memcpy(disk->source_sha256, v->source_sha256, sizeof(disk->source_sha256));
+	memcpy(disk->source_sha256, v->source.sha256, sizeof(disk->source_sha256));
 	disk->fine = section_encode(&v->block_sums, has_members);
-	memcpy(disk->fine_sha256, v->block_sums_sha256, sizeof(disk->fine_sha256));
+	memcpy(disk->fine_sha256, v->block_sums.sha256, sizeof(disk->fine_sha256));
 }
 
 static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
@@ -109,7 +110,7 @@ static struct dsfs_extent *extents_encode(const struct extent_list *list, struct
 
 struct dsfs_extent *version_encode_extents(const struct version *v, bool has_members, struct dsfs_extent *disk)
 {
-	disk = extents_encode(&v->index, extents_encode(&v->segments, disk));
+	disk = extents_encode(&v->index.extents, extents_encode(&v->segments, disk));
 	return has_members ? extents_encode(&v->block_sums.extents, extents_encode(&v->source.extents, disk)) : disk;
 }
 
@@ -145,18 +146,25 @@ static uint64_t decoder_volume_size(const struct version_decoder *d)
 	return size;
 }
 
+/* A list in the table, as a record names it. */
+struct decoder_list {
+	dsfs_le32 first, count;
+	uint64_t align;
+	const char *what; /* for messages */
+};
+
 /* Requires lists to lie one after the other, so that a table of n extents never takes memory for more than n. */
-static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 count, uint64_t align, const char *what,
-			  struct extent_list *ret, struct error *err)
+static int extents_decode(struct version_decoder *d, const struct decoder_list *list, struct extent_list *ret,
+			  struct error *err)
 {
-	uint32_t from = dsfs_le32_get(first), n = dsfs_le32_get(count);
+	uint32_t from = dsfs_le32_get(list->first), n = dsfs_le32_get(list->count);
 	int r;
 
 	if (from != d->extents_used || n > d->extent_count - from)
 		return error_set(err, -EBADMSG,
 				 "catalogue: %s extents %" PRIu32 "+%" PRIu32 " of %" PRIu32
 				 ", expected to begin at %" PRIu32,
-				 what, from, n, d->extent_count, d->extents_used);
+				 list->what, from, n, d->extent_count, d->extents_used);
 	d->extents_used += n;
 	ret->items = calloc(n ? n : 1, sizeof(*ret->items));
 	if (!ret->items)
@@ -165,7 +173,7 @@ static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 
 	for (uint32_t i = 0; i < n; i++) {
 		ret->items[i].address = dsfs_le64_get(d->extents[from + i].address);
 		ret->items[i].length = dsfs_le64_get(d->extents[from + i].length);
-		r = extent_check(d, &ret->items[i], align, what, err);
+		r = extent_check(d, &ret->items[i], list->align, list->what, err);
 		if (r < 0)
 			return r;
 	}
@@ -183,8 +191,8 @@ static int segments_check(const struct version_decoder *d, const struct extent_l
 					 "catalogue: segments at %#" PRIx64 " come after those up to %#" PRIx64,
 					 list->items[i].address, end);
 		end = list->items[i].address + list->items[i].length;
-		if (d->members->count && !members_are_data(d->members, d->runs, list->items[i].address,
-							   list->items[i].length))
+		if (d->members->count && !members_in_columns(d->members, d->runs, list->items[i].address,
+							     list->items[i].length))
 			return error_set(err, -EBADMSG,
 					 "catalogue: segments at %#" PRIx64 "+%" PRIu64 " are not all data columns",
 					 list->items[i].address, list->items[i].length);
@@ -197,7 +205,7 @@ static int extents_check_columns(const struct version_decoder *d, const struct e
 				 struct error *err)
 {
 	for (uint32_t i = 0; d->members->count && i < list->count; i++)
-		if (!members_hold(d->members, list->items[i].address, list->items[i].length))
+		if (!members_in_column(d->members, list->items[i].address, list->items[i].length))
 			return error_set(err, -EBADMSG,
 					 "catalogue: %s at %#" PRIx64 "+%" PRIu64 " is not in one data column, below "
 					 "its tail", what, list->items[i].address, list->items[i].length);
@@ -220,14 +228,14 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	memcpy(v->label, disk->label, sizeof(disk->label));
 	memcpy(v->uuid, disk->uuid, sizeof(v->uuid));
 	memcpy(v->digest, disk->digest, sizeof(v->digest));
-	memcpy(v->index_sha256, disk->index_sha256, sizeof(v->index_sha256));
+	memcpy(v->index.sha256, disk->index_sha256, sizeof(v->index.sha256));
 	v->sequence = dsfs_le64_get(disk->sequence);
 	v->created = dsfs_le64_get(disk->created);
 	v->feature_compat = dsfs_le64_get(disk->feature_compat);
 	v->feature_incompat = dsfs_le64_get(disk->feature_incompat);
 	v->chunk_log = dsfs_le32_get(disk->chunk_log);
 	v->chunk_sum = dsfs_le32_get(disk->chunk_sum);
-	v->index_length = dsfs_le64_get(disk->index_length);
+	v->index.length = dsfs_le64_get(disk->index_length);
 	v->shape.names_length = dsfs_le64_get(disk->names_length);
 	v->shape.inode_count = dsfs_le64_get(disk->inode_count);
 	v->shape.chunk_count = dsfs_le64_get(disk->chunk_count);
@@ -240,9 +248,9 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	v->content_bytes = dsfs_le64_get(disk->content_bytes);
 	v->stored_bytes = dsfs_le64_get(disk->stored_bytes);
 	v->source.length = dsfs_le64_get(disk->source.length);
-	memcpy(v->source_sha256, disk->source_sha256, sizeof(v->source_sha256));
+	memcpy(v->source.sha256, disk->source_sha256, sizeof(v->source.sha256));
 	v->block_sums.length = dsfs_le64_get(disk->fine.length);
-	memcpy(v->block_sums_sha256, disk->fine_sha256, sizeof(v->block_sums_sha256));
+	memcpy(v->block_sums.sha256, disk->fine_sha256, sizeof(v->block_sums.sha256));
 }
 
 /* Checks the label first, because every later reason names it. */
@@ -271,13 +279,13 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 		return error_set(err, -EBADMSG,
 				 "version '%s': an index of %" PRIu64 " bytes in a volume of %" PRIu64, v->label,
 				 layout.length, volume_size);
-	for (uint32_t i = 0; i < v->index.count && held <= layout.length; i++)
-		held += v->index.items[i].length; /* each below 2^62: no overflow */
-	if (v->index_length != layout.length || held != layout.length)
+	for (uint32_t i = 0; i < v->index.extents.count && held <= layout.length; i++)
+		held += v->index.extents.items[i].length; /* each below 2^62: no overflow */
+	if (v->index.length != layout.length || held != layout.length)
 		return error_set(err, -EBADMSG,
 				 "version '%s': index of %" PRIu64 " bytes in extents of %" PRIu64
 				 ", its parts need %" PRIu64,
-				 v->label, v->index_length, held, layout.length);
+				 v->label, v->index.length, held, layout.length);
 	if (v->shape.inode_count == 0)
 		return error_set(err, -EBADMSG, "version '%s': no inodes, expected at least the root", v->label);
 	if (v->file_count > v->shape.inode_count)
@@ -302,44 +310,46 @@ static int section_check(const struct version_section *section, uint64_t address
 }
 
 /* Decodes a section that may be absent: a list with members, else one extent. */
-static int section_decode(struct version_decoder *d, const struct dsfs_extent *disk, dsfs_le32 first, dsfs_le32 count,
-			  const char *what, struct version_section *section, struct error *err)
+static int section_decode(struct version_decoder *d, const struct dsfs_extent *disk, const struct decoder_list *list,
+			  struct version_section *section, struct error *err)
 {
 	struct extent extent = { dsfs_le64_get(disk->address), section->length };
 	int r;
 
 	if (d->members->count) {
-		r = extents_decode(d, first, count, DSFS_BLOCK, what, &section->extents, err);
+		r = extents_decode(d, list, &section->extents, err);
 		if (r == 0)
-			r = extents_check_columns(d, &section->extents, what, err);
-		return r < 0 ? r : section_check(section, extent.address, what, err);
+			r = extents_check_columns(d, &section->extents, list->what, err);
+		return r < 0 ? r : section_check(section, extent.address, list->what, err);
 	}
 	if (!section->length)
 		return 0;
-	r = extent_check(d, &extent, DSFS_BLOCK, what, err);
+	r = extent_check(d, &extent, list->align, list->what, err);
 	return r < 0 ? r : extent_list_add(&section->extents, extent.address, extent.length, err);
 }
 
 static int version_decode_lists(struct version_decoder *d, const struct dsfs_version *disk, struct version *v,
 				struct error *err)
 {
-	int r = extents_decode(d, disk->first_segment, disk->segment_count, UINT64_C(1) << d->super->segment_log,
-			       "segments", &v->segments, err);
+	const struct decoder_list segments = { disk->first_segment, disk->segment_count,
+					       UINT64_C(1) << d->super->segment_log, "segments" };
+	const struct decoder_list index = { disk->first_index, disk->index_extents, DSFS_BLOCK, "index" };
+	const struct decoder_list source = { disk->first_source, disk->source_extents, DSFS_BLOCK, "source section" };
+	const struct decoder_list sums = { disk->first_fine, disk->fine_extents, DSFS_BLOCK, "block checksums" };
+	int r = extents_decode(d, &segments, &v->segments, err);
 
 	if (r == 0)
 		r = segments_check(d, &v->segments, err);
 	if (r == 0)
-		r = extents_decode(d, disk->first_index, disk->index_extents, DSFS_BLOCK, "index", &v->index, err);
+		r = extents_decode(d, &index, &v->index.extents, err);
 	if (r == 0)
-		r = extents_check_columns(d, &v->index, "index", err);
+		r = extents_check_columns(d, &v->index.extents, index.what, err);
 	if (r == 0)
-		r = extents_check_blocks(&v->index, v->index.count, "index", err);
+		r = extents_check_blocks(&v->index.extents, v->index.extents.count, index.what, err);
 	if (r == 0)
-		r = section_decode(d, &disk->source, disk->first_source, disk->source_extents, "source section",
-				   &v->source, err);
+		r = section_decode(d, &disk->source, &source, &v->source, err);
 	if (r == 0)
-		r = section_decode(d, &disk->fine, disk->first_fine, disk->fine_extents, "block checksums",
-				   &v->block_sums, err);
+		r = section_decode(d, &disk->fine, &sums, &v->block_sums, err);
 	return r;
 }
 

@@ -10,29 +10,26 @@
 #include "image/members/extent_list.h"
 #include "image/members/superblock.h"
 
-/* A part of a version that may be absent. */
+/* A part of a version on the volume. All but the index may be absent. */
 struct version_section {
 	struct extent_list extents; /* its place, in order */
 	uint64_t length;            /* total bytes; 0: absent */
+	uint8_t sha256[32];         /* of block checksums: of their head */
 };
 
 struct version {
 	char label[DSFS_LABEL_MAX + 1];
 	uint8_t uuid[16];
 	uint8_t digest[32];
-	uint8_t index_sha256[32];
 	uint64_t sequence;
 	uint64_t created;
 	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_* and so on; also unknown bits */
 	uint32_t chunk_log, chunk_sum;
 	struct extent_list segments; /* whole segments, as byte runs */
-	struct extent_list index;    /* place of the index section, in order */
-	uint64_t index_length;
 	struct index_shape shape;
 	uint64_t file_count, directory_count, symlink_count;
 	uint64_t content_bytes, stored_bytes;
-	struct version_section source, block_sums;
-	uint8_t source_sha256[32], block_sums_sha256[32];
+	struct version_section index, source, block_sums;
 };
 
 must_check int version_check_label(const char *label, struct error *err);

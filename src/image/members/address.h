@@ -20,13 +20,3 @@ static inline uint64_t address_offset(uint64_t address)
 {
 	return address & ((UINT64_C(1) << DSFS_ADDRESS_BITS) - 1);
 }
-
-static inline uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
-static inline uint64_t round_down(uint64_t n, uint64_t to)
-{
-	return n / to * to;
-}

@@ -100,8 +100,8 @@ bool extent_list_next(const struct extent_list *list, uint64_t length, uint64_t 
 	return true;
 }
 
-int extent_list_read(const struct extent_list *list, struct source *source, const struct members *members, uint64_t at,
-		     void *buffer, uint64_t length, struct error *err)
+int extent_list_read(const struct extent_list *list, struct backing backing, uint64_t at, void *buffer,
+		     uint64_t length, struct error *err)
 {
 	uint8_t *to = buffer;
 	int r;
@@ -111,7 +111,7 @@ int extent_list_read(const struct extent_list *list, struct source *source, cons
 		if (!run.length)
 			return error_set(err, -ENODATA, "a section ends at %" PRIu64 ", %" PRIu64 " bytes too early",
 					 at, length);
-		r = members_read(members, source, run.address, 0, to, run.length, err);
+		r = backing_read(backing, run.address, 0, to, run.length, err);
 		if (r < 0)
 			return r;
 	}

@@ -5,14 +5,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source.h"
+#include "image/members/backing.h"
 
 struct extent {
 	uint64_t address; /* device address */
 	uint64_t length;  /* bytes */
 };
-
-struct members;
 
 struct extent_list {
 	struct extent *items;
@@ -38,8 +36,6 @@ struct extent_list_walk {
 
 /* Makes one step of at most most bytes. False: length bytes of the list, or all of it, were walked over. */
 bool extent_list_next(const struct extent_list *list, uint64_t length, uint64_t most, struct extent_list_walk *walk);
-/* Reads length bytes from offset at, from any copy (members NULL: there are no copies). -ENODATA if the list is
- * shorter. */
-must_check int extent_list_read(const struct extent_list *list, struct source *source,
-				const struct members *members, uint64_t at, void *buffer, uint64_t length,
-				struct error *err);
+/* Reads length bytes from offset at, from any copy. -ENODATA if the list is shorter. */
+must_check int extent_list_read(const struct extent_list *list, struct backing backing, uint64_t at, void *buffer,
+				uint64_t length, struct error *err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/members/address.h"
 
 void members_free(struct members *members)
@@ -82,7 +83,7 @@ struct member_group *members_group(const struct members *members, uint64_t addre
 	return place ? &members->groups[place->group] : NULL;
 }
 
-bool members_hold(const struct members *members, uint64_t address, uint64_t length)
+bool members_in_column(const struct members *members, uint64_t address, uint64_t length)
 {
 	const struct member_column *place = members_place(members, address);
 	const struct member_group *group = place ? &members->groups[place->group] : NULL;
@@ -106,7 +107,7 @@ uint32_t *members_runs(const struct members *members)
 	return runs;
 }
 
-bool members_are_data(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length)
+bool members_in_columns(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length)
 {
 	const struct member_column *place = members_place(members, address);
 
@@ -115,7 +116,7 @@ bool members_are_data(const struct members *members, const uint32_t *runs, uint6
 }
 
 /* True if the bytes of a column are on its member. */
-static bool members_has(const struct members *members, const struct member_group *group, uint32_t column)
+static bool members_has_column(const struct members *members, const struct member_group *group, uint32_t column)
 {
 	const struct member *member = &members->list[address_member(members->columns[group->first_column + column])];
 
@@ -140,7 +141,7 @@ uint32_t members_copies(const struct members *members, uint64_t address, uint64_
 	if (!group || group->kind != DSFS_GROUP_COPIES || place->number)
 		return 1;
 	for (uint32_t i = 0; i <= group->redundant; i++)
-		if (members_has(members, group, i))
+		if (members_has_column(members, group, i))
 			ret[count++] = members->columns[group->first_column + i] + (address - place->address);
 	return count ? count : 1;
 }
@@ -152,7 +153,7 @@ bool members_tolerate(const struct members *members)
 		uint32_t count = (uint32_t)group->data + group->redundant, there = 0;
 
 		for (uint32_t i = 0; i < count; i++)
-			there += members_has(members, group, i);
+			there += members_has_column(members, group, i);
 		if (there < group->data)
 			return false;
 	}
@@ -183,20 +184,6 @@ int members_check_superblock(const struct members *members, const struct superbl
 		if (members_group(members, at))
 			return error_set(err, -EBADMSG, "members: the column at %#" PRIx64 " holds a catalogue", at);
 	return 0;
-}
-
-int members_read(const struct members *members, struct source *source, uint64_t address, uint32_t turn, void *to,
-		 uint64_t length, struct error *err)
-{
-	uint64_t copies[DSFS_COPIES_MAX] = { address }, at;
-	uint32_t count = members ? members_copies(members, address, copies) : 1;
-	int r = -ENODEV;
-
-	for (uint32_t i = 0; r < 0 && i < count; i++) {
-		at = copies[(turn + i) % count];
-		r = source_read(source, address_member(at), address_offset(at), to, length, err);
-	}
-	return r;
 }
 
 /* --- changes --- */

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source.h"
 #include "datasetfs/format.h"
 #include "image/members/superblock.h"
 
@@ -63,12 +62,12 @@ uint64_t members_size(const struct members *members, uint32_t member);
 /* Returns the group with a column, of data or not, whose segment contains this address; NULL: none. */
 struct member_group *members_group(const struct members *members, uint64_t address);
 /* True if these bytes lie in one data column, below its tail. */
-bool members_hold(const struct members *members, uint64_t address, uint64_t length);
+bool members_in_column(const struct members *members, uint64_t address, uint64_t length);
 /* Counts, for each of places, the data columns that directly follow one another from there, to check many at once.
  * NULL: out of memory; free() it. */
 uint32_t *members_runs(const struct members *members);
 /* True if data columns begin at this address and cover length bytes. */
-bool members_are_data(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length);
+bool members_in_columns(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length);
 /* True if the bytes of every group can be read although members are missing. */
 bool members_tolerate(const struct members *members);
 /* Returns how many members every group can lose, whichever they are. 0 without groups. */
@@ -84,11 +83,6 @@ void members_note(struct members *members, uint32_t member, uint64_t missing_fro
  * catalogue lies outside of all groups. */
 must_check int members_check_superblock(const struct members *members, const struct superblock *super,
 					struct error *err);
-
-/* Reads bytes of one column: from copy number turn and, if that fails, from the next. members NULL: there are no
- * copies. */
-must_check int members_read(const struct members *members, struct source *source, uint64_t address, uint32_t turn,
-			    void *to, uint64_t length, struct error *err);
 
 /* Adds the group with the addresses of its columns, data first, which no other group has; sets first_column. */
 must_check int members_add_group(struct members *members, const struct member_group *group, const uint64_t *columns,

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/names/names_page.h"
 #include "image/sums/checksum.h"
 
@@ -216,7 +217,7 @@ uint64_t names_find_place(const struct names_find *find)
 
 int names_find_again(const struct names_find *find, uint64_t place, uint64_t *ret_ordinal)
 {
-	const struct lmdb_page *page = span_at(find->tree->file, place / NAMES_PAGE * NAMES_PAGE, NAMES_PAGE);
+	const struct lmdb_page *page = span_at(find->tree->file, round_down(place, NAMES_PAGE), NAMES_PAGE);
 	const struct lmdb_node *node;
 	struct span key;
 

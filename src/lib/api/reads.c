@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "datasetfs/format.h"
-#include "image/members/address.h"
 #include "lib/api/handle.h"
 #include "lib/reason.h"
 

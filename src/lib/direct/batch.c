@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/round.h"
 #include "lib/arena.h"
 #include "lib/direct/neighbours.h"
 #include "lib/direct/rescue.h"

@@ -232,12 +232,13 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	struct block_sums *block_sums = NULL;
 	struct index *index = NULL;
 	struct dsfs_info info;
-	int r = index_load(&volume->array->source, version, members, &index, err);
+	const struct backing backing = backing_of(&volume->array->source, members);
+	int r = index_load(backing, version, &index, err);
 
 	if (r < 0)
 		return r;
 	r = direct_check_digest(index, query, version->label, err);
-	if (r == 0 && block_sums_load(&volume->array->source, version, members, &block_sums, NULL) == -ENOMEM)
+	if (r == 0 && block_sums_load(backing, version, &block_sums, NULL) == -ENOMEM)
 		r = error_no_memory(err);
 	if (r < 0) {
 		index_close(index);

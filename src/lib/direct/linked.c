@@ -21,7 +21,8 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 	int r = direct_check_digest(got->index, query, got->version.label, err);
 
 	if (r == 0 && !got->has_block_sums &&
-	    block_sums_load(&got->volume->source, &got->version, &got->index->members, &block_sums, NULL) == -ENOMEM)
+	    block_sums_load(backing_of(&got->volume->source, &got->index->members), &got->version, &block_sums,
+			    NULL) == -ENOMEM)
 		r = error_no_memory(err);
 	if (r == 0)
 		r = direct_volume_new(got->volume, &volume, err);

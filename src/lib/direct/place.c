@@ -62,23 +62,26 @@ static int place_parent(const struct place *place, uint64_t *ret_directory, uint
 {
 	const struct index *index = place->context->direct->index;
 	struct names_reader *names = place->context->names;
-	uint64_t directory, first, count;
+	struct children_range range = { 0 };
+	struct children_start start;
 	struct inode inode;
 	int r = inode_get(index, place->ordinal, &inode, err);
 
 	if (r < 0)
 		return r;
-	directory = inode.where;
-	r = S_ISDIR(inode.mode) ?
-		    children_range(place->children, index, names, directory, &first, &count, err) :
-		    children_find(place->children, index, names, place->ordinal, &directory, &first, err);
+	if (S_ISDIR(inode.mode)) {
+		r = children_range(place->children, index, names, inode.where, &range, err);
+		start = (struct children_start){ inode.where, range.first };
+	} else {
+		r = children_find(place->children, index, names, place->ordinal, &start, err);
+	}
 	if (r < 0)
 		return r;
-	if (directory >= place->ordinal || first > place->ordinal)
+	if (start.directory >= place->ordinal || start.first > place->ordinal)
 		return error_set(err, -EBADMSG, "names: inode %" PRIu64 " in directory %" PRIu64, place->ordinal,
-				 directory);
-	*ret_directory = directory;
-	*ret_number = place->ordinal - first;
+				 start.directory);
+	*ret_directory = start.directory;
+	*ret_number = place->ordinal - start.first;
 	return 0;
 }
 
@@ -153,8 +156,9 @@ static int place_check_directory(const struct index *index, uint64_t ordinal, st
 int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count, struct error *err)
 {
 	struct direct *direct = (struct direct *)opened;
-	uint64_t ordinal = direct_ordinal(direct, directory), first, count;
+	uint64_t ordinal = direct_ordinal(direct, directory);
 	const struct children *children;
+	struct children_range range;
 	struct context *context;
 	int r = place_check_directory(direct->index, ordinal, err);
 
@@ -164,11 +168,11 @@ int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, 
 		return r;
 	r = place_children(context, &children, err);
 	if (r == 0)
-		r = children_range(children, direct->index, context->names, ordinal, &first, &count, err);
+		r = children_range(children, direct->index, context->names, ordinal, &range, err);
 	context_leave(context);
 	if (r < 0)
 		return r;
-	*ret_first = direct_id(direct, first);
-	*ret_count = count;
+	*ret_first = direct_id(direct, range.first);
+	*ret_count = range.count;
 	return 0;
 }

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/round.h"
 #include "datasetfs/format.h"
-#include "image/members/address.h"
 #include "read/op.h"
 
 #define KEPT_CHAINS 4096u /* a power of two */

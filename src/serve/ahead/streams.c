@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "image/members/address.h"
+#include "base/round.h"
 #include "serve/ahead/fetcher.h"
 #include "serve/ahead/pick.h"
 #include "serve/ahead/walk.h"

@@ -82,7 +82,7 @@ static void metrics_open_versions(struct serve *serve, FILE *out)
 			continue;
 		count++;
 		lookups += atomic_load(&generation->lookups) & ~GENERATION_GONE;
-		index_bytes += generation->version.index_length;
+		index_bytes += generation->version.index.length;
 		sums_bytes += block_sums_memory(generation->block_sums);
 	}
 	metrics_number(out, "open_versions", "gauge", "Versions that are open: the served one and those still in use.",

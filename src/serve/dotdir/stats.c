@@ -52,7 +52,7 @@ static void stats_generation(const struct generation *generation, bool current, 
 	json_string(json, DSFS_CONTROL_LABEL, generation->version.label);
 	json_number(json, DSFS_CONTROL_SEQUENCE, generation->sequence);
 	json_number(json, DSFS_CONTROL_LOOKUPS, atomic_load(&generation->lookups));
-	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->version.index_length);
+	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->version.index.length);
 	json_number(json, DSFS_CONTROL_SUMS_BYTES, block_sums_memory(generation->block_sums));
 	json_bool(json, DSFS_CONTROL_IS_CURRENT, current);
 	json_end_object(json);

@@ -105,7 +105,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	struct assembly assembly = { 0 };
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = assembly_open_bounded(name, &assembly, err);
+	int r = assembly_open_timed(name, &assembly, err);
 
 	if (r == 0)
 		r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &catalogue, err);

@@ -36,7 +36,7 @@ static int open_choose(const struct catalogue *catalogue, const struct open_targ
 /* Upper bound of the memory of an open version, in bytes. */
 static uint64_t open_bytes(const struct serve *serve, const struct version *version)
 {
-	return version->index_length + block_sums_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
+	return version->index.length + block_sums_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
 }
 
 /* others: bytes that a load on another thread may still take. */

@@ -132,7 +132,7 @@ static const struct reader_events content_events = {
 /* Clears what other threads see of the READ. Call it before the reply: after that the slot may have another request. */
 static void content_end(struct content *content)
 {
-	atomic_store_explicit(&content->read.op.waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&content->read.op.wait.since, 0, memory_order_relaxed);
 	atomic_store_explicit(&content->worker->reading[content->request->slot], 0, memory_order_relaxed);
 }
 
@@ -244,7 +244,7 @@ static void content_arrived(struct worker_task *task)
 
 	worker->reads--;
 	generations_enter(&worker->section);
-	atomic_store_explicit(&content->read.op.waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&content->read.op.wait.since, 0, memory_order_relaxed);
 	if (channel_is_answered(content->request)) { /* past the deadline, or the process was killed */
 		content_end(content);
 		generation_put(content->generation);
@@ -288,7 +288,7 @@ static void content_start_read(struct content *content)
 		break;
 	case KEPT_LATER: /* waits for the device like any other READ */
 		content->worker->reads++;
-		atomic_store(&content->read.op.waiting_since, content->request->arrived);
+		atomic_store(&content->read.op.wait.since, content->request->arrived);
 		break;
 	}
 }

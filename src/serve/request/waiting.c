@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A READ that waits for the device has read_op.waiting_since set. Once the deadline has passed:
+/* A READ that waits for the device has read_op.wait.since set. Once the deadline has passed:
  *
  *   it is parked         its worker fails it (read_retry())
  *   it hangs, /dev/fuse  the watchdog answers it, because the worker may hang in the same read (io=threads)
@@ -23,14 +23,14 @@
 
 #define WAITING_GRACE (2 * WAITING_SECOND) /* time for a worker to fail its parked reads itself and log the reason */
 
-/* The number of the request if its read has waited since before that time, otherwise 0. waiting_since is loaded twice,
- * as the number could be that of the slot's next request. */
+/* The number of the request if its read has waited since before that time, otherwise 0. The time is loaded
+ * twice, as the number could be that of the slot's next request. */
 static uint64_t waiting_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
 {
-	int64_t since = atomic_load(&op->waiting_since);
+	int64_t since = atomic_load(&op->wait.since);
 	uint64_t unique = atomic_load(&request->owed);
 
-	return since && since < before && atomic_load(&op->waiting_since) == since ? unique : 0;
+	return since && since < before && atomic_load(&op->wait.since) == since ? unique : 0;
 }
 
 uint64_t waiting_number(const struct worker *worker, size_t slot, int64_t before)
@@ -127,7 +127,7 @@ int64_t waiting_oldest(const struct worker *worker)
 	int64_t oldest = 0, since;
 
 	for (size_t i = 0; i < worker->slots; i++) {
-		since = atomic_load_explicit(&content_at(worker, i)->read.op.waiting_since, memory_order_relaxed);
+		since = atomic_load_explicit(&content_at(worker, i)->read.op.wait.since, memory_order_relaxed);
 		if (since && (!oldest || since < oldest))
 			oldest = since;
 	}

@@ -40,7 +40,7 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 static int generation_open_block_sums(struct generation *generation, struct source *source, struct error *err)
 {
 	struct error why = { 0 };
-	int r = block_sums_load(source, &generation->version, &generation->index->members,
+	int r = block_sums_load(backing_of(source, &generation->index->members), &generation->version,
 				&generation->block_sums, &why);
 
 	if (r == -ENOMEM)
@@ -74,7 +74,7 @@ int generation_open(struct source *source, const struct version *version, const 
 	if (r == 0)
 		r = extent_list_copy(&version->segments, &generation->version.segments, err);
 	if (r == 0)
-		r = index_load(source, version, members, &generation->index, err);
+		r = index_load(backing_of(source, members), version, &generation->index, err);
 	if (r == 0)
 		r = generation_open_block_sums(generation, source, err);
 	if (r == 0)

@@ -32,6 +32,7 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	struct allocator *allocator = &transaction->allocator;
 	struct compaction *result = work->result;
 	size_t count = catalogue->version_count + 1;
+	const struct backing backing = transaction_backing(transaction);
 	bool rehearse = work->is_rehearsal;
 	int r;
 
@@ -41,9 +42,9 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 		return error_no_memory(err);
 	r = victims_open(source, &transaction->super, catalogue, &work->victims, err);
 	if (r == 0)
-		r = relocate_open(source, &catalogue->members, allocator, rehearse, &work->chunks, err);
+		r = relocate_open(backing, allocator, rehearse, &work->chunks, err);
 	if (r == 0)
-		r = relocate_open(source, &catalogue->members, allocator, rehearse, &work->sections, err);
+		r = relocate_open(backing, allocator, rehearse, &work->sections, err);
 	work->reindex = (struct reindex){ .source = source,
 					  .catalogue = catalogue,
 					  .allocator = allocator,

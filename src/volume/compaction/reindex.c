@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/chunk.h"
@@ -44,7 +45,7 @@ struct reindex_section {
  * the last one: an index may have one for each of its blocks. */
 static struct extent reindex_place(struct reindex_section *section, uint64_t at, uint64_t length)
 {
-	const struct extent *items = section->version->index.items;
+	const struct extent *items = section->version->index.extents.items;
 	uint64_t left;
 
 	while (at < section->extent_at)
@@ -245,21 +246,22 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 {
 	auto_free uint8_t *buffer = huge_alloc(REINDEX_STEP);
 	struct reindex_section section = {
-		.reindex = reindex, .version = version, .buffer = buffer, .sha = sha256_new(), .list = &fresh->index
+		.reindex = reindex, .version = version, .buffer = buffer, .sha = sha256_new(),
+		.list = &fresh->index.extents
 	};
 	struct index *index = NULL;
 	int r;
 
 	r = buffer && section.sha ? 0 : error_no_memory(err);
 	if (r == 0)
-		r = index_load(reindex->source, version, &reindex->catalogue->members, &index, err);
+		r = index_load(backing_of(reindex->source, &reindex->catalogue->members), version, &index, err);
 	section.index = index;
 	if (r == 0)
 		r = reindex_find_files(index, &section.files, err);
 	if (r == 0)
 		r = reindex_parts(&section, err);
 	if (r == 0)
-		r = sha256_end(section.sha, fresh->index_sha256, err);
+		r = sha256_end(section.sha, fresh->index.sha256, err);
 	bits_close(&section.files);
 	index_close(index);
 	sha256_free(section.sha);
@@ -338,7 +340,7 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 	struct index *index;
 	int r;
 
-	r = index_load(reindex->source, version, &reindex->catalogue->members, &index, err);
+	r = index_load(backing_of(reindex->source, &reindex->catalogue->members), version, &index, err);
 	if (r < 0)
 		return r;
 	r = dump_digest(index, digest, err);
@@ -347,7 +349,7 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 	if (r == 0)
 		r = live_extents_walk(index, reindex_add_use, use, err);
 	index_close(index);
-	reindex_add_uses(use, &version->index);
+	reindex_add_uses(use, &version->index.extents);
 	reindex_add_uses(use, &version->source.extents);
 	reindex_add_uses(use, &version->block_sums.extents);
 	return r;

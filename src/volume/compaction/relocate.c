@@ -10,17 +10,19 @@
 #include "base/grow.h"
 #include "base/huge.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "image/members/address.h"
 
 #define RELOCATE_STEP   (1u << 20)   /* most bytes of a read or write */
 #define RELOCATE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */
 #define RELOCATE_PIECES 8u /* pieces of a segment: free segments that are not adjacent waste at most one piece each */
 
-int relocate_open(struct source *source, const struct members *members, struct allocator *allocator, bool rehearse,
-		  struct relocate *ret, struct error *err)
+int relocate_open(struct backing backing, struct allocator *allocator, bool rehearse, struct relocate *ret,
+		  struct error *err)
 {
 	struct relocate relocate = {
-		.source = source, .allocator = allocator, .is_rehearsal = rehearse, .from.members = members
+		.source = backing.source, .allocator = allocator, .is_rehearsal = rehearse, .from.backing = backing,
+		.to.backing = { .source = backing.source } /* each copy is read at its own address */
 	};
 
 	relocate.from.bytes = huge_alloc(RELOCATE_STEP);
@@ -66,12 +68,6 @@ static uint64_t relocate_behind(const struct relocate *relocate, uint64_t addres
 	return offset >= size ? 0 : size - offset < room ? size - offset : room;
 }
 
-static int relocate_get(struct relocate *relocate, struct relocate_window *window, uint64_t address, uint64_t length,
-			struct error *err)
-{
-	return members_read(window->members, relocate->source, address, window->turn, window->bytes, length, err);
-}
-
 /* Loads the window with following bytes, or without them: these are not needed and may be damaged. */
 static int relocate_load(struct relocate *relocate, struct relocate_window *window, uint64_t address, uint64_t length,
 			 struct error *err)
@@ -83,12 +79,12 @@ static int relocate_load(struct relocate *relocate, struct relocate_window *wind
 	window->length = 0;
 	window->at = address;
 	if (ahead > length)
-		r = relocate_get(relocate, window, address, ahead, NULL);
+		r = backing_read(window->backing, address, window->turn, window->bytes, ahead, NULL);
 	if (r == 0) {
 		window->length = ahead;
 		return 0;
 	}
-	r = relocate_get(relocate, window, address, length, err);
+	r = backing_read(window->backing, address, window->turn, window->bytes, length, err);
 	if (r == 0)
 		window->length = length;
 	return r;
@@ -246,7 +242,7 @@ static int relocate_doubt(const struct relocate *relocate, uint64_t from, uint64
 			  uint64_t length, struct error *err)
 {
 	uint32_t turn = relocate->from.turn + 1;
-	int r = members_read(relocate->from.members, relocate->source, from, turn, relocate->unwritten, length, err);
+	int r = backing_read(relocate->from.backing, from, turn, relocate->unwritten, length, err);
 
 	if (r == 0 && memcmp(relocate->unwritten, was, length) != 0)
 		return error_set(err, -EBADMSG,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/source.h"
+#include "image/members/backing.h"
 #include "volume/space/allocator.h"
 #include "volume/space/line.h"
 
@@ -16,8 +17,8 @@ struct relocate_piece {
 struct relocate_window {
 	uint8_t *bytes;
 	uint64_t at, length;
-	const struct members *members; /* tells other copies; NULL: reads only the address itself */
-	uint32_t turn;                 /* number of the copy that is read */
+	struct backing backing;
+	uint32_t turn; /* number of the copy that is read */
 };
 
 struct relocate {
@@ -31,9 +32,9 @@ struct relocate {
 	uint64_t unwritten_at, unwritten_length;
 };
 
-/* Opens a relocation. members: of the catalogue that has the addresses. */
-must_check int relocate_open(struct source *source, const struct members *members, struct allocator *allocator,
-			     bool rehearse, struct relocate *ret, struct error *err);
+/* Opens a relocation. backing: what the old addresses are read from. */
+must_check int relocate_open(struct backing backing, struct allocator *allocator, bool rehearse, struct relocate *ret,
+			     struct error *err);
 void relocate_close(struct relocate *relocate); /* a zeroed relocation can be closed, too */
 /* Copies length bytes, whole blocks, into one piece of free space, on the same member if it has room. -ENOSPC: "volume
  * is full". */

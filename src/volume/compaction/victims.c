@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "image/catalogue/index_load.h"
 #include "image/index.h"
 #include "image/members/address.h"
@@ -43,7 +44,7 @@ static int victims_walk(struct victims_pass *pass, const struct version *version
 	struct index *index;
 	int r;
 
-	r = index_load(pass->victims->source, version, &pass->victims->catalogue->members, &index, err);
+	r = index_load(backing_of(pass->victims->source, &pass->victims->catalogue->members), version, &index, err);
 	if (r < 0)
 		return r;
 	r = live_extents_walk(index, each, pass, err);
@@ -66,7 +67,7 @@ static int victims_version(struct victims *victims, uint32_t number, struct erro
 	r = bits_open(&pass.version->segments, victims->chosen.count, err);
 	if (r < 0)
 		return r;
-	victims_add_live_list(&pass, &version->index);
+	victims_add_live_list(&pass, &version->index.extents);
 	victims_add_live_list(&pass, &version->source.extents);
 	victims_add_live_list(&pass, &version->block_sums.extents);
 	return victims_walk(&pass, version, victims_add_live, err);

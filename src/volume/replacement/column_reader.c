@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "image/members/address.h"
 
 #define READER_WINDOW (2 * CONTENT_PIECE_MAX)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/round.h"
 #include "image/members/address.h"
 
 #define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* least bytes behind DSFS_DATA_AT that no group gets */
@@ -232,10 +233,10 @@ static int allocator_continue_groups(struct allocator *allocator, struct lane *l
 }
 
 static int allocator_open_lane(struct allocator *allocator, uint32_t number, uint64_t weight, uint32_t copies,
-			       uint32_t segment_log, struct error *err)
+			       struct error *err)
 {
 	struct lane *lane = &allocator->lanes[number];
-	int r = space_open_empty(&lane->space, number, allocator->members, segment_log, err);
+	int r = space_open_empty(&lane->space, number, allocator->members, err);
 
 	lane->weight = weight;
 	if (r < 0 || !allocator_is_there(allocator, number))
@@ -267,13 +268,14 @@ static int allocator_alloc(struct allocator *allocator, const struct allocator_m
 }
 
 int allocator_open_members(struct allocator *allocator, struct members *members, const struct allocator_member *list,
-			   uint32_t copies, uint32_t segment_log, uint64_t birth, struct error *err)
+			   uint32_t copies, uint64_t birth, struct error *err)
 {
 	uint32_t count = members->count;
 	bool sizes;
 	int r;
 
-	*allocator = (struct allocator){ .members = members, .segment = UINT64_C(1) << segment_log, .birth = birth };
+	*allocator = (struct allocator){ .members = members, .birth = birth };
+	allocator->segment = UINT64_C(1) << members->segment_log;
 	r = allocator_alloc(allocator, list, count, err);
 	for (uint32_t i = 0; r == 0 && i < count; i++)
 		r = allocator_open_used(allocator, i, &list[i], err);
@@ -281,7 +283,7 @@ int allocator_open_members(struct allocator *allocator, struct members *members,
 		allocator_use_groups(allocator);
 	sizes = !allocator_has_file(allocator);
 	for (uint32_t i = 0; r == 0 && i < count; i++)
-		r = allocator_open_lane(allocator, i, sizes ? list[i].capacity : 1, copies, segment_log, err);
+		r = allocator_open_lane(allocator, i, sizes ? list[i].capacity : 1, copies, err);
 	if (r < 0)
 		allocator_close(allocator);
 	return r;

@@ -43,8 +43,8 @@ must_check int allocator_open(struct allocator *allocator, const struct catalogu
  * far as there are some. Where too few members are there, copies go to stale ones, in groups that will be filled there
  * later. */
 must_check int allocator_open_members(struct allocator *allocator, struct members *members,
-				      const struct allocator_member *list, uint32_t copies, uint32_t segment_log,
-				      uint64_t birth, struct error *err);
+				      const struct allocator_member *list, uint32_t copies, uint64_t birth,
+				      struct error *err);
 void allocator_close(struct allocator *allocator);
 
 /* Chooses the lane with the fewest bytes of their size class for the next length bytes, and counts them there. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/round.h"
 #include "image/members/address.h"
 
 /* Returns the size of a member; of a missing one, the size in the table. */

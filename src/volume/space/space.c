@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/round.h"
 #include "image/members/address.h"
 
 static int space_compare(const void *a, const void *b)
@@ -177,12 +178,11 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 	return 0;
 }
 
-int space_open_empty(struct space *space, uint32_t member, const struct members *members, uint32_t segment_log,
-		     struct error *err)
+int space_open_empty(struct space *space, uint32_t member, const struct members *members, struct error *err)
 {
 	uint64_t count = 0;
 
-	*space = (struct space){ .member = member, .segment = UINT64_C(1) << segment_log };
+	*space = (struct space){ .member = member, .segment = UINT64_C(1) << members->segment_log };
 	for (uint32_t i = 0; i < members->column_count; i++)
 		space->held_count += address_member(members->places[i].address) == member;
 	space->columns = calloc(space->held_count + 1, sizeof(*space->columns));

@@ -52,7 +52,7 @@ must_check int space_open_inside(struct space *space, const struct catalogue *ca
 /* Opens a member of several, whose space comes in groups of segments: nothing is free yet. Versions hold bytes of its
  * columns. Memory does not depend on its size in the table, which is unverified for a missing member. */
 must_check int space_open_empty(struct space *space, uint32_t member, const struct members *members,
-				uint32_t segment_log, struct error *err);
+				struct error *err);
 /* Adds a run that overlaps no other. */
 must_check int space_add(struct space *space, uint64_t start, uint64_t end, struct error *err);
 void space_close(struct space *space);

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 
 #include "base/log.h"
+#include "base/round.h"
 #include "image/members/address.h"
 
 static bool room_is_device(const struct transaction *transaction, uint32_t member)

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/interrupt.h"
+#include "base/round.h"
 #include "base/text/format.h"
 #include "device/locker.h"
 #include "image/members/address.h"
@@ -131,20 +132,21 @@ static void transaction_set_patience(const struct transaction *transaction, int6
 			transaction->members[i].file->patience = patience;
 }
 
-int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count, uint32_t leaving,
-		     bool preempt, struct transaction *ret, struct error *err)
+int transaction_open(const struct transaction_setup *setup, struct transaction *ret, struct error *err)
 {
-	struct transaction transaction = { .path = path };
+	struct transaction transaction = { .path = setup->path };
+	struct site *sites = setup->sites;
+	uint32_t count = setup->count;
 	int r = transaction_alloc(&transaction, count, err);
 
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		r = i == leaving ? transaction_lock_leaving(&transaction.members[i], &sites[i], err) :
-				   transaction_lock(&transaction.members[i], &sites[i], mode, err);
+		r = i == setup->leaving ? transaction_lock_leaving(&transaction.members[i], &sites[i], err) :
+					  transaction_lock(&transaction.members[i], &sites[i], setup->mode, err);
 		(void)array_put(transaction.array, i, transaction.members[i].file);
 	}
 	transaction_set_patience(&transaction, count > 1 ? FILE_PATIENCE : FILE_WAITS);
-	for (uint32_t i = 0; r == 0 && mode == FILE_WRITE && i < count; i++)
-		r = transaction_raise_fence(&transaction.members[i], &sites[i], preempt, err);
+	for (uint32_t i = 0; r == 0 && setup->mode == FILE_WRITE && i < count; i++)
+		r = transaction_raise_fence(&transaction.members[i], &sites[i], setup->preempt, err);
 	if (r < 0) {
 		transaction_close(&transaction);
 		return r;
@@ -228,7 +230,7 @@ static int transaction_open_lanes(struct transaction *transaction, struct error 
 							     super->catalogue_length };
 	}
 	return allocator_open_members(&transaction->allocator, members, list, transaction_copies(transaction),
-				      transaction->super.segment_log, transaction->super.sequence + 1, err);
+				      transaction->super.sequence + 1, err);
 }
 
 static int transaction_open_space(struct transaction *transaction, struct error *err)
@@ -490,7 +492,7 @@ static int transaction_catch_up(struct transaction *transaction, struct error *e
 		if (transaction_is_behind(transaction, i) && !transaction->members[i].is_replaced)
 			r = transaction_place_slot(transaction, i, &slots[count++], err);
 	if (r == 0 && count)
-		r = commit_repeat(transaction->source, &transaction->super, slots, count, err);
+		r = commit_repeat(&(struct commit){ transaction->source, &transaction->super, slots, count }, err);
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
 		uint32_t member = slots[i].member;
 		struct extent catalogue = { address_offset(slots[i].catalogue_address), slots[i].catalogue_length };
@@ -596,6 +598,7 @@ static uint32_t transaction_plan_slots(const struct transaction *transaction, st
 static int transaction_prepare(struct transaction *transaction, struct superblock *slots, uint32_t *ret_count,
 			       struct error *err)
 {
+	struct commit commit = { transaction->source, &transaction->super, slots, 0 };
 	uint64_t sequence = transaction->super.sequence + 1;
 	uint32_t count;
 	int r = transaction_begin(transaction, err);
@@ -606,9 +609,8 @@ static int transaction_prepare(struct transaction *transaction, struct superbloc
 		r = transaction_make_nonce(transaction, err);
 	if (r < 0)
 		return r;
-	*ret_count = count = transaction_plan_slots(transaction, slots);
-	r = commit_catalogue(transaction->source, &transaction->allocator, &transaction->catalogue,
-			     &transaction->super, slots, count, err);
+	*ret_count = commit.count = count = transaction_plan_slots(transaction, slots);
+	r = commit_catalogue(&commit, &transaction->allocator, &transaction->catalogue, err);
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
 		slots[i].sequence = sequence;
 		r = transaction_reserve_slot(&transaction->members[slots[i].member], sequence, err);

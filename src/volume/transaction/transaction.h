@@ -3,6 +3,7 @@
  * has the order, and what a crash leaves after each step. */
 #pragma once
 #include "device/nvme/fence.h"
+#include "image/members/backing.h"
 #include "io/array.h"
 #include "volume/space/allocator.h"
 #include "volume/transaction/degraded.h"
@@ -50,15 +51,20 @@ struct transaction {
 must_check int transaction_open_member(const char *path, struct site *site, bool preempt,
 				       struct transaction_member *ret, struct error *err);
 void transaction_close_member(struct transaction_member *member, const char *path);
-/* Opens the members at their sites, in this order, locks them and raises their fences, before it reads anything that
- * others could be changing. A site without a file gets one; a site without a path belongs to a missing member.
- * FILE_READ, for a rehearsal: neither locks nor raises fences. leaving: the member that is to be replaced, which may
- * be read-only, or TRANSACTION_ALL_STAY. -EBUSY, with the holder: another publisher has it; preempt takes it from
- * another host. On failure nothing is left open. */
 #define TRANSACTION_ALL_STAY UINT32_MAX
-must_check int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count,
-				uint32_t leaving, bool preempt,
-				struct transaction *ret, struct error *err);
+
+struct transaction_setup {
+	const char *path;    /* the volume's name as the user gave it, for messages */
+	struct site *sites;  /* one without a file gets one, one without a path belongs to a missing member */
+	uint32_t count;
+	enum file_mode mode; /* FILE_READ, for a rehearsal: neither locks nor raises fences */
+	uint32_t leaving;    /* the member to be replaced, which may be read-only, or TRANSACTION_ALL_STAY */
+	bool preempt;        /* take the volume from a publisher on another host */
+};
+
+/* Opens the members in the order of their sites, locks them and raises their fences, before it reads anything that
+ * others could be changing. -EBUSY, with the holder: another publisher has it. On failure nothing is left open. */
+must_check int transaction_open(const struct transaction_setup *setup, struct transaction *ret, struct error *err);
 /* Loads the superblock and the catalogue in force. */
 must_check int transaction_load(struct transaction *transaction, struct error *err);
 /* Refuses volumes that this release must not change, any state but the newest, and missing members unless they are
@@ -85,6 +91,13 @@ static inline struct source *transaction_source(const struct transaction *transa
 {
 	return transaction->source;
 }
+
+/* Returns what the sections on the volume are read from. */
+static inline struct backing transaction_backing(const struct transaction *transaction)
+{
+	return (struct backing){ transaction->source, &transaction->catalogue.members, transaction->super.member_size };
+}
+
 /* Returns the offset behind a member's last byte, including this change so far. */
 uint64_t transaction_end_of(const struct transaction *transaction, uint32_t member);
 

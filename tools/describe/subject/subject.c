@@ -28,8 +28,7 @@ int subject_open(const struct volume *volume, const char *label, const char *bel
 	int r = volume_version(volume, label, &subject.version, err);
 
 	if (r == 0)
-		r = index_load(&volume->array->source, subject.version, &volume->catalogue.members, &subject.index,
-			       err);
+		r = index_load(volume_backing(volume), subject.version, &subject.index, err);
 	if (r == 0 && below)
 		r = subject_find(&subject, err);
 	if (r < 0) {

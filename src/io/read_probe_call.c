@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses the C library, for architectures without an assembler file. A failing call sets errno in the thread that
- * knocks, which at that time only waits or no longer cares. */
-#include "io/knock_call.h"
+ * probes, which at that time only waits or no longer cares. */
+#include "io/read_probe_call.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-KNOCK_BARE long knock_call(long number, long a, long b, long c, long d)
+READ_PROBE_BARE long read_probe_call(long number, long a, long b, long c, long d)
 {
 	long r = syscall(number, a, b, c, d);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* knock_call() of x86-64. */
+/* read_probe_call() of x86-64. */
 	.text
-	.globl knock_call
-	.hidden knock_call
-	.type knock_call, @function
+	.globl read_probe_call
+	.hidden read_probe_call
+	.type read_probe_call, @function
 	.p2align 4
-knock_call:
+read_probe_call:
 	.cfi_startproc
 	endbr64
 	mov %rdi, %rax
@@ -16,5 +16,5 @@ knock_call:
 	syscall
 	ret
 	.cfi_endproc
-	.size knock_call, . - knock_call
+	.size read_probe_call, . - read_probe_call
 	.section .note.GNU-stack, "", @progbits

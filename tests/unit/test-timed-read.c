@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io/bounded.h"
 #include "io/file.h"
-#include "io/knock.h"
 #include "io/outstanding.h"
+#include "io/read_probe.h"
+#include "io/timed_read.h"
 #include "lib/check.h"
 
 #define LONG  INT64_C(100000000000) /* ns: longer than any machine is busy */
@@ -45,7 +45,7 @@ static int prompt(int fd, uint64_t offset, uint8_t *buffer, size_t length, struc
 /* A file of so many bytes, each of which says where it is. */
 static int make_file(size_t length)
 {
-	char name[] = "/tmp/test-bounded.XXXXXX";
+	char name[] = "/tmp/test-timed-read.XXXXXX";
 	uint8_t *bytes = malloc(length);
 	int fd = mkstemp(name);
 
@@ -62,34 +62,36 @@ static void test_a_read_comes_back(void **state)
 	size_t length = 9000007; /* in more than one piece */
 	uint8_t *buffer = malloc(length);
 	int fd = make_file(length);
+	const struct timed_read_setup setup = { prompt, fd, LONG };
 
 	(void)state;
-	CHECK_OK(bounded_read(prompt, LONG, fd, 5, buffer, length - 5, &err));
+	CHECK_OK(timed_read(&setup, 5, buffer, length - 5, &err));
 	for (size_t i = 0; i < length - 5; i++)
 		if (buffer[i] != (i + 5) % 251)
 			fail_msg("byte %zu is %u", i, buffer[i]);
-	CHECK_FAILS(bounded_read(prompt, LONG, fd, 5, buffer, length, &err), -ENODATA, "ends after 611394");
+	CHECK_FAILS(timed_read(&setup, 5, buffer, length, &err), -ENODATA, "ends after 611394");
 	close(fd);
 	free(buffer);
 }
 
 static void test_a_read_is_left(void **state)
 {
-	int fd = make_file(4096), other = make_file(4096), again = -1;
+	int fd = make_file(4096), other = make_file(4096), again = dup(fd);
+	const struct timed_read_setup first = { hanging, fd, SHORT }, second = { prompt, again, LONG };
+	const struct timed_read_setup elsewhere = { prompt, other, LONG };
 	uint8_t bytes[100], before[100];
 
 	(void)state;
 	memset(bytes, 0xee, sizeof(bytes));
 	memcpy(before, bytes, sizeof(bytes));
-	CHECK_FAILS(bounded_read(hanging, SHORT, fd, 0, bytes, sizeof(bytes), &err), -ETIMEDOUT,
+	CHECK_FAILS(timed_read(&first, 0, bytes, sizeof(bytes), &err), -ETIMEDOUT,
 		    "no answer to a read for 0.02 seconds");
-	again = dup(fd);
-	CHECK_FAILS(bounded_read(prompt, LONG, again, 0, bytes, sizeof(bytes), &err), -ETIMEDOUT,
+	CHECK_FAILS(timed_read(&second, 0, bytes, sizeof(bytes), &err), -ETIMEDOUT,
 		    "an earlier read has not been answered yet");
-	CHECK_OK(bounded_read(prompt, LONG, other, 0, before, sizeof(before), &err));
+	CHECK_OK(timed_read(&elsewhere, 0, before, sizeof(before), &err));
 	close(fd); /* the read has its own */
 	sem_post(&gate);
-	while (bounded_read(prompt, LONG, again, 1, before, sizeof(before), NULL) == -ETIMEDOUT)
+	while (timed_read(&second, 1, before, sizeof(before), NULL) == -ETIMEDOUT)
 		poll(NULL, 0, 1);
 	assert_int_equal(before[1], 2);
 	for (size_t i = 0; i < sizeof(bytes); i++)
@@ -104,17 +106,18 @@ static void test_a_child_begins_anew(void **state)
 	struct outstanding read;
 	uint8_t byte;
 	int fd = make_file(1), status;
+	const struct timed_read_setup setup = { hanging, fd, SHORT };
 	pid_t child;
 
 	(void)state;
-	CHECK_FAILS(bounded_read(hanging, SHORT, fd, 0, &byte, 1, &err), -ETIMEDOUT, "no answer");
+	CHECK_FAILS(timed_read(&setup, 0, &byte, 1, &err), -ETIMEDOUT, "no answer");
 	child = fork();
 	if (child == 0)
 		_exit(outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL) == 0 ? 7 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(WEXITSTATUS(status), 7);
 	assert_int_equal(outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL), -ETIMEDOUT);
-	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, NULL, &read, &err)); /* another kind */
+	CHECK_OK(outstanding_begin(OUTSTANDING_PROBE, fd, NULL, &read, &err)); /* another kind */
 	sem_post(&gate);
 	while (outstanding_begin(OUTSTANDING_READ, fd, NULL, &read, NULL) == -ETIMEDOUT)
 		poll(NULL, 0, 1);
@@ -128,29 +131,30 @@ static void test_a_read_ends_unseen(void **state)
 	int fd = make_file(1);
 
 	(void)state;
-	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &read, &err));
+	CHECK_OK(outstanding_begin(OUTSTANDING_PROBE, fd, release, &read, &err));
 	CHECK_FAILS(outstanding_wait(&read, SHORT, &err), -ETIMEDOUT, "no answer to a read for 0.02 seconds");
-	CHECK_FAILS(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &next, &err), -ETIMEDOUT, "an earlier read");
+	CHECK_FAILS(outstanding_begin(OUTSTANDING_PROBE, fd, release, &next, &err), -ETIMEDOUT, "an earlier read");
 	assert_null(released);
 	__atomic_store_n(&read.runs, 0, __ATOMIC_RELEASE);
-	CHECK_OK(outstanding_begin(OUTSTANDING_KNOCK, fd, release, &next, &err));
+	CHECK_OK(outstanding_begin(OUTSTANDING_PROBE, fd, release, &next, &err));
 	assert_ptr_equal(released, &read);
 	close(fd);
 }
 
 /* Only who must not wait asks for it. */
-static void test_a_file_is_bounded(void **state)
+static void test_a_file_has_a_limit(void **state)
 {
 	struct file_source *file;
 	uint8_t block[512];
 	int fd = make_file(8192);
+	const struct timed_read_setup setup = { hanging, fd, SHORT };
 	char name[64];
 
 	(void)state;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	CHECK_OK(file_adopt(open(name, O_RDONLY | O_CLOEXEC), &file, &err));
 	assert_int_equal(file->patience, 0);
-	CHECK_FAILS(bounded_read(hanging, SHORT, fd, 0, block, sizeof(block), &err), -ETIMEDOUT, "no answer");
+	CHECK_FAILS(timed_read(&setup, 0, block, sizeof(block), &err), -ETIMEDOUT, "no answer");
 	CHECK_OK(source_read(&file->source, 0, 1000, block, sizeof(block), &err));
 	file->patience = LONG;
 	CHECK_FAILS(source_read(&file->source, 0, 1000, block, sizeof(block), &err), -ETIMEDOUT,
@@ -165,14 +169,14 @@ static void test_a_file_is_bounded(void **state)
 
 static void test_a_file_answers(void **state)
 {
-	struct knock *knock = NULL;
+	struct read_probe *probe = NULL;
 	int fd = make_file(8192), before = open("/dev/null", O_RDONLY);
 
 	(void)state;
 	errno = 0;
 	for (unsigned i = 0; i < 20; i++) {
-		CHECK_OK(knock_begin(fd, &knock, &err));
-		CHECK_OK(knock_end(knock, LONG, &err));
+		CHECK_OK(read_probe_begin(fd, &probe, &err));
+		CHECK_OK(read_probe_end(probe, LONG, &err));
 	}
 	assert_int_equal(errno, 0);
 	assert_true(fcntl(before, F_GETFD) >= 0); /* what it closed was its own */
@@ -187,7 +191,7 @@ int main(void)
 		cmocka_unit_test(test_a_read_is_left),
 		cmocka_unit_test(test_a_child_begins_anew),
 		cmocka_unit_test(test_a_read_ends_unseen),
-		cmocka_unit_test(test_a_file_is_bounded),
+		cmocka_unit_test(test_a_file_has_a_limit),
 		cmocka_unit_test(test_a_file_answers),
 	};
 

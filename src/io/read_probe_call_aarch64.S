@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* knock_call() of AArch64. */
+/* read_probe_call() of AArch64. */
 	.text
-	.globl knock_call
-	.hidden knock_call
-	.type knock_call, %function
+	.globl read_probe_call
+	.hidden read_probe_call
+	.type read_probe_call, %function
 	.p2align 2
-knock_call:
+read_probe_call:
 	.cfi_startproc
 	hint #34 /* bti c */
 	mov x8, x0
@@ -16,5 +16,5 @@ knock_call:
 	svc #0
 	ret
 	.cfi_endproc
-	.size knock_call, . - knock_call
+	.size read_probe_call, . - read_probe_call
 	.section .note.GNU-stack, "", %progbits

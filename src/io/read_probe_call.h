@@ -3,7 +3,7 @@
 #pragma once
 
 /* Disables sanitizers, whose instrumentation uses thread-local memory too. */
-#define KNOCK_BARE __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
+#define READ_PROBE_BARE __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
 
 /* Returns the kernel's result: -errno on failure. */
-long knock_call(long number, long a, long b, long c, long d);
+long read_probe_call(long number, long a, long b, long c, long d);
