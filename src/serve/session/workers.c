@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/thread/join.h"
 #include "serve/request/content.h"
 #include "serve/session/ops.h"
 #include "serve/worker/worker.h"
@@ -107,14 +106,17 @@ void workers_report_idle(const struct serve *serve)
 }
 
 /* With io_uring a worker leaves a hanging read by itself; without, it is blocked in the read. */
-static bool workers_join_one(const struct worker *worker, const struct timespec *deadline)
+static bool workers_join_one(struct worker *worker, const struct timespec *deadline)
 {
-	return worker->setup.uring ? pthread_join(worker->thread, NULL) == 0 : join_until(worker->thread, deadline);
+	if (!worker->setup.uring)
+		return thread_join_until(&worker->thread, deadline);
+	thread_join(&worker->thread);
+	return true;
 }
 
 int workers_join(struct workers *workers, struct error *err)
 {
-	const struct timespec deadline = join_deadline();
+	const struct timespec deadline = thread_deadline();
 	struct serve *serve = workers->serve;
 	int r = 0;
 

@@ -24,7 +24,7 @@ must_check int workers_check_queues(const struct workers *workers, struct error 
 /* Makes all workers end although the filesystem is mounted. */
 void workers_stop(struct workers *workers);
 /* Waits for all workers to end. Returns the error of one that failed. Without io_uring a worker that stays in a read
- * for longer than JOIN_LINGER seconds is left behind. */
+ * for longer than THREAD_LINGER seconds is left behind. */
 must_check int workers_join(struct workers *workers, struct error *err);
 /* Whether devices still write to memory of workers that have ended or were left behind. That memory must then stay
  * until the process ends. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "fuse/channel.h"
 #include "io/array.h"
@@ -55,7 +56,7 @@ struct worker {
 	struct contents *contents; /* hooks only: the worker's READs, see request/content.h */
 	_Atomic uint64_t *reading; /* hooks only: by slot, node of the READ in progress, or 0; any thread may load it */
 	unsigned number; /* 0 .. worker_count - 1 */
-	pthread_t thread;
+	struct thread thread;
 	struct placement placement;
 	size_t slots;            /* slots of the channel */
 	struct channel *channel;
