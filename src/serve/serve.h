@@ -40,6 +40,17 @@ struct serve_member {
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };
 
+/* How the mount uses the machine; session/machine.c chooses it before the workers are made. */
+struct serve_machine {
+	bool uring;             /* workers read with io_uring; false: with preadv(2) */
+	char io_reason[256];    /* why io_uring is not used; empty if it is */
+	bool ring;              /* requests come over io_uring; the last worker serves /dev/fuse for the rest */
+	struct cpus cpus;
+	size_t slots;           /* slots of a worker on /dev/fuse */
+	unsigned jobs;          /* limit of a worker's requests that wait for a thread; leaves each queue a slot */
+	uint64_t buffer_budget; /* limit of bytes for request buffers */
+};
+
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
@@ -82,13 +93,7 @@ struct serve {
 	struct snapshots *snapshots;
 	struct worker **workers;
 	unsigned worker_count;
-	bool ring;              /* requests come over io_uring; the last worker serves /dev/fuse for the rest */
-	struct cpus cpus;
-	unsigned jobs;          /* limit of a worker's requests that wait for a thread; leaves each queue a slot */
-	size_t slots;           /* slots of a worker on /dev/fuse */
-	uint64_t buffer_budget; /* limit of bytes for request buffers */
-	bool uring;             /* workers read with io_uring; false: with preadv(2) */
-	char io_reason[256];    /* why io_uring is not used; empty if it is */
+	struct serve_machine machine;
 	sem_t started_workers;  /* each worker posts it when it has started */
 	int64_t started;        /* time of the mount, ns, monotonic */
 };

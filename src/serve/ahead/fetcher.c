@@ -537,7 +537,7 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .volume_fds = fetcher->serve->volume->fds,
 				      .member_count = fetcher->serve->volume->count,
 				      .depth = fetcher->slot_count * READ_RANGES };
-	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->uring ? ring_new : sync_new, NULL, err);
+	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->machine.uring ? ring_new : sync_new, NULL, err);
 
 	if (r < 0)
 		log_error(err, "nothing is read ahead");

@@ -123,7 +123,7 @@ static int command_check_request(const struct worker *worker, const struct reque
 	if (in->cmd != DSFS_IOC_SWITCH || wire->rest_length < sizeof(struct dsfs_switch) ||
 	    in->out_size < sizeof(struct dsfs_switch))
 		return -ENOTTY;
-	return worker_jobs(worker) < worker->serve->jobs ? 0 : -EBUSY;
+	return worker_jobs(worker) < worker->serve->machine.jobs ? 0 : -EBUSY;
 }
 
 void command_ioctl(struct worker *worker, struct channel_request *request)

@@ -61,14 +61,14 @@ static void metrics_daemon(const struct serve *serve, FILE *out)
 {
 	metrics_family(out, "daemon_info", "gauge", "The daemon of the mount; the value is always 1.");
 	fprintf(out, "datasetfs_daemon_info{release=\"%s\",channel=\"%s\",io=\"%s\"} 1\n", DATASETFS_RELEASE,
-		serve->ring ? "ring" : "dev", serve->uring ? "uring" : "threads");
+		serve->machine.ring ? "ring" : "dev", serve->machine.uring ? "uring" : "threads");
 	metrics_real(out, "uptime_seconds", "gauge", "Time since the mount.",
 		     (double)(clock_now() - serve->started) / 1e9);
 	metrics_real(out, "cpu_seconds_total", "counter", "CPU time of the daemon, user and system.",
 		     (double)clock_cpu() / 1e9);
 	metrics_number(out, "workers", "gauge", "Threads that serve requests.", serve->worker_count);
 	metrics_number(out, "buffer_limit_bytes", "gauge", "Most memory that buffers and caches can take.",
-		       serve->buffer_budget);
+		       serve->machine.buffer_budget);
 }
 
 static void metrics_open_versions(struct serve *serve, FILE *out)

@@ -123,11 +123,11 @@ static void stats_identity(struct serve *serve, struct json *json)
 	json_number(json, DSFS_CONTROL_PID, (uint64_t)getpid());
 	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
 	json_real(json, DSFS_CONTROL_CPU, (double)clock_cpu() / 1e9);
-	json_string(json, DSFS_CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
-	json_string(json, DSFS_CONTROL_IO, serve->uring ? "uring" : "threads");
-	json_string(json, DSFS_CONTROL_IO_REASON, serve->io_reason);
+	json_string(json, DSFS_CONTROL_CHANNEL, serve->machine.ring ? "ring" : "dev");
+	json_string(json, DSFS_CONTROL_IO, serve->machine.uring ? "uring" : "threads");
+	json_string(json, DSFS_CONTROL_IO_REASON, serve->machine.io_reason);
 	json_number(json, DSFS_CONTROL_WORKERS, serve->worker_count);
-	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->buffer_budget);
+	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->machine.buffer_budget);
 	stats_options(&serve->options, json);
 	stats_generations(serve, json);
 }

@@ -45,7 +45,7 @@ static void suspects_leave(struct serve *serve, int64_t now)
 	int64_t oldest;
 
 	standby_look(serve->standby);
-	for (unsigned i = 0; i < serve->worker_count && serve->uring; i++) {
+	for (unsigned i = 0; i < serve->worker_count && serve->machine.uring; i++) {
 		oldest = waiting_oldest(serve->workers[i]);
 		if (oldest && now - oldest >= ROUTE_SILENCE)
 			waiting_leave(serve->workers[i]);

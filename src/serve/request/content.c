@@ -269,7 +269,7 @@ static void content_tell(struct kept_waiter *waiter)
  * that is still in the kernel and needs a slot. Two more are left, for a visit and a command. */
 static bool content_may_wait(const struct worker *worker)
 {
-	return worker_jobs(worker) + 2 < worker->serve->jobs;
+	return worker_jobs(worker) + 2 < worker->serve->machine.jobs;
 }
 
 static void content_start_read(struct content *content)

@@ -196,7 +196,7 @@ int standby_start(struct serve *serve, struct error *err)
 	struct standby *standby;
 	int r;
 
-	if (!serve->route || serve->uring)
+	if (!serve->route || serve->machine.uring)
 		return 0;
 	standby = aligned_alloc(_Alignof(struct standby), sizeof(*standby));
 	if (!standby)

@@ -93,11 +93,11 @@ static int session_attach(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	session->serve.mount_fd = mount_fd(session->mount);
-	r = init_negotiate(session->serve.mount_fd, session->serve.ring, &init, err);
+	r = init_negotiate(session->serve.mount_fd, session->serve.machine.ring, &init, err);
 	if (r < 0)
 		return r;
 	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
-	return session->serve.ring == init.ring ? 0 : machine_lose_ring(&session->serve, err);
+	return session->serve.machine.ring == init.ring ? 0 : machine_lose_ring(&session->serve, err);
 }
 
 /* Does what is possible only while requests are answered. */
@@ -115,8 +115,8 @@ static void session_settle(struct session *session, const char *label)
 	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
 		 serve->options.mountpoint, label, serve->options.volume,
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
-		 format_size(serve->buffer_budget, budget), serve->uring ? "uring" : "threads",
-		 serve->ring ? "ring" : "dev");
+		 format_size(serve->machine.buffer_budget, budget), serve->machine.uring ? "uring" : "threads",
+		 serve->machine.ring ? "ring" : "dev");
 }
 
 static int session_open_volume(struct serve *serve, struct error *err)
@@ -338,7 +338,7 @@ static void session_signal(struct session *session, uint32_t number)
  * wake this thread for each request. */
 static bool session_is_over(const struct session *session)
 {
-	return !session->serve.uring && mount_is_over(session->mount);
+	return !session->serve.machine.uring && mount_is_over(session->mount);
 }
 
 int session_run(struct session *session, struct error *err)
@@ -349,7 +349,7 @@ int session_run(struct session *session, struct error *err)
 	int r;
 
 	while (ended < session->serve.worker_count && !session_is_over(session)) {
-		if (poll(fds, 2, session->serve.uring ? -1 : SESSION_LOOK) < 0 && errno != EINTR)
+		if (poll(fds, 2, session->serve.machine.uring ? -1 : SESSION_LOOK) < 0 && errno != EINTR)
 			return error_errno(err, "poll");
 		ended += wake_take(&session->workers.ended);
 		if (workers_check_queues(&session->workers, err) < 0)
@@ -421,7 +421,7 @@ bool session_free(struct session *session)
 	clients_free(session->serve.clients);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);
-	cpus_free(&session->serve.cpus);
+	cpus_free(&session->serve.machine.cpus);
 	mount_free(session->mount);
 	snapshots_free(session->serve.snapshots);
 	damage_free(session->serve.damage);

@@ -21,8 +21,8 @@ static const struct worker_hooks workers_hooks = {
 static int workers_create_one(struct workers *workers, unsigned number, struct error *err)
 {
 	struct serve *serve = workers->serve;
-	bool ring = serve->ring && number < serve->cpus.workers;
-	size_t most = ring ? serve->cpus.possible : 0;
+	bool ring = serve->machine.ring && number < serve->machine.cpus.workers;
+	size_t most = ring ? serve->machine.cpus.possible : 0;
 	auto_free uint16_t *numbers = calloc(most + 1, sizeof(*numbers)), *depths = calloc(most + 1, sizeof(*depths));
 	struct channel_queues queues = { .numbers = numbers, .depths = depths };
 	struct worker_setup setup = {
@@ -31,9 +31,9 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.number = number,
 		.session_fd = serve->mount_fd,
 		.volume = serve->volume,
-		.uring = serve->uring,
+		.uring = serve->machine.uring,
 		.cpu = -1,
-		.slots = serve->slots,
+		.slots = serve->machine.slots,
 		.started = &serve->started_workers,
 		.ended = &workers->ended,
 	};
@@ -42,11 +42,11 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 	if (!numbers || !depths)
 		return error_no_memory(err);
 	if (ring) {
-		queues.count = cpus_queues(&serve->cpus, number, numbers);
+		queues.count = cpus_queues(&serve->machine.cpus, number, numbers);
 		for (unsigned i = 0; i < queues.count; i++)
-			depths[i] = (uint16_t)cpus_depth(&serve->cpus, numbers[i]);
+			depths[i] = (uint16_t)cpus_depth(&serve->machine.cpus, numbers[i]);
 		setup.queues = &queues;
-		setup.cpu = serve->cpus.own[number];
+		setup.cpu = serve->machine.cpus.own[number];
 	}
 	r = worker_new(&setup, &serve->workers[number], err);
 	if (r < 0)
@@ -93,14 +93,15 @@ int workers_start(struct workers *workers, struct error *err)
 
 void workers_report_idle(const struct serve *serve)
 {
-	unsigned serving = serve->worker_count - serve->ring; /* not counting the one on /dev/fuse beside the ring */
+	/* Not counting the one on /dev/fuse beside the ring. */
+	unsigned serving = serve->worker_count - serve->machine.ring;
 	const char *why = "FUSE over io_uring was turned off while the mount came up";
 
 	if (serve->options.workers <= serving)
 		return;
-	if (serve->ring)
+	if (serve->machine.ring)
 		why = "FUSE over io_uring has at most one for each CPU, channel=dev takes more";
-	else if (!serve->uring)
+	else if (!serve->machine.uring)
 		why = "there are no more without io_uring";
 	log_warn("workers=%u: %u serve, %s", serve->options.workers, serving, why);
 }
@@ -138,7 +139,7 @@ int workers_check_queues(const struct workers *workers, struct error *err)
 {
 	const struct serve *serve = workers->serve;
 
-	for (unsigned i = 0; serve->ring && i < serve->cpus.workers; i++)
+	for (unsigned i = 0; serve->machine.ring && i < serve->machine.cpus.workers; i++)
 		if (atomic_load(&serve->workers[i]->failed))
 			return error_set(err, -EIO, "it cannot go on: %.400s", serve->workers[i]->failure.reason);
 	return 0;

@@ -64,8 +64,8 @@ struct worker {
 	struct wake wake;           /* wakes the thread when there are tasks, or to stop */
 	pthread_mutex_t task_lock;
 	struct worker_task *tasks;  /* under task_lock */
-	/* Requests that wait for another thread, limited by serve->jobs; `reads` are READs of files that are being read
-	 * ahead. Worker's thread only. */
+	/* Requests that wait for another thread, limited by serve->machine.jobs; `reads` are READs of files that are
+	 * being read ahead. Worker's thread only. */
 	unsigned commands, visits, reads;
 	struct worker_setup setup;
 	bool is_stuck;           /* thread only: it ended while is_left() was true */
