@@ -40,6 +40,18 @@ struct serve_member {
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };
 
+/* The volume, and what was seen of it. */
+struct serve_volume {
+	struct array_source *array;
+	struct serve_member *members; /* by slot */
+	struct route *route;          /* chooses the member to read; NULL: the volume has one member */
+	_Atomic int path_error;       /* negative errno of the last device read that will be retried */
+	uint8_t uuid[16];
+	uint64_t opened;              /* sequence of the superblock at the mount */
+	_Atomic uint64_t newest;      /* highest superblock sequence seen */
+	_Atomic(struct superblock_ring *) rings; /* read when the volume was opened; NULL once a load took them */
+};
+
 /* How the mount uses the machine; session/machine.c chooses it before the workers are made. */
 struct serve_machine {
 	bool uring;             /* workers read with io_uring; false: with preadv(2) */
@@ -54,13 +66,7 @@ struct serve_machine {
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
-	struct array_source *volume;
-	_Atomic(struct superblock_ring *) rings; /* read when the volume was opened; NULL once a load took them */
-	uint8_t volume_uuid[16];
-	struct serve_member *members; /* members of the volume, by slot */
-	struct route *route;          /* chooses the member to read; NULL: the volume has one member */
-	uint64_t opened;        /* sequence of the superblock at the mount */
-	_Atomic uint64_t newest; /* highest superblock sequence seen */
+	struct serve_volume volume;
 	_Atomic uint64_t switches; /* number of switches since the mount */
 	_Atomic uint64_t serving_since; /* since when the current version is served, seconds since 1970 */
 	_Atomic uint64_t loads; /* loads of versions, failed ones included */
@@ -87,7 +93,6 @@ struct serve {
 	_Atomic bool is_withheld; /* a client was not given a member that did not answer: see clients/answer.h */
 	_Atomic bool is_degraded; /* a member may be missing, stale or lost: see rejoin.h */
 	int64_t look_at;        /* control thread only: when to search for the volume again, ns, monotonic */
-	_Atomic int path_error; /* negative errno of the last device read that will be retried */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* cached pages of block checksums */
 	struct snapshots *snapshots;
@@ -108,7 +113,7 @@ static inline struct generation *serve_current(struct serve *serve)
 /* Notes that a member may be missing, stale or lost, and wakes the control thread. Any thread may call this. */
 static inline void serve_note_degraded(struct serve *serve)
 {
-	if (serve->route && !atomic_exchange(&serve->is_degraded, true))
+	if (serve->volume.route && !atomic_exchange(&serve->is_degraded, true))
 		wake_up(&serve->wake);
 }
 
@@ -125,7 +130,7 @@ static inline struct serve_member_name serve_member_name(const struct serve *ser
 {
 	struct serve_member_name name = { "" };
 
-	if (serve->volume->count > 1)
+	if (serve->volume.array->count > 1)
 		snprintf(name.text, sizeof(name.text), "member %u of ", slot);
 	return name;
 }
@@ -137,7 +142,7 @@ bool serve_is_silent(const void *owner, uint32_t slot);
 /* Whether a member cannot be read because it was never found or is lost. */
 static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
 {
-	return !atomic_load(&serve->members[slot].name) || atomic_load(&serve->members[slot].is_lost);
+	return !atomic_load(&serve->volume.members[slot].name) || atomic_load(&serve->volume.members[slot].is_lost);
 }
 
 /* Whether a member that is there has not answered reads for a while, or keeps failing. Only for a volume of several

@@ -534,8 +534,8 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .wake = fetcher->wake.fd,
 				      .woken = fetcher_woken,
 				      .woken_argument = fetcher,
-				      .volume_fds = fetcher->serve->volume->fds,
-				      .member_count = fetcher->serve->volume->count,
+				      .volume_fds = fetcher->serve->volume.array->fds,
+				      .member_count = fetcher->serve->volume.array->count,
 				      .depth = fetcher->slot_count * READ_RANGES };
 	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->machine.uring ? ring_new : sync_new, NULL, err);
 
@@ -585,7 +585,7 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 	const struct queue_setup setup = { .client = &fetcher_client,
 					   .reader = { .options = &fetcher->options,
 						       .geometry = fetcher->geometry,
-						       .route = fetcher->serve->route,
+						       .route = fetcher->serve->volume.route,
 						       .counters = &fetcher->counters.read },
 					   .depth = fetcher->slot_count,
 					   .is_huge = true };
@@ -622,7 +622,8 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 	fetcher->last = &fetcher->jobs;
 	fetcher->last_store = &fetcher->stores;
 	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
-	memcpy(fetcher->geometry, serve->volume->geometry, serve->volume->count * sizeof(*fetcher->geometry));
+	memcpy(fetcher->geometry, serve->volume.array->geometry,
+	       serve->volume.array->count * sizeof(*fetcher->geometry));
 	atomic_store(&fetcher->going, 1);
 	pthread_mutex_init(&fetcher->lock, NULL);
 	sem_init(&fetcher->started, 0, 0);

@@ -70,10 +70,10 @@ static bool follow_has_acted(const struct follow *follow, const struct superbloc
 
 static int follow_try(struct serve *serve, struct follow *follow, struct error *err)
 {
-	uint64_t seen = atomic_load(&serve->newest);
+	uint64_t seen = atomic_load(&serve->volume.newest);
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = catalogue_load_newest(&serve->volume->source, &super, err);
+	int r = catalogue_load_newest(&serve->volume.array->source, &super, err);
 
 	if (r == 0)
 		r = mounted_check(serve, &super, seen, err);

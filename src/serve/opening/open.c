@@ -59,7 +59,7 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	int r;
 
 	atomic_fetch_add(&serve->loads, 1);
-	r = generation_open(&serve->volume->source, version, members, serve->worker_count, &generation, err);
+	r = generation_open(&serve->volume.array->source, version, members, serve->worker_count, &generation, err);
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
@@ -256,7 +256,7 @@ int open_visit(struct serve *serve, const char *label, const struct visitor *vis
 	int r = open_try_again(serve, &target, &super, ret, err);
 
 	/* An error is final if the newest superblock was read, or if the volume is another one. */
-	if (r == 0 || mounted_is_other(serve, &super) || super.sequence >= atomic_load(&serve->newest))
+	if (r == 0 || mounted_is_other(serve, &super) || super.sequence >= atomic_load(&serve->volume.newest))
 		return r;
 	generation = open_under(serve, label);
 	if (!generation)

@@ -94,7 +94,7 @@ static void content_path_failed(struct read_op *op, int code, bool is_parked)
 	struct worker *worker = content_of(op)->worker;
 
 	if (is_parked)
-		atomic_store_explicit(&worker->serve->path_error, code, memory_order_relaxed);
+		atomic_store_explicit(&worker->serve->volume.path_error, code, memory_order_relaxed);
 	else
 		atomic_store_explicit(&worker->contents->path_failed, true, memory_order_relaxed);
 }
@@ -188,7 +188,7 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	read->size = in->size < request->payload_size ? in->size : request->payload_size;
 	read->payload = request->payload;
 	read->room = request->payload_size;
-	read->keeps_payload = worker->channel->ops->own_thread && worker->serve->route;
+	read->keeps_payload = worker->channel->ops->own_thread && worker->serve->volume.route;
 	read->wanted = &request->owed;
 }
 
@@ -390,7 +390,7 @@ static int content_lay_out(struct worker *worker, struct contents *contents, str
 /* Without io_uring the worker itself hangs in a read that does not complete, so it has no use for spare contents. */
 static unsigned content_spare_count(const struct worker *worker)
 {
-	return worker->serve->route && worker->setup.uring ? (unsigned)worker->slots : 0;
+	return worker->serve->volume.route && worker->setup.uring ? (unsigned)worker->slots : 0;
 }
 
 static const struct queue_client content_client = {
@@ -407,10 +407,10 @@ int content_open(struct worker *worker, struct error *err)
 	const struct queue_setup setup = {
 		.client = &content_client,
 		.reader = { .options = &serve->options.read,
-			    .geometry = serve->volume->geometry,
+			    .geometry = serve->volume.array->geometry,
 			    .cache = serve->cache,
 			    .pages = serve->pages,
-			    .route = serve->route,
+			    .route = serve->volume.route,
 			    .counters = &worker->counters.read },
 		.depth = (unsigned)worker->slots,
 		.spare = content_spare_count(worker),

@@ -34,7 +34,7 @@ static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
 
 static uint64_t machine_slot_size(const struct serve *serve)
 {
-	return SLOT_SIZE * (serve->route && serve->machine.uring ? SPARE : 1);
+	return SLOT_SIZE * (serve->volume.route && serve->machine.uring ? SPARE : 1);
 }
 
 /* Plans a worker for each CPU, and one for requests that the kernel sends by /dev/fuse in any case. */
@@ -53,7 +53,7 @@ static void machine_size_ring(struct serve *serve)
 /* Workers per CPU. With several members there are more, as some may hang in reads of a member that does not answer. */
 static unsigned machine_threads(const struct serve *serve)
 {
-	return serve->machine.uring ? 1 : serve->route ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
+	return serve->machine.uring ? 1 : serve->volume.route ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
 }
 
 static void machine_size_dev(struct serve *serve, unsigned most)
@@ -106,7 +106,7 @@ static int machine_choose_io(struct serve *serve, struct error *err)
 		snprintf(machine->io_reason, sizeof(machine->io_reason), "io=threads");
 		return 0;
 	}
-	r = worker_probe_ring(serve->volume, false, &why);
+	r = worker_probe_ring(serve->volume.array, false, &why);
 	if (r == 0) {
 		machine->uring = true;
 		return 0;
@@ -151,7 +151,7 @@ static int machine_choose_channel(struct serve *serve, struct error *err)
 		return error_set(err, -EOPNOTSUPP, "channel=ring needs io_uring: %s", machine->io_reason);
 	if (offered != 'Y' || !machine->uring)
 		return 0;
-	machine->ring = worker_probe_ring(serve->volume, true, &why) == 0;
+	machine->ring = worker_probe_ring(serve->volume.array, true, &why) == 0;
 	if (!machine->ring && must)
 		return error_set(err, why.code, "channel=ring: %s", why.reason);
 	return 0;

@@ -121,18 +121,19 @@ static void session_settle(struct session *session, const char *label)
 
 static int session_open_volume(struct serve *serve, struct error *err)
 {
+	struct serve_volume *volume = &serve->volume;
 	struct assembly assembly;
 	int r = assembly_open_patient(serve->options.volume, &assembly, err);
 
 	if (r < 0)
 		return r;
-	serve->members = calloc(assembly.array->count, sizeof(*serve->members));
-	if (!serve->members) {
+	volume->members = calloc(assembly.array->count, sizeof(*volume->members));
+	if (!volume->members) {
 		assembly_close(&assembly);
 		return error_no_memory(err);
 	}
 	if (assembly.array->count > 1)
-		r = route_new(assembly.array->count, &serve->route, err);
+		r = route_new(assembly.array->count, &volume->route, err);
 	if (r < 0) {
 		assembly_close(&assembly);
 		return r;
@@ -142,13 +143,13 @@ static int session_open_volume(struct serve *serve, struct error *err)
 		assembly_close(&assembly);
 		return r;
 	}
-	serve->volume = take_ptr(&assembly.array);
-	atomic_store(&serve->rings, take_ptr(&assembly.rings));
-	serve->volume->owner = serve;
-	serve->volume->is_silent = serve->route ? serve_is_silent : NULL;
-	for (uint32_t i = 0; i < serve->volume->count; i++) {
-		if (array_has(serve->volume, i)) /* if it does not answer, another member may */
-			serve->volume->files[i]->patience = serve->route ? FILE_PATIENCE : 0;
+	volume->array = take_ptr(&assembly.array);
+	atomic_store(&volume->rings, take_ptr(&assembly.rings));
+	volume->array->owner = serve;
+	volume->array->is_silent = volume->route ? serve_is_silent : NULL;
+	for (uint32_t i = 0; i < volume->array->count; i++) {
+		if (array_has(volume->array, i)) /* if it does not answer, another member may */
+			volume->array->files[i]->patience = volume->route ? FILE_PATIENCE : 0;
 		if (assembly.names[i])
 			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
 		else
@@ -411,7 +412,7 @@ bool session_free(struct session *session)
 	guard_close(&session->guard);
 	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
-		array_close(session->serve.volume);
+		array_close(session->serve.volume.array);
 	}
 	mount_farewell(session->mount);
 	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */
@@ -427,8 +428,8 @@ bool session_free(struct session *session)
 	damage_free(session->serve.damage);
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
-	route_free(session->serve.route);
-	free(atomic_load(&session->serve.rings));
+	route_free(session->serve.volume.route);
+	free(atomic_load(&session->serve.volume.rings));
 	session_close_versions(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
 	close_fd(&session->signal_fd);

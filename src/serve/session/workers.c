@@ -30,7 +30,7 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.hooks = &workers_hooks,
 		.number = number,
 		.session_fd = serve->mount_fd,
-		.volume = serve->volume,
+		.volume = serve->volume.array,
 		.uring = serve->machine.uring,
 		.cpu = -1,
 		.slots = serve->machine.slots,
