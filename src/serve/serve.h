@@ -63,13 +63,21 @@ struct serve_machine {
 	uint64_t buffer_budget; /* limit of bytes for request buffers */
 };
 
+/* What became of the mount so far, for its files in .datasetfs; the control thread writes all but loads. */
+struct serve_history {
+	int64_t started; /* time of the mount, ns, monotonic */
+	_Atomic uint64_t switches;
+	_Atomic uint64_t serving_since;  /* since when the current version is served, seconds since 1970 */
+	_Atomic uint64_t outdated_until; /* when it last left a version that was gone from the volume, likewise */
+	_Atomic bool follow_failed;      /* the last check of the volume's current version failed */
+	_Atomic uint64_t loads;          /* of versions, failed ones included */
+};
+
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
 	struct serve_volume volume;
-	_Atomic uint64_t switches; /* number of switches since the mount */
-	_Atomic uint64_t serving_since; /* since when the current version is served, seconds since 1970 */
-	_Atomic uint64_t loads; /* loads of versions, failed ones included */
+	struct serve_history history;
 	_Atomic uint64_t loading; /* upper bound of the bytes that loads under way will take */
 	int mount_fd;     /* the mount's /dev/fuse, through which the kernel is notified */
 	struct wake wake; /* wakes the control thread */
@@ -86,10 +94,8 @@ struct serve {
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */
 	_Atomic int64_t listed; /* when to make the kernel forget its listing of versions, ns; 0: it has none */
-	_Atomic uint64_t outdated_until; /* when it last left a version that was gone from the volume, s since 1970 */
 	_Atomic bool is_lost;   /* the volume may be lost: see reopen.h */
 	_Atomic bool is_doubtful; /* a read found damage; a member's descriptor may lead to something else */
-	_Atomic bool follow_failed; /* the last check of the volume's current version failed */
 	_Atomic bool is_withheld; /* a client was not given a member that did not answer: see clients/answer.h */
 	_Atomic bool is_degraded; /* a member may be missing, stale or lost: see rejoin.h */
 	int64_t look_at;        /* control thread only: when to search for the volume again, ns, monotonic */
@@ -100,7 +106,6 @@ struct serve {
 	unsigned worker_count;
 	struct serve_machine machine;
 	sem_t started_workers;  /* each worker posts it when it has started */
-	int64_t started;        /* time of the mount, ns, monotonic */
 };
 
 /* The version that paths through the mountpoint lead to. Call it in a section, under generations.lock, or on the

@@ -93,7 +93,7 @@ static void follow_current(struct serve *serve, struct follow *follow)
 	unsigned suppressed;
 	int r = follow_try(serve, follow, &err);
 
-	atomic_store(&serve->follow_failed, r < 0);
+	atomic_store(&serve->history.follow_failed, r < 0);
 	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot follow the volume's current version, trying again");
 }

@@ -63,7 +63,7 @@ static void metrics_daemon(const struct serve *serve, FILE *out)
 	fprintf(out, "datasetfs_daemon_info{release=\"%s\",channel=\"%s\",io=\"%s\"} 1\n", DATASETFS_RELEASE,
 		serve->machine.ring ? "ring" : "dev", serve->machine.uring ? "uring" : "threads");
 	metrics_real(out, "uptime_seconds", "gauge", "Time since the mount.",
-		     (double)(clock_now() - serve->started) / 1e9);
+		     (double)(clock_now() - serve->history.started) / 1e9);
 	metrics_real(out, "cpu_seconds_total", "counter", "CPU time of the daemon, user and system.",
 		     (double)clock_cpu() / 1e9);
 	metrics_number(out, "workers", "gauge", "Threads that serve requests.", serve->worker_count);
@@ -100,7 +100,7 @@ static void metrics_switch_pending(struct serve *serve, FILE *out)
 	metrics_number(out, "switch_pending", "gauge",
 		       "1 while a switch is not done yet, or with follow= while the volume's current version cannot be "
 		       "told or opened.",
-		       !is_announced || atomic_load(&serve->follow_failed));
+		       !is_announced || atomic_load(&serve->history.follow_failed));
 }
 
 /* Writes a series for each reason, so that a rule can say what to do. */

@@ -73,7 +73,7 @@ static void stats_generations(struct serve *serve, struct json *json)
 			stats_generation(generation, generation == current, json);
 	}
 	json_end_array(json);
-	json_number(json, DSFS_CONTROL_SERVING_SINCE, atomic_load(&serve->serving_since));
+	json_number(json, DSFS_CONTROL_SERVING_SINCE, atomic_load(&serve->history.serving_since));
 }
 
 static void stats_groups(const struct serve_options *options, struct json *json)
@@ -121,7 +121,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
 	json_number(json, DSFS_CONTROL_PID, (uint64_t)getpid());
-	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
+	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->history.started) / 1e9);
 	json_real(json, DSFS_CONTROL_CPU, (double)clock_cpu() / 1e9);
 	json_string(json, DSFS_CONTROL_CHANNEL, serve->machine.ring ? "ring" : "dev");
 	json_string(json, DSFS_CONTROL_IO, serve->machine.uring ? "uring" : "threads");

@@ -58,7 +58,7 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	struct generation *generation;
 	int r;
 
-	atomic_fetch_add(&serve->loads, 1);
+	atomic_fetch_add(&serve->history.loads, 1);
 	r = generation_open(&serve->volume.array->source, version, members, serve->worker_count, &generation, err);
 	if (r < 0)
 		return r;

@@ -67,7 +67,7 @@ static int session_open_version(struct serve *serve, struct error *err)
 		return r;
 	atomic_store(&serve->generations.current, generation);
 	atomic_store(&serve->generations.announced, generation);
-	atomic_store(&serve->serving_since, (uint64_t)time(NULL));
+	atomic_store(&serve->history.serving_since, (uint64_t)time(NULL));
 	return 0;
 }
 
@@ -188,7 +188,7 @@ static int session_prepare(struct session *session, struct error *err)
 		return r;
 	serve->generations.wake = &serve->wake;
 	sem_init(&serve->started_workers, 0, 0);
-	serve->started = clock_now();
+	serve->history.started = clock_now();
 	r = session_open_volume(serve, err);
 	if (r < 0)
 		return r;
