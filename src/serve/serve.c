@@ -19,7 +19,7 @@ void serve_note_damage(struct serve *serve, const struct reader_place *place, co
 		       const struct error *why)
 {
 	damage_add(serve->damage, place, generation, why);
-	atomic_store(&serve->is_doubtful, true);
+	atomic_store(&serve->due.doubt, true);
 }
 
 bool serve_is_suspect(const struct serve *serve, uint32_t slot)

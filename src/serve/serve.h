@@ -73,6 +73,17 @@ struct serve_history {
 	_Atomic uint64_t loads;          /* of versions, failed ones included */
 };
 
+/* Work for the control thread and for the watchdog, which any thread may ask for. */
+struct serve_due {
+	/* The control thread's: */
+	_Atomic bool reopen;     /* a member may be lost, see health/reopen.h */
+	_Atomic bool rejoin;     /* a member may be missing, stale or lost, see health/rejoin.h */
+	_Atomic int64_t listing; /* when to make the kernel forget its listing of versions, ns; 0: it has none */
+	/* The watchdog's: */
+	_Atomic bool doubt;      /* a read found damage, so a member's descriptor may lead to something else */
+	_Atomic bool offer;      /* clients lack a member that did not answer: they may ask again when it does */
+};
+
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
@@ -93,12 +104,7 @@ struct serve {
 	struct standby *standby; /* NULL: workers do not block in reads, or have no copies; constant once they run */
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */
-	_Atomic int64_t listed; /* when to make the kernel forget its listing of versions, ns; 0: it has none */
-	_Atomic bool is_lost;   /* the volume may be lost: see reopen.h */
-	_Atomic bool is_doubtful; /* a read found damage; a member's descriptor may lead to something else */
-	_Atomic bool is_withheld; /* a client was not given a member that did not answer: see clients/answer.h */
-	_Atomic bool is_degraded; /* a member may be missing, stale or lost: see rejoin.h */
-	int64_t look_at;        /* control thread only: when to search for the volume again, ns, monotonic */
+	struct serve_due due;
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* cached pages of block checksums */
 	struct snapshots *snapshots;
@@ -115,10 +121,10 @@ static inline struct generation *serve_current(struct serve *serve)
 	return generations_current(&serve->generations);
 }
 
-/* Notes that a member may be missing, stale or lost, and wakes the control thread. Any thread may call this. */
-static inline void serve_note_degraded(struct serve *serve)
+/* Has the control thread look for a member that may be missing, stale or lost. Any thread may call this. */
+static inline void serve_request_rejoin(struct serve *serve)
 {
-	if (serve->volume.route && !atomic_exchange(&serve->is_degraded, true))
+	if (serve->volume.route && !atomic_exchange(&serve->due.rejoin, true))
 		wake_up(&serve->wake);
 }
 

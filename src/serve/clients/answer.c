@@ -92,7 +92,7 @@ static void answer_withhold(struct serve *serve, const struct generation *genera
 			if (!spare || !serve_is_suspect(serve, i))
 				continue;
 			spare--;
-			atomic_store(&serve->is_withheld, true);
+			atomic_store(&serve->due.offer, true);
 		}
 		ret[i / 8] |= (uint8_t)(1u << i % 8);
 	}

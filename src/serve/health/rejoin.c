@@ -144,20 +144,20 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 		log_error(&err, "cannot look for members of '%s', trying again", serve->options.volume);
 }
 
-int64_t rejoin_settle(struct serve *serve)
+int64_t rejoin_settle(struct serve *serve, struct rejoin *rejoin)
 {
 	bool is_whole = false;
 	int64_t now = clock_now();
 
-	if (!serve->volume.route || !atomic_load(&serve->is_degraded))
+	if (!serve->volume.route || !atomic_load(&serve->due.rejoin))
 		return 0;
-	if (now < serve->look_at)
-		return serve->look_at;
-	serve->look_at = now + REJOIN_PERIOD;
-	atomic_store(&serve->is_degraded, false); /* before looking, as another thread may set it meanwhile */
+	if (now < rejoin->when)
+		return rejoin->when;
+	rejoin->when = now + REJOIN_PERIOD;
+	atomic_store(&serve->due.rejoin, false); /* before looking, as another thread may set it meanwhile */
 	rejoin_try(serve, &is_whole);
 	if (is_whole)
 		return 0;
-	atomic_store(&serve->is_degraded, true);
-	return serve->look_at;
+	atomic_store(&serve->due.rejoin, true);
+	return rejoin->when;
 }

@@ -20,7 +20,7 @@
 
 void reopen_request(struct serve *serve)
 {
-	if (!atomic_exchange(&serve->is_lost, true))
+	if (!atomic_exchange(&serve->due.reopen, true))
 		wake_up(&serve->wake);
 }
 
@@ -119,7 +119,7 @@ static void reopen_settle_member(struct serve *serve, uint32_t slot)
 		return;
 	}
 	err = (struct error){ 0 };
-	serve_note_degraded(serve);
+	serve_request_rejoin(serve);
 	if (reopen_try(serve, slot, &err) == 0)
 		return;
 	atomic_store(&serve->volume.members[slot].is_lost, true);
@@ -139,7 +139,7 @@ bool reopen_must_wait(const struct serve *serve, uint32_t slot)
 
 void reopen_settle(struct serve *serve)
 {
-	if (!atomic_exchange(&serve->is_lost, false))
+	if (!atomic_exchange(&serve->due.reopen, false))
 		return;
 	for (uint32_t i = 0; i < serve->volume.array->count; i++)
 		if (array_has(serve->volume.array, i) && !reopen_must_wait(serve, i))

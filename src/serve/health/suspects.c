@@ -68,7 +68,7 @@ bool suspects_look(struct suspects *suspects, struct serve *serve)
 
 		if (is_suspect != suspects->was[i])
 			suspects_report(serve, i, is_suspect);
-		if (suspects->was[i] && !is_suspect && atomic_exchange(&serve->is_withheld, false))
+		if (suspects->was[i] && !is_suspect && atomic_exchange(&serve->due.offer, false))
 			clients_renew(serve->clients);
 		suspects->was[i] = is_suspect;
 		any |= is_suspect;

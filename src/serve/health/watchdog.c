@@ -164,9 +164,9 @@ static void watchdog_look(struct watchdog *watchdog)
 	}
 	if (watchdog->suspects.is_failing) {
 		reopen_request(serve);
-		serve_note_degraded(serve);
+		serve_request_rejoin(serve);
 	}
-	if (atomic_exchange(&serve->is_doubtful, false) && serve->volume.route)
+	if (atomic_exchange(&serve->due.doubt, false) && serve->volume.route)
 		reopen_request(serve);
 	now = clock_now();
 	since = atomic_load(&watchdog->waiting_since);

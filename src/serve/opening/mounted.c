@@ -107,7 +107,7 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 		generations_compare(&serve->generations, ret);
 	for (uint32_t i = 0; i < ret->members.count; i++)
 		if (ret->members.list[i].missing_from)
-			serve_note_degraded(serve);
+			serve_request_rejoin(serve);
 	return 0;
 }
 

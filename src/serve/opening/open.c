@@ -82,7 +82,7 @@ static void open_note_missing(struct serve *serve, const struct generation *gene
 
 	for (uint32_t i = 0; i < members->count; i++)
 		if (members->list[i].missing_from)
-			serve_note_degraded(serve);
+			serve_request_rejoin(serve);
 }
 
 static int open_load_beside(struct serve *serve, const struct version *version, const struct members *members,
