@@ -88,18 +88,6 @@ void announced_release(struct announced *all, const struct kept_piece *piece)
 	kept_release(all->kept, piece);
 }
 
-void announced_tick(struct announced *all)
-{
-	if (all)
-		fetcher_tick(all->fetcher);
-}
-
-void announced_renew(struct announced *all)
-{
-	if (all)
-		fetcher_renew(all->fetcher);
-}
-
 struct fetcher *announced_fetcher(const struct announced *all)
 {
 	return all->fetcher;

@@ -46,9 +46,5 @@ enum kept_found announced_take(struct announced *all, const struct ahead_query *
 			    struct kept_piece *ret);
 /* Unpins a piece from announced_take(). */
 void announced_release(struct announced *all, const struct kept_piece *piece);
-/* Calls fetcher_tick(). NULL is allowed. */
-void announced_tick(struct announced *all);
-/* Calls fetcher_renew(). NULL is allowed. */
-void announced_renew(struct announced *all);
 /* The fetcher that reads announced files. */
 struct fetcher *announced_fetcher(const struct announced *all);

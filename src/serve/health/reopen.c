@@ -12,8 +12,7 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "device/locate.h"
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
@@ -72,10 +71,8 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 		atomic_store(&serve->volume.route->members[slot].failures, 0);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
-	if (serve->ahead)
-		fetcher_renew(ahead_fetcher(serve->ahead));
+	fetchers_renew(serve);
 	clients_renew(serve->clients);
-	announced_renew(serve->announced);
 }
 
 static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)

@@ -7,8 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/request/standby.h"
 #include "serve/request/waiting.h"
@@ -50,10 +49,7 @@ static void suspects_leave(struct serve *serve, int64_t now)
 		if (oldest && now - oldest >= ROUTE_SILENCE)
 			waiting_leave(serve->workers[i]);
 	}
-	if (serve->ahead)
-		fetcher_leave(ahead_fetcher(serve->ahead));
-	if (serve->announced)
-		fetcher_leave(announced_fetcher(serve->announced));
+	fetchers_leave(serve);
 }
 
 bool suspects_look(struct suspects *suspects, struct serve *serve)

@@ -16,8 +16,7 @@
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "device/nvme/topology.h"
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/health/reopen.h"
 #include "serve/health/suspects.h"
 #include "serve/request/waiting.h"
@@ -198,9 +197,7 @@ static void watchdog_main(void *argument)
 	while (!atomic_load(&watchdog->ending)) {
 		watchdog_sleep(watchdog);
 		watchdog_look(watchdog);
-		if (watchdog->serve->ahead)
-			fetcher_tick(ahead_fetcher(watchdog->serve->ahead));
-		announced_tick(watchdog->serve->announced);
+		fetchers_tick(watchdog->serve);
 	}
 }
 

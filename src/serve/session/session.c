@@ -27,6 +27,7 @@
 #include "members/assembly.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
@@ -378,8 +379,7 @@ static void session_abandon(struct session *session)
 
 	if (mount_detach(session->mount, true, &err) < 0)
 		log_error(&err, "cannot unmount");
-	(void)ahead_stop(session->serve.ahead);
-	(void)announced_stop(session->serve.announced);
+	(void)fetchers_stop(&session->serve);
 	workers_stop(&session->workers);
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
@@ -390,8 +390,7 @@ static bool session_stop_threads(struct session *session)
 	struct serve *serve = &session->serve;
 	bool is_stuck = workers_are_stuck(&session->workers);
 
-	is_stuck = !ahead_stop(serve->ahead) || is_stuck;
-	is_stuck = !announced_stop(serve->announced) || is_stuck;
+	is_stuck = !fetchers_stop(serve) || is_stuck;
 	watchdog_stop(serve->watchdog); /* before control_stop(), as it wakes the control thread */
 	prune_stop(serve->prune);
 	visits_stop(serve->visits);
@@ -417,8 +416,7 @@ bool session_free(struct session *session)
 	mount_farewell(session->mount);
 	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */
 		return false;
-	ahead_free(session->serve.ahead);
-	announced_free(session->serve.announced);
+	fetchers_free(&session->serve);
 	clients_free(session->serve.clients);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);
