@@ -2,7 +2,6 @@
 /* The state that all parts of a mount share: options, volume, opened versions, caches. session.c sets it up before the
  * workers start; it stays constant until they have ended, unless a field says otherwise. */
 #pragma once
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,31 +86,31 @@ struct serve_due {
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
+	struct serve_machine machine;
 	struct serve_volume volume;
-	struct serve_history history;
-	_Atomic uint64_t loading; /* upper bound of the bytes that loads under way will take */
-	int mount_fd;     /* the mount's /dev/fuse, through which the kernel is notified */
-	struct wake wake; /* wakes the control thread */
 	struct generations generations;
-	struct clients *clients; /* constant once workers run */
-	struct control *control;
-	struct damage *damage;  /* damaged places that reads found */
-	struct ahead *ahead;    /* NULL: no read-ahead */
-	struct prune *prune;    /* NULL before the mount serves */
-	struct announced *announced;  /* NULL: users cannot announce files */
-	bool may_store;         /* files may be stored into the page cache; constant once workers run */
-	_Atomic bool storing;   /* a thread that reads ahead is storing into the page cache */
-	struct standby *standby; /* NULL: workers do not block in reads, or have no copies; constant once they run */
-	struct visits *visits;
-	struct watchdog *watchdog; /* NULL before the mount serves */
-	struct serve_due due;
-	struct chunk_cache *cache;
-	struct page_cache *pages; /* cached pages of block checksums */
-	struct snapshots *snapshots;
+	_Atomic uint64_t loading; /* upper bound of the bytes that loads of versions under way will take */
+	int mount_fd;             /* the mount's /dev/fuse, through which the kernel is notified */
 	struct worker **workers;
 	unsigned worker_count;
-	struct serve_machine machine;
-	sem_t started_workers;  /* each worker posts it when it has started */
+	struct chunk_cache *cache;
+	struct page_cache *pages; /* cached pages of block checksums */
+	struct damage *damage;    /* damaged places that reads found */
+	struct snapshots *snapshots;
+	struct serve_history history;
+	/* Threads beside the workers, and what is asked of them. */
+	struct clients *clients;     /* constant once workers run */
+	struct control *control;
+	struct wake wake;            /* wakes the control thread */
+	struct prune *prune;         /* NULL before the mount serves */
+	struct visits *visits;
+	struct standby *standby;     /* NULL: workers do not block in reads, or have no copies; constant once they run */
+	struct watchdog *watchdog;   /* NULL before the mount serves */
+	struct serve_due due;
+	struct ahead *ahead;         /* NULL: no read-ahead */
+	struct announced *announced; /* NULL: users cannot announce files */
+	bool may_store;              /* files may be stored into the page cache; constant once workers run */
+	_Atomic bool storing;        /* a thread that reads ahead is storing into the page cache */
 };
 
 /* The version that paths through the mountpoint lead to. Call it in a section, under generations.lock, or on the

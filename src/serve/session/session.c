@@ -188,7 +188,6 @@ static int session_prepare(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	serve->generations.wake = &serve->wake;
-	sem_init(&serve->started_workers, 0, 0);
 	serve->history.started = clock_now();
 	r = session_open_volume(serve, err);
 	if (r < 0)

@@ -34,7 +34,7 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.uring = serve->machine.uring,
 		.cpu = -1,
 		.slots = serve->machine.slots,
-		.started = &serve->started_workers,
+		.started = &workers->started,
 		.ended = &workers->ended,
 	};
 	int r;
@@ -60,6 +60,7 @@ int workers_create(struct workers *workers, struct serve *serve, struct error *e
 	int r;
 
 	workers->serve = serve;
+	sem_init(&workers->started, 0, 0);
 	serve->workers = calloc(serve->worker_count, sizeof(*serve->workers));
 	if (!serve->workers)
 		return error_no_memory(err);
@@ -82,7 +83,7 @@ int workers_start(struct workers *workers, struct error *err)
 			return r;
 	}
 	for (unsigned i = 0; i < serve->worker_count; i++)
-		while (sem_wait(&serve->started_workers) < 0)
+		while (sem_wait(&workers->started) < 0)
 			continue;
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		if (!serve->workers[i]->has_engine)
@@ -169,7 +170,9 @@ void workers_free(struct workers *workers)
 		content_close(serve->workers[i]);
 		worker_free(serve->workers[i]);
 	}
-	if (serve)
+	if (serve) {
 		free(serve->workers);
+		sem_destroy(&workers->started);
+	}
 	wake_close(&workers->ended);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* All workers of a mount, from their start to their end. */
 #pragma once
+#include <semaphore.h>
+
 #include "base/thread/wake.h"
 #include "serve/serve.h"
 
 /* The user zeroes the struct and opens `ended`, or sets ended.fd to -1. */
 struct workers {
 	struct serve *serve; /* NULL: workers_create() was not called */
+	sem_t started;       /* each worker posts it when it has started */
 	struct wake ended;   /* counts the workers that ended */
 	unsigned running;    /* threads that were started and not joined */
 	bool is_stuck;       /* a thread does not end, as a device keeps it */
