@@ -100,11 +100,11 @@ struct serve {
 	struct serve_history history;
 	/* Threads beside the workers, and what is asked of them. */
 	struct clients *clients;     /* constant once workers run */
+	struct standby *standby;     /* NULL: no worker blocks in reads, or there are no copies; likewise */
 	struct control *control;
 	struct wake wake;            /* wakes the control thread */
 	struct prune *prune;         /* NULL before the mount serves */
 	struct visits *visits;
-	struct standby *standby;     /* NULL: workers do not block in reads, or have no copies; constant once they run */
 	struct watchdog *watchdog;   /* NULL before the mount serves */
 	struct serve_due due;
 	struct ahead *ahead;         /* NULL: no read-ahead */
