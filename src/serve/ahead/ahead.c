@@ -73,12 +73,10 @@ void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thr
 		streams_walk(ahead->streams, generation, ordinal);
 }
 
-enum kept_found ahead_take(struct ahead *ahead, const struct ahead_query *query, struct kept_waiter *waiter,
+enum kept_found ahead_take(struct ahead *ahead, const struct kept_range *range, struct kept_waiter *waiter,
 			   struct kept_piece *ret)
 {
-	return ahead ? kept_take(ahead->kept, query->generation->key, query->ordinal, query->offset, query->size,
-				 waiter, ret) :
-		       KEPT_NONE;
+	return ahead ? kept_take(ahead->kept, range, waiter, ret) : KEPT_NONE;
 }
 
 void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece)

@@ -222,17 +222,17 @@ static enum kept_found content_look(struct content *content, struct kept_waiter 
 {
 	const struct channel_request *request = content->request;
 	const struct fuse_read_in *in = &request->wire.in.read;
-	const struct ahead_query query = {
-		.generation = content->generation,
+	const struct kept_range range = {
+		.key = content->generation->key,
 		.ordinal = content->read.op.request.inode.ordinal,
 		.offset = in->offset,
 		.size = in->size < request->payload_size ? in->size : request->payload_size,
 	};
 
-	enum kept_found found = announced_take(content->worker->serve->announced, &query, waiter, ret);
+	enum kept_found found = announced_take(content->worker->serve->announced, &range, waiter, ret);
 
 	content->was_announced = found != KEPT_NONE;
-	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &query, waiter, ret) : found;
+	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &range, waiter, ret) : found;
 }
 
 /* Continues a READ when its file was read ahead, or could not be. Runs on the worker's thread. */
