@@ -110,7 +110,7 @@ static void command_answer(struct worker_task *task)
 
 	memcpy(payload, &out, sizeof(out));
 	memcpy(payload + sizeof(out), &command->arguments, sizeof(command->arguments));
-	command->job.worker->commands--;
+	command->job.worker->waiting.commands--;
 	reply_data(command->job.worker, command->request, payload, sizeof(out) + sizeof(command->arguments));
 	free(command);
 }
@@ -142,7 +142,7 @@ void command_ioctl(struct worker *worker, struct channel_request *request)
 	command->request = request;
 	memcpy(&command->arguments, request->wire.rest, sizeof(command->arguments));
 	command->came = clock_now();
-	worker->commands++;
+	worker->waiting.commands++;
 	/* Check the caller now: when the command's turn comes, another process may have this pid. */
 	command->result = caller_check(worker->serve, request, &err);
 	if (command->result == 0) {

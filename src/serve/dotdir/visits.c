@@ -280,7 +280,7 @@ void visits_stop(struct visits *visits)
 
 static void visits_free(struct visit *visit)
 {
-	visit->worker->visits--;
+	visit->worker->waiting.visits--;
 	free(visit);
 }
 
@@ -366,7 +366,7 @@ static bool visits_take(struct visits *visits, struct visit *visit, unsigned mos
 		!(once && visits_is_asked(visits, visit->label));
 	if (taken) {
 		visits->count++;
-		worker->visits++;
+		worker->waiting.visits++;
 		list_append(visits->end, visit, next);
 		pthread_cond_signal(&visits->wake);
 	}

@@ -99,7 +99,7 @@ static int open_load_beside(struct serve *serve, const struct version *version, 
 		visitor_remember(visitor, version, clock_now(), &why);
 	if (r < 0)
 		return error_pass(err, r, &why);
-	generation->is_visited = visitor && !visitor->may_switch;
+	generation->has_visitor = visitor && !visitor->may_switch;
 	generation->visitor = visitor ? visitor->uid : 0;
 	r = generations_add(&serve->generations, &generation, visitor != NULL, err);
 	if (r < 0) {

@@ -242,7 +242,7 @@ static void content_arrived(struct worker_task *task)
 	struct worker *worker = content->worker;
 	struct kept_piece piece;
 
-	worker->reads--;
+	worker->waiting.reads--;
 	generations_enter(&worker->section);
 	atomic_store_explicit(&content->read.op.waiting_since, 0, memory_order_relaxed);
 	if (channel_is_answered(content->request)) { /* past the deadline, or the process was killed */
@@ -287,7 +287,7 @@ static void content_start_read(struct content *content)
 		content_give(content, &piece);
 		break;
 	case KEPT_LATER: /* waits for the device like any other READ */
-		content->worker->reads++;
+		content->worker->waiting.reads++;
 		atomic_store(&content->read.op.waiting_since, content->request->arrived);
 		break;
 	}

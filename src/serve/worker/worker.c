@@ -23,10 +23,10 @@ static void worker_woken(void *argument)
 	struct worker_task *tasks, *next;
 
 	wake_take(&worker->wake);
-	pthread_mutex_lock(&worker->task_lock);
-	tasks = worker->tasks;
-	worker->tasks = NULL;
-	pthread_mutex_unlock(&worker->task_lock);
+	pthread_mutex_lock(&worker->tasks.lock);
+	tasks = worker->tasks.first;
+	worker->tasks.first = NULL;
+	pthread_mutex_unlock(&worker->tasks.lock);
 	for (; tasks; tasks = next) {
 		next = tasks->next;
 		tasks->run(tasks);
@@ -35,10 +35,10 @@ static void worker_woken(void *argument)
 
 void worker_post(struct worker *worker, struct worker_task *task)
 {
-	pthread_mutex_lock(&worker->task_lock);
-	task->next = worker->tasks;
-	worker->tasks = task;
-	pthread_mutex_unlock(&worker->task_lock);
+	pthread_mutex_lock(&worker->tasks.lock);
+	task->next = worker->tasks.first;
+	worker->tasks.first = task;
+	pthread_mutex_unlock(&worker->tasks.lock);
 	wake_up(&worker->wake);
 }
 
@@ -206,7 +206,7 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 	worker->setup = *setup;
 	worker->serve = setup->serve;
 	worker->number = setup->number;
-	pthread_mutex_init(&worker->task_lock, NULL);
+	pthread_mutex_init(&worker->tasks.lock, NULL);
 	worker->slots = setup->queues ? channel_queues_slots(setup->queues) : setup->slots;
 	r = wake_open(&worker->wake, err);
 	if (r == 0)
@@ -234,6 +234,6 @@ void worker_free(struct worker *worker)
 		return;
 	channel_free(worker->channel);
 	wake_close(&worker->wake);
-	pthread_mutex_destroy(&worker->task_lock);
+	pthread_mutex_destroy(&worker->tasks.lock);
 	free(worker);
 }
