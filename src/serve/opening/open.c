@@ -52,8 +52,7 @@ static int open_check_room(struct serve *serve, const struct version *version, c
 }
 
 static int open_load_index(struct serve *serve, const struct version *version, const struct members *members,
-			   struct generation **ret,
-			   struct error *err)
+			   struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	int r;
@@ -85,16 +84,13 @@ static void open_note_missing(struct serve *serve, const struct generation *gene
 			serve_request_rejoin(serve);
 }
 
-static int open_load_beside(struct serve *serve, const struct version *version, const struct members *members,
-			    const struct visitor *visitor, uint64_t others, struct generation **ret, struct error *err)
+static int open_load_new(struct serve *serve, const struct version *version, const struct members *members,
+			 const struct visitor *visitor, struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	struct error why = { 0 };
-	int r = open_check_room(serve, version, visitor, others, err);
+	int r = open_load_index(serve, version, members, &generation, &why);
 
-	if (r < 0)
-		return r;
-	r = open_load_index(serve, version, members, &generation, &why);
 	if (r < 0 && visitor)
 		visitor_remember(visitor, version, clock_now(), &why);
 	if (r < 0)
@@ -117,8 +113,10 @@ static int open_load(struct serve *serve, const struct version *version, const s
 		     const struct visitor *visitor, struct generation **ret, struct error *err)
 {
 	uint64_t bytes = open_bytes(serve, version), others = atomic_fetch_add(&serve->loading, bytes);
-	int r = open_load_beside(serve, version, members, visitor, others, ret, err);
+	int r = open_check_room(serve, version, visitor, others, err);
 
+	if (r == 0)
+		r = open_load_new(serve, version, members, visitor, ret, err);
 	atomic_fetch_sub(&serve->loading, bytes);
 	return r;
 }
