@@ -248,25 +248,19 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	return direct_new(&info, index, block_sums, volume, ret, err);
 }
 
-/* Loads the version asked for. rings: the superblock rings that finding the volume read; NULL: reads them now. */
-static int direct_load_query(struct volume *volume, struct superblock_ring *rings, const struct query *query,
-			    const struct dsfs_info *known, struct superblock *ret_super, struct opened **ret,
-			    struct error *err)
+/* Loads the version that the query means by this catalogue; *ret is NULL if it is `known`. */
+static int direct_load_query(struct volume *volume, const struct catalogue *catalogue, const struct query *query,
+			     const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
-	struct source *source = &volume->array->source;
-	struct catalogue catalogue = { 0 };
 	const struct version *version = NULL;
-	int r = rings ? catalogue_load_rings(source, rings, ret_super, &catalogue, err) :
-			catalogue_load(source, ret_super, &catalogue, err);
+	int r = direct_choose(catalogue, query, &version, err);
 
-	if (r == 0)
-		r = direct_choose(&catalogue, query, &version, err);
-	if (r == 0 && known && direct_is(known, version))
-		*ret = NULL;
-	else if (r == 0)
-		r = direct_load(volume, version, &catalogue.members, query, ret, err);
-	catalogue_free(&catalogue);
-	return r;
+	if (r < 0)
+		return r;
+	if (!known || !direct_is(known, version))
+		return direct_load(volume, version, &catalogue->members, query, ret, err);
+	*ret = NULL;
+	return 0;
 }
 
 /* Whether the volume has a newer superblock than this one. */
@@ -278,16 +272,24 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 	       newer.sequence > super->sequence;
 }
 
-/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read. */
+/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read.
+ * rings: the superblock rings that finding the volume read; NULL: reads them now. */
 static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct query *query,
 			      const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
+	struct source *source = &volume->array->source;
+	struct catalogue catalogue;
 	struct superblock super;
 	int r;
 
 	do {
 		super = (struct superblock){ 0 };
-		r = direct_load_query(volume, rings, query, known, &super, ret, err);
+		catalogue = (struct catalogue){ 0 };
+		r = rings ? catalogue_load_rings(source, rings, &super, &catalogue, err) :
+			    catalogue_load(source, &super, &catalogue, err);
+		if (r == 0)
+			r = direct_load_query(volume, &catalogue, query, known, ret, err);
+		catalogue_free(&catalogue);
 		rings = NULL;
 	} while (r == -EBADMSG && direct_is_outdated(volume, &super));
 	return r;
