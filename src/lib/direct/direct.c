@@ -118,7 +118,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 		direct_volume_put(volume);
 		return error_no_memory(err);
 	}
-	direct->opened.way = &direct_way;
+	direct->opened.backend = &direct_backend;
 	direct->opened.info = *info;
 	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
 	direct->opened.info.ids = index->shape.inode_count;

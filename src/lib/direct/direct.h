@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the way past the mount: an opened version whose index and volume this process holds. */
+/* Owns the backend past the mount: an opened version whose index and volume this process holds. */
 #pragma once
 #include <stdint.h>
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ static inline uint64_t direct_ordinal(const struct direct *direct, uint64_t id)
 	return id - direct->opened.info.root + INODE_ROOT;
 }
 
-extern const struct way direct_way;
+extern const struct backend direct_backend;
 
 /* Opens the version asked for by the name of its volume. */
 must_check int direct_open_volume(const struct query *query, struct opened **ret, struct error *err);
@@ -63,7 +63,7 @@ must_check int direct_check_volume(const struct volume *volume, struct error *er
  * failure. Copies info, but sets root and ids itself. */
 must_check int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
 			  struct volume *volume, struct opened **ret, struct error *err);
-/* Frees a version that no context uses any more; for the close operation of a way. */
+/* Frees a version that no context uses any more; for the close operation of the backend. */
 void direct_free(struct direct *direct);
 /* Describes a version, opened that way, from its catalogue record. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
@@ -81,5 +81,5 @@ bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *u
 /* Loads the version that the query means now. known: sets *ret to NULL instead if it is that version; may be NULL. */
 must_check int direct_load_current(struct volume *volume, const struct query *query, const struct dsfs_info *known,
 				   struct opened **ret, struct error *err);
-/* Implements way->renew for a version that was opened by the name of its volume. */
+/* Implements backend->renew for a version that was opened by the name of its volume. */
 must_check int direct_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);

@@ -112,7 +112,7 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 		free(mounted);
 		return r;
 	}
-	mounted->opened.way = &mounted_way;
+	mounted->opened.backend = &mounted_backend;
 	mounted->opened.info = *info;
 	atomic_store(&mounted->opened.uses, 1);
 	mounted->mount = mount;
