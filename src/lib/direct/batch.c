@@ -599,7 +599,7 @@ void batch_wait(struct batch *batch, int64_t limit)
 	bool is_lost;
 
 	context_check_ring(batch->context);
-	is_lost = batch->context->lost;
+	is_lost = batch->context->engines.lost;
 	if (is_lost)
 		batch_wait_lost(batch, limit);
 	batch_wait_engine(batch, is_lost ? 0 : limit);
