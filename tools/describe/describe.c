@@ -34,6 +34,7 @@ static const struct option_spec describe_table[] = {
 const struct command_line describe_line = {
 	.program = "datasetfsctl describe",
 	.usage = "VOLUME|MNT [LABEL]",
+	.operands = { 1, 2 },
 	.summary = "Show what a version holds or changed.\n"
 		   "Without LABEL, the version is the one that MNT serves or the current one of VOLUME.\n"
 		   "Only the index is read: folders, sizes, kinds, the largest files, duplicates, compression.",
@@ -84,7 +85,7 @@ int describe_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&describe_line, argc, argv, &options, 1, 2, &operands, &status))
+	if (!verb_parse(&describe_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)

@@ -43,6 +43,7 @@ static const struct option_spec list_table[] = {
 const struct command_line list_line = {
 	.program = "datasetfsctl list",
 	.usage = "VOLUME|MNT",
+	.operands = { 1, 1 },
 	.summary = "Show versions, space, and who is publishing.\n"
 		   "'*' marks the current version.\n" DIGEST_PROVES,
 	.options = list_table,
@@ -461,7 +462,7 @@ int list_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&list_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&list_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)

@@ -15,6 +15,7 @@ static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
 const struct command_line member_list_line = {
 	.program = "datasetfsctl member list",
 	.usage = "VOLUME|MNT",
+	.operands = { 1, 1 },
 	.summary = "Show the members and their states.\n"
 		   "A stale member was away while the volume was changed.",
 	.options = list_table,
@@ -134,7 +135,7 @@ int member_list_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&member_list_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&member_list_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = member_open(argv[1], &volume, &err);
 	if (r == 0 && options.json)

@@ -114,7 +114,7 @@ int nvme_list_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&nvme_list_line, argc, argv, &options, 0, 0, &operands, &status))
+	if (!verb_parse(&nvme_list_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = topology_read(topology_root(), &topology, &err);
 	if (r == 0 && options.json)

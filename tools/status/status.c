@@ -34,6 +34,7 @@ static const struct option_spec status_table[] = { VERB_OPTION_JSON, { 0 } };
 const struct command_line status_line = {
 	.program = "datasetfsctl status",
 	.usage = "MNT",
+	.operands = { 1, 1 },
 	.summary = "Show what a mount serves, and what is wrong.",
 	.options = status_table,
 };
@@ -414,7 +415,7 @@ int status_run(int argc, char **argv)
 	int operands, status, r;
 	struct stat st;
 
-	if (!verb_parse(&status_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&status_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = status_check_answer(argv[1], &err);
 	if (r == 0)
