@@ -91,10 +91,17 @@ static void survey_text_classes(const struct folders *folders)
 			survey_text_balance(folders->list[i].below, &folders->list[i]);
 }
 
+/* Room for the rows of one table after the other. */
+struct survey_text_room {
+	struct page_row *rows;
+	size_t limit; /* rows that a table shows, but for one that says how many it does not */
+};
+
 static int survey_text_table(const struct page *page, const char *title, const struct folders *folders,
-			     uint64_t all_files, size_t limit, struct page_row *rows, struct error *err)
+			     uint64_t all_files, const struct survey_text_room *room, struct error *err)
 {
-	size_t shown = folders->count < limit ? folders->count : limit, count = shown;
+	size_t shown = folders->count < room->limit ? folders->count : room->limit, count = shown;
+	struct page_row *rows = room->rows;
 	uint64_t files = 0, bytes = 0;
 	int r;
 
@@ -115,12 +122,12 @@ static int survey_text_table(const struct page *page, const char *title, const s
 	return r;
 }
 
-static int survey_text_folders(const struct page *page, const struct survey *survey, size_t limit,
-			       struct page_row *rows, struct error *err)
+static int survey_text_folders(const struct page *page, const struct survey *survey,
+			       const struct survey_text_room *room, struct error *err)
 {
 	const struct folders *folders = &survey->folders;
 	char title[sizeof("FOLDER IN ") + UINT8_MAX];
-	int r = survey_text_table(page, "FOLDER", folders, survey->files + survey->further_names, limit, rows, err);
+	int r = survey_text_table(page, "FOLDER", folders, survey->files + survey->further_names, room, err);
 
 	for (size_t i = 0; r == 0 && i < folders->count; i++) {
 		const struct folder *split = &folders->list[i];
@@ -128,7 +135,7 @@ static int survey_text_folders(const struct page *page, const struct survey *sur
 		if (!split->below)
 			continue;
 		snprintf(title, sizeof(title), "FOLDER IN %.*s", split->length, split->name);
-		r = survey_text_table(page, title, split->below, split->files, limit, rows, err);
+		r = survey_text_table(page, title, split->below, split->files, room, err);
 	}
 	return r;
 }
@@ -176,15 +183,16 @@ static int survey_text_sizes(const struct page *page, const struct survey *surve
 	return page_table(page, "SIZE FROM", rows, count, survey->files, err);
 }
 
-static int survey_text_kinds(const struct page *page, const struct survey *survey, size_t limit,
-			     struct page_row *rows, struct error *err)
+static int survey_text_kinds(const struct page *page, const struct survey *survey,
+			     const struct survey_text_room *room, struct error *err)
 {
 	const struct kinds *kinds = &survey->kinds;
-	size_t shown = kinds->count < limit ? kinds->count : limit;
+	size_t shown = kinds->count < room->limit ? kinds->count : room->limit;
+	struct page_row *rows = room->rows;
 	uint64_t files = kinds->rest.files, bytes = kinds->rest.bytes;
 	int r;
 
-	if (!kinds->count || !limit)
+	if (!kinds->count || !room->limit)
 		return 0;
 	for (size_t i = 0; i < shown; i++) {
 		const struct kind *kind = &kinds->list[i];
@@ -228,20 +236,21 @@ int survey_text(const struct page *page, const struct subject *subject, const st
 {
 	size_t most = survey_text_rows(survey);
 	auto_free struct page_row *rows = NULL;
+	struct survey_text_room room = { .limit = subject->limit };
 	int r;
 
 	if (most > subject->limit)
 		most = subject->limit;
-	rows = calloc(most + 1, sizeof(*rows));
+	room.rows = rows = calloc(most + 1, sizeof(*rows));
 	if (!rows)
 		return error_no_memory(err);
 	survey_text_head(subject, survey);
 	survey_text_storage(survey);
 	survey_text_classes(&survey->folders);
-	r = survey_text_folders(page, survey, subject->limit, rows, err);
+	r = survey_text_folders(page, survey, &room, err);
 	if (r == 0)
 		r = survey_text_sizes(page, survey, err);
 	if (r == 0)
-		r = survey_text_kinds(page, survey, subject->limit, rows, err);
+		r = survey_text_kinds(page, survey, &room, err);
 	return r == 0 ? survey_text_largest(survey, err) : r;
 }
