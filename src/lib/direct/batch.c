@@ -165,7 +165,7 @@ static void batch_slot_done(struct queue_slot *read, int64_t result)
 
 /* --- failures --- */
 
-static void batch_wrap_chunk(const struct volume *volume, const char *path, const struct chunk *chunk,
+static void batch_wrap_chunk(const struct direct_volume *volume, const char *path, const struct chunk *chunk,
 			     struct error *why)
 {
 	char whose[32] = "the volume";

@@ -207,7 +207,7 @@ static void context_in_child(void)
 /* Makes the caches. A child replaces its parent's, which may be locked by reads that never end. Under the lock. */
 static int context_make_caches(struct direct *direct, struct error *err)
 {
-	struct volume *volume = direct->volume;
+	struct direct_volume *volume = direct->volume;
 	int r = 0;
 
 	if (volume->generation != forked_generation()) {
@@ -384,7 +384,7 @@ static void context_replace_ring(struct context *context)
 static int context_open_queue(struct context *context, const struct queue_client *client, struct error *err)
 {
 	static const struct reader_options options = { .verify = true, .wait = true, .deadline = CONTEXT_TIMEOUT };
-	const struct volume *volume = context->direct->volume;
+	const struct direct_volume *volume = context->direct->volume;
 	const unsigned depth = context->depth ? context->depth : CONTEXT_DEPTH;
 	const struct queue_setup setup = { .client = client,
 					   .reader = { .options = &options,

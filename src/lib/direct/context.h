@@ -51,7 +51,7 @@ struct context {
 	/* Guarded by forked_lock(). */
 	_Atomic bool is_dead; /* direct is closed: only this structure is left */
 	struct context *all_next, **all_link;
-	struct volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
+	struct direct_volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
 	bool is_dropped;      /* its thread or queue ended before the device let go */
 };
 

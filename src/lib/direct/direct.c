@@ -26,9 +26,9 @@
 
 #define DIGEST_KIND "sha256:"
 
-int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err)
+int direct_volume_new(struct array_source *array, struct direct_volume **ret, struct error *err)
 {
-	struct volume *volume = calloc(1, sizeof(*volume) + array->count * sizeof(volume->identities[0]));
+	struct direct_volume *volume = calloc(1, sizeof(*volume) + array->count * sizeof(volume->identities[0]));
 
 	if (!volume)
 		return error_no_memory(err);
@@ -50,7 +50,7 @@ int direct_volume_new(struct array_source *array, struct volume **ret, struct er
 	return 0;
 }
 
-static bool direct_has_member(const struct volume *volume, uint32_t member)
+static bool direct_has_member(const struct direct_volume *volume, uint32_t member)
 {
 	const struct stat *identity = &volume->identities[member];
 	struct stat st;
@@ -62,7 +62,7 @@ static bool direct_has_member(const struct volume *volume, uint32_t member)
 }
 
 /* Closes the volume, but leaves open each descriptor that the program has reused for something else. */
-static void direct_close_volume(struct volume *volume)
+static void direct_close_volume(struct direct_volume *volume)
 {
 	for (uint32_t i = 0; i < volume->array->count; i++)
 		if (!direct_has_member(volume, i))
@@ -70,7 +70,7 @@ static void direct_close_volume(struct volume *volume)
 	array_close(volume->array);
 }
 
-void direct_volume_put(struct volume *volume)
+void direct_volume_put(struct direct_volume *volume)
 {
 	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
 		return;
@@ -83,7 +83,7 @@ void direct_volume_put(struct volume *volume)
 	free(volume);
 }
 
-int direct_check_volume(const struct volume *volume, struct error *err)
+int direct_check_volume(const struct direct_volume *volume, struct error *err)
 {
 	for (uint32_t i = 0; i < volume->array->count; i++)
 		if (!direct_has_member(volume, i))
@@ -106,8 +106,8 @@ void direct_describe(const struct version *version, enum dsfs_way way, struct ds
 	format_hex(version->digest, sizeof(version->digest), ret->digest + strlen(DIGEST_KIND));
 }
 
-int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums, struct volume *volume,
-	       struct opened **ret, struct error *err)
+int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
+	       struct direct_volume *volume, struct opened **ret, struct error *err)
 {
 	static _Atomic uint64_t opened;
 	struct direct *direct = calloc(1, sizeof(*direct));
@@ -226,7 +226,7 @@ int direct_check_digest(struct index *index, const struct query *query, const ch
 }
 
 /* Loads a version, if need be without block checksums: parts of large files are then read in whole chunks. */
-static int direct_load(struct volume *volume, const struct version *version, const struct members *members,
+static int direct_load(struct direct_volume *volume, const struct version *version, const struct members *members,
 		       const struct query *query, struct opened **ret, struct error *err)
 {
 	struct block_sums *block_sums = NULL;
@@ -249,7 +249,7 @@ static int direct_load(struct volume *volume, const struct version *version, con
 }
 
 /* Loads the version that the query means by this catalogue; *ret is NULL if it is `known`. */
-static int direct_load_query(struct volume *volume, const struct catalogue *catalogue, const struct query *query,
+static int direct_load_query(struct direct_volume *volume, const struct catalogue *catalogue, const struct query *query,
 			     const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
 	const struct version *version = NULL;
@@ -264,7 +264,7 @@ static int direct_load_query(struct volume *volume, const struct catalogue *cata
 }
 
 /* Whether the volume has a newer superblock than this one. */
-static bool direct_is_outdated(struct volume *volume, const struct superblock *super)
+static bool direct_is_outdated(struct direct_volume *volume, const struct superblock *super)
 {
 	struct superblock newer;
 
@@ -274,7 +274,7 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 
 /* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read.
  * rings: the superblock rings that finding the volume read; NULL: reads them now. */
-static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct query *query,
+static int direct_load_newest(struct direct_volume *volume, struct superblock_ring *rings, const struct query *query,
 			      const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
 	struct source *source = &volume->array->source;
@@ -295,14 +295,14 @@ static int direct_load_newest(struct volume *volume, struct superblock_ring *rin
 	return r;
 }
 
-int direct_load_current(struct volume *volume, const struct query *query, const struct dsfs_info *known,
+int direct_load_current(struct direct_volume *volume, const struct query *query, const struct dsfs_info *known,
 			struct opened **ret, struct error *err)
 {
 	return direct_load_newest(volume, NULL, query, known, ret, err);
 }
 
 /* Finds the volume. A single member, which has answered by now, gets no time limit any more. */
-static int direct_find_volume(const char *where, struct volume **ret, struct superblock_ring **ret_rings,
+static int direct_find_volume(const char *where, struct direct_volume **ret, struct superblock_ring **ret_rings,
 			      struct error *err)
 {
 	struct assembly assembly;
@@ -324,7 +324,7 @@ static int direct_find_volume(const char *where, struct volume **ret, struct sup
 int direct_open_volume(const struct query *query, struct opened **ret, struct error *err)
 {
 	auto_free struct superblock_ring *rings = NULL;
-	struct volume *volume = NULL;
+	struct direct_volume *volume = NULL;
 	int r = direct_find_volume(query->where, &volume, &rings, err);
 
 	if (r == 0)

@@ -44,7 +44,7 @@ static bool mounted_backend_tidy(const char *path, char *tidy)
 }
 
 /* Whether the path is .datasetfs, which the root of the mount has and no version. */
-static bool mounted_backend_is_control(const struct mounted *mounted, const char *path)
+static bool mounted_backend_is_control(const struct mounted_version *mounted, const char *path)
 {
 	size_t length = strlen(DSFS_CONTROL_FOLDER);
 
@@ -54,8 +54,8 @@ static bool mounted_backend_is_control(const struct mounted *mounted, const char
 	       (path[length] == '/' || !path[length]);
 }
 
-static int mounted_backend_find(struct mounted *mounted, const char *path, uint64_t *ret, bool *is_plain,
-			    struct error *err)
+static int mounted_backend_find(struct mounted_version *mounted, const char *path, uint64_t *ret, bool *is_plain,
+				struct error *err)
 {
 	auto_close int fd = beneath_open(mounted->root, path, O_PATH, false, err);
 	struct stat st;
@@ -70,7 +70,7 @@ static int mounted_backend_find(struct mounted *mounted, const char *path, uint6
 
 static int mounted_backend_lookup(struct opened *opened, const char *path, uint64_t *ret_id, struct error *err)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 	auto_free char *tidy = malloc(strlen(path) + 1);
 	bool is_plain, is_tidy;
 	uint64_t id = 0;
@@ -105,7 +105,7 @@ static int mounted_backend_copy(const char *text, size_t length, char *buffer, s
 /* A file with several names may have an earlier one than the known one. */
 static int mounted_backend_path(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 	auto_free char *known = NULL, *path = NULL;
 	enum mounted_kind kind;
 	bool is_one;
@@ -127,7 +127,7 @@ static int mounted_backend_path(struct opened *opened, uint64_t id, char *buffer
 
 static int mounted_backend_stat(struct opened *opened, uint64_t id, struct stat *ret, struct error *err)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 	struct stat st;
 	int fd = mounted_node_open(mounted, id, O_PATH, &st, err), r = 0;
 
@@ -146,7 +146,7 @@ static int mounted_backend_stat(struct opened *opened, uint64_t id, struct stat 
 
 static int mounted_backend_readlink(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 	char target[PATH_MAX];
 	struct stat st;
 	auto_close int fd = mounted_node_open(mounted, id, O_PATH, &st, err);
@@ -181,12 +181,13 @@ static int mounted_backend_version(void *argument, const struct dsfs_info *versi
 }
 
 static int mounted_backend_versions(struct opened *opened,
-				int (*each)(void *argument, const struct dsfs_version_info *version), void *argument,
-				struct error *err)
+				    int (*each)(void *argument, const struct dsfs_version_info *version),
+				    void *argument, struct error *err)
 {
+	const struct mounted_version *mounted = (const struct mounted_version *)opened;
 	struct mounted_backend_versions versions = { each, argument };
 
-	return mounted_place_versions(((struct mounted *)opened)->mount, mounted_backend_version, &versions, err);
+	return mounted_place_versions(mounted->mount, mounted_backend_version, &versions, err);
 }
 
 const struct backend mounted_backend = {
