@@ -5,7 +5,7 @@
 #include "describe/diff/diff.h"
 #include "describe/diff/diff_json.h"
 #include "describe/diff/diff_text.h"
-#include "describe/subject/page.h"
+#include "describe/subject/chart.h"
 #include "describe/subject/subject.h"
 #include "describe/survey/survey.h"
 #include "describe/survey/survey_json.h"
@@ -44,14 +44,14 @@ const struct command_line describe_line = {
 static int describe_survey(const struct describe_options *options, const struct subject *subject, struct error *err)
 {
 	struct survey *survey = NULL;
-	struct page page;
+	struct chart chart;
 	int r = survey_run(subject->index, subject->below, subject->limit, &survey, err);
 
 	if (r == 0 && options->common.json) {
 		survey_json(subject, survey);
 	} else if (r == 0) {
-		page_open(&page);
-		r = survey_text(&page, subject, survey, err);
+		chart_open(&chart);
+		r = survey_text(&chart, subject, survey, err);
 	}
 	survey_free(survey);
 	return r;
@@ -61,7 +61,7 @@ static int describe_diff(const struct describe_options *options, const struct su
 {
 	struct subject from = { 0 };
 	struct diff *diff = NULL;
-	struct page page;
+	struct chart chart;
 	int r = subject_open(to->volume, options->former, to->below, to->limit, &from, err);
 
 	if (r == 0)
@@ -69,8 +69,8 @@ static int describe_diff(const struct describe_options *options, const struct su
 	if (r == 0 && options->common.json) {
 		diff_json(&from, to, diff);
 	} else if (r == 0) {
-		page_open(&page);
-		r = diff_text(&page, &from, to, diff, err);
+		chart_open(&chart);
+		r = diff_text(&chart, &from, to, diff, err);
 	}
 	diff_free(diff);
 	subject_close(&from);

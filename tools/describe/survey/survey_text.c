@@ -12,9 +12,9 @@
 #include "grid.h"
 #include "text.h"
 
-static struct page_row survey_text_row(const char *name, uint64_t files, uint64_t bytes)
+static struct chart_row survey_text_row(const char *name, uint64_t files, uint64_t bytes)
 {
-	return (struct page_row){ name, strlen(name), files, bytes };
+	return (struct chart_row){ name, strlen(name), files, bytes };
 }
 
 static void survey_text_head(const struct subject *subject, const struct survey *survey)
@@ -93,20 +93,20 @@ static void survey_text_classes(const struct folders *folders)
 
 /* Room for the rows of one table after the other. */
 struct survey_text_room {
-	struct page_row *rows;
+	struct chart_row *rows;
 	size_t limit; /* rows that a table shows, but for one that says how many it does not */
 };
 
-static int survey_text_table(const struct page *page, const char *title, const struct folders *folders,
+static int survey_text_table(const struct chart *chart, const char *title, const struct folders *folders,
 			     uint64_t all_files, const struct survey_text_room *room, struct error *err)
 {
 	size_t shown = folders->count < room->limit ? folders->count : room->limit, count = shown;
-	struct page_row *rows = room->rows;
+	struct chart_row *rows = room->rows;
 	uint64_t files = 0, bytes = 0;
 	int r;
 
 	for (size_t i = 0; i < shown; i++)
-		rows[i] = (struct page_row){ folders->list[i].name, folders->list[i].length, folders->list[i].files,
+		rows[i] = (struct chart_row){ folders->list[i].name, folders->list[i].length, folders->list[i].files,
 					     folders->list[i].bytes };
 	for (size_t i = shown; i < folders->count; i++) {
 		files += folders->list[i].files;
@@ -116,18 +116,18 @@ static int survey_text_table(const struct page *page, const char *title, const s
 		rows[count++] = survey_text_row("(in no folder)", folders->outside.files, folders->outside.bytes);
 	if (!count)
 		return 0;
-	r = page_table(page, title, rows, count, all_files, err);
+	r = chart_table(chart, title, rows, count, all_files, err);
 	if (r == 0)
-		page_more(folders->count - shown, "folders", files, bytes);
+		chart_more(folders->count - shown, "folders", files, bytes);
 	return r;
 }
 
-static int survey_text_folders(const struct page *page, const struct survey *survey,
+static int survey_text_folders(const struct chart *chart, const struct survey *survey,
 			       const struct survey_text_room *room, struct error *err)
 {
 	const struct folders *folders = &survey->folders;
 	char title[sizeof("FOLDER IN ") + UINT8_MAX];
-	int r = survey_text_table(page, "FOLDER", folders, survey->files + survey->further_names, room, err);
+	int r = survey_text_table(chart, "FOLDER", folders, survey->files + survey->further_names, room, err);
 
 	for (size_t i = 0; r == 0 && i < folders->count; i++) {
 		const struct folder *split = &folders->list[i];
@@ -135,7 +135,7 @@ static int survey_text_folders(const struct page *page, const struct survey *sur
 		if (!split->below)
 			continue;
 		snprintf(title, sizeof(title), "FOLDER IN %.*s", split->length, split->name);
-		r = survey_text_table(page, title, split->below, split->files, room, err);
+		r = survey_text_table(chart, title, split->below, split->files, room, err);
 	}
 	return r;
 }
@@ -163,10 +163,10 @@ static void survey_text_size_name(unsigned number, char *text, size_t room)
 			 1u << number % 10, units[number / 10]);
 }
 
-static int survey_text_sizes(const struct page *page, const struct survey *survey, struct error *err)
+static int survey_text_sizes(const struct chart *chart, const struct survey *survey, struct error *err)
 {
 	char names[SURVEY_SIZES][2 * SIZE_TEXT_SIZE + 16];
-	struct page_row rows[SURVEY_SIZES];
+	struct chart_row rows[SURVEY_SIZES];
 	unsigned first = 0, last = SURVEY_SIZES;
 	size_t count = 0;
 
@@ -180,15 +180,15 @@ static int survey_text_sizes(const struct page *page, const struct survey *surve
 		survey_text_size_name(i, names[i], sizeof(names[i]));
 		rows[count++] = survey_text_row(names[i], survey->sizes[i].files, survey->sizes[i].bytes);
 	}
-	return page_table(page, "SIZE FROM", rows, count, survey->files, err);
+	return chart_table(chart, "SIZE FROM", rows, count, survey->files, err);
 }
 
-static int survey_text_kinds(const struct page *page, const struct survey *survey,
+static int survey_text_kinds(const struct chart *chart, const struct survey *survey,
 			     const struct survey_text_room *room, struct error *err)
 {
 	const struct kinds *kinds = &survey->kinds;
 	size_t shown = kinds->count < room->limit ? kinds->count : room->limit;
-	struct page_row *rows = room->rows;
+	struct chart_row *rows = room->rows;
 	uint64_t files = kinds->rest.files, bytes = kinds->rest.bytes;
 	int r;
 
@@ -197,16 +197,16 @@ static int survey_text_kinds(const struct page *page, const struct survey *surve
 	for (size_t i = 0; i < shown; i++) {
 		const struct kind *kind = &kinds->list[i];
 
-		rows[i] = kind->length ? (struct page_row){ kind->name, kind->length, kind->files, kind->bytes } :
+		rows[i] = kind->length ? (struct chart_row){ kind->name, kind->length, kind->files, kind->bytes } :
 					 survey_text_row("(none)", kind->files, kind->bytes);
 	}
 	for (size_t i = shown; i < kinds->count; i++) {
 		files += kinds->list[i].files;
 		bytes += kinds->list[i].bytes;
 	}
-	r = page_table(page, "KIND", rows, shown, survey->files + survey->further_names, err);
+	r = chart_table(chart, "KIND", rows, shown, survey->files + survey->further_names, err);
 	if (r == 0)
-		page_more(kinds->count - shown + (kinds->rest.files != 0),
+		chart_more(kinds->count - shown + (kinds->rest.files != 0),
 			  kinds->rest.files ? "or many more kinds" : "kinds", files, bytes);
 	return r;
 }
@@ -232,10 +232,11 @@ static int survey_text_largest(const struct survey *survey, struct error *err)
 	return grid_print(grid, 0, err);
 }
 
-int survey_text(const struct page *page, const struct subject *subject, const struct survey *survey, struct error *err)
+int survey_text(const struct chart *chart, const struct subject *subject, const struct survey *survey,
+		struct error *err)
 {
 	size_t most = survey_text_rows(survey);
-	auto_free struct page_row *rows = NULL;
+	auto_free struct chart_row *rows = NULL;
 	struct survey_text_room room = { .limit = subject->limit };
 	int r;
 
@@ -247,10 +248,10 @@ int survey_text(const struct page *page, const struct subject *subject, const st
 	survey_text_head(subject, survey);
 	survey_text_storage(survey);
 	survey_text_classes(&survey->folders);
-	r = survey_text_folders(page, survey, &room, err);
+	r = survey_text_folders(chart, survey, &room, err);
 	if (r == 0)
-		r = survey_text_sizes(page, survey, err);
+		r = survey_text_sizes(chart, survey, err);
 	if (r == 0)
-		r = survey_text_kinds(page, survey, &room, err);
+		r = survey_text_kinds(chart, survey, &room, err);
 	return r == 0 ? survey_text_largest(survey, err) : r;
 }
