@@ -115,14 +115,11 @@ static int list_text(const struct volume *volume, struct error *err)
 
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "MEMBER");
-	grid_column(grid, GRID_LEFT, "STATE");
-	grid_column(grid, GRID_RIGHT, "SIZE");
-	grid_column(grid, GRID_RIGHT, "USED");
-	grid_column(grid, GRID_RIGHT, "GROUPS");
-	grid_column(grid, GRID_LEFT, "UUID");
-	grid_column(grid, GRID_LEFT, "NAME");
-	grid_column(grid, GRID_BELOW, "");
+	grid_columns(grid, GRID_RIGHT, "MEMBER");
+	grid_columns(grid, GRID_LEFT, "STATE");
+	grid_columns(grid, GRID_RIGHT, "SIZE", "USED", "GROUPS");
+	grid_columns(grid, GRID_LEFT, "UUID", "NAME");
+	grid_columns(grid, GRID_BELOW, "");
 	for (uint32_t i = 0; i < volume->catalogue.members.count; i++)
 		list_text_member(grid, volume, i);
 	return grid_print(grid, 0, err);

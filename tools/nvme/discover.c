@@ -30,8 +30,7 @@ static int nvme_discover_text(const struct nvme_offer *offers, size_t count, str
 
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_LEFT, "");
-	grid_column(grid, GRID_LEFT, "");
+	grid_columns(grid, GRID_LEFT, "", "");
 	for (size_t i = 0; i < count; i++) {
 		if (offers[i].is_discovery)
 			continue;

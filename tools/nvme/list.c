@@ -38,8 +38,7 @@ static int nvme_list_paths(const struct topology *t, size_t namespace, struct er
 
 	if (r < 0)
 		return r;
-	for (unsigned i = 0; i < 5; i++)
-		grid_column(grid, GRID_LEFT, "");
+	grid_columns(grid, GRID_LEFT, "", "", "", "", "");
 	for (size_t i = 0; i < t->path_count; i++)
 		if (t->paths[i].namespace == namespace)
 			nvme_list_path(grid, t, &t->paths[i]);

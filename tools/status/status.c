@@ -227,7 +227,6 @@ static void status_member(struct grid *grid, const struct reported_member *membe
 
 static int status_members(const struct reported *reported, struct error *err)
 {
-	static const char *const numbers[] = { "reads", "content", "errors", "in flight", "latency ms" };
 	auto_grid struct grid *grid = NULL;
 	struct reported_member member;
 	int r;
@@ -237,11 +236,10 @@ static int status_members(const struct reported *reported, struct error *err)
 	r = grid_new(&grid, err);
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "member");
-	grid_column(grid, GRID_LEFT, "state");
-	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		grid_column(grid, GRID_RIGHT, numbers[i]);
-	grid_column(grid, GRID_LEFT, "name");
+	grid_columns(grid, GRID_RIGHT, "member");
+	grid_columns(grid, GRID_LEFT, "state");
+	grid_columns(grid, GRID_RIGHT, "reads", "content", "errors", "in flight", "latency ms");
+	grid_columns(grid, GRID_LEFT, "name");
 	for (size_t i = 0; reported_member(reported, i, &member); i++)
 		status_member(grid, &member);
 	putchar('\n');

@@ -79,8 +79,8 @@ static int diff_text_list(enum diff_kind kind, const struct diff_count *count, s
 			 count->count, all);
 	else
 		snprintf(title, sizeof(title), "%s", diff_words_title(kind));
-	grid_column(grid, GRID_RIGHT, "");
-	grid_column(grid, GRID_LEFT, title);
+	grid_columns(grid, GRID_RIGHT, "");
+	grid_columns(grid, GRID_LEFT, title);
 	for (size_t i = 0; i < count->count; i++)
 		diff_text_item(grid, kind, &count->items[i]);
 	putchar('\n');
@@ -101,9 +101,8 @@ static int diff_text_others(const struct diff *diff, struct error *err)
 	r = grid_new(&grid, err);
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "DIRECTORIES");
-	grid_column(grid, GRID_RIGHT, "SYMLINKS");
-	grid_column(grid, GRID_LEFT, "NAMES THAT WERE");
+	grid_columns(grid, GRID_RIGHT, "DIRECTORIES", "SYMLINKS");
+	grid_columns(grid, GRID_LEFT, "NAMES THAT WERE");
 	for (unsigned kind = 0; kind < DIFF_SAME; kind++) {
 		if (!diff->kinds[kind].directories && !diff->kinds[kind].symlinks)
 			continue;

@@ -82,12 +82,10 @@ static struct grid *chart_grid(unsigned room, const char *title, struct error *e
 
 	if (grid_new(&grid, err) < 0)
 		return NULL;
-	grid_column(grid, GRID_RIGHT, "FILES");
-	grid_column(grid, GRID_RIGHT, "SHARE");
-	grid_column(grid, GRID_RIGHT, "BYTES");
+	grid_columns(grid, GRID_RIGHT, "FILES", "SHARE", "BYTES");
 	if (room)
-		grid_column(grid, GRID_LEFT, "");
-	grid_column(grid, GRID_LEFT, title);
+		grid_columns(grid, GRID_LEFT, "");
+	grid_columns(grid, GRID_LEFT, title);
 	return grid;
 }
 

@@ -222,8 +222,8 @@ static int survey_text_largest(const struct survey *survey, struct error *err)
 	r = grid_new(&grid, err);
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "BYTES");
-	grid_column(grid, GRID_LEFT, "LARGEST");
+	grid_columns(grid, GRID_RIGHT, "BYTES");
+	grid_columns(grid, GRID_LEFT, "LARGEST");
 	for (size_t i = 0; i < survey->largest.count; i++) {
 		grid_cell(grid, "%s", format_size(survey->largest.files[i].size, size));
 		grid_name(grid, survey->largest.files[i].path, survey->largest.files[i].length);
