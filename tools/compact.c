@@ -47,6 +47,7 @@ static const struct option_spec compact_table[] = {
 const struct command_line compact_line = {
 	.program = "datasetfsctl compact",
 	.usage = "VOLUME",
+	.operands = { 1, 1 },
 	.summary = "Empty segments that are mostly dead.\n"
 		   "Copies what is alive in them to free space. A version whose chunks move keeps its label,\n"
 		   "UUID and digest, but mounts of it should switch, and get EIO once the freed space is used\n"
@@ -214,7 +215,7 @@ int compact_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&compact_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&compact_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)

@@ -15,6 +15,7 @@ static const struct option_spec current_table[] = { VERB_OPTION_DEGRADED, VERB_O
 const struct command_line current_line = {
 	.program = "datasetfsctl current",
 	.usage = "VOLUME LABEL",
+	.operands = { 2, 2 },
 	.summary = "Make a version the current one.\n"
 		   "Mounts that name no version take it from now on. Existing mounts keep their version,\n"
 		   "except those with follow=current, which switch to it.",
@@ -70,7 +71,7 @@ int current_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&current_line, argc, argv, &options, 2, 2, &operands, &status))
+	if (!verb_parse(&current_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)

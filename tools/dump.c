@@ -27,6 +27,7 @@ static const struct option_spec dump_table[] = {
 const struct command_line dump_line = {
 	.program = "datasetfsctl dump",
 	.usage = "VOLUME|MNT [LABEL]",
+	.operands = { 1, 2 },
 	.summary = "Write the text that describes a version.\n"
 		   "Without LABEL, the version is the one that MNT serves or the current one of VOLUME.\n"
 		   "The text contains no place on the volume; its SHA-256 is the digest of the version.",
@@ -166,7 +167,7 @@ int dump_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&dump_line, argc, argv, &options, 1, 2, &operands, &status))
+	if (!verb_parse(&dump_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)

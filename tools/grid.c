@@ -67,12 +67,14 @@ FILE *grid_next(struct grid *grid)
 	return grid->out;
 }
 
-void grid_column(struct grid *grid, enum grid_side side, const char *title)
+void grid_columns_of(struct grid *grid, enum grid_side side, const char *const *titles)
 {
-	assert(grid->columns < GRID_MOST && grid->texts == grid->columns);
-	grid->sides[grid->columns++] = side;
-	grid->has_titles = grid->has_titles || *title;
-	grid_cell(grid, "%s", title);
+	for (; *titles; titles++) {
+		assert(grid->columns < GRID_MOST && grid->texts == grid->columns);
+		grid->sides[grid->columns++] = side;
+		grid->has_titles = grid->has_titles || **titles;
+		grid_cell(grid, "%s", *titles);
+	}
 }
 
 void grid_cell(struct grid *grid, const char *fmt, ...)

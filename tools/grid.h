@@ -20,9 +20,9 @@ enum grid_side {
 must_check int grid_new(struct grid **ret, struct error *err);
 void grid_free(struct grid *grid); /* NULL does nothing */
 
-/* Adds a column. Must be called for each column, before the first cell. If all titles are empty, the table has no line
- * of titles. */
-void grid_column(struct grid *grid, enum grid_side side, const char *title);
+/* Adds a column for each title, before the first cell. If all titles are empty, the table has no line of titles. */
+#define grid_columns(GRID, SIDE, ...) grid_columns_of(GRID, SIDE, (const char *const[]){ __VA_ARGS__, NULL })
+void grid_columns_of(struct grid *grid, enum grid_side side, const char *const *titles);
 /* Begins the next cell of the row, or of the next row, and returns the stream for it, which is valid until the next
  * call here. It must get no newline, and text that others chose only through text.h or base/text/shown.h. */
 FILE *grid_next(struct grid *grid);

@@ -30,6 +30,7 @@ static const struct option_spec remove_table[] = {
 const struct command_line remove_line = {
 	.program = "datasetfsctl remove",
 	.usage = "VOLUME LABEL",
+	.operands = { 2, 2 },
 	.summary = "Remove a version that is not the current one.\n"
 		   "Space that no other version uses becomes free. Once it is used again, mounts that still\n"
 		   "serve the version get EIO: those of this machine are named, and hold the command up;\n"
@@ -145,7 +146,7 @@ int remove_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&remove_line, argc, argv, &options, 2, 2, &operands, &status))
+	if (!verb_parse(&remove_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)

@@ -53,6 +53,7 @@ static const struct option_spec stat_table[] = {
 const struct command_line stat_line = {
 	.program = "datasetfsctl stat",
 	.usage = "MNT/FILE | VOLUME FILE",
+	.operands = { 1, 2 },
 	.summary = "Show a file, its chunks, and where they lie.",
 	.options = stat_table,
 };
@@ -499,7 +500,7 @@ int stat_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&stat_line, argc, argv, &options, 1, 2, &operands, &status))
+	if (!verb_parse(&stat_line, argc, argv, &options, &operands, &status))
 		return status;
 	if (operands == 1 && options.version) {
 		log_err("stat: option '--version' needs VOLUME FILE, see 'datasetfsctl stat --help'");

@@ -42,6 +42,7 @@ static const struct option_spec switch_table[] = {
 const struct command_line switch_line = {
 	.program = "datasetfsctl switch",
 	.usage = "MNT [LABEL]",
+	.operands = { 1, 2 },
 	.summary = "Switch a mount to another version.\n"
 		   "Without LABEL, switch it to the current version of its volume.",
 	.options = switch_table,
@@ -109,7 +110,7 @@ int switch_run(int argc, char **argv)
 	auto_close int fd = -1;
 	int operands, status, r;
 
-	if (!verb_parse(&switch_line, argc, argv, &options, 1, 2, &operands, &status))
+	if (!verb_parse(&switch_line, argc, argv, &options, &operands, &status))
 		return status;
 	if (operands > 1 && (!*argv[2] || strlen(argv[2]) >= sizeof(command.label))) {
 		log_err("switch: '%s' is not a label, expected 1 to %d bytes", argv[2], DSFS_SWITCH_LABEL_SIZE - 1);

@@ -36,9 +36,10 @@ static const char *verb_name(const struct command_line *line)
 	return space ? space + 1 : line->program;
 }
 
-bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
-		int *ret_operands, int *ret_status)
+bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int *ret_operands,
+		int *ret_status)
 {
+	const int least = line->operands.least, most = line->operands.most;
 	struct error err = { 0 };
 	bool done = false;
 	int operands = options_parse(line, argc, argv, target, &done, &err), r = operands < 0 ? operands : 0;
@@ -47,10 +48,10 @@ bool verb_parse(const struct command_line *line, int argc, char **argv, void *ta
 		*ret_status = VERB_DONE;
 		return false;
 	}
-	if (r == 0 && operands < min)
+	if (r == 0 && operands < least)
 		r = error_set(&err, -EINVAL, "expected %s, see '%s --help'", line->usage, line->program);
-	else if (r == 0 && max >= 0 && operands > max)
-		r = error_set(&err, -EINVAL, "unexpected operand '%s', see '%s --help'", argv[1 + max],
+	else if (r == 0 && most != OPERANDS_ANY && operands > most)
+		r = error_set(&err, -EINVAL, "unexpected operand '%s', see '%s --help'", argv[1 + most],
 			      line->program);
 	if (r < 0) {
 		log_error(&err, "%s", verb_name(line));

@@ -56,7 +56,7 @@ int verb_failed(void);
 /* Says that the program has no such verb, or no such option where a verb belongs. Returns the exit status. */
 int verb_unknown(const char *program, const char *word, struct nearest nearest);
 
-/* Parses the verb's words. True: the operands are argv[1..*ret_operands], min to max of them (max < 0: any number).
- * False: the verb ends with *ret_status, because help was shown, or the usage was wrong and a log line said so. */
-bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
-		int *ret_operands, int *ret_status);
+/* Parses the verb's words. True: the operands are argv[1..*ret_operands], as many as the line allows. False: the verb
+ * ends with *ret_status, because help was shown, or the usage was wrong and a log line said so. */
+bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int *ret_operands,
+		int *ret_status);

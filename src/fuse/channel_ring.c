@@ -98,8 +98,8 @@ static void channel_ring_handle(struct ring_entry *entry)
 
 	error_clear(&err);
 	entry->deferred = 0;
-	if (wire_parse_uring(entry->header, request->payload, request->payload_size, ring->assemble, ASSEMBLE_SIZE,
-			     &request->wire, &err) < 0) {
+	if (wire_parse_uring(entry->header, span_of(request->payload, request->payload_size), ring->assemble,
+			     ASSEMBLE_SIZE, &request->wire, &err) < 0) {
 		channel_ring_refuse(entry, &err);
 		return;
 	}

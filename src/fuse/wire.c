@@ -165,20 +165,20 @@ struct fuse_forget_one wire_forget(const struct request *request, uint32_t i)
 	return one;
 }
 
-int wire_parse_uring(const struct wire_uring_header *header, const void *payload, size_t payload_room, uint8_t *bytes,
-		     size_t room, struct request *ret, struct error *err)
+int wire_parse_uring(const struct wire_uring_header *header, struct span payload, uint8_t *bytes, size_t room,
+		     struct request *ret, struct error *err)
 {
 	struct fuse_in_header in;
 	size_t payload_size = header->payload_size, argument;
 
 	memcpy(&in, header->in_out, sizeof(in));
 	argument = in.len - sizeof(in) - payload_size;
-	if (payload_size > payload_room || in.len < sizeof(in) || payload_size > in.len - sizeof(in) ||
+	if (payload_size > payload.size || in.len < sizeof(in) || payload_size > in.len - sizeof(in) ||
 	    argument > sizeof(header->op_in) || in.len > room)
 		return error_set(err, -EBADMSG, "request of %u bytes with %zu of them as payload", in.len,
 				 payload_size);
 	memcpy(bytes, &in, sizeof(in));
 	memcpy(bytes + sizeof(in), header->op_in, argument);
-	memcpy(bytes + sizeof(in) + argument, payload, payload_size);
+	memcpy(bytes + sizeof(in) + argument, payload.base, payload_size);
 	return wire_parse(bytes, in.len, ret, err);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 
 #define WIRE_MINOR 45 /* the newest protocol that we know: 7.45 */
 
@@ -84,8 +85,8 @@ struct request {
 must_check int wire_parse(const void *bytes, size_t length, struct request *ret, struct error *err);
 /* Decodes a request from io_uring: header and first argument are in the entry's header, the rest in its payload. It is
  * assembled in bytes (room of them), which *ret points into. */
-must_check int wire_parse_uring(const struct wire_uring_header *header, const void *payload, size_t payload_room,
-				uint8_t *bytes, size_t room, struct request *ret, struct error *err);
+must_check int wire_parse_uring(const struct wire_uring_header *header, struct span payload, uint8_t *bytes,
+				size_t room, struct request *ret, struct error *err);
 /* Returns element i of BATCH_FORGET; i must be below in.batch_forget.count. */
 struct fuse_forget_one wire_forget(const struct request *request, uint32_t i);
 /* Returns false for requests that the kernel expects no answer to. */

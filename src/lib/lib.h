@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the seam between the public calls and the two ways to the files of a version. Both ways have the same
- * operations: direct.c reads index and volume itself, mounted.c goes through the mount. */
+/* Owns the seam between the public calls and the two backends, which have the same operations: direct.c reads index and
+ * volume itself, past the mount, and mounted.c goes through the mount. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,8 +35,8 @@ struct query {
 	const char *digest;  /* NULL: any */
 };
 
-/* The operations of a way. Ids are of the opened version: the callers in this folder have checked that. */
-struct way {
+/* The operations of a backend. Ids are of the opened version: the callers in this folder have checked that. */
+struct backend {
 	enum dsfs_way kind;
 	int (*lookup)(struct opened *opened, const char *path, uint64_t *ret_id, struct error *err);
 	/* Sets each of ids to an id or a negative errno. Returns the first errno, and sets err to its reason. NULL:
@@ -59,18 +59,20 @@ struct way {
 			 struct error *err);
 	/* For a queue: makes a set of reads that end later, with at most depth reads of the device in flight. */
 	int (*pending_new)(struct opened *opened, unsigned depth, struct pending **ret, struct error *err);
-	/* NULL: this way does not tell where files lie. */
+	/* NULL: this backend does not tell where files lie. */
 	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most,
 		       struct error *err);
 	/* Opens the version that a handle should have now; *ret is NULL if that is this one and nothing else
 	 * changed. 1: its daemon cannot tell, so the caller must open the name again. */
 	int (*renew)(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);
+	/* Whether the daemon lives that handed the version over. NULL: none did. */
+	bool (*lives)(const struct opened *opened);
 	void (*close)(struct opened *opened);
 };
 
-/* One version, constant while it is open; the last use closes it. Each way's own structure begins with it. */
+/* One version, constant while it is open; the last use closes it. Each backend's own structure begins with it. */
 struct opened {
-	const struct way *way;
+	const struct backend *backend;
 	_Atomic uint64_t uses;
 	struct dsfs_info info;
 };

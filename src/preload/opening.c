@@ -23,7 +23,7 @@ int opening_open(const struct query *query, struct opened **ret, struct error *e
 
 int opening_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
-	int r = opened->way->renew(opened, query, ret, err);
+	int r = opened->backend->renew(opened, query, ret, err);
 
 	return r > 0 ? opening_open(query, ret, err) : r;
 }

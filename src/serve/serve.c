@@ -19,12 +19,12 @@ void serve_note_damage(struct serve *serve, const struct reader_place *place, co
 		       const struct error *why)
 {
 	damage_add(serve->damage, place, generation, why);
-	atomic_store(&serve->is_doubtful, true);
+	atomic_store(&serve->due.doubt, true);
 }
 
 bool serve_is_suspect(const struct serve *serve, uint32_t slot)
 {
-	return route_is_suspect(serve->route, slot, clock_now());
+	return route_is_suspect(serve->volume.route, slot, clock_now());
 }
 
 bool serve_is_silent(const void *owner, uint32_t slot)
@@ -33,8 +33,8 @@ bool serve_is_silent(const void *owner, uint32_t slot)
 	int64_t silence;
 
 	for (;;) {
-		silence = route_silence(serve->route, slot, clock_now());
-		if (!silence || !route_is_suspect(serve->route, slot, clock_now()))
+		silence = route_silence(serve->volume.route, slot, clock_now());
+		if (!silence || !route_is_suspect(serve->volume.route, slot, clock_now()))
 			return false;
 		if (silence >= SERVE_SILENCE)
 			return true;
@@ -51,25 +51,26 @@ static void serve_keep_name(struct serve_member *member, char *former)
 
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name)
 {
-	struct serve_member *member = &serve->members[slot];
+	struct serve_member *member = &serve->volume.members[slot];
 	char *former = atomic_exchange(&member->name, name);
 	struct error why = { 0 };
 
 	if (former)
 		serve_keep_name(member, former);
-	if (locate_identity(serve->volume->fds[slot], member->identity, &why) < 0)
+	if (locate_identity(serve->volume.array->fds[slot], member->identity, &why) < 0)
 		log_debug("'%s' cannot be found again under another name: %s", name, why.reason);
 }
 
 void serve_forget_members(struct serve *serve)
 {
-	for (uint32_t i = 0; serve->members && i < serve->volume->count; i++) {
-		struct serve_member *member = &serve->members[i];
+	struct serve_volume *volume = &serve->volume;
+	for (uint32_t i = 0; volume->members && i < volume->array->count; i++) {
+		struct serve_member *member = &volume->members[i];
 
 		for (size_t k = 0; k < member->former_count; k++)
 			free(member->former[k]);
 		free(member->former);
 		free(atomic_load(&member->name));
 	}
-	free(serve->members);
+	free(volume->members);
 }

@@ -2,7 +2,6 @@
 /* The state that all parts of a mount share: options, volume, opened versions, caches. session.c sets it up before the
  * workers start; it stays constant until they have ended, unless a field says otherwise. */
 #pragma once
-#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,57 +39,78 @@ struct serve_member {
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };
 
+/* The volume, and what was seen of it. */
+struct serve_volume {
+	struct array_source *array;
+	struct serve_member *members; /* by slot */
+	struct route *route;          /* chooses the member to read; NULL: the volume has one member */
+	_Atomic int path_error;       /* negative errno of the last device read that will be retried */
+	uint8_t uuid[16];
+	uint64_t opened;              /* sequence of the superblock at the mount */
+	_Atomic uint64_t newest;      /* highest superblock sequence seen */
+	_Atomic(struct superblock_ring *) rings; /* read when the volume was opened; NULL once a load took them */
+};
+
+/* How the mount uses the machine; session/machine.c chooses it before the workers are made. */
+struct serve_machine {
+	bool uring;             /* workers read with io_uring; false: with preadv(2) */
+	char io_reason[256];    /* why io_uring is not used; empty if it is */
+	bool ring;              /* requests come over io_uring; the last worker serves /dev/fuse for the rest */
+	struct cpus cpus;
+	size_t slots;           /* slots of a worker on /dev/fuse */
+	unsigned jobs;          /* limit of a worker's requests that wait for a thread; leaves each queue a slot */
+	uint64_t buffer_budget; /* limit of bytes for request buffers */
+};
+
+/* What became of the mount so far, for its files in .datasetfs; the control thread writes all but loads. */
+struct serve_history {
+	int64_t started; /* time of the mount, ns, monotonic */
+	_Atomic uint64_t switches;
+	_Atomic uint64_t serving_since;  /* since when the current version is served, seconds since 1970 */
+	_Atomic uint64_t outdated_until; /* when it last left a version that was gone from the volume, likewise */
+	_Atomic bool follow_failed;      /* the last check of the volume's current version failed */
+	_Atomic uint64_t loads;          /* of versions, failed ones included */
+};
+
+/* Work for the control thread and for the watchdog, which any thread may ask for. */
+struct serve_due {
+	/* The control thread's: */
+	_Atomic bool reopen;     /* a member may be lost, see health/reopen.h */
+	_Atomic bool rejoin;     /* a member may be missing, stale or lost, see health/rejoin.h */
+	_Atomic int64_t listing; /* when to make the kernel forget its listing of versions, ns; 0: it has none */
+	/* The watchdog's: */
+	_Atomic bool doubt;      /* a read found damage, so a member's descriptor may lead to something else */
+	_Atomic bool offer;      /* clients lack a member that did not answer: they may ask again when it does */
+};
+
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
-	struct array_source *volume;
-	_Atomic(struct superblock_ring *) rings; /* read when the volume was opened; NULL once a load took them */
-	uint8_t volume_uuid[16];
-	struct serve_member *members; /* members of the volume, by slot */
-	struct route *route;          /* chooses the member to read; NULL: the volume has one member */
-	uint64_t opened;        /* sequence of the superblock at the mount */
-	_Atomic uint64_t newest; /* highest superblock sequence seen */
-	_Atomic uint64_t switches; /* number of switches since the mount */
-	_Atomic uint64_t serving_since; /* since when the current version is served, seconds since 1970 */
-	_Atomic uint64_t loads; /* loads of versions, failed ones included */
-	_Atomic uint64_t loading; /* upper bound of the bytes that loads under way will take */
-	int mount_fd;     /* the mount's /dev/fuse, through which the kernel is notified */
-	struct wake wake; /* wakes the control thread */
+	struct serve_machine machine;
+	struct serve_volume volume;
 	struct generations generations;
-	struct clients *clients; /* constant once workers run */
-	struct control *control;
-	struct damage *damage;  /* damaged places that reads found */
-	struct ahead *ahead;    /* NULL: no read-ahead */
-	struct prune *prune;    /* NULL before the mount serves */
-	struct announced *announced;  /* NULL: users cannot announce files */
-	bool may_store;         /* files may be stored into the page cache; constant once workers run */
-	_Atomic bool storing;   /* a thread that reads ahead is storing into the page cache */
-	struct standby *standby; /* NULL: workers do not block in reads, or have no copies; constant once they run */
-	struct visits *visits;
-	struct watchdog *watchdog; /* NULL before the mount serves */
-	_Atomic int64_t listed; /* when to make the kernel forget its listing of versions, ns; 0: it has none */
-	_Atomic uint64_t outdated_until; /* when it last left a version that was gone from the volume, s since 1970 */
-	_Atomic bool is_lost;   /* the volume may be lost: see reopen.h */
-	_Atomic bool is_doubtful; /* a read found damage; a member's descriptor may lead to something else */
-	_Atomic bool follow_failed; /* the last check of the volume's current version failed */
-	_Atomic bool is_withheld; /* a client was not given a member that did not answer: see clients/answer.h */
-	_Atomic bool is_degraded; /* a member may be missing, stale or lost: see rejoin.h */
-	int64_t look_at;        /* control thread only: when to search for the volume again, ns, monotonic */
-	_Atomic int path_error; /* negative errno of the last device read that will be retried */
-	struct chunk_cache *cache;
-	struct page_cache *pages; /* cached pages of block checksums */
-	struct snapshots *snapshots;
+	_Atomic uint64_t loading; /* upper bound of the bytes that loads of versions under way will take */
+	int mount_fd;             /* the mount's /dev/fuse, through which the kernel is notified */
 	struct worker **workers;
 	unsigned worker_count;
-	bool ring;              /* requests come over io_uring; the last worker serves /dev/fuse for the rest */
-	struct cpus cpus;
-	unsigned jobs;          /* limit of a worker's requests that wait for a thread; leaves each queue a slot */
-	size_t slots;           /* slots of a worker on /dev/fuse */
-	uint64_t buffer_budget; /* limit of bytes for request buffers */
-	bool uring;             /* workers read with io_uring; false: with preadv(2) */
-	char io_reason[256];    /* why io_uring is not used; empty if it is */
-	sem_t started_workers;  /* each worker posts it when it has started */
-	int64_t started;        /* time of the mount, ns, monotonic */
+	struct chunk_cache *cache;
+	struct page_cache *pages; /* cached pages of block checksums */
+	struct damage *damage;    /* damaged places that reads found */
+	struct snapshots *snapshots;
+	struct serve_history history;
+	/* Threads beside the workers, and what is asked of them. */
+	struct clients *clients;     /* constant once workers run */
+	struct standby *standby;     /* NULL: no worker blocks in reads, or there are no copies; likewise */
+	struct control *control;
+	struct wake wake;            /* wakes the control thread */
+	struct prune *prune;         /* NULL before the mount serves */
+	struct visits *visits;
+	struct watchdog *watchdog;   /* NULL before the mount serves */
+	struct serve_due due;
+	struct ahead *ahead;         /* NULL: no read-ahead */
+	struct announced *announced; /* NULL: users cannot announce files */
+	bool may_store;              /* files may be stored into the page cache; constant once workers run */
+	_Atomic bool storing;        /* a thread that reads ahead is storing into the page cache */
 };
 
 /* The version that paths through the mountpoint lead to. Call it in a section, under generations.lock, or on the
@@ -100,10 +120,10 @@ static inline struct generation *serve_current(struct serve *serve)
 	return generations_current(&serve->generations);
 }
 
-/* Notes that a member may be missing, stale or lost, and wakes the control thread. Any thread may call this. */
-static inline void serve_note_degraded(struct serve *serve)
+/* Has the control thread look for a member that may be missing, stale or lost. Any thread may call this. */
+static inline void serve_request_rejoin(struct serve *serve)
 {
-	if (serve->route && !atomic_exchange(&serve->is_degraded, true))
+	if (serve->volume.route && !atomic_exchange(&serve->due.rejoin, true))
 		wake_up(&serve->wake);
 }
 
@@ -120,7 +140,7 @@ static inline struct serve_member_name serve_member_name(const struct serve *ser
 {
 	struct serve_member_name name = { "" };
 
-	if (serve->volume->count > 1)
+	if (serve->volume.array->count > 1)
 		snprintf(name.text, sizeof(name.text), "member %u of ", slot);
 	return name;
 }
@@ -132,7 +152,7 @@ bool serve_is_silent(const void *owner, uint32_t slot);
 /* Whether a member cannot be read because it was never found or is lost. */
 static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
 {
-	return !atomic_load(&serve->members[slot].name) || atomic_load(&serve->members[slot].is_lost);
+	return !atomic_load(&serve->volume.members[slot].name) || atomic_load(&serve->volume.members[slot].is_lost);
 }
 
 /* Whether a member that is there has not answered reads for a while, or keeps failing. Only for a volume of several

@@ -17,7 +17,7 @@ OURS = {
     "src/base/program/options.c": {"left", "help", "line->program", "line->summary", "line->usage"},
     "src/base/program/progress.c": {"bar", "line", "s->phase"},
     "tools/describe/diff/diff_text.c": {"word"},
-    "tools/describe/subject/page.c": {"eighths[filled % units]", "what"},
+    "tools/describe/subject/chart.c": {"eighths[filled % units]", "what"},
     "tools/describe/survey/survey_text.c": {"title"},
     "tools/list/list.c": {"list_use[publisher->use]", "uuid"},
     "tools/main.c": {"summary", "verbs[i].line->usage", "verbs[i].name"},

@@ -27,7 +27,7 @@ static struct section section;
 static int fd;
 static struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
 static struct array_source array = { .count = 1, .fds = &fd, .geometry = &geometry };
-static struct volume volume = { .array = &array, .identities = { { .st_dev = 0 } } };
+static struct direct_volume volume = { .array = &array, .identities = { { .st_dev = 0 } } };
 static struct direct direct = { .volume = &volume, .key = 1 };
 
 static void device_read(struct engine *engine, struct io_read *read)

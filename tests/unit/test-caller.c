@@ -10,22 +10,32 @@
 #define OWNER 1000u
 #define OTHER 1001u
 
+/* A group of this process that is not its first; root gives itself one. */
+static gid_t our_group(void)
+{
+	gid_t groups[256] = { 4711 };
+	int count = getgroups(256, groups);
+
+	assert_true(count >= 0);
+	for (int i = 0; i < count; i++)
+		if (groups[i] != getegid())
+			return groups[i];
+	groups[0] = 4711;
+	if (setgroups(1, groups) < 0)
+		skip();
+	return groups[0];
+}
+
 static void member_while_he_waits(void **state)
 {
 	struct channel_request request = {
 		.owed = 5,
-		.wire = { .unique = 5, .uid = OTHER, .pid = (uint32_t)getpid() },
+		.wire = { .unique = 5, .uid = geteuid(), .gid = getegid(), .pid = (uint32_t)getpid() },
 	};
-	struct serve serve = { .owner = OWNER, .options.has_control_group = true };
-	gid_t groups[256] = { 4711 };
-	int count = getgroups(256, groups);
+	struct serve serve = { .owner = geteuid() + 1, .options.has_control_group = true };
 
 	(void)state;
-	if (count == 0 && setgroups(1, groups) < 0) /* root may give itself one */
-		skip();
-	assert_true(count >= 0);
-	serve.options.control_group = groups[0];
-	request.wire.gid = groups[0] + 1;
+	serve.options.control_group = our_group();
 	CHECK_OK(caller_check(&serve, &request, &err));
 	/* Answered: the number may be another's by now. */
 	request.owed = 0;
@@ -35,7 +45,30 @@ static void member_while_he_waits(void **state)
 	assert_false(caller_is_gone(&request));
 	/* In another namespace of processes. */
 	request.wire.pid = 0;
-	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "user 1000 and members of its control_group");
+	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
+}
+
+/* A process that acts for another user is in groups in which that user is not. */
+static void a_process_acts_for_somebody_else(void **state)
+{
+	struct channel_request request = {
+		.owed = 5,
+		.wire = { .unique = 5, .uid = geteuid() + 2, .gid = getegid(), .pid = (uint32_t)getpid() },
+	};
+	struct caller_reader reader = { .request = &request };
+	struct serve serve = { .owner = geteuid() + 1, .options.has_control_group = true };
+
+	(void)state;
+	serve.options.control_group = our_group();
+	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
+	assert_false(caller_may_read(&reader, 0040, OWNER, serve.options.control_group));
+	caller_reader_free(&reader);
+	request.wire.uid = geteuid();
+	request.wire.gid = getegid() + 1;
+	if (request.wire.gid != serve.options.control_group)
+		CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
+	request.wire.gid = getegid();
+	CHECK_OK(caller_check(&serve, &request, &err));
 }
 
 static void without_a_look_at_the_process(void **state)
@@ -65,8 +98,7 @@ static void who_may_read_a_file(void **state)
 		.wire = { .unique = 5, .uid = OTHER, .gid = 7, .pid = (uint32_t)getpid() },
 	};
 	struct caller_reader reader = { .request = &request };
-	gid_t groups[256] = { 0 };
-	int count = getgroups(256, groups);
+	gid_t group;
 
 	(void)state;
 	assert_true(caller_may_read(&reader, 0400, OTHER, 1));
@@ -77,10 +109,6 @@ static void who_may_read_a_file(void **state)
 	assert_false(caller_may_read(&reader, 0004, OWNER, 7));
 	assert_true(caller_may_read(&reader, 0044, OWNER, 4711));
 	assert_false(caller_may_read(&reader, 0040, OWNER, 4294967294u));
-	if (count > 0) {
-		assert_true(caller_may_read(&reader, 0040, OWNER, groups[0]));
-		assert_false(caller_may_read(&reader, 0004, OWNER, groups[0]));
-	}
 	caller_reader_free(&reader);
 	/* In another namespace of processes: no more is known than what the request has. */
 	reader = (struct caller_reader){ .request = &request };
@@ -88,12 +116,22 @@ static void who_may_read_a_file(void **state)
 	assert_true(caller_may_read(&reader, 0040, OWNER, 7));
 	assert_false(caller_may_read(&reader, 0040, OWNER, 8));
 	caller_reader_free(&reader);
+	/* In the groups of this process. */
+	group = our_group();
+	reader = (struct caller_reader){ .request = &request };
+	request.wire = (struct request){
+		.unique = 5, .uid = geteuid(), .gid = getegid(), .pid = (uint32_t)getpid(),
+	};
+	assert_true(caller_may_read(&reader, 0040, geteuid() + 1, group));
+	assert_false(caller_may_read(&reader, 0004, geteuid() + 1, group));
+	caller_reader_free(&reader);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(member_while_he_waits),
+		cmocka_unit_test(a_process_acts_for_somebody_else),
 		cmocka_unit_test(without_a_look_at_the_process),
 		cmocka_unit_test(who_may_read_a_file),
 	};

@@ -110,7 +110,7 @@ static int setup(void **state)
 	visitor.may_switch = false;
 	super = (struct superblock){ .volume_uuid = "0123456789abcde", .member_size = SIZE, .member_count = 1,
 				     .segment_log = 20 };
-	serve = (struct serve){ .volume = &volume, .worker_count = 1 };
+	serve = (struct serve){ .volume.array = &volume, .worker_count = 1 };
 	publish("v1", 1, HERE);
 	CHECK_OK(open_version(&serve, &current, &generation, &err));
 	atomic_store(&serve.generations.current, generation);
@@ -316,7 +316,7 @@ static void test_newer_state_meanwhile(void **state)
 	CHECK_OK(mounted_read(&serve, &found, &catalogue, &err));
 	assert_null(hook);
 	assert_int_equal(found.sequence, 2);
-	assert_int_equal(atomic_load(&serve.newest), 3);
+	assert_int_equal(atomic_load(&serve.volume.newest), 3);
 	catalogue_free(&catalogue);
 }
 

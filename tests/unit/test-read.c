@@ -208,7 +208,7 @@ static void make_members(void)
 	generation.index->members = (struct members){ .segment_log = 30, .list = list, .count = MEMBERS,
 						      .groups = &group, .group_count = 1, .columns = columns,
 						      .column_count = MEMBERS, .places = places };
-	CHECK_OK(route_new(MEMBERS, &serve.route, &err));
+	CHECK_OK(route_new(MEMBERS, &serve.volume.route, &err));
 	volume.count = MEMBERS;
 	worker.setup.uring = true;
 }
@@ -231,7 +231,7 @@ static int setup(void **state)
 					  .readers = readers, .reader_count = 1, .uses = 1 };
 	for (unsigned i = 0; i < MEMBERS; i++)
 		geometry[i] = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
-	serve = (struct serve){ .volume = &volume, .options.read.verify = true, .worker_count = 1 };
+	serve = (struct serve){ .volume.array = &volume, .options.read.verify = true, .worker_count = 1 };
 	CHECK_OK(damage_new(&serve.damage, &err));
 	make_block_sums();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
@@ -266,7 +266,7 @@ static int teardown(void **state)
 	assert_int_equal(engine.left, 0);
 	if (has_copies)
 		generation.index->members = (struct members){ 0 };
-	route_free(serve.route);
+	route_free(serve.volume.route);
 	index_close(generation.index);
 	block_sums_close(generation.block_sums);
 	version_free(&version);
@@ -675,7 +675,8 @@ static void test_hung_read(void **state)
 
 static void fall_silent(uint32_t member, bool is_silent)
 {
-	atomic_store(&serve.route->members[member].progress, clock_now() - (is_silent ? INT64_C(10000000000) : 0));
+	atomic_store(&serve.volume.route->members[member].progress,
+		     clock_now() - (is_silent ? INT64_C(10000000000) : 0));
 }
 
 static void expect_left(unsigned reads)
@@ -747,7 +748,7 @@ static void test_nobody_else_has_it(void **state)
 	(void)state;
 	begin(2, 0, 1u << 20);
 	fall_silent(started[0]->member, true);
-	atomic_store(&serve.route->members[1 - started[0]->member].failures, ROUTE_FAILURES);
+	atomic_store(&serve.volume.route->members[1 - started[0]->member].failures, ROUTE_FAILURES);
 	content_leave_stuck(&worker);
 	assert_int_equal(started_count, 1);
 	expect_left(0);

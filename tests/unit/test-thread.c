@@ -68,6 +68,37 @@ static void test_one(void **state)
 	assert_int_equal(ran, 2);
 }
 
+static void stay(void *argument)
+{
+	sem_t *go = argument;
+
+	while (sem_wait(go) < 0)
+		continue;
+}
+
+/* One of two threads ends by the deadline that both have. */
+static void test_deadline(void **state)
+{
+	sem_t go;
+	const struct thread_setup ends = { .run = count }, stays = { .run = stay, .argument = &go };
+	struct thread threads[2] = { 0 };
+	struct timespec deadline = thread_deadline();
+
+	(void)state;
+	reset();
+	sem_init(&go, 0, 0);
+	CHECK_OK(thread_start(&threads[0], &ends, &err));
+	CHECK_OK(thread_start(&threads[1], &stays, &err));
+	assert_true(thread_join_until(&threads[0], &deadline));
+	deadline = (struct timespec){ 0 }; /* long past */
+	assert_false(thread_join_until(&threads[1], &deadline));
+	assert_true(threads[1].runs);
+	sem_post(&go);
+	thread_join(&threads[1]);
+	assert_true(thread_join_until(&threads[1], &deadline)); /* it does not run */
+	sem_destroy(&go);
+}
+
 static void test_signals(void **state)
 {
 	const struct thread_setup setup = { .run = count, .without_signals = true };
@@ -146,6 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),
+		cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_the_stack),
 		cmocka_unit_test(test_the_caller_works_as_well),

@@ -29,7 +29,7 @@ static int setup(void **state)
 static void hold(uint32_t uid, unsigned from, unsigned count)
 {
 	for (unsigned i = from; i < from + count; i++) {
-		open[i] = (struct generation){ .is_visited = true, .visitor = uid };
+		open[i] = (struct generation){ .has_visitor = true, .visitor = uid };
 		atomic_store(&generations.slots[i], &open[i]);
 	}
 }
@@ -39,7 +39,7 @@ static void places_of_one_user(void **state)
 	(void)state;
 	/* What was opened for a switch is nobody's, and so is what is current. */
 	atomic_store(&generations.slots[255], &current);
-	current.is_visited = true;
+	current.has_visitor = true;
 	current.visitor = 1;
 	atomic_store(&generations.current, &current);
 	open[254].visitor = 1;

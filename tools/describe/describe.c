@@ -5,7 +5,7 @@
 #include "describe/diff/diff.h"
 #include "describe/diff/diff_json.h"
 #include "describe/diff/diff_text.h"
-#include "describe/subject/page.h"
+#include "describe/subject/chart.h"
 #include "describe/subject/subject.h"
 #include "describe/survey/survey.h"
 #include "describe/survey/survey_json.h"
@@ -34,6 +34,7 @@ static const struct option_spec describe_table[] = {
 const struct command_line describe_line = {
 	.program = "datasetfsctl describe",
 	.usage = "VOLUME|MNT [LABEL]",
+	.operands = { 1, 2 },
 	.summary = "Show what a version holds or changed.\n"
 		   "Without LABEL, the version is the one that MNT serves or the current one of VOLUME.\n"
 		   "Only the index is read: folders, sizes, kinds, the largest files, duplicates, compression.",
@@ -43,14 +44,14 @@ const struct command_line describe_line = {
 static int describe_survey(const struct describe_options *options, const struct subject *subject, struct error *err)
 {
 	struct survey *survey = NULL;
-	struct page page;
+	struct chart chart;
 	int r = survey_run(subject->index, subject->below, subject->limit, &survey, err);
 
 	if (r == 0 && options->common.json) {
 		survey_json(subject, survey);
 	} else if (r == 0) {
-		page_open(&page);
-		r = survey_text(&page, subject, survey, err);
+		chart_open(&chart);
+		r = survey_text(&chart, subject, survey, err);
 	}
 	survey_free(survey);
 	return r;
@@ -60,7 +61,7 @@ static int describe_diff(const struct describe_options *options, const struct su
 {
 	struct subject from = { 0 };
 	struct diff *diff = NULL;
-	struct page page;
+	struct chart chart;
 	int r = subject_open(to->volume, options->former, to->below, to->limit, &from, err);
 
 	if (r == 0)
@@ -68,8 +69,8 @@ static int describe_diff(const struct describe_options *options, const struct su
 	if (r == 0 && options->common.json) {
 		diff_json(&from, to, diff);
 	} else if (r == 0) {
-		page_open(&page);
-		r = diff_text(&page, &from, to, diff, err);
+		chart_open(&chart);
+		r = diff_text(&chart, &from, to, diff, err);
 	}
 	diff_free(diff);
 	subject_close(&from);
@@ -84,7 +85,7 @@ int describe_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&describe_line, argc, argv, &options, 1, 2, &operands, &status))
+	if (!verb_parse(&describe_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)

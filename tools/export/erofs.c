@@ -34,6 +34,7 @@ static const struct option_spec erofs_table[] = {
 const struct command_line export_erofs_line = {
 	.program = "datasetfsctl export erofs",
 	.usage = "VOLUME|MNT LABEL FILE",
+	.operands = { 3, 3 },
 	.summary = "Write a version as metadata of an EROFS.\n"
 		   "The content stays on the volume: the kernel mounts FILE with the volume as a further device.",
 	.options = erofs_table,
@@ -166,7 +167,7 @@ int export_erofs_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&export_erofs_line, argc, argv, &options, 3, 3, &operands, &status))
+	if (!verb_parse(&export_erofs_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = erofs_plan(argv[1], argv[2], options.suid, &export, &err);
 	if (r == 0 && !options.dry_run)

@@ -36,6 +36,7 @@ static const struct option_spec tar_table[] = {
 const struct command_line export_tar_line = {
 	.program = "datasetfsctl export tar",
 	.usage = "VOLUME|MNT LABEL FILE|-",
+	.operands = { 3, 3 },
 	.summary = "Write a version as a tar archive, to FILE or to standard output.\n"
 		   "Every byte is verified before it is written.",
 	.options = tar_table,
@@ -180,7 +181,7 @@ int export_tar_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&export_tar_line, argc, argv, &options, 3, 3, &operands, &status))
+	if (!verb_parse(&export_tar_line, argc, argv, &options, &operands, &status))
 		return status;
 	interrupt_install();
 	r = tar_open(argv[1], argv[2], &export, &err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts one reader per mount. A reader that hangs is left alone until its mount answers or goes away. Until then the
- * mount counts as down and gets no second reader, so there are never more processes than mounts. */
+/* Starts one process per mount. One that hangs is left alone until its mount answers or goes away. Until then the mount
+ * counts as down and gets no second one, so there are never more processes than mounts. */
 #include "exporter/collector.h"
 
 #include <errno.h>
@@ -15,19 +15,19 @@
 #include "base/log.h"
 #include "base/program/child.h"
 #include "exporter/mounts.h"
-#include "exporter/reader.h"
+#include "exporter/scrape.h"
 
 /* A mount that is asked in this round. */
 struct collector_mount {
 	struct mounts_entry *entry;
-	struct reader reader;
+	struct scrape scrape;
 	bool is_under_way;
 	int result;      /* 0 or a negative errno, once the answer is complete */
 	int64_t seconds; /* ns until the answer was complete */
 };
 
-/* A reader that was given up but still runs. It counts as hanging if it missed the timeout, or has lingered that
- * long since. */
+/* A scrape that was given up and whose process still runs. It counts as hanging if it missed the timeout, or has
+ * lingered that long since. */
 struct collector_stuck {
 	struct collector_stuck *next;
 	dev_t device;
@@ -91,28 +91,28 @@ static bool collector_is_stuck(const struct collector *collector, dev_t device)
 /* Stops polling the socket. Closing it is not enough: a process that is just being forked still has it open as well. */
 static void collector_forget(struct collector *collector, const struct collector_mount *mount)
 {
-	epoll_ctl(collector->epoll, EPOLL_CTL_DEL, mount->reader.child.fd, NULL);
+	epoll_ctl(collector->epoll, EPOLL_CTL_DEL, mount->scrape.child.fd, NULL);
 }
 
-/* Gives the mount's reader up, and remembers its process until that has ended. */
+/* Gives the mount's scrape up, and remembers its process until that has ended. */
 static void collector_give_up(struct collector *collector, struct collector_mount *mount)
 {
 	struct collector_stuck *stuck;
 
 	if (mount->is_under_way)
 		collector_forget(collector, mount);
-	reader_give_up(&mount->reader);
-	if (child_is_gone(&mount->reader.child))
+	scrape_give_up(&mount->scrape);
+	if (child_is_gone(&mount->scrape.child))
 		return;
 	stuck = malloc(sizeof(*stuck));
 	if (!stuck)
-		return; /* forgotten, so this mount may get a second reader */
+		return; /* forgotten, so this mount may get a second process */
 	*stuck = (struct collector_stuck){
 		.next = collector->stuck,
 		.device = mount->entry->device,
 		.since = clock_now(),
 		.was_late = mount->is_under_way,
-		.child = mount->reader.child,
+		.child = mount->scrape.child,
 	};
 	collector->stuck = stuck;
 }
@@ -134,10 +134,10 @@ static int collector_start_mount(struct collector *collector, struct collector_m
 
 	if (collector_is_stuck(collector, mount->entry->device))
 		return -ETIMEDOUT;
-	r = reader_start(&mount->reader, mount->entry, &err);
+	r = scrape_start(&mount->scrape, mount->entry, &err);
 	if (r < 0)
 		return log_error(&err, "cannot ask the mount '%s'", mount->entry->point);
-	if (epoll_ctl(collector->epoll, EPOLL_CTL_ADD, mount->reader.child.fd, &event) < 0) {
+	if (epoll_ctl(collector->epoll, EPOLL_CTL_ADD, mount->scrape.child.fd, &event) < 0) {
 		r = -errno;
 		collector_give_up(collector, mount);
 		return r;
@@ -169,7 +169,7 @@ int collector_begin(struct collector *collector, struct error *err)
 	for (size_t i = 0; i < collector->mounts.count; i++) {
 		mount = &collector->list[i];
 		mount->entry = &collector->mounts.list[i];
-		mount->reader.child = CHILD_NONE;
+		mount->scrape.child = CHILD_NONE;
 		r = collector_start_mount(collector, mount);
 		if (r < 0)
 			collector_end_mount(collector, mount, r);
@@ -219,10 +219,10 @@ bool collector_step(struct collector *collector)
 
 	for (int i = 0; i < count; i++) {
 		mount = events[i].data.ptr;
-		if (!reader_step(&mount->reader))
+		if (!scrape_step(&mount->scrape))
 			continue;
 		collector_forget(collector, mount);
-		collector_end_mount(collector, mount, reader_finish(&mount->reader));
+		collector_end_mount(collector, mount, scrape_finish(&mount->scrape));
 	}
 	if (collector->is_busy && clock_now() - collector->started >= collector->timeout)
 		collector_time_out(collector);
@@ -258,8 +258,8 @@ static void collector_take(struct exposition *exposition, struct collector_mount
 	struct error err = { 0 };
 
 	if (mount->result == 0)
-		mount->result = exposition_add(exposition, mount->entry->point, mount->reader.text,
-					       mount->reader.length, &err);
+		mount->result = exposition_add(exposition, mount->entry->point, mount->scrape.text,
+					       mount->scrape.length, &err);
 	else
 		error_set(&err, mount->result, "cannot read its metrics: %s", strerror(-mount->result));
 	if (mount->result < 0 && !collector_is_private(mount) && !collector_is_absent(mount))

@@ -91,7 +91,7 @@ static int exporter_step(struct exporter *exporter, struct error *err)
 	return r;
 }
 
-/* Returns whether SIGTERM or SIGINT came; reaps readers on SIGCHLD. */
+/* Returns whether SIGTERM or SIGINT came; reaps children on SIGCHLD. */
 static bool exporter_is_ended(const struct exporter *exporter)
 {
 	struct signalfd_siginfo info;

@@ -43,6 +43,7 @@ static const struct option_spec list_table[] = {
 const struct command_line list_line = {
 	.program = "datasetfsctl list",
 	.usage = "VOLUME|MNT",
+	.operands = { 1, 1 },
 	.summary = "Show versions, space, and who is publishing.\n"
 		   "'*' marks the current version.\n" DIGEST_PROVES,
 	.options = list_table,
@@ -290,12 +291,8 @@ static int list_text_members(const struct volume *volume, const struct list_spac
 
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "MEMBER");
-	grid_column(grid, GRID_RIGHT, "SIZE");
-	grid_column(grid, GRID_RIGHT, "SEGMENTS");
-	grid_column(grid, GRID_RIGHT, "USED");
-	grid_column(grid, GRID_LEFT, "UUID");
-	grid_column(grid, GRID_LEFT, "NAME");
+	grid_columns(grid, GRID_RIGHT, "MEMBER", "SIZE", "SEGMENTS", "USED");
+	grid_columns(grid, GRID_LEFT, "UUID", "NAME");
 	for (uint32_t i = 0; i < space->member_count; i++)
 		list_text_member(grid, i, &space->members[i], volume->names[i]);
 	putchar('\n');
@@ -362,19 +359,16 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 
 static int list_text_versions(const struct catalogue *catalogue, const struct list_space *space, struct error *err)
 {
-	static const char *const numbers[] = { "SEQ", "FILES", "CONTENT", "STORED", "INDEX", "UNIQUE", "SHARED",
-					       "MIRRORED" };
 	auto_grid struct grid *grid = NULL;
 	int r = grid_new(&grid, err);
 
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_LEFT, ""); /* the current version's mark */
-	grid_column(grid, GRID_LEFT, "LABEL");
-	for (unsigned i = 0; i < (catalogue->members.count ? 8 : 7); i++)
-		grid_column(grid, GRID_RIGHT, numbers[i]);
-	grid_column(grid, GRID_LEFT, "DIGEST");
-	grid_column(grid, GRID_LEFT, "CREATED (UTC)");
+	grid_columns(grid, GRID_LEFT, "", "LABEL"); /* the first is the current version's mark */
+	grid_columns(grid, GRID_RIGHT, "SEQ", "FILES", "CONTENT", "STORED", "INDEX", "UNIQUE", "SHARED");
+	if (catalogue->members.count)
+		grid_columns(grid, GRID_RIGHT, "MIRRORED");
+	grid_columns(grid, GRID_LEFT, "DIGEST", "CREATED (UTC)");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		list_text_version(grid, catalogue, &catalogue->versions[i], &space->shares[i]);
 	putchar('\n');
@@ -415,10 +409,9 @@ static int list_text_pins(const struct catalogue *catalogue, struct list_space *
 	if (r < 0)
 		return r;
 	if (space->member_count > 1)
-		grid_column(grid, GRID_RIGHT, "MEMBER");
-	grid_column(grid, GRID_RIGHT, "BYTES");
-	grid_column(grid, GRID_RIGHT, "FROM");
-	grid_column(grid, GRID_LEFT, "PINNED BY");
+		grid_columns(grid, GRID_RIGHT, "MEMBER");
+	grid_columns(grid, GRID_RIGHT, "BYTES", "FROM");
+	grid_columns(grid, GRID_LEFT, "PINNED BY");
 	for (uint32_t i = 0; i < space->member_count; i++)
 		for (pins_rewind(&space->members[i].pins); pins_next(&space->members[i].pins, &run);)
 			list_text_run(grid, catalogue, space, i, &run);
@@ -461,7 +454,7 @@ int list_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&list_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&list_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)

@@ -15,6 +15,7 @@ static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
 const struct command_line member_list_line = {
 	.program = "datasetfsctl member list",
 	.usage = "VOLUME|MNT",
+	.operands = { 1, 1 },
 	.summary = "Show the members and their states.\n"
 		   "A stale member was away while the volume was changed.",
 	.options = list_table,
@@ -114,14 +115,11 @@ static int list_text(const struct volume *volume, struct error *err)
 
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "MEMBER");
-	grid_column(grid, GRID_LEFT, "STATE");
-	grid_column(grid, GRID_RIGHT, "SIZE");
-	grid_column(grid, GRID_RIGHT, "USED");
-	grid_column(grid, GRID_RIGHT, "GROUPS");
-	grid_column(grid, GRID_LEFT, "UUID");
-	grid_column(grid, GRID_LEFT, "NAME");
-	grid_column(grid, GRID_BELOW, "");
+	grid_columns(grid, GRID_RIGHT, "MEMBER");
+	grid_columns(grid, GRID_LEFT, "STATE");
+	grid_columns(grid, GRID_RIGHT, "SIZE", "USED", "GROUPS");
+	grid_columns(grid, GRID_LEFT, "UUID", "NAME");
+	grid_columns(grid, GRID_BELOW, "");
 	for (uint32_t i = 0; i < volume->catalogue.members.count; i++)
 		list_text_member(grid, volume, i);
 	return grid_print(grid, 0, err);
@@ -134,7 +132,7 @@ int member_list_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&member_list_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&member_list_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = member_open(argv[1], &volume, &err);
 	if (r == 0 && options.json)

@@ -38,6 +38,7 @@ static const struct option_spec replace_table[] = {
 const struct command_line member_replace_line = {
 	.program = "datasetfsctl member replace",
 	.usage = "VOLUME OLD NEW",
+	.operands = { 3, 3 },
 	.summary = "Put NEW in the place of the member OLD.\n"
 		   "OLD is a number, a UUID, an identity or a path; it may be missing. NEW is an empty device, a\n"
 		   "file that is made, or OLD itself, which was away. What it lacks is copied from other members;\n"
@@ -256,7 +257,7 @@ int member_replace_run(int argc, char **argv)
 	int operands, status, r;
 	uint32_t number = 0;
 
-	if (!verb_parse(&member_replace_line, argc, argv, &options, 3, 3, &operands, &status))
+	if (!verb_parse(&member_replace_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = member_open(argv[1], &volume, &err);
 	if (r == 0)

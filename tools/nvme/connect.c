@@ -60,6 +60,7 @@ static const struct option_spec nvme_connect_table[] = {
 const struct command_line nvme_connect_line = {
 	.program = "datasetfsctl nvme connect",
 	.usage = "NQN PORTAL...",
+	.operands = { 2, OPERANDS_ANY },
 	.summary = "Connect a subsystem and wait for its namespaces.\n"
 		   "A portal is tcp://ADDRESS[:PORT], rdma://ADDRESS[:PORT] or loop; the port is 4420 unless given.",
 	.options = nvme_connect_table,
@@ -295,7 +296,7 @@ int nvme_connect_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status;
 
-	if (!verb_parse(&nvme_connect_line, argc, argv, &options, 2, -1, &operands, &status))
+	if (!verb_parse(&nvme_connect_line, argc, argv, &options, &operands, &status))
 		return status;
 	portals = calloc((size_t)operands, sizeof(*portals));
 	if (!portals) {

@@ -28,6 +28,7 @@ static const struct option_spec nvme_disconnect_table[] = {
 const struct command_line nvme_disconnect_line = {
 	.program = "datasetfsctl nvme disconnect",
 	.usage = "NQN|CONTROLLER...",
+	.operands = { 1, OPERANDS_ANY },
 	.summary = "Disconnect a subsystem or single controllers.",
 	.options = nvme_disconnect_table,
 };
@@ -178,7 +179,7 @@ int nvme_disconnect_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&nvme_disconnect_line, argc, argv, &options, 1, -1, &operands, &status))
+	if (!verb_parse(&nvme_disconnect_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = topology_read(topology_root(), &topology, &err);
 	if (r == 0)

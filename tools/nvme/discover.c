@@ -15,6 +15,7 @@ static const struct option_spec nvme_discover_table[] = { NVME_OPTIONS_HOST, VER
 const struct command_line nvme_discover_line = {
 	.program = "datasetfsctl nvme discover",
 	.usage = "PORTAL...",
+	.operands = { 1, OPERANDS_ANY },
 	.summary = "Ask targets which subsystems they offer.\n"
 		   "A portal is tcp://ADDRESS[:PORT], rdma://ADDRESS[:PORT] or loop; the port is 4420 unless given.",
 	.options = nvme_discover_table,
@@ -29,8 +30,7 @@ static int nvme_discover_text(const struct nvme_offer *offers, size_t count, str
 
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_LEFT, "");
-	grid_column(grid, GRID_LEFT, "");
+	grid_columns(grid, GRID_LEFT, "", "");
 	for (size_t i = 0; i < count; i++) {
 		if (offers[i].is_discovery)
 			continue;
@@ -93,7 +93,7 @@ int nvme_discover_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, failed = 0;
 
-	if (!verb_parse(&nvme_discover_line, argc, argv, &options, 1, -1, &operands, &status))
+	if (!verb_parse(&nvme_discover_line, argc, argv, &options, &operands, &status))
 		return status;
 	if (nvme_discover_check(argv + 1, operands, &err) < 0) {
 		log_error(&err, "discover");

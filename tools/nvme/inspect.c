@@ -23,6 +23,7 @@ static const struct option_spec nvme_inspect_table[] = { VERB_OPTION_JSON, { 0 }
 const struct command_line nvme_inspect_line = {
 	.program = "datasetfsctl nvme inspect",
 	.usage = "DEVICE|VOLUME",
+	.operands = { 1, 1 },
 	.summary = "Show one namespace, with warnings and notes.",
 	.options = nvme_inspect_table,
 };
@@ -283,7 +284,7 @@ int nvme_inspect_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status;
 
-	if (!verb_parse(&nvme_inspect_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&nvme_inspect_line, argc, argv, &options, &operands, &status))
 		return status;
 	if (nvme_inspect_find(&inspect, argv[1], &err) < 0) {
 		log_error(&err, "cannot inspect");

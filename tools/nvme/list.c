@@ -38,8 +38,7 @@ static int nvme_list_paths(const struct topology *t, size_t namespace, struct er
 
 	if (r < 0)
 		return r;
-	for (unsigned i = 0; i < 5; i++)
-		grid_column(grid, GRID_LEFT, "");
+	grid_columns(grid, GRID_LEFT, "", "", "", "", "");
 	for (size_t i = 0; i < t->path_count; i++)
 		if (t->paths[i].namespace == namespace)
 			nvme_list_path(grid, t, &t->paths[i]);
@@ -114,7 +113,7 @@ int nvme_list_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&nvme_list_line, argc, argv, &options, 0, 0, &operands, &status))
+	if (!verb_parse(&nvme_list_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = topology_read(topology_root(), &topology, &err);
 	if (r == 0 && options.json)

@@ -24,6 +24,7 @@ static const struct option_spec nvme_protect_table[] = {
 const struct command_line nvme_protect_line = {
 	.program = "datasetfsctl nvme protect",
 	.usage = "DEVICE|VOLUME",
+	.operands = { 1, 1 },
 	.summary = "Write-protect a namespace for every host.",
 	.options = nvme_protect_table,
 };
@@ -65,7 +66,7 @@ int nvme_protect_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&nvme_protect_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&nvme_protect_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = locate_path(argv[1], &path, &err);
 	if (r == 0)

@@ -15,6 +15,7 @@ static const struct option_spec nvme_release_table[] = { VERB_OPTION_JSON, { 0 }
 const struct command_line nvme_release_line = {
 	.program = "datasetfsctl nvme release",
 	.usage = "DEVICE|VOLUME",
+	.operands = { 1, 1 },
 	.summary = "Give up this host's reservation.",
 	.options = nvme_release_table,
 };
@@ -41,7 +42,7 @@ int nvme_release_run(int argc, char **argv)
 	int operands, status, r;
 	bool had;
 
-	if (!verb_parse(&nvme_release_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&nvme_release_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = locate_path(argv[1], &path, &err);
 	if (r == 0)

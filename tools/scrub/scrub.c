@@ -92,6 +92,7 @@ static const struct option_spec scrub_table[] = {
 const struct command_line scrub_line = {
 	.program = "datasetfsctl scrub",
 	.usage = "VOLUME",
+	.operands = { 1, 1 },
 	.summary = "Read and compare all copies, repair damage.\n"
 		   "Reads every row of every group on all members, also bytes that no version uses,\n"
 		   "and compares the copies. Where they differ, sums say which is right.\n"
@@ -338,7 +339,7 @@ int scrub_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status = VERIFY_INCOMPLETE, r;
 
-	if (!verb_parse(&scrub_line, argc, argv, &scrub.options, 1, 1, &operands, &status))
+	if (!verb_parse(&scrub_line, argc, argv, &scrub.options, &operands, &status))
 		return status;
 	r = scrub_open(&scrub, argv[1], &err);
 	if (r == 0) {

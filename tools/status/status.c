@@ -34,6 +34,7 @@ static const struct option_spec status_table[] = { VERB_OPTION_JSON, { 0 } };
 const struct command_line status_line = {
 	.program = "datasetfsctl status",
 	.usage = "MNT",
+	.operands = { 1, 1 },
 	.summary = "Show what a mount serves, and what is wrong.",
 	.options = status_table,
 };
@@ -226,7 +227,6 @@ static void status_member(struct grid *grid, const struct reported_member *membe
 
 static int status_members(const struct reported *reported, struct error *err)
 {
-	static const char *const numbers[] = { "reads", "content", "errors", "in flight", "latency ms" };
 	auto_grid struct grid *grid = NULL;
 	struct reported_member member;
 	int r;
@@ -236,11 +236,10 @@ static int status_members(const struct reported *reported, struct error *err)
 	r = grid_new(&grid, err);
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "member");
-	grid_column(grid, GRID_LEFT, "state");
-	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		grid_column(grid, GRID_RIGHT, numbers[i]);
-	grid_column(grid, GRID_LEFT, "name");
+	grid_columns(grid, GRID_RIGHT, "member");
+	grid_columns(grid, GRID_LEFT, "state");
+	grid_columns(grid, GRID_RIGHT, "reads", "content", "errors", "in flight", "latency ms");
+	grid_columns(grid, GRID_LEFT, "name");
 	for (size_t i = 0; reported_member(reported, i, &member); i++)
 		status_member(grid, &member);
 	putchar('\n');
@@ -414,7 +413,7 @@ int status_run(int argc, char **argv)
 	int operands, status, r;
 	struct stat st;
 
-	if (!verb_parse(&status_line, argc, argv, &options, 1, 1, &operands, &status))
+	if (!verb_parse(&status_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = status_check_answer(argv[1], &err);
 	if (r == 0)

@@ -58,6 +58,7 @@ static const struct option_spec top_table[] = {
 const struct command_line top_line = {
 	.program = "datasetfsctl top",
 	.usage = "[MNT]...",
+	.operands = { 0, OPERANDS_ANY },
 	.summary = "Watch what mounts do, second by second.\n"
 		   "Without MNT: all mounts of datasetfs on this machine.",
 	.options = top_table,
@@ -226,7 +227,7 @@ int top_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&top_line, argc, argv, &options, 0, -1, &operands, &status))
+	if (!verb_parse(&top_line, argc, argv, &options, &operands, &status))
 		return status;
 	if (options.verb.json && !options.samples) {
 		log_err("top: --json needs --batch N");

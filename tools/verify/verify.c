@@ -84,6 +84,7 @@ static const struct option_spec verify_table[] = {
 const struct command_line verify_line = {
 	.program = "datasetfsctl verify",
 	.usage = "VOLUME [LABEL...]",
+	.operands = { 1, OPERANDS_ANY },
 	.summary = "Read a volume and check everything on it.\n"
 		   "Checks the superblock, the catalogue and, for every version or those given, the\n"
 		   "index, the digest, the block checksums, the stat cache and every chunk. Lists at\n"
@@ -439,7 +440,7 @@ int verify_run(int argc, char **argv)
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&verify_line, argc, argv, &v.options, 1, -1, &operands, &status))
+	if (!verb_parse(&verify_line, argc, argv, &v.options, &operands, &status))
 		return status;
 	if (!v.options.has_seed && verify_draw_seed(&v.options.share.seed) < 0) {
 		log_err("cannot verify '%s': no random seed: %m", argv[1]);

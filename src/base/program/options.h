@@ -15,9 +15,14 @@ struct option_spec {
 	const char *help;     /* one line */
 };
 
+#define OPERANDS_ANY -1 /* as many as there are */
+
 struct command_line {
 	const char *program;
 	const char *usage;   /* "[OPTIONS] VOLUME SOURCE" */
+	struct {
+		int least, most;
+	} operands;          /* how many the caller of options_parse() accepts */
 	const char *summary; /* one line */
 	const struct option_spec *options; /* ends with a row whose name is NULL */
 	bool operands_end_options; /* the first operand ends the options: the rest is another program's command line */

@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/thread/join.h"
-
 /* Does not look at the struct afterwards, because run() may have freed it. */
 static void *thread_main(void *argument)
 {
@@ -89,10 +87,27 @@ void thread_detach(struct thread *thread)
 	thread->runs = false;
 }
 
-bool thread_join_soon(struct thread *thread)
+/* pthread_timedjoin_np(3) counts in CLOCK_REALTIME. */
+struct timespec thread_deadline(void)
 {
-	if (thread->runs && !join_soon(thread->id))
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += THREAD_LINGER;
+	return deadline;
+}
+
+bool thread_join_until(struct thread *thread, const struct timespec *deadline)
+{
+	if (thread->runs && pthread_timedjoin_np(thread->id, NULL, deadline) != 0)
 		return false;
 	thread->runs = false;
 	return true;
+}
+
+bool thread_join_soon(struct thread *thread)
+{
+	const struct timespec deadline = thread_deadline();
+
+	return thread_join_until(thread, &deadline);
 }

@@ -4,8 +4,11 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "base/error.h"
+
+#define THREAD_LINGER 2 /* seconds for which a thread is waited for that a stuck device may block for ever */
 
 struct thread_setup {
 	void (*run)(void *argument);
@@ -30,10 +33,13 @@ must_check int thread_start_all(struct thread *threads, unsigned count, const st
  * case. Returns when all have ended. */
 void thread_share(struct thread *threads, unsigned count, const struct thread_setup *setup);
 
-/* The next three do nothing with a thread that does not run. */
+/* The functions below do nothing with a thread that does not run. */
 void thread_join(struct thread *thread);
 void thread_join_all(struct thread *threads, unsigned count);
 /* Leaves the thread alone: nobody joins it, and its struct may go when its run() says so. */
 void thread_detach(struct thread *thread);
-/* Joins it like join_soon() in base/thread/join.h. False: it still runs, and all it uses must stay for good. */
+/* Waits like thread_join(), but only THREAD_LINGER seconds. False: it still runs, and all it uses must stay. */
 bool thread_join_soon(struct thread *thread);
+/* Joins several threads under one common deadline: make it once, then pass it for each thread. */
+struct timespec thread_deadline(void);
+bool thread_join_until(struct thread *thread, const struct timespec *deadline);

@@ -54,7 +54,7 @@ struct opened *handle_get(struct dsfs *fs)
 void handle_put(struct opened *opened)
 {
 	if (atomic_fetch_sub_explicit(&opened->uses, 1, memory_order_acq_rel) == 1)
-		opened->way->close(opened);
+		opened->backend->close(opened);
 }
 
 static int handle_copy(const char *text, const char **ret, struct error *err)

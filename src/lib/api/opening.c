@@ -67,18 +67,18 @@ static int opening_gone(const struct query *query, const struct error *why, stru
 			 query->where);
 }
 
-/* Asks the way first: a daemon knows which version is next, even if its mount is not visible any more. If it has ended
- * there may be another one; the same version comes with descriptors that are good. */
+/* Asks the backend first: a daemon knows which version is next, even if its mount is not visible any more. If it has
+ * ended there may be another one; the same version comes with descriptors that are good. */
 int opening_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
 	struct error why = { 0 };
-	int r = opened->way->renew(opened, query, ret, err);
+	int r = opened->backend->renew(opened, query, ret, err);
 
 	if (r <= 0)
 		return r;
 	if (opening_open(query, ret, &why) == 0)
 		return 0;
-	if (link_lives(((const struct direct *)opened)->link)) /* only the way past a mount leaves it to us */
+	if (opened->backend->lives && opened->backend->lives(opened))
 		return error_pass(err, why.code, &why);
 	return opening_gone(query, &why, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements the public queue: the pending reads of a way, and a use of the version that their ids are of. */
+/* Implements the public queue: the pending reads of a backend, and a use of the version that their ids are of. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ int dsfs_queue_new(struct dsfs *fs, unsigned depth, struct dsfs_queue **ret)
 	if (!queue)
 		return error_no_memory(err);
 	queue->opened = handle_get(fs);
-	r = queue->opened->way->pending_new(queue->opened, depth, &queue->pending, err);
+	r = queue->opened->backend->pending_new(queue->opened, depth, &queue->pending, err);
 	if (r < 0) {
 		handle_put(queue->opened);
 		free(queue);

@@ -14,7 +14,7 @@ int dsfs_read_many(struct dsfs *fs, struct dsfs_read *reads, size_t count, struc
 {
 	struct error *err = reason_begin();
 	struct opened *opened = handle_get(fs);
-	int r = opened->way->read_many(opened, reads, count, arena, err);
+	int r = opened->backend->read_many(opened, reads, count, arena, err);
 
 	handle_put(opened);
 	return r;
@@ -42,7 +42,7 @@ static int reads_whole(struct opened *opened, uint64_t id, uint64_t size, void *
 	if (!contents)
 		return error_no_memory(err);
 	read.buffer = contents;
-	r = opened->way->read_many(opened, &read, 1, NULL, err);
+	r = opened->backend->read_many(opened, &read, 1, NULL, err);
 	if (r < 0)
 		return r;
 	if ((uint64_t)read.result != size) /* the mount lied about the size */
@@ -59,10 +59,10 @@ ssize_t dsfs_read_file(struct dsfs *fs, const char *path, void **ret)
 	struct opened *opened = handle_get(fs);
 	struct stat st = { 0 };
 	uint64_t id = 0;
-	int r = opened->way->lookup(opened, path, &id, err);
+	int r = opened->backend->lookup(opened, path, &id, err);
 
 	if (r == 0)
-		r = opened->way->stat(opened, id, &st, err);
+		r = opened->backend->stat(opened, id, &st, err);
 	if (r == 0)
 		r = reads_whole(opened, id, (uint64_t)st.st_size, ret, err);
 	handle_put(opened);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements the public calls about names and inodes, each by the handle's way. */
+/* Implements the public calls about names and inodes, each by the handle's backend. */
 #include <errno.h>
 
 #include "lib/api/handle.h"
@@ -16,7 +16,7 @@ static int tree_lookup_each(struct opened *opened, const char *const *paths, siz
 		uint64_t id = 0;
 
 		error_clear(&why);
-		r = opened->way->lookup(opened, paths[i], &id, first ? NULL : &why);
+		r = opened->backend->lookup(opened, paths[i], &id, first ? NULL : &why);
 		ids[i] = r < 0 ? r : (int64_t)id;
 		if (r < 0 && first == 0)
 			first = error_pass(err, r, &why);
@@ -28,8 +28,9 @@ int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t
 {
 	struct error *err = reason_begin();
 	struct opened *opened = handle_get(fs);
-	int r = count > 1 && opened->way->lookup_many ? opened->way->lookup_many(opened, paths, count, ids, err) :
-							tree_lookup_each(opened, paths, count, ids, err);
+	int r = count > 1 && opened->backend->lookup_many ?
+			opened->backend->lookup_many(opened, paths, count, ids, err) :
+			tree_lookup_each(opened, paths, count, ids, err);
 
 	handle_put(opened);
 	return r;
@@ -56,7 +57,7 @@ int dsfs_stat(struct dsfs *fs, uint64_t id, struct stat *ret)
 
 	if (r < 0)
 		return r;
-	r = opened->way->stat(opened, id, ret, err);
+	r = opened->backend->stat(opened, id, ret, err);
 	handle_put(opened);
 	return r;
 }
@@ -69,7 +70,7 @@ ssize_t dsfs_readlink(struct dsfs *fs, uint64_t id, char *buffer, size_t size)
 
 	if (r < 0)
 		return r;
-	r = opened->way->readlink(opened, id, buffer, size, err);
+	r = opened->backend->readlink(opened, id, buffer, size, err);
 	handle_put(opened);
 	return r;
 }
@@ -82,7 +83,7 @@ ssize_t dsfs_path(struct dsfs *fs, uint64_t id, char *buffer, size_t size)
 
 	if (r < 0)
 		return r;
-	r = opened->way->path(opened, id, buffer, size, err);
+	r = opened->backend->path(opened, id, buffer, size, err);
 	handle_put(opened);
 	return r;
 }
@@ -96,7 +97,7 @@ int dsfs_list(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, c
 
 	if (r < 0)
 		return r;
-	r = opened->way->list(opened, directory, each, argument, err);
+	r = opened->backend->list(opened, directory, each, argument, err);
 	handle_put(opened);
 	return r;
 }
@@ -110,7 +111,7 @@ int dsfs_walk(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, c
 
 	if (r < 0)
 		return r;
-	r = opened->way->walk(opened, directory, each, argument, err);
+	r = opened->backend->walk(opened, directory, each, argument, err);
 	handle_put(opened);
 	return r;
 }
@@ -123,7 +124,7 @@ int dsfs_range(struct dsfs *fs, uint64_t directory, uint64_t *ret_first, uint64_
 
 	if (r < 0)
 		return r;
-	r = opened->way->range(opened, directory, ret_first, ret_count, err);
+	r = opened->backend->range(opened, directory, ret_first, ret_count, err);
 	handle_put(opened);
 	return r;
 }
@@ -133,7 +134,7 @@ int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs
 {
 	struct error *err = reason_begin();
 	struct opened *opened = handle_get(fs);
-	int r = opened->way->versions(opened, each, argument, err);
+	int r = opened->backend->versions(opened, each, argument, err);
 
 	handle_put(opened);
 	return r;
@@ -147,7 +148,7 @@ int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file
 
 	if (r < 0)
 		return r;
-	r = opened->way->extents ? opened->way->extents(opened, id, offset, ret, most, err) :
+	r = opened->backend->extents ? opened->backend->extents(opened, id, offset, ret, most, err) :
 				   error_set(err, -EPERM, "this handle goes through the mount: %s", opened->info.why);
 	handle_put(opened);
 	return r;

@@ -166,7 +166,7 @@ static void batch_slot_done(struct queue_slot *read, int64_t result)
 
 /* --- failures --- */
 
-static void batch_wrap_chunk(const struct volume *volume, const char *path, const struct chunk *chunk,
+static void batch_wrap_chunk(const struct direct_volume *volume, const char *path, const struct chunk *chunk,
 			     struct error *why)
 {
 	char whose[32] = "the volume";
@@ -600,7 +600,7 @@ void batch_wait(struct batch *batch, int64_t limit)
 	bool is_lost;
 
 	context_check_ring(batch->context);
-	is_lost = batch->context->lost;
+	is_lost = batch->context->engines.lost;
 	if (is_lost)
 		batch_wait_lost(batch, limit);
 	batch_wait_engine(batch, is_lost ? 0 : limit);

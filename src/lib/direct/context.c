@@ -31,9 +31,9 @@ static uint64_t all_generation;
 /* Frees engines and buffers after all reads have come back from the kernel. */
 static void context_end_reads(struct context *context)
 {
-	engine_free(context->lost);
-	engine_free(context->many);
-	engine_free(context->sync);
+	engine_free(context->engines.lost);
+	engine_free(context->engines.many);
+	engine_free(context->engines.sync);
 	queue_close(&context->queue);
 	free(context->files);
 }
@@ -54,10 +54,10 @@ static bool context_take_back(struct engine *engine)
 /* Whether the device has let go of all left reads of a context that no caller reads with. */
 static bool context_is_free(struct context *context)
 {
-	if (context->queue.left && context->lost)
-		(void)context_take_back(context->lost);
-	if (context->queue.left && context->many && context->many->ops->wind_up)
-		(void)context_take_back(context->many);
+	if (context->queue.left && context->engines.lost)
+		(void)context_take_back(context->engines.lost);
+	if (context->queue.left && context->engines.many && context->engines.many->ops->wind_up)
+		(void)context_take_back(context->engines.many);
 	return !context->queue.left;
 }
 
@@ -187,8 +187,8 @@ void context_close_all(struct direct *direct)
 static void context_forget(struct context *list)
 {
 	for (struct context *context = list; context; context = context->all_next) {
-		engine_forget(context->many);
-		engine_forget(context->lost);
+		engine_forget(context->engines.many);
+		engine_forget(context->engines.lost);
 	}
 }
 
@@ -207,7 +207,7 @@ static void context_in_child(void)
 /* Makes the caches. A child replaces its parent's, which may be locked by reads that never end. Under the lock. */
 static int context_make_caches(struct direct *direct, struct error *err)
 {
-	struct volume *volume = direct->volume;
+	struct direct_volume *volume = direct->volume;
 	int r = 0;
 
 	if (volume->generation != forked_generation()) {
@@ -355,36 +355,36 @@ static int context_make_engines(struct context *context, bool many, struct error
 	const struct engine_setup setup = context_setup(context);
 	int r = 0;
 
-	if (!context->sync)
-		r = sync_new(&setup, &context->sync, err);
-	if (r < 0 || !many || context->has_tried_many)
+	if (!context->engines.sync)
+		r = sync_new(&setup, &context->engines.sync, err);
+	if (r < 0 || !many || context->engines.has_tried_many)
 		return r;
-	context->has_tried_many = true;
+	context->engines.has_tried_many = true;
 	/* Containers and limits may refuse io_uring, and limits also threads. */
-	if (ring_new(&setup, &context->many, NULL) < 0 && pool_new(&setup, &context->many, NULL) < 0)
-		context->many = NULL;
+	if (ring_new(&setup, &context->engines.many, NULL) < 0 && pool_new(&setup, &context->engines.many, NULL) < 0)
+		context->engines.many = NULL;
 	return 0;
 }
 
 /* Drops a ring that the program closed. No read is in flight, except ones that were left to the device. */
 static void context_replace_ring(struct context *context)
 {
-	if (!context->many || engine_is_open(context->many))
+	if (!context->engines.many || engine_is_open(context->engines.many))
 		return;
 	if (context->queue.left) {
 		context_lose_ring(context);
 		return;
 	}
-	engine_free(context->many);
-	context->many = NULL;
-	context->has_tried_many = false;
+	engine_free(context->engines.many);
+	context->engines.many = NULL;
+	context->engines.has_tried_many = false;
 }
 
 /* A forked child must not share memory that the device writes to: either side's writes would copy pages. */
 static int context_open_queue(struct context *context, const struct queue_client *client, struct error *err)
 {
 	static const struct reader_options options = { .verify = true, .wait = true, .deadline = CONTEXT_TIMEOUT };
-	const struct volume *volume = context->direct->volume;
+	const struct direct_volume *volume = context->direct->volume;
 	const unsigned depth = context->depth ? context->depth : CONTEXT_DEPTH;
 	const struct queue_setup setup = { .client = client,
 					   .reader = { .options = &options,
@@ -414,7 +414,7 @@ int context_start(struct context *context, const struct queue_client *client, bo
 		r = context_make_engines(context, many, err);
 	if (r < 0)
 		return r;
-	engine = many && context->many ? context->many : context->sync;
+	engine = many && context->engines.many ? context->engines.many : context->engines.sync;
 	context->queue.reader.engine = engine;
 	/* A synchronous read cannot be left: its thread waits for it. */
 	context->queue.watches = context->has_copies && engine->ops->wind_up;
@@ -423,27 +423,27 @@ int context_start(struct context *context, const struct queue_client *client, bo
 
 void context_wind_up(struct context *context)
 {
-	if (!context_take_back(context->lost))
+	if (!context_take_back(context->engines.lost))
 		return;
-	engine_free(context->lost);
-	context->lost = NULL;
+	engine_free(context->engines.lost);
+	context->engines.lost = NULL;
 }
 
 void context_lose_ring(struct context *context)
 {
 	const struct engine_setup setup = context_setup(context);
 
-	context->lost = context->many;
-	context->many = NULL;
+	context->engines.lost = context->engines.many;
+	context->engines.many = NULL;
 	context->queue.watches = false;
-	if (pool_new(&setup, &context->many, NULL) < 0)
-		context->many = NULL;
-	context->queue.reader.engine = context->many ? context->many : context->sync;
+	if (pool_new(&setup, &context->engines.many, NULL) < 0)
+		context->engines.many = NULL;
+	context->queue.reader.engine = context->engines.many ? context->engines.many : context->engines.sync;
 	context_wind_up(context);
 }
 
 void context_check_ring(struct context *context)
 {
-	if (context->queue.reader.engine == context->many && !engine_is_open(context->many))
+	if (context->queue.reader.engine == context->engines.many && !engine_is_open(context->engines.many))
 		context_lose_ring(context);
 }

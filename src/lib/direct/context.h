@@ -22,6 +22,13 @@ struct context_memo {
 	char path[240];
 };
 
+struct context_engines {
+	struct engine *sync; /* reads synchronously, in the calling thread */
+	struct engine *many; /* several reads in flight; NULL: not needed yet, or not available */
+	struct engine *lost; /* a former many with reads that are still in the kernel */
+	bool has_tried_many;
+};
+
 #define CONTEXT_FOLDERS 4096u /* a power of two */
 
 struct context {
@@ -33,10 +40,7 @@ struct context {
 	struct queue queue; /* uses the engine of the current call; watches: stuck reads may be left to the device */
 	struct reader_counters counters;
 	struct tally tally;
-	struct engine *sync;  /* reads synchronously, in the calling thread */
-	struct engine *many;  /* several reads in flight; NULL: not needed yet, or not available */
-	struct engine *lost;  /* a former many with reads that are still in the kernel */
-	bool has_tried_many;
+	struct context_engines engines;
 	unsigned depth; /* as passed to context_start() */
 	bool has_copies; /* the version has bytes with copies */
 	struct batch_files *files; /* owned by batch.c; free() them */
@@ -47,7 +51,7 @@ struct context {
 	/* Guarded by forked_lock(). */
 	_Atomic bool is_dead; /* direct is closed: only this structure is left */
 	struct context *all_next, **all_link;
-	struct volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
+	struct direct_volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
 	bool is_dropped;      /* its thread or queue ended before the device let go */
 };
 

@@ -26,9 +26,9 @@
 
 #define DIGEST_KIND "sha256:"
 
-int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err)
+int direct_volume_new(struct array_source *array, struct direct_volume **ret, struct error *err)
 {
-	struct volume *volume = calloc(1, sizeof(*volume) + array->count * sizeof(volume->identities[0]));
+	struct direct_volume *volume = calloc(1, sizeof(*volume) + array->count * sizeof(volume->identities[0]));
 
 	if (!volume)
 		return error_no_memory(err);
@@ -50,7 +50,7 @@ int direct_volume_new(struct array_source *array, struct volume **ret, struct er
 	return 0;
 }
 
-static bool direct_has_member(const struct volume *volume, uint32_t member)
+static bool direct_has_member(const struct direct_volume *volume, uint32_t member)
 {
 	const struct stat *identity = &volume->identities[member];
 	struct stat st;
@@ -62,7 +62,7 @@ static bool direct_has_member(const struct volume *volume, uint32_t member)
 }
 
 /* Closes the volume, but leaves open each descriptor that the program has reused for something else. */
-static void direct_close_volume(struct volume *volume)
+static void direct_close_volume(struct direct_volume *volume)
 {
 	for (uint32_t i = 0; i < volume->array->count; i++)
 		if (!direct_has_member(volume, i))
@@ -70,7 +70,7 @@ static void direct_close_volume(struct volume *volume)
 	array_close(volume->array);
 }
 
-void direct_volume_put(struct volume *volume)
+void direct_volume_put(struct direct_volume *volume)
 {
 	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
 		return;
@@ -83,7 +83,7 @@ void direct_volume_put(struct volume *volume)
 	free(volume);
 }
 
-int direct_check_volume(const struct volume *volume, struct error *err)
+int direct_check_volume(const struct direct_volume *volume, struct error *err)
 {
 	for (uint32_t i = 0; i < volume->array->count; i++)
 		if (!direct_has_member(volume, i))
@@ -106,8 +106,8 @@ void direct_describe(const struct version *version, enum dsfs_way way, struct ds
 	format_hex(version->digest, sizeof(version->digest), ret->digest + strlen(DIGEST_KIND));
 }
 
-int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums, struct volume *volume,
-	       struct opened **ret, struct error *err)
+int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
+	       struct direct_volume *volume, struct opened **ret, struct error *err)
 {
 	static _Atomic uint64_t opened;
 	struct direct *direct = calloc(1, sizeof(*direct));
@@ -118,7 +118,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 		direct_volume_put(volume);
 		return error_no_memory(err);
 	}
-	direct->opened.way = &direct_way;
+	direct->opened.backend = &direct_backend;
 	direct->opened.info = *info;
 	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
 	direct->opened.info.ids = index->shape.inode_count;
@@ -226,7 +226,7 @@ int direct_check_digest(struct index *index, const struct query *query, const ch
 }
 
 /* Loads a version, if need be without block checksums: parts of large files are then read in whole chunks. */
-static int direct_load(struct volume *volume, const struct version *version, const struct members *members,
+static int direct_load(struct direct_volume *volume, const struct version *version, const struct members *members,
 		       const struct query *query, struct opened **ret, struct error *err)
 {
 	struct block_sums *block_sums = NULL;
@@ -249,29 +249,23 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	return direct_new(&info, index, block_sums, volume, ret, err);
 }
 
-/* Loads the version asked for. rings: the superblock rings that finding the volume read; NULL: reads them now. */
-static int direct_load_query(struct volume *volume, struct superblock_ring *rings, const struct query *query,
-			    const struct dsfs_info *known, struct superblock *ret_super, struct opened **ret,
-			    struct error *err)
+/* Loads the version that the query means by this catalogue; *ret is NULL if it is `known`. */
+static int direct_load_query(struct direct_volume *volume, const struct catalogue *catalogue, const struct query *query,
+			     const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
-	struct source *source = &volume->array->source;
-	struct catalogue catalogue = { 0 };
 	const struct version *version = NULL;
-	int r = rings ? catalogue_load_rings(source, rings, ret_super, &catalogue, err) :
-			catalogue_load(source, ret_super, &catalogue, err);
+	int r = direct_choose(catalogue, query, &version, err);
 
-	if (r == 0)
-		r = direct_choose(&catalogue, query, &version, err);
-	if (r == 0 && known && direct_is(known, version))
-		*ret = NULL;
-	else if (r == 0)
-		r = direct_load(volume, version, &catalogue.members, query, ret, err);
-	catalogue_free(&catalogue);
-	return r;
+	if (r < 0)
+		return r;
+	if (!known || !direct_is(known, version))
+		return direct_load(volume, version, &catalogue->members, query, ret, err);
+	*ret = NULL;
+	return 0;
 }
 
 /* Whether the volume has a newer superblock than this one. */
-static bool direct_is_outdated(struct volume *volume, const struct superblock *super)
+static bool direct_is_outdated(struct direct_volume *volume, const struct superblock *super)
 {
 	struct superblock newer;
 
@@ -279,29 +273,37 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 	       newer.sequence > super->sequence;
 }
 
-/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read. */
-static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct query *query,
+/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read.
+ * rings: the superblock rings that finding the volume read; NULL: reads them now. */
+static int direct_load_newest(struct direct_volume *volume, struct superblock_ring *rings, const struct query *query,
 			      const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
+	struct source *source = &volume->array->source;
+	struct catalogue catalogue;
 	struct superblock super;
 	int r;
 
 	do {
 		super = (struct superblock){ 0 };
-		r = direct_load_query(volume, rings, query, known, &super, ret, err);
+		catalogue = (struct catalogue){ 0 };
+		r = rings ? catalogue_load_rings(source, rings, &super, &catalogue, err) :
+			    catalogue_load(source, &super, &catalogue, err);
+		if (r == 0)
+			r = direct_load_query(volume, &catalogue, query, known, ret, err);
+		catalogue_free(&catalogue);
 		rings = NULL;
 	} while (r == -EBADMSG && direct_is_outdated(volume, &super));
 	return r;
 }
 
-int direct_load_current(struct volume *volume, const struct query *query, const struct dsfs_info *known,
+int direct_load_current(struct direct_volume *volume, const struct query *query, const struct dsfs_info *known,
 			struct opened **ret, struct error *err)
 {
 	return direct_load_newest(volume, NULL, query, known, ret, err);
 }
 
 /* Finds the volume. A single member, which has answered by now, gets no time limit any more. */
-static int direct_find_volume(const char *where, struct volume **ret, struct superblock_ring **ret_rings,
+static int direct_find_volume(const char *where, struct direct_volume **ret, struct superblock_ring **ret_rings,
 			      struct error *err)
 {
 	struct assembly assembly;
@@ -323,7 +325,7 @@ static int direct_find_volume(const char *where, struct volume **ret, struct sup
 int direct_open_volume(const struct query *query, struct opened **ret, struct error *err)
 {
 	auto_free struct superblock_ring *rings = NULL;
-	struct volume *volume = NULL;
+	struct direct_volume *volume = NULL;
 	int r = direct_find_volume(query->where, &volume, &rings, err);
 
 	if (r == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the way past the mount: an opened version whose index and volume this process holds. */
+/* Owns the backend past the mount: an opened version whose index and volume this process holds. */
 #pragma once
 #include <stdint.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ struct link;
 struct page_cache;
 
 /* The volume, shared by the versions of a handle and counted. */
-struct volume {
+struct direct_volume {
 	_Atomic uint64_t uses;
 	struct array_source *array;
 	/* Guarded by forked_lock(). A forked child makes its own of these, with this generation. */
@@ -32,7 +32,7 @@ struct direct {
 	struct opened opened; /* must be first */
 	struct index *index;
 	struct block_sums *block_sums; /* NULL: the version has none */
-	struct volume *volume;
+	struct direct_volume *volume;
 	struct link *link; /* to the daemon that handed the version over; NULL: opened by the name of its volume */
 	uint32_t hidden_mode; /* mode bits that stat hides, as the mount does */
 	uint64_t key; /* identifies this opening in the caches */
@@ -50,20 +50,20 @@ static inline uint64_t direct_ordinal(const struct direct *direct, uint64_t id)
 	return id - direct->opened.info.root + INODE_ROOT;
 }
 
-extern const struct way direct_way;
+extern const struct backend direct_backend;
 
 /* Opens the version asked for by the name of its volume. */
 must_check int direct_open_volume(const struct query *query, struct opened **ret, struct error *err);
 /* Makes a volume of members that are open already, with one use counted. Takes array on success. */
-must_check int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err);
-void direct_volume_put(struct volume *volume);
+must_check int direct_volume_new(struct array_source *array, struct direct_volume **ret, struct error *err);
+void direct_volume_put(struct direct_volume *volume);
 /* Checks that the descriptors still lead to the volume; -EBADF: one of them does not. */
-must_check int direct_check_volume(const struct volume *volume, struct error *err);
+must_check int direct_check_volume(const struct direct_volume *volume, struct error *err);
 /* Makes an opened version from a checked index. Takes index, block_sums (may be NULL) and the volume's use, also on
  * failure. Copies info, but sets root and ids itself. */
 must_check int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
-			  struct volume *volume, struct opened **ret, struct error *err);
-/* Frees a version that no context uses any more; for the close operation of a way. */
+			  struct direct_volume *volume, struct opened **ret, struct error *err);
+/* Frees a version that no context uses any more; for the close operation of the backend. */
 void direct_free(struct direct *direct);
 /* Describes a version, opened that way, from its catalogue record. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
@@ -79,7 +79,7 @@ bool direct_is(const struct dsfs_info *info, const struct version *version);
 /* Whether the volume has a version with this sequence and UUID now. */
 bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid);
 /* Loads the version that the query means now. known: sets *ret to NULL instead if it is that version; may be NULL. */
-must_check int direct_load_current(struct volume *volume, const struct query *query, const struct dsfs_info *known,
-				   struct opened **ret, struct error *err);
-/* Implements way->renew for a version that was opened by the name of its volume. */
+must_check int direct_load_current(struct direct_volume *volume, const struct query *query,
+				   const struct dsfs_info *known, struct opened **ret, struct error *err);
+/* Implements backend->renew for a version that was opened by the name of its volume. */
 must_check int direct_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);

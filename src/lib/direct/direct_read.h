@@ -5,5 +5,5 @@
 
 must_check int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t count,
 				struct dsfs_arena *arena, struct error *err);
-/* Implements way->pending_new. */
+/* Implements backend->pending_new. */
 must_check int direct_read_pending(struct opened *opened, unsigned depth, struct pending **ret, struct error *err);

@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Implements way->extents. Needs read permission for the file. */
+/* Implements backend->extents. Needs read permission for the file. */
 must_check int extents_list(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret,
 			    size_t most, struct error *err);
 /* Checks what a caller has read of an extent, and decodes it into contents if that is not NULL. */

@@ -15,7 +15,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 		      struct error *err)
 {
 	struct block_sums *block_sums = take_ptr(&got->block_sums);
-	struct volume *volume = NULL;
+	struct direct_volume *volume = NULL;
 	uint32_t hidden_mode = got->hidden_mode;
 	struct dsfs_info info;
 	int r = direct_check_digest(got->index, query, got->version.label, err);
@@ -44,7 +44,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 }
 
 /* Opens a version that the daemon has not opened. Takes volume's use and the link, also on failure. */
-static int linked_load(struct link *link, uint32_t hidden_mode, struct volume *volume, const struct query *query,
+static int linked_load(struct link *link, uint32_t hidden_mode, struct direct_volume *volume, const struct query *query,
 		       struct opened **ret, struct error *err)
 {
 	int r = direct_load_current(volume, query, NULL, ret, err);
@@ -65,7 +65,7 @@ static int linked_choose(struct link *link, struct link_version *got, const stru
 	struct link_version other = { .index = NULL };
 	struct link *to_other = NULL;
 	struct dsfs_info chosen;
-	struct volume *volume;
+	struct direct_volume *volume;
 	uint32_t hidden_mode = got->hidden_mode;
 	int r = direct_find(&got->volume->source, query, &chosen, err);
 

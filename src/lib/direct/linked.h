@@ -8,6 +8,6 @@
  * another digest. */
 must_check int linked_open(const struct link_place *place, const struct query *query, struct opened **ret,
 			   bool *ret_final, struct error *err);
-/* Implements way->renew for a version that linked_open() opened. */
+/* Implements backend->renew for a version that linked_open() opened. */
 must_check int linked_renew(const struct direct *direct, const struct query *query, struct opened **ret,
 			    struct error *err);

@@ -3,11 +3,11 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Implements way->list. Needs read permission for the directory. */
+/* Implements backend->list. Needs read permission for the directory. */
 must_check int listing_list(struct opened *opened, uint64_t directory,
 			    int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument,
 			    struct error *err);
-/* Implements way->walk. Needs read permission for every directory, and search permission for each that contains
+/* Implements backend->walk. Needs read permission for every directory, and search permission for each that contains
  * others. */
 must_check int listing_walk(struct opened *opened, uint64_t directory,
 			    int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument,

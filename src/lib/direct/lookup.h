@@ -3,8 +3,8 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Implements way->lookup. A path may be longer than PATH_MAX. */
+/* Implements backend->lookup. A path may be longer than PATH_MAX. */
 must_check int lookup_id(struct opened *opened, const char *path, uint64_t *ret_id, struct error *err);
-/* Implements way->lookup_many. */
+/* Implements backend->lookup_many. */
 must_check int lookup_ids(struct opened *opened, const char *const *paths, size_t count, int64_t *ids,
 			  struct error *err);

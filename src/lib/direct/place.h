@@ -4,8 +4,8 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Implements way->path. */
+/* Implements backend->path. */
 must_check int place_path(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
-/* Implements way->range. Needs read permission for the directory. */
+/* Implements backend->range. Needs read permission for the directory. */
 must_check int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 			   struct error *err);

@@ -99,7 +99,7 @@ static int mounted_pin(int mount, const struct dsfs_info *info, int *ret, struct
 /* Makes the version; takes mount and root on success. */
 static int mounted_new(int mount, int root, const struct dsfs_info *info, struct opened **ret, struct error *err)
 {
-	struct mounted *mounted = calloc(1, sizeof(*mounted));
+	struct mounted_version *mounted = calloc(1, sizeof(*mounted));
 	struct stat st;
 	int r;
 
@@ -112,7 +112,7 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 		free(mounted);
 		return r;
 	}
-	mounted->opened.way = &mounted_way;
+	mounted->opened.backend = &mounted_backend;
 	mounted->opened.info = *info;
 	atomic_store(&mounted->opened.uses, 1);
 	mounted->mount = mount;
@@ -168,7 +168,7 @@ int mounted_open(const struct query *query, const char *why, struct opened **ret
 
 int mounted_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 	const struct dsfs_info *info = &opened->info;
 	struct dsfs_info now;
 	bool is_served;
@@ -183,7 +183,7 @@ int mounted_renew(struct opened *opened, const struct query *query, struct opene
 }
 
 /* Closes fd unless the program has closed it and opened something else. */
-static void mounted_close_own(const struct mounted *mounted, int fd)
+static void mounted_close_own(const struct mounted_version *mounted, int fd)
 {
 	struct stat st;
 
@@ -193,7 +193,7 @@ static void mounted_close_own(const struct mounted *mounted, int fd)
 
 void mounted_close(struct opened *opened)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 
 	mounted_close_own(mounted, mounted->mount);
 	if (mounted->root != mounted->mount)

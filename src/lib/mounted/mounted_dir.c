@@ -15,7 +15,7 @@
 
 #define DIR_NAMES ((size_t)1 << 31) /* bytes of names in a batch: stops a listing without an end */
 
-int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *path, bool is_plain,
+int mounted_dir_open(const struct mounted_version *mounted, uint64_t id, const char *path, bool is_plain,
 		     struct mounted_dir *ret, struct error *err)
 {
 	auto_close int fd = beneath_open(mounted->root, path, O_RDONLY | O_DIRECTORY, !is_plain, err);
@@ -62,8 +62,8 @@ static int mounted_dir_room(struct mounted_batch *batch, size_t length, struct e
 	return r < 0 ? r : grow(batch->names, batch->names_room, batch->used + length + 1, err);
 }
 
-static int mounted_dir_take(const struct mounted *mounted, const struct dirent *entry, struct mounted_batch *batch,
-			    struct error *err)
+static int mounted_dir_take(const struct mounted_version *mounted, const struct dirent *entry,
+			    struct mounted_batch *batch, struct error *err)
 {
 	struct mounted_entry taken = { .at = (uint32_t)batch->used, .type = entry->d_type };
 	size_t length = strnlen(entry->d_name, sizeof(entry->d_name));

@@ -7,12 +7,12 @@
 #include "lib/mounted/mounted_version.h"
 
 struct mounted_dir {
-	const struct mounted *mounted;
+	const struct mounted_version *mounted;
 	DIR *dir;
 };
 
 /* Opens the directory by a known path. is_plain: it has no symbolic links. -ESTALE: it leads to another inode. */
-must_check int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *path, bool is_plain,
+must_check int mounted_dir_open(const struct mounted_version *mounted, uint64_t id, const char *path, bool is_plain,
 				struct mounted_dir *ret, struct error *err);
 void mounted_dir_close(struct mounted_dir *dir);
 /* Replaces the batch by at most `most` next entries; none at the end. The caller frees the batch afterwards. */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/span.h"
 #include "lib/forked.h"
 
 /* A directory, or a path that was looked up. A parent is older than its children, so there is no circle. */
@@ -122,22 +123,22 @@ static struct names_node *mounted_names_node(const struct mounted_names *names, 
 	return (struct names_node *)link;
 }
 
-/* Makes a node for id, which from now on is found instead of a former one that was less plain. */
-static int mounted_names_make(struct mounted_names *names, uint64_t id, const struct names_node *parent,
-			      const char *name, size_t length, bool is_plain, struct names_node **ret,
-			      struct error *err)
+/* Makes a node of this name, which from now on is found instead of a former one that was less plain. head: its id,
+ * parent and is_plain. */
+static int mounted_names_make(struct mounted_names *names, const struct names_node *head, struct span name,
+			      struct names_node **ret, struct error *err)
 {
 	struct names_node *node;
 
 	if (hash_reserve(&names->nodes, names->node_count + 1, mounted_names_hash_of, err) < 0)
 		return -ENOMEM;
-	node = malloc(sizeof(*node) + length + 1);
+	node = malloc(sizeof(*node) + name.size + 1);
 	if (!node)
 		return error_no_memory(err);
-	*node = (struct names_node){ .id = id, .parent = parent, .is_plain = is_plain };
-	memcpy(node->name, name, length);
-	node->name[length] = 0;
-	hash_add(&names->nodes, mounted_names_hash(id), &node->link);
+	*node = *head;
+	memcpy(node->name, name.base, name.size);
+	node->name[name.size] = 0;
+	hash_add(&names->nodes, mounted_names_hash(node->id), &node->link);
 	names->node_count++;
 	*ret = node;
 	return 0;
@@ -313,14 +314,14 @@ bool mounted_names_knows(struct mounted_names *names, uint64_t id)
 
 int mounted_names_note(struct mounted_names *names, uint64_t id, const char *path, bool is_plain, struct error *err)
 {
-	const struct names_node *known;
+	const struct names_node head = { .id = id, .parent = &names->root, .is_plain = is_plain }, *known;
 	struct names_node *made;
 	int r = 0;
 
 	forked_lock();
 	known = mounted_names_node(names, id);
 	if (id != names->root.id && !mounted_names_known_run(names, id) && (!known || (is_plain && !known->is_plain)))
-		r = mounted_names_make(names, id, &names->root, path, strlen(path), is_plain, &made, err);
+		r = mounted_names_make(names, &head, span_text(path), &made, err);
 	forked_unlock();
 	return r;
 }
@@ -331,6 +332,7 @@ static int mounted_names_folder(struct mounted_names *names, uint64_t id, const 
 {
 	const struct names_run *run = mounted_names_known_run(names, id);
 	struct names_node *node = mounted_names_node(names, id);
+	struct names_node head = { .id = id, .is_plain = true };
 	size_t length;
 	const char *name;
 	int r = 0;
@@ -343,7 +345,8 @@ static int mounted_names_folder(struct mounted_names *names, uint64_t id, const 
 		return error_set(err, -ENOENT, "no path to the directory %" PRIu64 " is known", id);
 	if (run && (!node || (!mounted_names_node_is_plain(node) && mounted_names_node_is_plain(run->folder)))) {
 		name = mounted_names_in_run(run, id, &length);
-		r = mounted_names_make(names, id, run->folder, name, length, true, &node, err);
+		head.parent = run->folder;
+		r = mounted_names_make(names, &head, span_of(name, length), &node, err);
 	}
 	if (r == 0)
 		*ret = node;
@@ -410,12 +413,13 @@ static int mounted_names_enqueue(struct mounted_names *names, const struct mount
 				 const struct names_node *folder, struct error *err)
 {
 	const struct mounted_entry *found = &batch->entries[entry];
+	const struct names_node head = { .id = found->id, .parent = folder, .is_plain = true };
 	struct names_node *node = NULL;
 	int r = grow(names->sweep, names->sweep_room, names->sweep_count + 1, err);
 
 	if (r < 0)
 		return r;
-	r = mounted_names_make(names, found->id, folder, batch->names + found->at, found->length, true, &node, err);
+	r = mounted_names_make(names, &head, span_of(batch->names + found->at, found->length), &node, err);
 	if (r == 0)
 		names->sweep[names->sweep_count++] = (struct names_swept){ .node = node };
 	return r;

@@ -12,7 +12,7 @@
 #include "lib/beneath.h"
 #include "lib/mounted/mounted_dir.h"
 
-static int mounted_node_learn(struct mounted *mounted, uint64_t directory, const char *path, struct error *err)
+static int mounted_node_learn(struct mounted_version *mounted, uint64_t directory, const char *path, struct error *err)
 {
 	struct mounted_batch batch = { 0 };
 	struct mounted_dir dir = { 0 };
@@ -30,7 +30,7 @@ static int mounted_node_learn(struct mounted *mounted, uint64_t directory, const
 }
 
 /* Lists the next directory of the sweep, if there is one. */
-static int mounted_node_step(struct mounted *mounted, struct error *err)
+static int mounted_node_step(struct mounted_version *mounted, struct error *err)
 {
 	auto_free char *path = NULL;
 	uint64_t directory = 0;
@@ -42,7 +42,7 @@ static int mounted_node_step(struct mounted *mounted, struct error *err)
 }
 
 /* Reads the sweep's state before the range, as another thread may finish the sweep in between. */
-int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
+int mounted_node_sweep(struct mounted_version *mounted, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 		       struct error *err)
 {
 	bool is_swept;
@@ -62,7 +62,7 @@ int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *re
 }
 
 /* An earlier name may be in a directory that may not be listed, but it is no name for this caller. */
-int mounted_node_path(struct mounted *mounted, uint64_t id, enum mounted_kind least, char **ret,
+int mounted_node_path(struct mounted_version *mounted, uint64_t id, enum mounted_kind least, char **ret,
 		      enum mounted_kind *ret_kind, struct error *err)
 {
 	bool is_swept;
@@ -86,7 +86,7 @@ int mounted_node_path(struct mounted *mounted, uint64_t id, enum mounted_kind le
 	return r;
 }
 
-void mounted_node_find(struct mounted *mounted, uint64_t id, struct error *ignored)
+void mounted_node_find(struct mounted_version *mounted, uint64_t id, struct error *ignored)
 {
 	const struct dsfs_info *info = &mounted->opened.info;
 	auto_free char *path = NULL;
@@ -96,7 +96,7 @@ void mounted_node_find(struct mounted *mounted, uint64_t id, struct error *ignor
 		(void)!mounted_node_path(mounted, id, MOUNTED_SOME, &path, &kind, ignored);
 }
 
-int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct stat *ret_st, struct error *err)
+int mounted_node_open(struct mounted_version *mounted, uint64_t id, int flags, struct stat *ret_st, struct error *err)
 {
 	auto_free char *path = NULL;
 	auto_close int fd = -1;
@@ -114,7 +114,7 @@ int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct st
 	return r < 0 ? r : take_fd(&fd);
 }
 
-int mounted_node_has_one_name(struct mounted *mounted, uint64_t id, bool *ret, struct error *err)
+int mounted_node_has_one_name(struct mounted_version *mounted, uint64_t id, bool *ret, struct error *err)
 {
 	struct stat st;
 	int fd = mounted_node_open(mounted, id, O_PATH, &st, err);

@@ -7,15 +7,15 @@
 
 /* Returns a path of at least this kind, or the best one if the sweep finds none; free() it. -EACCES: the inode is in a
  * directory that the caller may not list. */
-must_check int mounted_node_path(struct mounted *mounted, uint64_t id, enum mounted_kind least, char **ret,
+must_check int mounted_node_path(struct mounted_version *mounted, uint64_t id, enum mounted_kind least, char **ret,
 				 enum mounted_kind *ret_kind, struct error *err);
 /* Makes the path of an id known, so that opening it takes no sweep. Errors are reported when it is opened. */
-void mounted_node_find(struct mounted *mounted, uint64_t id, struct error *ignored);
+void mounted_node_find(struct mounted_version *mounted, uint64_t id, struct error *ignored);
 /* Opens the inode with flags of open(2); returns the descriptor, and its attributes in *ret_st. */
-must_check int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct stat *ret_st,
+must_check int mounted_node_open(struct mounted_version *mounted, uint64_t id, int flags, struct stat *ret_st,
 				 struct error *err);
 /* Whether no other directory has a name of the inode: it is a directory, or has one link. */
-must_check int mounted_node_has_one_name(struct mounted *mounted, uint64_t id, bool *ret, struct error *err);
+must_check int mounted_node_has_one_name(struct mounted_version *mounted, uint64_t id, bool *ret, struct error *err);
 /* Sweeps until this directory is listed, and returns its range of ids as mounted_names_range() does. */
-must_check int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *ret_first,
+must_check int mounted_node_sweep(struct mounted_version *mounted, uint64_t directory, uint64_t *ret_first,
 				  uint64_t *ret_count, struct error *err);

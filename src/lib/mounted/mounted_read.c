@@ -24,7 +24,7 @@
 
 /* State shared by the threads of a call. */
 struct read_call {
-	struct mounted *mounted;
+	struct mounted_version *mounted;
 	struct dsfs_read **reads;
 	size_t count;
 	_Atomic size_t next;
@@ -155,8 +155,8 @@ int mounted_read_many(struct opened *opened, struct dsfs_read *reads, size_t cou
 {
 	struct dsfs_read *one = reads;
 	auto_free struct dsfs_read **many = count > 1 ? calloc(count, sizeof(*many)) : NULL;
-	struct read_call call = { .mounted = (struct mounted *)opened, .reads = many ? many : &one, .count = count,
-				  .arena = arena };
+	struct read_call call = { .mounted = (struct mounted_version *)opened, .reads = many ? many : &one,
+				  .count = count, .arena = arena };
 
 	if (count > 1 && !many)
 		return error_no_memory(err);
@@ -170,7 +170,7 @@ int mounted_read_many(struct opened *opened, struct dsfs_read *reads, size_t cou
 /* A queue whose reads are made only within wait: nothing happens in between, and a read that hangs cannot be left. */
 struct read_queue {
 	struct pending pending; /* must be first */
-	struct mounted *mounted;
+	struct mounted_version *mounted;
 	unsigned most; /* reads that are made together */
 	struct fifo todo, done;
 };
@@ -233,7 +233,7 @@ int mounted_read_pending(struct opened *opened, unsigned depth, struct pending *
 	if (!queue)
 		return error_no_memory(err);
 	queue->pending.ops = &ops;
-	queue->mounted = (struct mounted *)opened;
+	queue->mounted = (struct mounted_version *)opened;
 	queue->most = depth && depth < READ_QUEUED ? depth : READ_QUEUED;
 	*ret = &queue->pending;
 	return 0;

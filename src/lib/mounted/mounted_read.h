@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Implement way->read_many and way->pending_new. */
+/* Implement backend->read_many and backend->pending_new. */
 must_check int mounted_read_many(struct opened *opened, struct dsfs_read *reads, size_t count,
 				 struct dsfs_arena *arena, struct error *err);
 must_check int mounted_read_pending(struct opened *opened, unsigned depth, struct pending **ret, struct error *err);

@@ -31,7 +31,7 @@ struct tree_level {
 	size_t path; /* bytes of the directory's path, with a '/' behind it */
 };
 
-static int mounted_tree_open(struct mounted *mounted, uint64_t id, struct tree_level *ret, struct error *err)
+static int mounted_tree_open(struct mounted_version *mounted, uint64_t id, struct tree_level *ret, struct error *err)
 {
 	auto_free char *path = NULL;
 	enum mounted_kind kind;
@@ -48,7 +48,7 @@ static void mounted_tree_close(struct tree_level *level)
 }
 
 /* Reads the next entries. A listing without entries does not show its version, so the mount is asked. */
-static int mounted_tree_fill(struct mounted *mounted, struct tree_level *level, size_t most, struct error *err)
+static int mounted_tree_fill(struct mounted_version *mounted, struct tree_level *level, size_t most, struct error *err)
 {
 	bool is_first = !level->batch.room;
 	int r = mounted_dir_next(&level->dir, most, &level->batch, err);
@@ -64,7 +64,7 @@ static int mounted_tree_fill(struct mounted *mounted, struct tree_level *level, 
 }
 
 /* Gets the next entry; returns 1, or 0 at the end. */
-static int mounted_tree_next(struct mounted *mounted, struct tree_level *level, struct dsfs_dirent *ret,
+static int mounted_tree_next(struct mounted_version *mounted, struct tree_level *level, struct dsfs_dirent *ret,
 			     struct error *err)
 {
 	const struct mounted_entry *entry;
@@ -87,7 +87,7 @@ static int mounted_tree_next(struct mounted *mounted, struct tree_level *level, 
 int mounted_tree_list(struct opened *opened, uint64_t directory,
 		      int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument, struct error *err)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 	struct dsfs_dirent entry;
 	struct tree_level level;
 	int r = mounted_tree_open(mounted, directory, &level, err), told = 0;
@@ -106,7 +106,7 @@ int mounted_tree_list(struct opened *opened, uint64_t directory,
 /* --- a walk --- */
 
 struct tree_walk {
-	struct mounted *mounted;
+	struct mounted_version *mounted;
 	struct tree_level *levels; /* the walk continues in the last one */
 	size_t count, room;
 	char *path; /* of an entry, relative to the walk's beginning */
@@ -168,7 +168,7 @@ int mounted_tree_walk(struct opened *opened, uint64_t directory,
 		      int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument, struct error *err)
 {
 	const struct tree_call call = { each, argument };
-	struct tree_walk walk = { .mounted = (struct mounted *)opened };
+	struct tree_walk walk = { .mounted = (struct mounted_version *)opened };
 	int r = mounted_tree_enter(&walk, directory, 0, err);
 
 	if (r == 0)
@@ -183,8 +183,8 @@ int mounted_tree_walk(struct opened *opened, uint64_t directory,
 /* --- ranges --- */
 
 /* Returns the first entry's id and the number of entries; *is_run: their ids are consecutive. */
-static int mounted_tree_count(struct mounted *mounted, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
-			      bool *is_run, struct error *err)
+static int mounted_tree_count(struct mounted_version *mounted, uint64_t directory, uint64_t *ret_first,
+			      uint64_t *ret_count, bool *is_run, struct error *err)
 {
 	struct tree_level level;
 	struct dsfs_dirent entry;
@@ -208,7 +208,7 @@ static int mounted_tree_count(struct mounted *mounted, uint64_t directory, uint6
 int mounted_tree_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 		       struct error *err)
 {
-	struct mounted *mounted = (struct mounted *)opened;
+	struct mounted_version *mounted = (struct mounted_version *)opened;
 	bool is_run, is_sure = true;
 	int r = mounted_tree_count(mounted, directory, ret_first, ret_count, &is_run, err);
 

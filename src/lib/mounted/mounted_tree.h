@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Implement way->list, way->walk and way->range. */
+/* Implement backend->list, backend->walk and backend->range. */
 must_check int mounted_tree_list(struct opened *opened, uint64_t directory,
 				 int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument,
 				 struct error *err);

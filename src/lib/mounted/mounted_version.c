@@ -12,14 +12,14 @@
 
 #define VERSION_MOUNT_ROOT 1u /* inode number of the mount's root */
 
-static int mounted_version_is_left(const struct mounted *mounted, struct error *err)
+static int mounted_version_is_left(const struct mounted_version *mounted, struct error *err)
 {
 	return error_set(err, -ESTALE, "the mount has left version '%s' (sequence %" PRIu64 "), and gives no "
 			 "directory for it: dsfs_refresh() goes to the one that it serves now",
 			 mounted->opened.info.label, mounted->opened.info.sequence);
 }
 
-int mounted_version_number(const struct mounted *mounted, uint64_t number, uint64_t *ret, struct error *err)
+int mounted_version_number(const struct mounted_version *mounted, uint64_t number, uint64_t *ret, struct error *err)
 {
 	const struct dsfs_info *info = &mounted->opened.info;
 
@@ -35,15 +35,15 @@ int mounted_version_number(const struct mounted *mounted, uint64_t number, uint6
 			 " to %" PRIu64, number, info->label, info->root, info->root + info->ids - 1);
 }
 
-int mounted_version_id(const struct mounted *mounted, const struct stat *st, uint64_t *ret, struct error *err)
+int mounted_version_id(const struct mounted_version *mounted, const struct stat *st, uint64_t *ret, struct error *err)
 {
 	if (st->st_dev != mounted->device)
 		return error_set(err, -EBADF, "a descriptor of the mount leads elsewhere: the program closed it");
 	return mounted_version_number(mounted, st->st_ino, ret, err);
 }
 
-int mounted_version_expect(const struct mounted *mounted, int fd, const char *path, uint64_t id, struct stat *ret_st,
-			   struct error *err)
+int mounted_version_expect(const struct mounted_version *mounted, int fd, const char *path, uint64_t id,
+			   struct stat *ret_st, struct error *err)
 {
 	uint64_t found = 0;
 	int r;
@@ -56,7 +56,7 @@ int mounted_version_expect(const struct mounted *mounted, int fd, const char *pa
 	return r;
 }
 
-int mounted_version_check(const struct mounted *mounted, struct error *err)
+int mounted_version_check(const struct mounted_version *mounted, struct error *err)
 {
 	struct dsfs_info served;
 	int r;
@@ -69,7 +69,7 @@ int mounted_version_check(const struct mounted *mounted, struct error *err)
 	return lib_is_same(&served, &mounted->opened.info) ? 0 : mounted_version_is_left(mounted, err);
 }
 
-int mounted_version_settle(const struct mounted *mounted, int r, struct error *err)
+int mounted_version_settle(const struct mounted_version *mounted, int r, struct error *err)
 {
 	struct error why;
 

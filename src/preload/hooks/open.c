@@ -42,7 +42,7 @@ static bool open_look_up(const struct where *where, struct table_file *ret)
 	struct inode inode;
 	uint64_t id;
 
-	if (where->opened->way->lookup(where->opened, where->below, &id, NULL) < 0 ||
+	if (where->opened->backend->lookup(where->opened, where->below, &id, NULL) < 0 ||
 	    inode_get(direct->index, direct_ordinal(direct, id), &inode, NULL) < 0)
 		return false;
 	if (!S_ISREG(inode.mode) || inode.size > OPEN_LARGEST || strlen(where->below) >= TABLE_PATH) {

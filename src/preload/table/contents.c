@@ -34,7 +34,7 @@ static bool contents_fetch(const struct table_file *file, uint8_t *buffer)
 
 		read.size = file->size - at < READ_MAX ? file->size - at : READ_MAX;
 		error_clear(&why);
-		if (file->opened->way->read_many(file->opened, &read, 1, NULL, &why) < 0 ||
+		if (file->opened->backend->read_many(file->opened, &read, 1, NULL, &why) < 0 ||
 		    read.result != (int64_t)read.size)
 			return false;
 	}

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/transfer.h"
 #include "datasetfs/control.h"
-#include "lib/direct/direct.h"
-#include "lib/direct/link.h"
 #include "preload/process/inside.h"
 #include "preload/process/next.h"
 #include "preload/process/own.h"
@@ -94,7 +92,7 @@ static int real_open(struct table_file *file)
 	int fd = -1;
 
 	errno = ENOENT;
-	if (link_lives(((const struct direct *)file->opened)->link)) {
+	if (file->opened->backend->lives(file->opened)) {
 		fd = real_open_mount(file, file->dataset);
 		if (fd < 0 && errno != EMFILE)
 			fd = real_open_elsewhere(file);

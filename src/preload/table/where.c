@@ -47,7 +47,7 @@ static const char *where_name(struct where *where, int directory)
 
 	if (length <= (ssize_t)root || strncmp(where->joined, where->dataset->root, root) || where->joined[root] != '/')
 		return NULL;
-	return where->opened->way->lookup(where->opened, name, &id, NULL) == 0 && id == where->inode ? name : NULL;
+	return where->opened->backend->lookup(where->opened, name, &id, NULL) == 0 && id == where->inode ? name : NULL;
 }
 
 /* Remembers the directory: most relative paths in a row begin in the same one, whose path never changes. */

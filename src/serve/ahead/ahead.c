@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the parts together: a READ tells where its thread is (walk), a walker has a stream, a stream makes jobs
+/* Puts the parts together: a READ tells where its thread is (walkers), a walker has a stream, a stream makes jobs
  * (fetcher), and the files that they read are stored into the page cache or kept. */
 #include "serve/ahead/ahead.h"
 
@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "serve/ahead/streams.h"
-#include "serve/ahead/walk.h"
+#include "serve/ahead/walkers.h"
 #include "serve/serve.h"
 
 #define AHEAD_SLOTS 4u /* reads at a time: a walker needs few, each with many files */
 
 struct ahead {
-	struct walk walk;
+	struct walkers walkers;
 	struct fetcher *fetcher;
 	struct kept *kept;
 	struct streams *streams;
@@ -60,25 +60,23 @@ struct fetcher *ahead_fetcher(const struct ahead *ahead)
 
 void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thread, uint64_t ordinal)
 {
-	struct walk_place place;
+	struct walkers_place place;
 	bool in_order;
 
 	if (!ahead)
 		return;
-	walk_look(&ahead->walk, thread, generation->key, ordinal, &place);
+	walkers_look(&ahead->walkers, thread, generation->key, ordinal, &place);
 	/* Files in between that were stored cause no READ. */
-	in_order = walk_is_next(place.ordinal, ordinal) ||
+	in_order = walkers_is_next(place.ordinal, ordinal) ||
 		   streams_cover(ahead->streams, generation->key, place.ordinal, ordinal);
-	if (walk_step(&place, ordinal, in_order))
+	if (walkers_step(&place, ordinal, in_order))
 		streams_walk(ahead->streams, generation, ordinal);
 }
 
-enum kept_found ahead_take(struct ahead *ahead, const struct ahead_query *query, struct kept_waiter *waiter,
+enum kept_found ahead_take(struct ahead *ahead, const struct kept_range *range, struct kept_waiter *waiter,
 			   struct kept_piece *ret)
 {
-	return ahead ? kept_take(ahead->kept, query->generation->key, query->ordinal, query->offset, query->size,
-				 waiter, ret) :
-		       KEPT_NONE;
+	return ahead ? kept_take(ahead->kept, range, waiter, ret) : KEPT_NONE;
 }
 
 void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece)

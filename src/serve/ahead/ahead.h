@@ -13,12 +13,6 @@ struct channel_request;
 struct generation;
 struct serve;
 
-/* The file and range that a READ asks for. */
-struct ahead_query {
-	const struct generation *generation;
-	uint64_t ordinal, offset, size;
-};
-
 /* Starts reading ahead, up to serve->options.ahead bytes, and sets serve->ahead; it stays NULL if the option is 0. Call
  * it before the workers start. */
 must_check int ahead_start(struct serve *serve, struct error *err);
@@ -33,7 +27,7 @@ struct fetcher *ahead_fetcher(const struct ahead *ahead);
  * Any worker may call this, in a section. NULL is allowed. */
 void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thread, uint64_t ordinal);
 /* Looks for a READ's bytes among those read ahead, see kept_take(). ahead NULL: KEPT_NONE. */
-enum kept_found ahead_take(struct ahead *ahead, const struct ahead_query *query, struct kept_waiter *waiter,
+enum kept_found ahead_take(struct ahead *ahead, const struct kept_range *range, struct kept_waiter *waiter,
 			   struct kept_piece *ret);
 /* Unpins a piece from ahead_take(), and has files behind it stored that the kernel did not know before. */
 void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece);

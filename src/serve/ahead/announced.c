@@ -75,29 +75,15 @@ void announced_free(struct announced *all)
 	free(all);
 }
 
-enum kept_found announced_take(struct announced *all, const struct ahead_query *query, struct kept_waiter *waiter,
-			    struct kept_piece *ret)
+enum kept_found announced_take(struct announced *all, const struct kept_range *range, struct kept_waiter *waiter,
+			       struct kept_piece *ret)
 {
-	return all ? kept_take(all->kept, query->generation->key, query->ordinal, query->offset, query->size, waiter,
-			       ret) :
-		     KEPT_NONE;
+	return all ? kept_take(all->kept, range, waiter, ret) : KEPT_NONE;
 }
 
 void announced_release(struct announced *all, const struct kept_piece *piece)
 {
 	kept_release(all->kept, piece);
-}
-
-void announced_tick(struct announced *all)
-{
-	if (all)
-		fetcher_tick(all->fetcher);
-}
-
-void announced_renew(struct announced *all)
-{
-	if (all)
-		fetcher_renew(all->fetcher);
 }
 
 struct fetcher *announced_fetcher(const struct announced *all)

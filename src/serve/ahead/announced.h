@@ -42,13 +42,9 @@ void announced_free(struct announced *all);
 uint32_t announced_add(struct announced *all, const struct announced_user *user, struct generation *generation,
 		    const struct announced_file *files, uint32_t count, uint32_t *ret_credit);
 /* Looks for a READ's bytes among announced files that were read, see kept_take(). announced NULL: KEPT_NONE. */
-enum kept_found announced_take(struct announced *all, const struct ahead_query *query, struct kept_waiter *waiter,
-			    struct kept_piece *ret);
+enum kept_found announced_take(struct announced *all, const struct kept_range *range, struct kept_waiter *waiter,
+			       struct kept_piece *ret);
 /* Unpins a piece from announced_take(). */
 void announced_release(struct announced *all, const struct kept_piece *piece);
-/* Calls fetcher_tick(). NULL is allowed. */
-void announced_tick(struct announced *all);
-/* Calls fetcher_renew(). NULL is allowed. */
-void announced_renew(struct announced *all);
 /* The fetcher that reads announced files. */
 struct fetcher *announced_fetcher(const struct announced *all);

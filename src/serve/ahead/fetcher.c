@@ -48,38 +48,53 @@ struct fetcher_again {
 	uint64_t ordinal;
 };
 
+/* Jobs that wait; some reads of the first may have begun. */
+struct fetcher_jobs {
+	pthread_mutex_t lock; /* protects the fields below */
+	struct fetcher_job *first, **end;
+	unsigned count;
+};
+
+/* How much memory the fetcher may take, and what the last look at free memory found. */
+struct fetcher_memory {
+	uint64_t most;           /* bytes that may ever be kept */
+	_Atomic uint64_t budget; /* bytes that may be kept now */
+	/* Thread only: */
+	unsigned reads;    /* limit of busy batches, 1 at least */
+	unsigned touched;  /* slots whose scratch may have memory */
+	uint64_t looked;   /* bytes read until the last check of free memory */
+	int64_t looked_at; /* time of that check, ns, monotonic; 0: none yet */
+};
+
+/* Batches that arrived and have files to store. Thread only. */
+struct fetcher_stores {
+	struct kept_batch *first, **end;
+	uint64_t *owed; /* nodes whose READ is owed; room for all workers' slots */
+	size_t owed_count;
+};
+
 struct fetcher {
 	struct counters counters;
-	struct fetcher_again again;
 	struct serve *serve;
 	struct kept *kept;
-	int mount_fd;
 	struct thread thread;
 	struct wake wake;
-	pthread_mutex_t lock; /* protects jobs, last and count */
-	struct fetcher_job *jobs, **last;
-	unsigned count;
-	_Atomic uint64_t going; /* 0: the thread must end, and reads end with their current round */
-	_Atomic bool renew, tick, leave;
 	sem_t started;   /* the thread posts it when has_engine is known */
 	bool has_engine; /* the thread has its engine; false: it ended */
 	bool is_stuck;   /* fetcher_stop() left the thread behind */
+	_Atomic uint64_t going; /* 0: the thread must end, and reads end with their current round */
 	_Atomic int64_t paused; /* no jobs are taken before this time, ns, monotonic */
-	_Atomic uint64_t budget; /* bytes that may be kept */
-	uint64_t most;
+	struct fetcher_jobs jobs;
+	_Atomic bool renew, tick, leave; /* what the thread was woken for, and again.is_set */
+	struct fetcher_again again;
+	struct fetcher_memory memory;
 	/* Thread only: */
-	unsigned reads;   /* limit of busy batches, 1 at least */
-	unsigned touched; /* slots whose scratch may have memory */
 	struct reader_options options;
 	struct file_geometry geometry[DSFS_MEMBER_MAX + 1]; /* copies: the thread may outlive the volume */
 	struct queue queue;
-	unsigned busy;    /* batches being read or waiting to be stored: nothing can free their memory */
-	struct kept_batch *stores, **last_store; /* batches that arrived and have files to store */
-	uint64_t looked;   /* bytes read until the last check of free memory */
-	int64_t looked_at; /* time of that check, ns, monotonic; 0: none yet */
-	uint64_t *owed; /* nodes whose READ is owed; room for all workers' slots */
-	size_t owed_count;
 	unsigned slot_count;
+	unsigned busy;    /* batches being read or waiting to be stored: nothing can free their memory */
+	struct fetcher_stores stores;
 };
 
 /* ---- the queue ---- */
@@ -91,14 +106,14 @@ bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
 
 	if (clock_now() < atomic_load(&fetcher->paused) || !generations_hold(job->generation))
 		return false;
-	pthread_mutex_lock(&fetcher->lock);
-	if (fetcher->has_engine && fetcher->count < FETCHER_JOBS && atomic_load(&fetcher->going)) {
-		*fetcher->last = job;
-		fetcher->last = &job->next;
-		fetcher->count++;
+	pthread_mutex_lock(&fetcher->jobs.lock);
+	if (fetcher->has_engine && fetcher->jobs.count < FETCHER_JOBS && atomic_load(&fetcher->going)) {
+		*fetcher->jobs.end = job;
+		fetcher->jobs.end = &job->next;
+		fetcher->jobs.count++;
 		posted = true;
 	}
-	pthread_mutex_unlock(&fetcher->lock);
+	pthread_mutex_unlock(&fetcher->jobs.lock);
 	if (posted)
 		wake_up(&fetcher->wake);
 	else
@@ -111,20 +126,20 @@ static struct fetcher_job *fetcher_peek(struct fetcher *fetcher)
 {
 	struct fetcher_job *job;
 
-	pthread_mutex_lock(&fetcher->lock);
-	job = fetcher->jobs;
-	pthread_mutex_unlock(&fetcher->lock);
+	pthread_mutex_lock(&fetcher->jobs.lock);
+	job = fetcher->jobs.first;
+	pthread_mutex_unlock(&fetcher->jobs.lock);
 	return job;
 }
 
 static void fetcher_pop(struct fetcher *fetcher, const struct fetcher_job *job)
 {
-	pthread_mutex_lock(&fetcher->lock);
-	fetcher->jobs = job->next;
-	if (!fetcher->jobs)
-		fetcher->last = &fetcher->jobs;
-	fetcher->count--;
-	pthread_mutex_unlock(&fetcher->lock);
+	pthread_mutex_lock(&fetcher->jobs.lock);
+	fetcher->jobs.first = job->next;
+	if (!fetcher->jobs.first)
+		fetcher->jobs.end = &fetcher->jobs.first;
+	fetcher->jobs.count--;
+	pthread_mutex_unlock(&fetcher->jobs.lock);
 }
 
 /* Ends the job if all its files were read or skipped and none of its reads is pending. */
@@ -146,19 +161,19 @@ static void fetcher_note_owed(struct fetcher *fetcher)
 	const struct serve *serve = fetcher->serve;
 	uint64_t node;
 
-	fetcher->owed_count = 0;
+	fetcher->stores.owed_count = 0;
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		for (size_t k = 0; k < serve->workers[i]->slots; k++) {
 			node = atomic_load_explicit(&serve->workers[i]->reading[k], memory_order_relaxed);
 			if (node)
-				fetcher->owed[fetcher->owed_count++] = node;
+				fetcher->stores.owed[fetcher->stores.owed_count++] = node;
 		}
 }
 
 static bool fetcher_is_owed(const struct fetcher *fetcher, uint64_t node)
 {
-	for (size_t i = 0; i < fetcher->owed_count; i++)
-		if (fetcher->owed[i] == node)
+	for (size_t i = 0; i < fetcher->stores.owed_count; i++)
+		if (fetcher->stores.owed[i] == node)
 			return true;
 	return false;
 }
@@ -172,7 +187,7 @@ static int fetcher_store_alone(struct fetcher *fetcher, uint64_t node, const str
 
 	if (!fetcher->serve->may_store || atomic_exchange(storing, true))
 		return 1;
-	r = store_file(fetcher->mount_fd, node, file->batch->bytes + file->offset, file->size);
+	r = store_file(fetcher->serve->mount_fd, node, file->batch->bytes + file->offset, file->size);
 	atomic_store(storing, false);
 	return r;
 }
@@ -200,7 +215,7 @@ static int fetcher_store_one(struct fetcher *fetcher, const struct generation *g
 /* Stores a few files of the batch that arrived first, and then lets READs that wait for other batches have a turn. */
 static void fetcher_store_some(struct fetcher *fetcher)
 {
-	struct kept_batch *batch = fetcher->stores;
+	struct kept_batch *batch = fetcher->stores.first;
 	struct fetcher_job *job = batch->job;
 
 	fetcher_note_owed(fetcher);
@@ -208,9 +223,9 @@ static void fetcher_store_some(struct fetcher *fetcher)
 		job->stored += fetcher_store_one(fetcher, job->generation, &batch->files[batch->next_file]) == 0;
 	if (batch->next_file < batch->count)
 		return;
-	fetcher->stores = batch->next_store;
-	if (!fetcher->stores)
-		fetcher->last_store = &fetcher->stores;
+	fetcher->stores.first = batch->next_store;
+	if (!fetcher->stores.first)
+		fetcher->stores.end = &fetcher->stores.first;
 	fetcher->busy--;
 	kept_end(fetcher->kept, batch, false);
 	job->pending--;
@@ -222,8 +237,8 @@ static void fetcher_queue_store(struct fetcher *fetcher, struct kept_batch *batc
 	batch->job = job;
 	batch->next_file = 0;
 	batch->next_store = NULL;
-	*fetcher->last_store = batch;
-	fetcher->last_store = &batch->next_store;
+	*fetcher->stores.end = batch;
+	fetcher->stores.end = &batch->next_store;
 }
 
 /* ---- files of a directory that the kernel did not know before ---- */
@@ -358,7 +373,7 @@ static bool fetcher_pick(struct fetcher *fetcher, struct fetcher_slot *slot, str
 
 static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 {
-	fetcher->touched += !slot->is_touched;
+	fetcher->memory.touched += !slot->is_touched;
 	slot->is_touched = true;
 	slot->read.op.request = (struct read_request){ .version = generation_read(slot->job->generation),
 						       .chunks = slot->pick.chunks,
@@ -377,14 +392,14 @@ static void fetcher_give_back(struct fetcher *fetcher)
 {
 	const struct queue *queue = &fetcher->queue;
 
-	for (unsigned i = 0; i < queue->free_count && fetcher->touched > fetcher->reads; i++) {
+	for (unsigned i = 0; i < queue->free_count && fetcher->memory.touched > fetcher->memory.reads; i++) {
 		struct fetcher_slot *slot = (struct fetcher_slot *)queue_at(queue, queue->free[i]);
 
 		if (!slot->is_touched)
 			continue;
 		huge_empty(queue_scratch(&slot->read), READ_SCRATCH);
 		slot->is_touched = false;
-		fetcher->touched--;
+		fetcher->memory.touched--;
 	}
 	malloc_trim(0);
 }
@@ -393,14 +408,14 @@ static void fetcher_give_back(struct fetcher *fetcher)
  * ahead; stored pages are charged to the daemon's group. Kept files above the budget are dropped. */
 static void fetcher_look(struct fetcher *fetcher)
 {
-	uint64_t held = kept_bytes(fetcher->kept) + fetcher->touched * READ_SCRATCH;
+	uint64_t held = kept_bytes(fetcher->kept) + fetcher->memory.touched * READ_SCRATCH;
 	struct allowance allowance =
-		allowance_of((headroom_left() + held) / FETCHER_SHARE, fetcher->most, fetcher->slot_count);
+		allowance_of((headroom_left() + held) / FETCHER_SHARE, fetcher->memory.most, fetcher->slot_count);
 
 	counter_add(&fetcher->counters.ahead_dropped, kept_limit(fetcher->kept, allowance.kept));
-	atomic_store(&fetcher->budget, allowance.kept);
-	fetcher->reads = allowance.reads;
-	if (allowance.kept < fetcher->most || allowance.reads < fetcher->slot_count)
+	atomic_store(&fetcher->memory.budget, allowance.kept);
+	fetcher->memory.reads = allowance.reads;
+	if (allowance.kept < fetcher->memory.most || allowance.reads < fetcher->slot_count)
 		fetcher_give_back(fetcher);
 }
 
@@ -410,18 +425,18 @@ static void fetcher_look_again(struct fetcher *fetcher)
 	uint64_t bytes = atomic_load(&fetcher->counters.ahead_bytes);
 	int64_t now = clock_now();
 
-	if (bytes - fetcher->looked < FETCHER_LOOK && now - fetcher->looked_at < FETCHER_LOOK_AFTER &&
-	    atomic_load(&fetcher->budget))
+	if (bytes - fetcher->memory.looked < FETCHER_LOOK && now - fetcher->memory.looked_at < FETCHER_LOOK_AFTER &&
+	    atomic_load(&fetcher->memory.budget))
 		return;
 	fetcher_look(fetcher);
-	fetcher->looked = bytes;
-	fetcher->looked_at = now;
+	fetcher->memory.looked = bytes;
+	fetcher->memory.looked_at = now;
 }
 
 static bool fetcher_may_read(struct fetcher *fetcher)
 {
 	return atomic_load(&fetcher->going) && clock_now() >= atomic_load(&fetcher->paused) &&
-	       atomic_load(&fetcher->budget);
+	       atomic_load(&fetcher->memory.budget);
 }
 
 /* Starts one read of the job, or skips the rest of its files. */
@@ -458,7 +473,7 @@ static void fetcher_begin_all(struct fetcher *fetcher)
 {
 	struct fetcher_job *job;
 
-	while (fetcher->busy < fetcher->reads && (job = fetcher_peek(fetcher)))
+	while (fetcher->busy < fetcher->memory.reads && (job = fetcher_peek(fetcher)))
 		fetcher_begin(fetcher, job);
 }
 
@@ -534,10 +549,10 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .wake = fetcher->wake.fd,
 				      .woken = fetcher_woken,
 				      .woken_argument = fetcher,
-				      .volume_fds = fetcher->serve->volume->fds,
-				      .member_count = fetcher->serve->volume->count,
+				      .volume_fds = fetcher->serve->volume.array->fds,
+				      .member_count = fetcher->serve->volume.array->count,
 				      .depth = fetcher->slot_count * READ_RANGES };
-	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->uring ? ring_new : sync_new, NULL, err);
+	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->machine.uring ? ring_new : sync_new, NULL, err);
 
 	if (r < 0)
 		log_error(err, "nothing is read ahead");
@@ -556,9 +571,9 @@ static void fetcher_main(void *argument)
 		return;
 	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher_peek(fetcher)) {
 		fetcher_begin_all(fetcher);
-		if (fetcher->stores)
+		if (fetcher->stores.first)
 			fetcher_store_some(fetcher);
-		block = !fetcher->stores && (atomic_load(&fetcher->going) || fetcher->busy);
+		block = !fetcher->stores.first && (atomic_load(&fetcher->going) || fetcher->busy);
 		if (queue_wait(&fetcher->queue, block ? QUEUE_FOR_EVER : 0, &err) < 0) {
 			log_error(&err, "cannot wait for reads ahead");
 			abort(); /* the device would write to freed memory */
@@ -576,8 +591,8 @@ static int fetcher_open_owed(struct fetcher *fetcher, struct error *err)
 
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		most += serve->workers[i]->slots;
-	fetcher->owed = calloc(most, sizeof(*fetcher->owed));
-	return fetcher->owed ? 0 : error_no_memory(err);
+	fetcher->stores.owed = calloc(most, sizeof(*fetcher->stores.owed));
+	return fetcher->stores.owed ? 0 : error_no_memory(err);
 }
 
 static int fetcher_open(struct fetcher *fetcher, struct error *err)
@@ -585,7 +600,7 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 	const struct queue_setup setup = { .client = &fetcher_client,
 					   .reader = { .options = &fetcher->options,
 						       .geometry = fetcher->geometry,
-						       .route = fetcher->serve->route,
+						       .route = fetcher->serve->volume.route,
 						       .counters = &fetcher->counters.read },
 					   .depth = fetcher->slot_count,
 					   .is_huge = true };
@@ -616,15 +631,15 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 		return error_no_memory(err);
 	memset(fetcher, 0, sizeof(*fetcher));
 	fetcher->serve = serve;
-	fetcher->mount_fd = serve->mount_fd;
-	fetcher->most = most;
+	fetcher->memory.most = most;
 	fetcher->slot_count = slots;
-	fetcher->last = &fetcher->jobs;
-	fetcher->last_store = &fetcher->stores;
+	fetcher->jobs.end = &fetcher->jobs.first;
+	fetcher->stores.end = &fetcher->stores.first;
 	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
-	memcpy(fetcher->geometry, serve->volume->geometry, serve->volume->count * sizeof(*fetcher->geometry));
+	memcpy(fetcher->geometry, serve->volume.array->geometry,
+	       serve->volume.array->count * sizeof(*fetcher->geometry));
 	atomic_store(&fetcher->going, 1);
-	pthread_mutex_init(&fetcher->lock, NULL);
+	pthread_mutex_init(&fetcher->jobs.lock, NULL);
 	sem_init(&fetcher->started, 0, 0);
 	r = wake_open(&fetcher->wake, err);
 	if (r == 0)
@@ -660,10 +675,10 @@ void fetcher_free(struct fetcher *fetcher)
 		return;
 	queue_close(&fetcher->queue);
 	kept_free(fetcher->kept);
-	free(fetcher->owed);
+	free(fetcher->stores.owed);
 	wake_close(&fetcher->wake);
 	sem_destroy(&fetcher->started);
-	pthread_mutex_destroy(&fetcher->lock);
+	pthread_mutex_destroy(&fetcher->jobs.lock);
 	free(fetcher);
 }
 
@@ -676,7 +691,7 @@ struct kept *fetcher_kept(const struct fetcher *fetcher)
 
 uint64_t fetcher_budget(const struct fetcher *fetcher)
 {
-	return atomic_load_explicit(&fetcher->budget, memory_order_relaxed);
+	return atomic_load_explicit(&fetcher->memory.budget, memory_order_relaxed);
 }
 
 const struct counters *fetcher_counters(const struct fetcher *fetcher)

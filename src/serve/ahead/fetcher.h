@@ -45,8 +45,8 @@ struct fetcher_job {
 	struct fetcher_job *next;
 };
 
-/* Starts a thread that reads serve->volume and stores through serve->mount_fd. most: limit of bytes kept; slots: reads
- * at a time, each of up to READ_RANGES places on the device. All workers must exist. */
+/* Starts a thread that reads the volume and stores through serve->mount_fd. most: limit of bytes kept; slots: reads at
+ * a time, each of up to READ_RANGES places on the device. All workers must exist. */
 must_check int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fetcher **ret,
 			     struct error *err);
 /* Ends all jobs and the thread. Call it while the workers serve, as a store may wait for them, or when the filesystem

@@ -154,12 +154,12 @@ static uint64_t kept_make_room(struct kept *kept, uint64_t memory)
 
 /* ---- functions for READs ---- */
 
-static enum kept_found kept_look(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_waiter *waiter,
+static enum kept_found kept_look(struct kept_file *file, const struct kept_range *range, struct kept_waiter *waiter,
 				 struct kept_piece *ret)
 {
 	uint64_t left;
 
-	if (offset >= file->size)
+	if (range->offset >= file->size)
 		return KEPT_NONE;
 	if (atomic_load(&file->state) == KEPT_COMING) {
 		if (!waiter)
@@ -168,27 +168,27 @@ static enum kept_found kept_look(struct kept_file *file, uint64_t offset, uint64
 		file->waiters = waiter;
 		return KEPT_LATER;
 	}
-	left = file->size - offset;
+	left = file->size - range->offset;
 	file->batch->uses++;
-	*ret = (struct kept_piece){ .bytes = file->batch->bytes + file->offset + offset,
-				    .size = size < left ? size : left,
+	*ret = (struct kept_piece){ .bytes = file->batch->bytes + file->offset + range->offset,
+				    .size = range->size < left ? range->size : left,
 				    .file = file,
-				    .is_last = size >= left };
+				    .is_last = range->size >= left };
 	return KEPT_FOUND;
 }
 
-enum kept_found kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
-			  struct kept_waiter *waiter, struct kept_piece *ret)
+enum kept_found kept_take(struct kept *kept, const struct kept_range *range, struct kept_waiter *waiter,
+			  struct kept_piece *ret)
 {
 	enum kept_found found = KEPT_NONE;
 	struct kept_file *file;
 
-	if (!atomic_load_explicit(&kept->present[kept_hash(key, ordinal)], memory_order_relaxed))
+	if (!atomic_load_explicit(&kept->present[kept_hash(range->key, range->ordinal)], memory_order_relaxed))
 		return KEPT_NONE;
 	pthread_mutex_lock(&kept->lock);
-	file = kept_find(kept, key, ordinal);
+	file = kept_find(kept, range->key, range->ordinal);
 	if (file)
-		found = kept_look(file, offset, size, waiter, ret);
+		found = kept_look(file, range, waiter, ret);
 	pthread_mutex_unlock(&kept->lock);
 	return found;
 }

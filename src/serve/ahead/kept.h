@@ -58,6 +58,12 @@ struct kept_batch {
 	struct kept_file files[KEPT_FILES];
 };
 
+/* The file and range that a READ asks for. */
+struct kept_range {
+	uint64_t key; /* of the generation */
+	uint64_t ordinal, offset, size;
+};
+
 /* A part of a kept file, whose batch is pinned. */
 struct kept_piece {
 	const uint8_t *bytes;
@@ -73,10 +79,10 @@ void kept_free(struct kept *kept);
 
 /* ---- functions for READs ---- */
 
-/* Finds a range of a file and pins it. KEPT_LATER: the file is being read, and waiter->arrived() will be called; with
+/* Finds a range and pins it. KEPT_LATER: the file is being read, and waiter->arrived() will be called; with
  * waiter NULL the result is KEPT_NONE instead. Costs a few loads if the file is not there. Any thread may call this. */
-enum kept_found kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
-			  struct kept_waiter *waiter, struct kept_piece *ret);
+enum kept_found kept_take(struct kept *kept, const struct kept_range *range, struct kept_waiter *waiter,
+			  struct kept_piece *ret);
 /* Unpins a piece. A file that was read to its end leaves the cache. */
 void kept_release(struct kept *kept, const struct kept_piece *piece);
 

@@ -14,7 +14,7 @@
 #include "base/round.h"
 #include "serve/ahead/fetcher.h"
 #include "serve/ahead/pick.h"
-#include "serve/ahead/walk.h"
+#include "serve/ahead/walkers.h"
 #include "serve/version/generation.h"
 
 #define STREAMS      8u
@@ -87,7 +87,7 @@ static unsigned streams_find(const struct streams *streams, uint64_t key, uint64
 	unsigned i = 0;
 
 	while (i < STREAMS && (streams_load(&streams->keys[i]) != key || ordinal < streams_load(&streams->from[i]) ||
-			       ordinal >= streams_load(&streams->to[i]) + WALK_GAP))
+			       ordinal >= streams_load(&streams->to[i]) + WALKERS_GAP))
 		i++;
 	return i;
 }

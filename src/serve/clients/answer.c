@@ -47,7 +47,7 @@ static int answer_put_version(const struct serve *serve, const struct generation
 	answer->message.key = generation->key;
 	handover_put_version(&generation->version, generation->index, version);
 	version->hidden_mode = generation->hidden_mode;
-	memcpy(version->volume_uuid, serve->volume_uuid, sizeof(version->volume_uuid));
+	memcpy(version->volume_uuid, serve->volume.uuid, sizeof(version->volume_uuid));
 	return answer_reopen(generation->index->memfd, 0, "the index", &answer->fds[HANDOVER_INDEX], err);
 }
 
@@ -63,7 +63,7 @@ static int answer_check_device(uint64_t device, const struct handover_open *quer
 
 static int answer_put_member(const struct serve *serve, uint32_t member, int *ret, struct error *err)
 {
-	const struct array_source *volume = serve->volume;
+	const struct array_source *volume = serve->volume.array;
 
 	bool is_direct = file_is_direct(&volume->geometry[member]);
 
@@ -75,8 +75,8 @@ static uint32_t answer_spare(const struct serve *serve, const struct generation 
 {
 	uint32_t spare = generation ? members_spare(&generation->index->members) : 0;
 
-	for (uint32_t i = 0; spare && i < serve->volume->count; i++)
-		spare -= !array_has(serve->volume, i);
+	for (uint32_t i = 0; spare && i < serve->volume.array->count; i++)
+		spare -= !array_has(serve->volume.array, i);
 	return spare;
 }
 
@@ -84,14 +84,15 @@ static uint32_t answer_spare(const struct serve *serve, const struct generation 
 static void answer_withhold(struct serve *serve, const struct generation *generation,
 			    uint8_t ret[HANDOVER_SLOTS / 8])
 {
-	uint32_t spare = serve->route ? answer_spare(serve, generation) : 0;
+	const struct serve_volume *volume = &serve->volume;
+	uint32_t spare = volume->route ? answer_spare(serve, generation) : 0;
 
-	for (uint32_t i = 0; i < serve->volume->count; i++) {
-		if (array_has(serve->volume, i)) {
+	for (uint32_t i = 0; i < volume->array->count; i++) {
+		if (array_has(volume->array, i)) {
 			if (!spare || !serve_is_suspect(serve, i))
 				continue;
 			spare--;
-			atomic_store(&serve->is_withheld, true);
+			atomic_store(&serve->due.offer, true);
 		}
 		ret[i / 8] |= (uint8_t)(1u << i % 8);
 	}
@@ -101,7 +102,7 @@ static void answer_withhold(struct serve *serve, const struct generation *genera
 static int answer_put_volume(const struct serve *serve, const uint8_t *missing, struct answer *answer,
 			     struct error *err)
 {
-	const struct array_source *volume = serve->volume;
+	const struct array_source *volume = serve->volume.array;
 	unsigned at = HANDOVER_VOLUME;
 	int r = 0;
 

@@ -110,7 +110,7 @@ static void command_answer(struct worker_task *task)
 
 	memcpy(payload, &out, sizeof(out));
 	memcpy(payload + sizeof(out), &command->arguments, sizeof(command->arguments));
-	command->job.worker->commands--;
+	command->job.worker->waiting.commands--;
 	reply_data(command->job.worker, command->request, payload, sizeof(out) + sizeof(command->arguments));
 	free(command);
 }
@@ -123,7 +123,7 @@ static int command_check_request(const struct worker *worker, const struct reque
 	if (in->cmd != DSFS_IOC_SWITCH || wire->rest_length < sizeof(struct dsfs_switch) ||
 	    in->out_size < sizeof(struct dsfs_switch))
 		return -ENOTTY;
-	return worker_jobs(worker) < worker->serve->jobs ? 0 : -EBUSY;
+	return worker_jobs(worker) < worker->serve->machine.jobs ? 0 : -EBUSY;
 }
 
 void command_ioctl(struct worker *worker, struct channel_request *request)
@@ -142,7 +142,7 @@ void command_ioctl(struct worker *worker, struct channel_request *request)
 	command->request = request;
 	memcpy(&command->arguments, request->wire.rest, sizeof(command->arguments));
 	command->came = clock_now();
-	worker->commands++;
+	worker->waiting.commands++;
 	/* Check the caller now: when the command's turn comes, another process may have this pid. */
 	command->result = caller_check(worker->serve, request, &err);
 	if (command->result == 0) {

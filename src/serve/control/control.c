@@ -24,7 +24,9 @@ struct control {
 	pthread_mutex_t lock; /* protects jobs and ending */
 	struct control_job *jobs, **jobs_end;
 	bool ending;
-	struct follow follow; /* this field and the next two: thread only */
+	/* Thread only: */
+	struct follow follow;
+	struct rejoin rejoin;
 	struct recheck recheck;
 	int64_t look;         /* when to check the volume's catalogue, ns, monotonic */
 };
@@ -67,7 +69,7 @@ static int64_t control_look_after(struct control *control)
 	if (clock_now() >= control->look)
 		control->look = follow_look(serve, &control->follow);
 	reopen_settle(serve); /* first, as the others read the volume */
-	rejoin = rejoin_settle(serve);
+	rejoin = rejoin_settle(serve, &control->rejoin);
 	stale_settle(serve);
 	recheck = recheck_settle(serve, &control->recheck);
 	listing = listing_settle(serve);

@@ -70,10 +70,10 @@ static bool follow_has_acted(const struct follow *follow, const struct superbloc
 
 static int follow_try(struct serve *serve, struct follow *follow, struct error *err)
 {
-	uint64_t seen = atomic_load(&serve->newest);
+	uint64_t seen = atomic_load(&serve->volume.newest);
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = catalogue_load_newest(&serve->volume->source, &super, err);
+	int r = catalogue_load_newest(&serve->volume.array->source, &super, err);
 
 	if (r == 0)
 		r = mounted_check(serve, &super, seen, err);
@@ -93,7 +93,7 @@ static void follow_current(struct serve *serve, struct follow *follow)
 	unsigned suppressed;
 	int r = follow_try(serve, follow, &err);
 
-	atomic_store(&serve->follow_failed, r < 0);
+	atomic_store(&serve->history.follow_failed, r < 0);
 	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot follow the volume's current version, trying again");
 }

@@ -10,17 +10,17 @@
 
 void listing_answered(struct serve *serve)
 {
-	atomic_store(&serve->listed, clock_now() + LISTING_VALID);
+	atomic_store(&serve->due.listing, clock_now() + LISTING_VALID);
 	wake_up(&serve->wake);
 }
 
 int64_t listing_settle(struct serve *serve)
 {
-	int64_t listed = atomic_load(&serve->listed);
+	int64_t listed = atomic_load(&serve->due.listing);
 	struct error err = { 0 };
 
 	/* If another listing was answered meanwhile, its time counts. */
-	if (!listed || clock_now() < listed || !atomic_compare_exchange_strong(&serve->listed, &listed, 0))
+	if (!listed || clock_now() < listed || !atomic_compare_exchange_strong(&serve->due.listing, &listed, 0))
 		return listed;
 	if (invalidate_inode(serve->mount_fd, NODE_VERSIONS, &err) < 0)
 		log_debug("%s", err.reason);

@@ -228,30 +228,30 @@ void prune_left(struct serve *serve, struct generation *left)
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		struct generation *generation = atomic_load(&serve->generations.slots[i]);
 
-		if (!generation || (generation != left && !generation->prune_at))
+		if (!generation || (generation != left && !generation->pruning.at))
 			continue;
-		generation->prune_at = now + (generation == left ? 0 : PRUNE_FIRST);
-		generation->prune_delay = PRUNE_FIRST;
-		generation->prune_began = 0;
+		generation->pruning = (struct generation_pruning){
+			.at = now + (generation == left ? 0 : PRUNE_FIRST), .delay = PRUNE_FIRST,
+		};
 	}
 	/* If announce_switch() invalidated names one by one, the root's are gone already. */
 	atomic_store(&left->root_pruned, serve->options.notify == SERVE_NOTIFY_ENTRIES);
 }
 
 /* Schedules the next run for a version when one has ended; the longer it took, the later. */
-static void prune_ended(struct generation *generation)
+static void prune_ended(struct generation_pruning *pruning)
 {
-	int64_t now = clock_now(), most = (now - generation->prune_began) * PRUNE_REST;
+	int64_t now = clock_now(), most = (now - pruning->began) * PRUNE_REST;
 
 	most = most < PRUNE_LEAST ? PRUNE_LEAST : most > PRUNE_MOST ? PRUNE_MOST : most;
-	generation->prune_began = 0;
-	generation->prune_at = now + generation->prune_delay;
-	generation->prune_delay = generation->prune_delay < most / 2 ? generation->prune_delay * 2 : most;
+	pruning->began = 0;
+	pruning->at = now + pruning->delay;
+	pruning->delay = pruning->delay < most / 2 ? pruning->delay * 2 : most;
 }
 
 static bool prune_is_left(struct serve *serve, const struct generation *generation)
 {
-	return generation && generation != serve_current(serve) && generation->prune_at &&
+	return generation && generation != serve_current(serve) && generation->pruning.at &&
 	       atomic_load(&generation->lookups);
 }
 
@@ -265,12 +265,12 @@ int64_t prune_settle(struct serve *serve)
 		generation = atomic_load(&serve->generations.slots[i]);
 		if (!prune_is_left(serve, generation))
 			continue;
-		if (generation->prune_began && !busy)
-			prune_ended(generation);
-		if (clock_now() < generation->prune_at)
-			next = !next || generation->prune_at < next ? generation->prune_at : next;
+		if (generation->pruning.began && !busy)
+			prune_ended(&generation->pruning);
+		if (clock_now() < generation->pruning.at)
+			next = !next || generation->pruning.at < next ? generation->pruning.at : next;
 		else if (!busy && (busy = prune_begin(serve->prune, generation)))
-			generation->prune_began = clock_now();
+			generation->pruning.began = clock_now();
 	}
 	return next;
 }

@@ -64,7 +64,7 @@ const char *stale_word(struct serve *serve)
 	static const char *const words[] = { NULL, "removed", "moved", "reformatted" };
 	enum generation_fate fate = atomic_load(&serve_current(serve)->fate);
 
-	if (fate == GENERATION_MOVED && serve->options.follow && !atomic_load(&serve->follow_failed))
+	if (fate == GENERATION_MOVED && serve->options.follow && !atomic_load(&serve->history.follow_failed))
 		return NULL;
 	return words[fate];
 }

@@ -68,10 +68,10 @@ int switch_to(struct serve *serve, struct generation *generation, struct error *
 	r = switch_current(serve, generation, err);
 	if (r < 0)
 		return r;
-	atomic_fetch_add(&serve->switches, 1);
-	atomic_store(&serve->serving_since, (uint64_t)time(NULL));
+	atomic_fetch_add(&serve->history.switches, 1);
+	atomic_store(&serve->history.serving_since, (uint64_t)time(NULL));
 	if (atomic_load(&old->fate) != GENERATION_THERE)
-		atomic_store(&serve->outdated_until, (uint64_t)time(NULL));
+		atomic_store(&serve->history.outdated_until, (uint64_t)time(NULL));
 	if (serve->generations.prepared == generation)
 		serve->generations.prepared = NULL;
 	switch_log(serve, old, generation);

@@ -31,7 +31,7 @@ static void dotdir_version_write(struct serve *serve, struct json *json)
 
 	json_begin_object(json, NULL);
 	describe_version(&atomic_load(&serve->generations.announced)->version, json);
-	format_uuid(serve->volume_uuid, uuid);
+	format_uuid(serve->volume.uuid, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME_UUID, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME, serve->options.volume);
 	json_end_object(json);

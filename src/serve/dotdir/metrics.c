@@ -45,7 +45,7 @@ static void metrics_version(struct serve *serve, FILE *out)
 	const struct version *version = &atomic_load(&serve->generations.announced)->version;
 	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
 
-	format_uuid(serve->volume_uuid, uuid);
+	format_uuid(serve->volume.uuid, uuid);
 	format_digest(version->digest, digest);
 	metrics_family(out, "version_info", "gauge", "The version that the mount serves; the value is always 1.");
 	fputs("datasetfs_version_info{", out);
@@ -61,14 +61,14 @@ static void metrics_daemon(const struct serve *serve, FILE *out)
 {
 	metrics_family(out, "daemon_info", "gauge", "The daemon of the mount; the value is always 1.");
 	fprintf(out, "datasetfs_daemon_info{release=\"%s\",channel=\"%s\",io=\"%s\"} 1\n", DATASETFS_RELEASE,
-		serve->ring ? "ring" : "dev", serve->uring ? "uring" : "threads");
+		serve->machine.ring ? "ring" : "dev", serve->machine.uring ? "uring" : "threads");
 	metrics_real(out, "uptime_seconds", "gauge", "Time since the mount.",
-		     (double)(clock_now() - serve->started) / 1e9);
+		     (double)(clock_now() - serve->history.started) / 1e9);
 	metrics_real(out, "cpu_seconds_total", "counter", "CPU time of the daemon, user and system.",
 		     (double)clock_cpu() / 1e9);
 	metrics_number(out, "workers", "gauge", "Threads that serve requests.", serve->worker_count);
 	metrics_number(out, "buffer_limit_bytes", "gauge", "Most memory that buffers and caches can take.",
-		       serve->buffer_budget);
+		       serve->machine.buffer_budget);
 }
 
 static void metrics_open_versions(struct serve *serve, FILE *out)
@@ -100,7 +100,7 @@ static void metrics_switch_pending(struct serve *serve, FILE *out)
 	metrics_number(out, "switch_pending", "gauge",
 		       "1 while a switch is not done yet, or with follow= while the volume's current version cannot be "
 		       "told or opened.",
-		       !is_announced || atomic_load(&serve->follow_failed));
+		       !is_announced || atomic_load(&serve->history.follow_failed));
 }
 
 /* Writes a series for each reason, so that a rule can say what to do. */
@@ -164,7 +164,7 @@ static void metrics_member_states(const struct serve *serve, FILE *out)
 	const char *state;
 
 	metrics_family(out, "member_state", "gauge", "1 for the state that the member of the volume is in.");
-	for (uint32_t i = 0; i < serve->route->count; i++) {
+	for (uint32_t i = 0; i < serve->volume.route->count; i++) {
 		state = stats_member_state(serve, i, now);
 		for (size_t k = 0; k < sizeof(states) / sizeof(*states); k++)
 			fprintf(out, "datasetfs_member_state{member=\"%" PRIu32 "\",state=\"%s\"} %d\n", i, states[k],
@@ -175,9 +175,9 @@ static void metrics_member_states(const struct serve *serve, FILE *out)
 static void metrics_member_info(const struct serve *serve, FILE *out)
 {
 	metrics_family(out, "member_info", "gauge", "By what the member was found; the value is always 1.");
-	for (uint32_t i = 0; i < serve->route->count; i++) {
+	for (uint32_t i = 0; i < serve->volume.route->count; i++) {
 		fprintf(out, "datasetfs_member_info{member=\"%" PRIu32 "\",", i);
-		label_write(out, "name", atomic_load(&serve->members[i].name) ?: "");
+		label_write(out, "name", atomic_load(&serve->volume.members[i].name) ?: "");
 		fputs("} 1\n", out);
 	}
 }
@@ -188,8 +188,8 @@ static void metrics_member_counter(const struct serve *serve, FILE *out, const c
 	const void *counter;
 
 	metrics_family(out, name, "counter", help);
-	for (uint32_t i = 0; i < serve->route->count; i++) {
-		counter = (const char *)&serve->route->members[i] + offset;
+	for (uint32_t i = 0; i < serve->volume.route->count; i++) {
+		counter = (const char *)&serve->volume.route->members[i] + offset;
 		fprintf(out, "datasetfs_%s{member=\"%" PRIu32 "\"} %" PRIu64 "\n", name, i,
 			atomic_load((const _Atomic uint64_t *)counter));
 	}
@@ -206,12 +206,12 @@ static void metrics_member_reads(const struct serve *serve, FILE *out)
 	metrics_member_counter(serve, out, "member_read_errors_total", "Reads of the member that failed.",
 			       offsetof(struct route_member, errors));
 	metrics_family(out, "member_reads_in_flight", "gauge", "Reads of the member under way.");
-	for (uint32_t i = 0; i < serve->route->count; i++)
+	for (uint32_t i = 0; i < serve->volume.route->count; i++)
 		fprintf(out, "datasetfs_member_reads_in_flight{member=\"%" PRIu32 "\"} %" PRIu32 "\n", i,
-			atomic_load(&serve->route->members[i].under_way));
+			atomic_load(&serve->volume.route->members[i].under_way));
 	metrics_family(out, "member_latency_seconds", "gauge", "Time that a read of the member takes now.");
-	for (uint32_t i = 0; i < serve->route->count; i++) {
-		latency = route_latency(serve->route, i, now);
+	for (uint32_t i = 0; i < serve->volume.route->count; i++) {
+		latency = route_latency(serve->volume.route, i, now);
 		fprintf(out, "datasetfs_member_latency_seconds{member=\"%" PRIu32 "\"} %.9f\n", i,
 			(double)latency / 1e9);
 	}
@@ -233,7 +233,7 @@ static void metrics_protection(struct serve *serve, FILE *out)
 /* Skipped for a volume of one member: the counters of all reads say the same. */
 static void metrics_members(struct serve *serve, FILE *out)
 {
-	if (!serve->route)
+	if (!serve->volume.route)
 		return;
 	metrics_member_info(serve, out);
 	metrics_member_states(serve, out);

@@ -73,9 +73,9 @@ static uint64_t series_latest(const struct serve *serve, size_t offset, uint64_t
 
 /* ---- other numbers ---- */
 
-static uint64_t series_serve(const struct serve *serve, size_t offset)
+static uint64_t series_history(const struct serve *serve, size_t offset)
 {
-	return series_read(serve, offset);
+	return series_read(&serve->history, offset);
 }
 
 static uint64_t series_clients(const struct serve *serve, size_t offset)
@@ -122,7 +122,7 @@ static uint64_t series_damaged(const struct serve *serve, size_t offset)
 
 /* ---- the table ---- */
 
-#define SERIES_SERVE(FIELD)     series_serve, offsetof(struct serve, FIELD)
+#define SERIES_HISTORY(FIELD)   series_history, offsetof(struct serve_history, FIELD)
 #define SERIES_SUM(FIELD)       series_sum, offsetof(struct counters, FIELD)
 #define SERIES_AHEAD(FIELD)     series_ahead, offsetof(struct counters, FIELD)
 #define SERIES_ANNOUNCED(FIELD) series_announced, offsetof(struct counters, FIELD)
@@ -131,13 +131,14 @@ static uint64_t series_damaged(const struct serve *serve, size_t offset)
 	series_clients, offsetof(struct clients_counters, reported) + HANDOVER_##COUNT * sizeof(counter64)
 
 const struct series series_list[] = {
-	{ DSFS_CONTROL_SWITCHES, "switches_total", "counter", "Switches to another version.", SERIES_SERVE(switches) },
+	{ DSFS_CONTROL_SWITCHES, "switches_total", "counter", "Switches to another version.",
+	  SERIES_HISTORY(switches) },
 	{ DSFS_CONTROL_LOADS, "version_loads_total", "counter", "Versions loaded, failed attempts included.",
-	  SERIES_SERVE(loads) },
+	  SERIES_HISTORY(loads) },
 	{ DSFS_CONTROL_OUTDATED_UNTIL, "version_outdated_end_time_seconds", "gauge",
 	  "When the mount last left a version that was not on the volume any more, in seconds since 1970; 0: it "
 	  "never did.",
-	  SERIES_SERVE(outdated_until) },
+	  SERIES_HISTORY(outdated_until) },
 	{ DSFS_CONTROL_IN_FLIGHT, "requests_in_flight", "gauge",
 	  "Requests that are not answered, or whose memory the device still has.", series_in_flight, 0 },
 	{ DSFS_CONTROL_ERRORS, "request_errors_total", "counter",

@@ -73,7 +73,7 @@ static void stats_generations(struct serve *serve, struct json *json)
 			stats_generation(generation, generation == current, json);
 	}
 	json_end_array(json);
-	json_number(json, DSFS_CONTROL_SERVING_SINCE, atomic_load(&serve->serving_since));
+	json_number(json, DSFS_CONTROL_SERVING_SINCE, atomic_load(&serve->history.serving_since));
 }
 
 static void stats_groups(const struct serve_options *options, struct json *json)
@@ -121,13 +121,13 @@ static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
 	json_number(json, DSFS_CONTROL_PID, (uint64_t)getpid());
-	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
+	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->history.started) / 1e9);
 	json_real(json, DSFS_CONTROL_CPU, (double)clock_cpu() / 1e9);
-	json_string(json, DSFS_CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
-	json_string(json, DSFS_CONTROL_IO, serve->uring ? "uring" : "threads");
-	json_string(json, DSFS_CONTROL_IO_REASON, serve->io_reason);
+	json_string(json, DSFS_CONTROL_CHANNEL, serve->machine.ring ? "ring" : "dev");
+	json_string(json, DSFS_CONTROL_IO, serve->machine.uring ? "uring" : "threads");
+	json_string(json, DSFS_CONTROL_IO_REASON, serve->machine.io_reason);
 	json_number(json, DSFS_CONTROL_WORKERS, serve->worker_count);
-	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->buffer_budget);
+	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->machine.buffer_budget);
 	stats_options(&serve->options, json);
 	stats_generations(serve, json);
 }
@@ -136,17 +136,17 @@ const char *stats_member_state(const struct serve *serve, uint32_t number, int64
 {
 	if (serve_is_missing(serve, number))
 		return "missing";
-	return route_is_suspect(serve->route, number, now) ? "suspect" : "ok";
+	return route_is_suspect(serve->volume.route, number, now) ? "suspect" : "ok";
 }
 
 static void stats_member(const struct serve *serve, uint32_t number, int64_t now, struct json *json)
 {
-	const struct route_member *member = &serve->route->members[number];
+	const struct route_member *member = &serve->volume.route->members[number];
 
 	json_begin_object(json, NULL);
 	json_number(json, DSFS_CONTROL_MEMBER, number);
-	if (atomic_load(&serve->members[number].name))
-		json_string(json, DSFS_CONTROL_MEMBER_NAME, atomic_load(&serve->members[number].name));
+	if (atomic_load(&serve->volume.members[number].name))
+		json_string(json, DSFS_CONTROL_MEMBER_NAME, atomic_load(&serve->volume.members[number].name));
 	else
 		json_null(json, DSFS_CONTROL_MEMBER_NAME);
 	json_string(json, DSFS_CONTROL_MEMBER_STATE, stats_member_state(serve, number, now));
@@ -154,7 +154,7 @@ static void stats_member(const struct serve *serve, uint32_t number, int64_t now
 	json_number(json, DSFS_CONTROL_MEMBER_BYTES, atomic_load(&member->bytes));
 	json_number(json, DSFS_CONTROL_MEMBER_ERRORS, atomic_load(&member->errors));
 	json_number(json, DSFS_CONTROL_MEMBER_IN_FLIGHT, atomic_load(&member->under_way));
-	json_real(json, DSFS_CONTROL_MEMBER_LATENCY, (double)route_latency(serve->route, number, now) / 1e9);
+	json_real(json, DSFS_CONTROL_MEMBER_LATENCY, (double)route_latency(serve->volume.route, number, now) / 1e9);
 	json_end_object(json);
 }
 
@@ -164,7 +164,7 @@ static void stats_members(const struct serve *serve, struct json *json)
 	int64_t now = clock_now();
 
 	json_begin_array(json, DSFS_CONTROL_MEMBERS);
-	for (uint32_t i = 0; serve->route && i < serve->route->count; i++)
+	for (uint32_t i = 0; serve->volume.route && i < serve->volume.route->count; i++)
 		stats_member(serve, i, now, json);
 	json_end_array(json);
 }

@@ -232,7 +232,7 @@ static void visits_main(void *argument)
 /* The limit of visits: all that the workers may have waiting. With the ring the last worker gets none. */
 static unsigned visits_room(const struct serve *serve)
 {
-	unsigned room = (serve->worker_count - serve->ring) * (serve->jobs - 1);
+	unsigned room = (serve->worker_count - serve->machine.ring) * (serve->machine.jobs - 1);
 
 	return room < VISITS_MAX ? room : VISITS_MAX;
 }
@@ -240,7 +240,7 @@ static unsigned visits_room(const struct serve *serve)
 /* The limit for one user: half of all, but not all of one worker's, as over the ring no other one answers its CPU. */
 static unsigned visits_room_of_user(const struct serve *serve)
 {
-	unsigned half = visits_room(serve) / 2, worker = serve->jobs > 4 ? serve->jobs - 2 : 2;
+	unsigned half = visits_room(serve) / 2, worker = serve->machine.jobs > 4 ? serve->machine.jobs - 2 : 2;
 
 	return half < worker ? half : worker;
 }
@@ -280,7 +280,7 @@ void visits_stop(struct visits *visits)
 
 static void visits_free(struct visit *visit)
 {
-	visit->worker->visits--;
+	visit->worker->waiting.visits--;
 	free(visit);
 }
 
@@ -361,12 +361,12 @@ static bool visits_take(struct visits *visits, struct visit *visit, unsigned mos
 	bool taken;
 
 	pthread_mutex_lock(&visits->lock);
-	taken = visits->count < visits->most && worker_jobs(worker) + 1 < visits->serve->jobs &&
+	taken = visits->count < visits->most && worker_jobs(worker) + 1 < visits->serve->machine.jobs &&
 		visits_of_user(visits, visit->request->wire.uid) < most_of_user &&
 		!(once && visits_is_asked(visits, visit->label));
 	if (taken) {
 		visits->count++;
-		worker->visits++;
+		worker->waiting.visits++;
 		list_append(visits->end, visit, next);
 		pthread_cond_signal(&visits->wake);
 	}

@@ -38,7 +38,8 @@ static int recheck_place(struct serve *serve, const struct damage_place *place, 
 	int r = stored ? 0 : -ENOMEM;
 
 	if (r == 0)
-		r = source_read(&serve->volume->source, place->member, place->offset, stored, place->chunk.stored, err);
+		r = source_read(&serve->volume.array->source, place->member, place->offset, stored,
+				place->chunk.stored, err);
 	return r < 0 ? r : recheck_content(&place->chunk, stored, err);
 }
 
@@ -61,7 +62,7 @@ static unsigned recheck_look(struct serve *serve, struct recheck *recheck)
 		wrong += r < 0;
 		recheck->at += r < 0;
 	}
-	if (wrong && serve->route) /* the whole member may be lost */
+	if (wrong && serve->volume.route) /* the whole member may be lost */
 		reopen_request(serve);
 	if (right)
 		log_info("%u damaged place%s of '%s' %s right again", right, right == 1 ? "" : "s",

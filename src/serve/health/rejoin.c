@@ -24,30 +24,31 @@
 /* Whether the file is the one that the slot already has. */
 static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const struct file_source *file)
 {
+	const struct serve_volume *volume = &serve->volume;
 	struct stat ours, found;
 
-	return array_has(serve->volume, slot) && fstat(serve->volume->fds[slot], &ours) == 0 &&
+	return array_has(volume->array, slot) && fstat(volume->array->fds[slot], &ours) == 0 &&
 	       fstat(file->fd, &found) == 0 && site_is_same(&ours, &found);
 }
 
 static int rejoin_take(struct serve *serve, uint32_t slot, struct assembly *assembly, struct error *err)
 {
 	uint32_t block = assembly->array->files[slot]->geometry.logical_block;
-	uint32_t expected = serve->volume->geometry[slot].logical_block;
+	uint32_t expected = serve->volume.array->geometry[slot].logical_block;
 	int r;
 
 	if (block > expected)
 		return error_set(err, -EINVAL,
 				 "member %" PRIu32 " ('%s') has logical blocks of %u bytes, expected %u or less: mount "
 				 "again to use it", slot, assembly->names[slot], block, expected);
-	r = array_adopt(serve->volume, slot, assembly->array->files[slot], err);
+	r = array_adopt(serve->volume.array, slot, assembly->array->files[slot], err);
 	if (r < 0)
 		return r;
 	(void)array_put(assembly->array, slot, NULL);
 	serve_rename_member(serve, slot, take_ptr(&assembly->names[slot]));
 	reopen_renew(serve, slot);
 	log_warn("member %" PRIu32 " of '%s' is used again, it is '%s'", slot, serve->options.volume,
-		 atomic_load(&serve->members[slot].name));
+		 atomic_load(&serve->volume.members[slot].name));
 	return 0;
 }
 
@@ -110,10 +111,10 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	if (r == 0)
 		r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &catalogue, err);
 	if (r == 0)
-		r = mounted_check(serve, &super, atomic_load(&serve->newest), err);
-	if (r == 0 && assembly.count != serve->volume->count) /* an empty volume has 1 */
+		r = mounted_check(serve, &super, atomic_load(&serve->volume.newest), err);
+	if (r == 0 && assembly.count != serve->volume.array->count) /* an empty volume has 1 */
 		r = error_set(err, -EINVAL, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the mount",
-			      assembly.count, serve->volume->count);
+			      assembly.count, serve->volume.array->count);
 	if (r == 0)
 		r = rejoin_take_all(serve, &assembly, &catalogue.members, ret_whole, err);
 	catalogue_free(&catalogue);
@@ -130,10 +131,10 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 	int r = rejoin_look(serve, serve->options.volume, ret_whole, &err);
 	bool is_all = r == 0 && naming_is_one(serve->options.volume); /* no other name can find more */
 
-	for (uint32_t i = 0; !*ret_whole && !is_all && i < serve->volume->count; i++) {
-		const char *name = atomic_load(&serve->members[i].name);
+	for (uint32_t i = 0; !*ret_whole && !is_all && i < serve->volume.array->count; i++) {
+		const char *name = atomic_load(&serve->volume.members[i].name);
 
-		if (!name || route_is_suspect(serve->route, i, clock_now()))
+		if (!name || route_is_suspect(serve->volume.route, i, clock_now()))
 			continue;
 		err = (struct error){ 0 };
 		r = rejoin_look(serve, name, ret_whole, &err);
@@ -143,20 +144,20 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 		log_error(&err, "cannot look for members of '%s', trying again", serve->options.volume);
 }
 
-int64_t rejoin_settle(struct serve *serve)
+int64_t rejoin_settle(struct serve *serve, struct rejoin *rejoin)
 {
 	bool is_whole = false;
 	int64_t now = clock_now();
 
-	if (!serve->route || !atomic_load(&serve->is_degraded))
+	if (!serve->volume.route || !atomic_load(&serve->due.rejoin))
 		return 0;
-	if (now < serve->look_at)
-		return serve->look_at;
-	serve->look_at = now + REJOIN_PERIOD;
-	atomic_store(&serve->is_degraded, false); /* before looking, as another thread may set it meanwhile */
+	if (now < rejoin->when)
+		return rejoin->when;
+	rejoin->when = now + REJOIN_PERIOD;
+	atomic_store(&serve->due.rejoin, false); /* before looking, as another thread may set it meanwhile */
 	rejoin_try(serve, &is_whole);
 	if (is_whole)
 		return 0;
-	atomic_store(&serve->is_degraded, true);
-	return serve->look_at;
+	atomic_store(&serve->due.rejoin, true);
+	return rejoin->when;
 }

@@ -12,22 +12,22 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "device/locate.h"
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
 
 void reopen_request(struct serve *serve)
 {
-	if (!atomic_exchange(&serve->is_lost, true))
+	if (!atomic_exchange(&serve->due.reopen, true))
 		wake_up(&serve->wake);
 }
 
 /* Checks that this slot of an array has the member that belongs there. */
 static int reopen_check(const struct serve *serve, struct array_source *array, uint32_t slot, struct error *err)
 {
-	uint32_t block = array->geometry->logical_block, expected_block = serve->volume->geometry->logical_block;
+	const struct serve_volume *volume = &serve->volume;
+	uint32_t block = array->geometry->logical_block, expected_block = volume->array->geometry->logical_block;
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
 	struct superblock super;
 	int r = superblock_find(&array->source, slot, &super, err);
@@ -35,16 +35,16 @@ static int reopen_check(const struct serve *serve, struct array_source *array, u
 	if (r < 0)
 		return r;
 	format_uuid(super.volume_uuid, found);
-	format_uuid(serve->volume_uuid, expected);
+	format_uuid(volume->uuid, expected);
 	if (strcmp(found, expected) != 0)
 		return error_set(err, -ESTALE, "the volume there has the UUID %s, expected %s", found, expected);
 	if (super.member != slot)
 		return error_set(err, -ESTALE, "member %" PRIu32 " of the volume is there, expected %" PRIu32,
 				 super.member, slot);
-	if (super.sequence + (serve->volume->count > 1) < serve->opened) /* one of several may lack the last one */
+	if (super.sequence + (volume->array->count > 1) < volume->opened) /* one of several may lack the last one */
 		return error_set(err, -ESTALE,
 				 "the volume there is an older state, sequence=%" PRIu64 " expected=%" PRIu64,
-				 super.sequence, serve->opened);
+				 super.sequence, volume->opened);
 	if (block > expected_block)
 		return error_set(err, -EINVAL, "the device there has logical blocks of %u bytes, expected %u", block,
 				 expected_block);
@@ -59,21 +59,20 @@ static int reopen_locate(const struct serve_member *member, char **ret, struct e
 
 void reopen_found(struct serve *serve, uint32_t slot)
 {
-	if (atomic_exchange(&serve->members[slot].is_lost, false) && serve->route)
-		atomic_store(&serve->route->members[slot].failures, 0);
+	struct serve_volume *volume = &serve->volume;
+	if (atomic_exchange(&volume->members[slot].is_lost, false) && volume->route)
+		atomic_store(&volume->route->members[slot].failures, 0);
 }
 
 void reopen_renew(struct serve *serve, uint32_t slot)
 {
-	atomic_store(&serve->members[slot].is_lost, false);
-	if (serve->route) /* the failures were those of another device */
-		atomic_store(&serve->route->members[slot].failures, 0);
+	atomic_store(&serve->volume.members[slot].is_lost, false);
+	if (serve->volume.route) /* the failures were those of another device */
+		atomic_store(&serve->volume.route->members[slot].failures, 0);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
-	if (serve->ahead)
-		fetcher_renew(ahead_fetcher(serve->ahead));
+	fetchers_renew(serve);
 	clients_renew(serve->clients);
-	announced_renew(serve->announced);
 }
 
 static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
@@ -81,19 +80,19 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 	struct array_source *array = NULL;
 	struct file_source *file;
 	auto_free char *path = NULL;
-	int r = array_new(serve->volume->count, &array, err);
+	int r = array_new(serve->volume.array->count, &array, err);
 
 	if (r == 0)
-		r = reopen_locate(&serve->members[slot], &path, err);
+		r = reopen_locate(&serve->volume.members[slot], &path, err);
 	if (r == 0)
 		r = file_open(path, FILE_READ, &file, err);
 	if (r == 0) {
-		file->patience = serve->route ? FILE_PATIENCE : 0;
+		file->patience = serve->volume.route ? FILE_PATIENCE : 0;
 		(void)array_put(array, slot, file);
 		r = reopen_check(serve, array, slot, err);
 	}
 	if (r == 0)
-		r = array_adopt(serve->volume, slot, file, err);
+		r = array_adopt(serve->volume.array, slot, file, err);
 	if (r == 0) {
 		(void)array_put(array, slot, NULL);
 		reopen_renew(serve, slot);
@@ -108,19 +107,19 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 static void reopen_settle_member(struct serve *serve, uint32_t slot)
 {
 	static struct log_limit limit = { .burst = 1 };
-	struct error *reported = &serve->members[slot].lost; /* a new reason is logged at once */
+	struct error *reported = &serve->volume.members[slot].lost; /* a new reason is logged at once */
 	struct error err = { 0 };
 	unsigned suppressed;
 
-	if (reopen_check(serve, serve->volume, slot, &err) == 0) {
+	if (reopen_check(serve, serve->volume.array, slot, &err) == 0) {
 		reopen_found(serve, slot);
 		return;
 	}
 	err = (struct error){ 0 };
-	serve_note_degraded(serve);
+	serve_request_rejoin(serve);
 	if (reopen_try(serve, slot, &err) == 0)
 		return;
-	atomic_store(&serve->members[slot].is_lost, true);
+	atomic_store(&serve->volume.members[slot].is_lost, true);
 	if (!strcmp(err.reason, reported->reason) && !log_allow(&limit, &suppressed))
 		return;
 	*reported = err;
@@ -130,15 +129,16 @@ static void reopen_settle_member(struct serve *serve, uint32_t slot)
 
 bool reopen_must_wait(const struct serve *serve, uint32_t slot)
 {
-	return serve->route && route_is_suspect(serve->route, slot, clock_now()) &&
-	       atomic_load(&serve->route->members[slot].under_way);
+	const struct serve_volume *volume = &serve->volume;
+	return volume->route && route_is_suspect(volume->route, slot, clock_now()) &&
+	       atomic_load(&volume->route->members[slot].under_way);
 }
 
 void reopen_settle(struct serve *serve)
 {
-	if (!atomic_exchange(&serve->is_lost, false))
+	if (!atomic_exchange(&serve->due.reopen, false))
 		return;
-	for (uint32_t i = 0; i < serve->volume->count; i++)
-		if (array_has(serve->volume, i) && !reopen_must_wait(serve, i))
+	for (uint32_t i = 0; i < serve->volume.array->count; i++)
+		if (array_has(serve->volume.array, i) && !reopen_must_wait(serve, i))
 			reopen_settle_member(serve, i);
 }

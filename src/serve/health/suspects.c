@@ -7,21 +7,20 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/request/standby.h"
 #include "serve/request/waiting.h"
 
 static bool suspects_fails(const struct serve *serve, uint32_t number)
 {
-	return atomic_load(&serve->route->members[number].failures) >= ROUTE_FAILURES;
+	return atomic_load(&serve->volume.route->members[number].failures) >= ROUTE_FAILURES;
 }
 
 static void suspects_report(const struct serve *serve, uint32_t number, bool is_suspect)
 {
 	static struct log_limit limit = { .burst = 10 };
-	const char *name = atomic_load(&serve->members[number].name), *volume = serve->options.volume;
+	const char *name = atomic_load(&serve->volume.members[number].name), *volume = serve->options.volume;
 	unsigned suppressed;
 
 	if (!log_allow(&limit, &suppressed))
@@ -35,7 +34,7 @@ static void suspects_report(const struct serve *serve, uint32_t number, bool is_
 	else
 		log_warn("member %" PRIu32 " ('%s') of '%s' does not answer, the copies of other members are read, "
 			 "in_flight=%" PRIu32 " suppressed=%u", number, name, volume,
-			 atomic_load(&serve->route->members[number].under_way), suppressed);
+			 atomic_load(&serve->volume.route->members[number].under_way), suppressed);
 }
 
 /* Has reads that wait for a suspect member abandoned. A worker is woken only if it has waited long enough for its
@@ -45,15 +44,12 @@ static void suspects_leave(struct serve *serve, int64_t now)
 	int64_t oldest;
 
 	standby_look(serve->standby);
-	for (unsigned i = 0; i < serve->worker_count && serve->uring; i++) {
+	for (unsigned i = 0; i < serve->worker_count && serve->machine.uring; i++) {
 		oldest = waiting_oldest(serve->workers[i]);
 		if (oldest && now - oldest >= ROUTE_SILENCE)
 			waiting_leave(serve->workers[i]);
 	}
-	if (serve->ahead)
-		fetcher_leave(ahead_fetcher(serve->ahead));
-	if (serve->announced)
-		fetcher_leave(announced_fetcher(serve->announced));
+	fetchers_leave(serve);
 }
 
 bool suspects_look(struct suspects *suspects, struct serve *serve)
@@ -62,12 +58,13 @@ bool suspects_look(struct suspects *suspects, struct serve *serve)
 	bool any = false;
 
 	suspects->is_failing = false;
-	for (uint32_t i = 0; serve->route && i < serve->route->count; i++) {
-		bool is_suspect = atomic_load(&serve->members[i].name) && route_is_suspect(serve->route, i, now);
+	for (uint32_t i = 0; serve->volume.route && i < serve->volume.route->count; i++) {
+		bool is_suspect = atomic_load(&serve->volume.members[i].name) &&
+				  route_is_suspect(serve->volume.route, i, now);
 
 		if (is_suspect != suspects->was[i])
 			suspects_report(serve, i, is_suspect);
-		if (suspects->was[i] && !is_suspect && atomic_exchange(&serve->is_withheld, false))
+		if (suspects->was[i] && !is_suspect && atomic_exchange(&serve->due.offer, false))
 			clients_renew(serve->clients);
 		suspects->was[i] = is_suspect;
 		any |= is_suspect;

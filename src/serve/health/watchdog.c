@@ -16,8 +16,7 @@
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "device/nvme/topology.h"
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/health/reopen.h"
 #include "serve/health/suspects.h"
 #include "serve/request/waiting.h"
@@ -88,7 +87,7 @@ static bool watchdog_describe_namespace(const struct topology *topology, const s
  * member is a namespace. */
 static void watchdog_describe_paths(const struct watchdog *watchdog, char *text, size_t size)
 {
-	const struct array_source *volume = watchdog->serve->volume;
+	const struct array_source *volume = watchdog->serve->volume.array;
 	auto_topology struct topology topology = { 0 };
 	const struct topology_namespace *namespace;
 	struct error err = { 0 };
@@ -108,7 +107,7 @@ static void watchdog_describe_paths(const struct watchdog *watchdog, char *text,
 
 static void watchdog_report(const struct watchdog *watchdog, unsigned seconds)
 {
-	int code = atomic_load(&watchdog->serve->path_error);
+	int code = atomic_load(&watchdog->serve->volume.path_error);
 	char paths[160];
 
 	watchdog_describe_paths(watchdog, paths, sizeof(paths));
@@ -147,7 +146,7 @@ static void watchdog_end(struct watchdog *watchdog, int64_t age)
 		log_warn("no device read of '%s' waits any more, after %.1f s", watchdog->serve->options.volume,
 			 (double)age / SECOND);
 	atomic_store(&watchdog->waiting_since, 0);
-	atomic_store(&watchdog->serve->path_error, 0);
+	atomic_store(&watchdog->serve->volume.path_error, 0);
 }
 
 /* ---- the thread ---- */
@@ -164,9 +163,9 @@ static void watchdog_look(struct watchdog *watchdog)
 	}
 	if (watchdog->suspects.is_failing) {
 		reopen_request(serve);
-		serve_note_degraded(serve);
+		serve_request_rejoin(serve);
 	}
-	if (atomic_exchange(&serve->is_doubtful, false) && serve->route)
+	if (atomic_exchange(&serve->due.doubt, false) && serve->volume.route)
 		reopen_request(serve);
 	now = clock_now();
 	since = atomic_load(&watchdog->waiting_since);
@@ -184,7 +183,7 @@ static void watchdog_sleep(struct watchdog *watchdog)
 	int64_t until = clock_now() + PERIOD, left = PERIOD, most = PERIOD;
 
 	while (left > 0 && !atomic_load(&watchdog->ending)) {
-		if (watchdog->serve->route)
+		if (watchdog->serve->volume.route)
 			most = suspects_look(&watchdog->suspects, watchdog->serve) ? STARE : GLANCE;
 		wake_wait(&watchdog->wake, (int)((left < most ? left : most) / 1000000) + 1);
 		left = until - clock_now();
@@ -198,9 +197,7 @@ static void watchdog_main(void *argument)
 	while (!atomic_load(&watchdog->ending)) {
 		watchdog_sleep(watchdog);
 		watchdog_look(watchdog);
-		if (watchdog->serve->ahead)
-			fetcher_tick(ahead_fetcher(watchdog->serve->ahead));
-		announced_tick(watchdog->serve->announced);
+		fetchers_tick(watchdog->serve);
 	}
 }
 

@@ -22,7 +22,7 @@ static void mounted_check_identity(const struct serve *serve, const struct super
 
 	if (!super->identity[0])
 		return;
-	if (locate_identity(serve->volume->fds[super->member], found, &why) < 0)
+	if (locate_identity(serve->volume.array->fds[super->member], found, &why) < 0)
 		log_warn("cannot tell which namespace '%s' is: %s, ignoring", serve->options.volume, why.reason);
 	else if (strcmp(found, super->identity) != 0)
 		log_warn("'%s' was published on '%s' and lies on %s%s%s now: this is a copy, ignoring",
@@ -36,14 +36,14 @@ static void mounted_check_identities(const struct serve *serve, const struct sup
 	struct superblock other;
 
 	mounted_check_identity(serve, super);
-	for (uint32_t i = 0; i < serve->volume->count; i++)
-		if (i != super->member && superblock_find(&serve->volume->source, i, &other, NULL) == 0)
+	for (uint32_t i = 0; i < serve->volume.array->count; i++)
+		if (i != super->member && superblock_find(&serve->volume.array->source, i, &other, NULL) == 0)
 			mounted_check_identity(serve, &other);
 }
 
 bool mounted_is_other(const struct serve *serve, const struct superblock *super)
 {
-	return super->sequence && memcmp(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid)) != 0;
+	return super->sequence && memcmp(serve->volume.uuid, super->volume_uuid, sizeof(serve->volume.uuid)) != 0;
 }
 
 static int mounted_check_volume(struct serve *serve, const struct superblock *super, struct error *err)
@@ -52,8 +52,8 @@ static int mounted_check_volume(struct serve *serve, const struct superblock *su
 	struct error stale = { 0 };
 
 	if (!serve_current(serve)) {
-		memcpy(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid));
-		serve->opened = super->sequence;
+		memcpy(serve->volume.uuid, super->volume_uuid, sizeof(serve->volume.uuid));
+		serve->volume.opened = super->sequence;
 		if (superblock_may_be_stale(super, &stale))
 			log_warn("volume '%s': %s", serve->options.volume, stale.reason);
 		mounted_check_identities(serve, super);
@@ -62,15 +62,15 @@ static int mounted_check_volume(struct serve *serve, const struct superblock *su
 		return 0;
 	generations_compare(&serve->generations, NULL);
 	format_uuid(super->volume_uuid, found);
-	format_uuid(serve->volume_uuid, expected);
+	format_uuid(serve->volume.uuid, expected);
 	return error_set(err, -ESTALE, "the volume was reformatted: its UUID is %s, expected %s", found, expected);
 }
 
 static void mounted_remember(struct serve *serve, uint64_t sequence)
 {
-	uint64_t newest = atomic_load(&serve->newest);
+	uint64_t newest = atomic_load(&serve->volume.newest);
 
-	while (newest < sequence && !atomic_compare_exchange_weak(&serve->newest, &newest, sequence))
+	while (newest < sequence && !atomic_compare_exchange_weak(&serve->volume.newest, &newest, sequence))
 		continue;
 }
 
@@ -90,9 +90,9 @@ int mounted_check(struct serve *serve, const struct superblock *super, uint64_t 
 
 int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err)
 {
-	auto_free struct superblock_ring *rings = atomic_exchange(&serve->rings, NULL);
-	struct source *source = &serve->volume->source;
-	uint64_t seen = atomic_load(&serve->newest);
+	auto_free struct superblock_ring *rings = atomic_exchange(&serve->volume.rings, NULL);
+	struct source *source = &serve->volume.array->source;
+	uint64_t seen = atomic_load(&serve->volume.newest);
 	int r;
 
 	*ret_super = (struct superblock){ 0 };
@@ -103,11 +103,11 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 	if (r < 0)
 		return r;
 	mounted_remember(serve, ret_super->sequence);
-	if (ret_super->sequence == atomic_load(&serve->newest))
+	if (ret_super->sequence == atomic_load(&serve->volume.newest))
 		generations_compare(&serve->generations, ret);
 	for (uint32_t i = 0; i < ret->members.count; i++)
 		if (ret->members.list[i].missing_from)
-			serve_note_degraded(serve);
+			serve_request_rejoin(serve);
 	return 0;
 }
 

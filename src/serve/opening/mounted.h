@@ -6,13 +6,13 @@
 
 #include "serve/serve.h"
 
-/* Checks that a superblock is of the mounted volume and no older than `seen`, which is serve->newest from before it was
- * read: if the newest slot is unreadable, an older one is found. Otherwise -ESTALE. */
+/* Checks that a superblock is of the mounted volume and no older than `seen`, which is serve->volume.newest from before
+ * it was read: if the newest slot is unreadable, an older one is found. Otherwise -ESTALE. */
 must_check int mounted_check(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err);
 /* Reads the volume's catalogue anew and checks its superblock with mounted_check(). A mount begins with the newest
  * catalogue; later, with several members, it takes the newest that enough of them show, see catalogue_load_shown().
- * Raises serve->newest, and notes the fate of the open versions (generations_compare()). *ret_super is also set on
- * failure: the superblock whose catalogue was read, zeroed if none could be. */
+ * Raises serve->volume.newest, and notes the fate of the open versions (generations_compare()). *ret_super is also set
+ * on failure: the superblock whose catalogue was read, zeroed if none could be. */
 must_check int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret,
 			    struct error *err);
 /* Whether a superblock belongs to another volume. False for a zeroed one. */

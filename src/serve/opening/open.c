@@ -52,14 +52,13 @@ static int open_check_room(struct serve *serve, const struct version *version, c
 }
 
 static int open_load_index(struct serve *serve, const struct version *version, const struct members *members,
-			   struct generation **ret,
-			   struct error *err)
+			   struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	int r;
 
-	atomic_fetch_add(&serve->loads, 1);
-	r = generation_open(&serve->volume->source, version, members, serve->worker_count, &generation, err);
+	atomic_fetch_add(&serve->history.loads, 1);
+	r = generation_open(&serve->volume.array->source, version, members, serve->worker_count, &generation, err);
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
@@ -82,24 +81,21 @@ static void open_note_missing(struct serve *serve, const struct generation *gene
 
 	for (uint32_t i = 0; i < members->count; i++)
 		if (members->list[i].missing_from)
-			serve_note_degraded(serve);
+			serve_request_rejoin(serve);
 }
 
-static int open_load_beside(struct serve *serve, const struct version *version, const struct members *members,
-			    const struct visitor *visitor, uint64_t others, struct generation **ret, struct error *err)
+static int open_load_new(struct serve *serve, const struct version *version, const struct members *members,
+			 const struct visitor *visitor, struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	struct error why = { 0 };
-	int r = open_check_room(serve, version, visitor, others, err);
+	int r = open_load_index(serve, version, members, &generation, &why);
 
-	if (r < 0)
-		return r;
-	r = open_load_index(serve, version, members, &generation, &why);
 	if (r < 0 && visitor)
 		visitor_remember(visitor, version, clock_now(), &why);
 	if (r < 0)
 		return error_pass(err, r, &why);
-	generation->is_visited = visitor && !visitor->may_switch;
+	generation->has_visitor = visitor && !visitor->may_switch;
 	generation->visitor = visitor ? visitor->uid : 0;
 	r = generations_add(&serve->generations, &generation, visitor != NULL, err);
 	if (r < 0) {
@@ -117,8 +113,10 @@ static int open_load(struct serve *serve, const struct version *version, const s
 		     const struct visitor *visitor, struct generation **ret, struct error *err)
 {
 	uint64_t bytes = open_bytes(serve, version), others = atomic_fetch_add(&serve->loading, bytes);
-	int r = open_load_beside(serve, version, members, visitor, others, ret, err);
+	int r = open_check_room(serve, version, visitor, others, err);
 
+	if (r == 0)
+		r = open_load_new(serve, version, members, visitor, ret, err);
 	atomic_fetch_sub(&serve->loading, bytes);
 	return r;
 }
@@ -256,7 +254,7 @@ int open_visit(struct serve *serve, const char *label, const struct visitor *vis
 	int r = open_try_again(serve, &target, &super, ret, err);
 
 	/* An error is final if the newest superblock was read, or if the volume is another one. */
-	if (r == 0 || mounted_is_other(serve, &super) || super.sequence >= atomic_load(&serve->newest))
+	if (r == 0 || mounted_is_other(serve, &super) || super.sequence >= atomic_load(&serve->volume.newest))
 		return r;
 	generation = open_under(serve, label);
 	if (!generation)

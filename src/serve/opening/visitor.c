@@ -21,7 +21,7 @@ static struct visitor_count visitor_count(const struct visitor *visitor, struct 
 	pthread_mutex_lock(&generations->lock);
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&generations->slots[i]);
-		if (!generation || !generation->is_visited || generation == generations_current(generations))
+		if (!generation || !generation->has_visitor || generation == generations_current(generations))
 			continue;
 		count.all++;
 		count.own += generation->visitor == visitor->uid;

@@ -5,6 +5,7 @@
 #include "serve/request/caller.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,9 +19,10 @@
 #define CALLER_MAP_SIZE 4096u /* bytes of a uid_map that are compared */
 
 struct caller {
-	bool is_admin;  /* it has CAP_SYS_ADMIN in its own user namespace */
-	bool is_killed; /* SIGKILL is pending; the kernel turns other fatal signals into SIGKILL */
-	char *groups;   /* supplementary groups, as text; NULL: unknown. The function that reads it frees it. */
+	uint32_t uid, gid; /* for accesses to files */
+	bool is_admin;     /* it has CAP_SYS_ADMIN in its own user namespace */
+	bool is_killed;    /* SIGKILL is pending; the kernel turns other fatal signals into SIGKILL */
+	char *groups;      /* supplementary groups, as text; NULL: unknown. The function that reads it frees it. */
 };
 
 static bool caller_lists(const char *groups, uint32_t group)
@@ -47,6 +49,9 @@ static void caller_take_line(const char *line, struct caller *caller)
 		caller->is_admin = bits >> CAP_SYS_ADMIN & 1;
 	else if (sscanf(line, "SigPnd: %llx", &bits) == 1 || sscanf(line, "ShdPnd: %llx", &bits) == 1)
 		caller->is_killed |= bits >> (SIGKILL - 1) & 1;
+	else /* real, effective, saved, and that of accesses to files */
+		(void)(sscanf(line, "Uid: %*u %*u %*u %" SCNu32, &caller->uid) == 1 ||
+		       sscanf(line, "Gid: %*u %*u %*u %" SCNu32, &caller->gid) == 1);
 }
 
 /* Reads /proc/PID/status. A process in another pid namespace has pid 0 here, and nothing is known of it. */
@@ -66,6 +71,18 @@ static struct caller caller_read(uint32_t pid)
 		caller_take_line(line, &caller);
 	fclose(file);
 	return caller;
+}
+
+/* Reads what the process tells of the sender: nothing if the request has another user or group than the process itself.
+ * Then it acts for somebody else, as with a personality of io_uring, and its groups and capabilities are not his. */
+static struct caller caller_of(const struct request *wire)
+{
+	struct caller caller = caller_read(wire->pid);
+
+	if (caller.uid == wire->uid && caller.gid == wire->gid)
+		return caller;
+	free(caller.groups);
+	return (struct caller){ 0 };
 }
 
 static size_t caller_read_map(const char *path, char map[CALLER_MAP_SIZE])
@@ -124,7 +141,7 @@ static bool caller_may(const struct serve *serve, const struct request *wire)
 	if (options->has_control_group && wire->gid == options->control_group)
 		return true;
 	if (!wire->uid || options->has_control_group)
-		caller = caller_read(wire->pid);
+		caller = caller_of(wire);
 	is_member = options->has_control_group && caller.groups && caller_lists(caller.groups, options->control_group);
 	free(caller.groups);
 	return is_member || (!wire->uid && caller.is_admin && caller_is_in_our_namespace(wire->pid));
@@ -151,7 +168,7 @@ static bool caller_has_group(struct caller_reader *reader, uint32_t group)
 	if (reader->request->wire.gid == group)
 		return true;
 	if (!reader->groups && !reader->has_looked) {
-		reader->groups = caller_read(reader->request->wire.pid).groups;
+		reader->groups = caller_of(&reader->request->wire).groups;
 		reader->has_looked = true;
 	}
 	return reader->groups && caller_lists(reader->groups, group);

@@ -94,7 +94,7 @@ static void content_path_failed(struct read_op *op, int code, bool is_parked)
 	struct worker *worker = content_of(op)->worker;
 
 	if (is_parked)
-		atomic_store_explicit(&worker->serve->path_error, code, memory_order_relaxed);
+		atomic_store_explicit(&worker->serve->volume.path_error, code, memory_order_relaxed);
 	else
 		atomic_store_explicit(&worker->contents->path_failed, true, memory_order_relaxed);
 }
@@ -188,7 +188,7 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	read->size = in->size < request->payload_size ? in->size : request->payload_size;
 	read->payload = request->payload;
 	read->room = request->payload_size;
-	read->keeps_payload = worker->channel->ops->own_thread && worker->serve->route;
+	read->keeps_payload = worker->channel->ops->own_thread && worker->serve->volume.route;
 	read->wanted = &request->owed;
 }
 
@@ -222,17 +222,17 @@ static enum kept_found content_look(struct content *content, struct kept_waiter 
 {
 	const struct channel_request *request = content->request;
 	const struct fuse_read_in *in = &request->wire.in.read;
-	const struct ahead_query query = {
-		.generation = content->generation,
+	const struct kept_range range = {
+		.key = content->generation->key,
 		.ordinal = content->read.op.request.inode.ordinal,
 		.offset = in->offset,
 		.size = in->size < request->payload_size ? in->size : request->payload_size,
 	};
 
-	enum kept_found found = announced_take(content->worker->serve->announced, &query, waiter, ret);
+	enum kept_found found = announced_take(content->worker->serve->announced, &range, waiter, ret);
 
 	content->was_announced = found != KEPT_NONE;
-	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &query, waiter, ret) : found;
+	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &range, waiter, ret) : found;
 }
 
 /* Continues a READ when its file was read ahead, or could not be. Runs on the worker's thread. */
@@ -242,7 +242,7 @@ static void content_arrived(struct worker_task *task)
 	struct worker *worker = content->worker;
 	struct kept_piece piece;
 
-	worker->reads--;
+	worker->waiting.reads--;
 	generations_enter(&worker->section);
 	atomic_store_explicit(&content->read.op.wait.since, 0, memory_order_relaxed);
 	if (channel_is_answered(content->request)) { /* past the deadline, or the process was killed */
@@ -269,7 +269,7 @@ static void content_tell(struct kept_waiter *waiter)
  * that is still in the kernel and needs a slot. Two more are left, for a visit and a command. */
 static bool content_may_wait(const struct worker *worker)
 {
-	return worker_jobs(worker) + 2 < worker->serve->jobs;
+	return worker_jobs(worker) + 2 < worker->serve->machine.jobs;
 }
 
 static void content_start_read(struct content *content)
@@ -287,7 +287,7 @@ static void content_start_read(struct content *content)
 		content_give(content, &piece);
 		break;
 	case KEPT_LATER: /* waits for the device like any other READ */
-		content->worker->reads++;
+		content->worker->waiting.reads++;
 		atomic_store(&content->read.op.wait.since, content->request->arrived);
 		break;
 	}
@@ -390,7 +390,7 @@ static int content_lay_out(struct worker *worker, struct contents *contents, str
 /* Without io_uring the worker itself hangs in a read that does not complete, so it has no use for spare contents. */
 static unsigned content_spare_count(const struct worker *worker)
 {
-	return worker->serve->route && worker->setup.uring ? (unsigned)worker->slots : 0;
+	return worker->serve->volume.route && worker->setup.uring ? (unsigned)worker->slots : 0;
 }
 
 static const struct queue_client content_client = {
@@ -407,10 +407,10 @@ int content_open(struct worker *worker, struct error *err)
 	const struct queue_setup setup = {
 		.client = &content_client,
 		.reader = { .options = &serve->options.read,
-			    .geometry = serve->volume->geometry,
+			    .geometry = serve->volume.array->geometry,
 			    .cache = serve->cache,
 			    .pages = serve->pages,
-			    .route = serve->route,
+			    .route = serve->volume.route,
 			    .counters = &worker->counters.read },
 		.depth = (unsigned)worker->slots,
 		.spare = content_spare_count(worker),

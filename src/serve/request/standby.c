@@ -172,12 +172,13 @@ static int standby_open(struct standby *standby, struct error *err)
 	const struct serve *serve = standby->serve;
 	const struct queue_setup setup = { .client = &client,
 					   .reader = { .options = &standby->options,
-						       .geometry = serve->volume->geometry,
+						       .geometry = serve->volume.array->geometry,
 						       .cache = serve->cache, .pages = serve->pages,
-						       .route = serve->route, .counters = &standby->counters.read },
+						       .route = serve->volume.route,
+						       .counters = &standby->counters.read },
 					   .depth = STANDBY_READS, .has_payloads = true, .is_huge = true };
-	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = serve->volume->fds,
-					     .member_count = serve->volume->count, .depth = STANDBY_READS };
+	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = serve->volume.array->fds,
+					     .member_count = serve->volume.array->count, .depth = STANDBY_READS };
 	int r = queue_open(&standby->queue, &setup, err);
 
 	return r < 0 ? r : queue_start(&standby->queue, &engine, pool_new, NULL, err);
@@ -196,7 +197,7 @@ int standby_start(struct serve *serve, struct error *err)
 	struct standby *standby;
 	int r;
 
-	if (!serve->route || serve->uring)
+	if (!serve->volume.route || serve->machine.uring)
 		return 0;
 	standby = aligned_alloc(_Alignof(struct standby), sizeof(*standby));
 	if (!standby)

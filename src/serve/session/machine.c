@@ -34,80 +34,86 @@ static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
 
 static uint64_t machine_slot_size(const struct serve *serve)
 {
-	return SLOT_SIZE * (serve->route && serve->uring ? SPARE : 1);
+	return SLOT_SIZE * (serve->volume.route && serve->machine.uring ? SPARE : 1);
 }
 
 /* Plans a worker for each CPU, and one for requests that the kernel sends by /dev/fuse in any case. */
 static void machine_size_ring(struct serve *serve)
 {
-	serve->worker_count = serve->cpus.workers + 1;
-	cpus_share(&serve->cpus, BUFFER_BUDGET / machine_slot_size(serve));
-	serve->slots = SLOTS_MIN;
-	serve->buffer_budget = (cpus_entries(&serve->cpus) + SLOTS_MIN) * machine_slot_size(serve) +
-			       CHUNK_CACHE_SIZE + PAGE_CACHE_SIZE;
+	struct serve_machine *machine = &serve->machine;
+
+	serve->worker_count = machine->cpus.workers + 1;
+	cpus_share(&machine->cpus, BUFFER_BUDGET / machine_slot_size(serve));
+	machine->slots = SLOTS_MIN;
+	machine->jobs = cpus_depth_least(&machine->cpus) - 1;
+	machine->buffer_budget = (cpus_entries(&machine->cpus) + SLOTS_MIN) * machine_slot_size(serve) +
+				 CHUNK_CACHE_SIZE + PAGE_CACHE_SIZE;
 }
 
 /* Workers per CPU. With several members there are more, as some may hang in reads of a member that does not answer. */
 static unsigned machine_threads(const struct serve *serve)
 {
-	return serve->uring ? 1 : serve->route ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
+	return serve->machine.uring ? 1 : serve->volume.route ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
 }
 
 static void machine_size_dev(struct serve *serve, unsigned most)
 {
+	struct serve_machine *machine = &serve->machine;
 	unsigned n = serve->options.workers;
 
 	if (!n)
-		n = serve->cpus.workers * machine_threads(serve);
+		n = machine->cpus.workers * machine_threads(serve);
 	serve->worker_count = machine_clamp(n, 1, most);
-	serve->slots = THREAD_SLOTS;
-	if (serve->uring)
-		serve->slots = machine_clamp(BUFFER_BUDGET / serve->worker_count / machine_slot_size(serve), SLOTS_MIN,
-					     SLOTS_MAX);
-	serve->buffer_budget = serve->worker_count * serve->slots * machine_slot_size(serve) + CHUNK_CACHE_SIZE +
-			       PAGE_CACHE_SIZE;
+	machine->slots = THREAD_SLOTS;
+	if (machine->uring)
+		machine->slots = machine_clamp(BUFFER_BUDGET / serve->worker_count / machine_slot_size(serve),
+					       SLOTS_MIN, SLOTS_MAX);
+	machine->jobs = (unsigned)machine->slots - 1;
+	machine->buffer_budget = serve->worker_count * machine->slots * machine_slot_size(serve) + CHUNK_CACHE_SIZE +
+				 PAGE_CACHE_SIZE;
 }
 
 /* Sets the number of workers and the memory that they may use. most: limit of workers on /dev/fuse. */
 static void machine_size_channel(struct serve *serve, unsigned most)
 {
-	if (serve->ring)
+	if (serve->machine.ring)
 		machine_size_ring(serve);
 	else
 		machine_size_dev(serve, most);
-	serve->jobs = (serve->ring ? cpus_depth_least(&serve->cpus) : (unsigned)serve->slots) - 1;
 }
 
 static int machine_size(struct serve *serve, struct error *err)
 {
-	int r = cpus_find(serve->ring ? serve->options.workers : 0, &serve->cpus, err);
+	struct serve_machine *machine = &serve->machine;
+	int r = cpus_find(machine->ring ? serve->options.workers : 0, &machine->cpus, err);
 
 	if (r < 0)
 		return r;
-	if (serve->ring && !serve->cpus.possible)
+	if (machine->ring && !machine->cpus.possible)
 		return error_set(err, -EIO, "cannot determine how many queues FUSE over io_uring has");
-	machine_size_channel(serve, serve->uring ? WORKERS_MAX : THREADS_MAX);
+	machine_size_channel(serve, machine->uring ? WORKERS_MAX : THREADS_MAX);
 	return 0;
 }
 
 static int machine_choose_io(struct serve *serve, struct error *err)
 {
+	struct serve_machine *machine = &serve->machine;
 	struct error why = { 0 };
 	int r;
 
-	serve->uring = false;
+	machine->uring = false;
 	if (serve->options.io == SERVE_IO_THREADS) {
-		snprintf(serve->io_reason, sizeof(serve->io_reason), "io=threads");
+		snprintf(machine->io_reason, sizeof(machine->io_reason), "io=threads");
 		return 0;
 	}
-	r = worker_probe_ring(serve->volume, false, &why);
+	r = worker_probe_ring(serve->volume.array, false, &why);
 	if (r == 0) {
-		serve->uring = true;
+		machine->uring = true;
 		return 0;
 	}
 	if (serve->options.io == SERVE_IO_URING)
 		return error_pass(err, r, &why);
-	snprintf(serve->io_reason, sizeof(serve->io_reason), "%.200s", why.reason);
+	snprintf(machine->io_reason, sizeof(machine->io_reason), "%.200s", why.reason);
 	log_warn("io_uring is refused, reads go through a slower pool of threads: %s", why.reason);
 	return 0;
 }
@@ -125,12 +131,13 @@ static char machine_ring_switch(void)
 
 static int machine_choose_channel(struct serve *serve, struct error *err)
 {
+	struct serve_machine *machine = &serve->machine;
 	enum serve_channel wanted = serve->options.channel;
 	bool must = wanted == SERVE_CHANNEL_RING;
 	char offered = machine_ring_switch();
 	struct error why = { 0 };
 
-	serve->ring = false;
+	machine->ring = false;
 	if (wanted == SERVE_CHANNEL_DEV)
 		return 0;
 	if (offered == 'N' && must)
@@ -140,12 +147,12 @@ static int machine_choose_channel(struct serve *serve, struct error *err)
 	if (offered == 0 && must)
 		return error_set(err, -EOPNOTSUPP,
 				 "channel=ring: this kernel has no FUSE over io_uring, expected Linux 6.14 or newer");
-	if (must && !serve->uring)
-		return error_set(err, -EOPNOTSUPP, "channel=ring needs io_uring: %s", serve->io_reason);
-	if (offered != 'Y' || !serve->uring)
+	if (must && !machine->uring)
+		return error_set(err, -EOPNOTSUPP, "channel=ring needs io_uring: %s", machine->io_reason);
+	if (offered != 'Y' || !machine->uring)
 		return 0;
-	serve->ring = worker_probe_ring(serve->volume, true, &why) == 0;
-	if (!serve->ring && must)
+	machine->ring = worker_probe_ring(serve->volume.array, true, &why) == 0;
+	if (!machine->ring && must)
 		return error_set(err, why.code, "channel=ring: %s", why.reason);
 	return 0;
 }
@@ -154,7 +161,7 @@ int machine_lose_ring(struct serve *serve, struct error *err)
 {
 	if (serve->options.channel == SERVE_CHANNEL_RING)
 		return error_set(err, -EOPNOTSUPP, "channel=ring: the kernel did not offer FUSE over io_uring");
-	serve->ring = false;
+	serve->machine.ring = false;
 	machine_size_channel(serve, serve->worker_count);
 	return 0;
 }

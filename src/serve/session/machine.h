@@ -4,7 +4,7 @@
 #pragma once
 #include "serve/serve.h"
 
-/* Sets serve->uring, ring, cpus, worker_count, slots, jobs and buffer_budget. The volume must be open. */
+/* Sets serve->machine and worker_count. The volume must be open. */
 must_check int machine_choose(struct serve *serve, struct error *err);
 /* Chooses anew without the ring, as the kernel's switch was turned off after machine_choose() read it. The number of
  * workers does not grow, as the open version has readers for the former number. */

@@ -27,6 +27,7 @@
 #include "members/assembly.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/announced.h"
+#include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
@@ -67,7 +68,7 @@ static int session_open_version(struct serve *serve, struct error *err)
 		return r;
 	atomic_store(&serve->generations.current, generation);
 	atomic_store(&serve->generations.announced, generation);
-	atomic_store(&serve->serving_since, (uint64_t)time(NULL));
+	atomic_store(&serve->history.serving_since, (uint64_t)time(NULL));
 	return 0;
 }
 
@@ -93,11 +94,11 @@ static int session_attach(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	session->serve.mount_fd = mount_fd(session->mount);
-	r = init_negotiate(session->serve.mount_fd, session->serve.ring, &init, err);
+	r = init_negotiate(session->serve.mount_fd, session->serve.machine.ring, &init, err);
 	if (r < 0)
 		return r;
 	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
-	return session->serve.ring == init.ring ? 0 : machine_lose_ring(&session->serve, err);
+	return session->serve.machine.ring == init.ring ? 0 : machine_lose_ring(&session->serve, err);
 }
 
 /* Does what is possible only while requests are answered. */
@@ -115,24 +116,25 @@ static void session_settle(struct session *session, const char *label)
 	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
 		 serve->options.mountpoint, label, serve->options.volume,
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
-		 format_size(serve->buffer_budget, budget), serve->uring ? "uring" : "threads",
-		 serve->ring ? "ring" : "dev");
+		 format_size(serve->machine.buffer_budget, budget), serve->machine.uring ? "uring" : "threads",
+		 serve->machine.ring ? "ring" : "dev");
 }
 
 static int session_open_volume(struct serve *serve, struct error *err)
 {
+	struct serve_volume *volume = &serve->volume;
 	struct assembly assembly;
 	int r = assembly_open_patient(serve->options.volume, &assembly, err);
 
 	if (r < 0)
 		return r;
-	serve->members = calloc(assembly.array->count, sizeof(*serve->members));
-	if (!serve->members) {
+	volume->members = calloc(assembly.array->count, sizeof(*volume->members));
+	if (!volume->members) {
 		assembly_close(&assembly);
 		return error_no_memory(err);
 	}
 	if (assembly.array->count > 1)
-		r = route_new(assembly.array->count, &serve->route, err);
+		r = route_new(assembly.array->count, &volume->route, err);
 	if (r < 0) {
 		assembly_close(&assembly);
 		return r;
@@ -142,13 +144,13 @@ static int session_open_volume(struct serve *serve, struct error *err)
 		assembly_close(&assembly);
 		return r;
 	}
-	serve->volume = take_ptr(&assembly.array);
-	atomic_store(&serve->rings, take_ptr(&assembly.rings));
-	serve->volume->owner = serve;
-	serve->volume->is_silent = serve->route ? serve_is_silent : NULL;
-	for (uint32_t i = 0; i < serve->volume->count; i++) {
-		if (array_has(serve->volume, i)) /* if it does not answer, another member may */
-			serve->volume->files[i]->patience = serve->route ? FILE_PATIENCE : 0;
+	volume->array = take_ptr(&assembly.array);
+	atomic_store(&volume->rings, take_ptr(&assembly.rings));
+	volume->array->owner = serve;
+	volume->array->is_silent = volume->route ? serve_is_silent : NULL;
+	for (uint32_t i = 0; i < volume->array->count; i++) {
+		if (array_has(volume->array, i)) /* if it does not answer, another member may */
+			volume->array->files[i]->patience = volume->route ? FILE_PATIENCE : 0;
 		if (assembly.names[i])
 			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
 		else
@@ -186,8 +188,7 @@ static int session_prepare(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	serve->generations.wake = &serve->wake;
-	sem_init(&serve->started_workers, 0, 0);
-	serve->started = clock_now();
+	serve->history.started = clock_now();
 	r = session_open_volume(serve, err);
 	if (r < 0)
 		return r;
@@ -338,7 +339,7 @@ static void session_signal(struct session *session, uint32_t number)
  * wake this thread for each request. */
 static bool session_is_over(const struct session *session)
 {
-	return !session->serve.uring && mount_is_over(session->mount);
+	return !session->serve.machine.uring && mount_is_over(session->mount);
 }
 
 int session_run(struct session *session, struct error *err)
@@ -349,7 +350,7 @@ int session_run(struct session *session, struct error *err)
 	int r;
 
 	while (ended < session->serve.worker_count && !session_is_over(session)) {
-		if (poll(fds, 2, session->serve.uring ? -1 : SESSION_LOOK) < 0 && errno != EINTR)
+		if (poll(fds, 2, session->serve.machine.uring ? -1 : SESSION_LOOK) < 0 && errno != EINTR)
 			return error_errno(err, "poll");
 		ended += wake_take(&session->workers.ended);
 		if (workers_check_queues(&session->workers, err) < 0)
@@ -377,8 +378,7 @@ static void session_abandon(struct session *session)
 
 	if (mount_detach(session->mount, true, &err) < 0)
 		log_error(&err, "cannot unmount");
-	(void)ahead_stop(session->serve.ahead);
-	(void)announced_stop(session->serve.announced);
+	(void)fetchers_stop(&session->serve);
 	workers_stop(&session->workers);
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
@@ -389,8 +389,7 @@ static bool session_stop_threads(struct session *session)
 	struct serve *serve = &session->serve;
 	bool is_stuck = workers_are_stuck(&session->workers);
 
-	is_stuck = !ahead_stop(serve->ahead) || is_stuck;
-	is_stuck = !announced_stop(serve->announced) || is_stuck;
+	is_stuck = !fetchers_stop(serve) || is_stuck;
 	watchdog_stop(serve->watchdog); /* before control_stop(), as it wakes the control thread */
 	prune_stop(serve->prune);
 	visits_stop(serve->visits);
@@ -411,24 +410,23 @@ bool session_free(struct session *session)
 	guard_close(&session->guard);
 	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
-		array_close(session->serve.volume);
+		array_close(session->serve.volume.array);
 	}
 	mount_farewell(session->mount);
 	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */
 		return false;
-	ahead_free(session->serve.ahead);
-	announced_free(session->serve.announced);
+	fetchers_free(&session->serve);
 	clients_free(session->serve.clients);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);
-	cpus_free(&session->serve.cpus);
+	cpus_free(&session->serve.machine.cpus);
 	mount_free(session->mount);
 	snapshots_free(session->serve.snapshots);
 	damage_free(session->serve.damage);
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
-	route_free(session->serve.route);
-	free(atomic_load(&session->serve.rings));
+	route_free(session->serve.volume.route);
+	free(atomic_load(&session->serve.volume.rings));
 	session_close_versions(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
 	close_fd(&session->signal_fd);

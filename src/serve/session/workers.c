@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/thread/join.h"
 #include "serve/request/content.h"
 #include "serve/session/ops.h"
 #include "serve/worker/worker.h"
@@ -22,8 +21,8 @@ static const struct worker_hooks workers_hooks = {
 static int workers_create_one(struct workers *workers, unsigned number, struct error *err)
 {
 	struct serve *serve = workers->serve;
-	bool ring = serve->ring && number < serve->cpus.workers;
-	size_t most = ring ? serve->cpus.possible : 0;
+	bool ring = serve->machine.ring && number < serve->machine.cpus.workers;
+	size_t most = ring ? serve->machine.cpus.possible : 0;
 	auto_free uint16_t *numbers = calloc(most + 1, sizeof(*numbers)), *depths = calloc(most + 1, sizeof(*depths));
 	struct channel_queues queues = { .numbers = numbers, .depths = depths };
 	struct worker_setup setup = {
@@ -31,11 +30,11 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.hooks = &workers_hooks,
 		.number = number,
 		.session_fd = serve->mount_fd,
-		.volume = serve->volume,
-		.uring = serve->uring,
+		.volume = serve->volume.array,
+		.uring = serve->machine.uring,
 		.cpu = -1,
-		.slots = serve->slots,
-		.started = &serve->started_workers,
+		.slots = serve->machine.slots,
+		.started = &workers->started,
 		.ended = &workers->ended,
 	};
 	int r;
@@ -43,11 +42,11 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 	if (!numbers || !depths)
 		return error_no_memory(err);
 	if (ring) {
-		queues.count = cpus_queues(&serve->cpus, number, numbers);
+		queues.count = cpus_queues(&serve->machine.cpus, number, numbers);
 		for (unsigned i = 0; i < queues.count; i++)
-			depths[i] = (uint16_t)cpus_depth(&serve->cpus, numbers[i]);
+			depths[i] = (uint16_t)cpus_depth(&serve->machine.cpus, numbers[i]);
 		setup.queues = &queues;
-		setup.cpu = serve->cpus.own[number];
+		setup.cpu = serve->machine.cpus.own[number];
 	}
 	r = worker_new(&setup, &serve->workers[number], err);
 	if (r < 0)
@@ -61,6 +60,7 @@ int workers_create(struct workers *workers, struct serve *serve, struct error *e
 	int r;
 
 	workers->serve = serve;
+	sem_init(&workers->started, 0, 0);
 	serve->workers = calloc(serve->worker_count, sizeof(*serve->workers));
 	if (!serve->workers)
 		return error_no_memory(err);
@@ -83,7 +83,7 @@ int workers_start(struct workers *workers, struct error *err)
 			return r;
 	}
 	for (unsigned i = 0; i < serve->worker_count; i++)
-		while (sem_wait(&serve->started_workers) < 0)
+		while (sem_wait(&workers->started) < 0)
 			continue;
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		if (!serve->workers[i]->has_engine)
@@ -94,27 +94,31 @@ int workers_start(struct workers *workers, struct error *err)
 
 void workers_report_idle(const struct serve *serve)
 {
-	unsigned serving = serve->worker_count - serve->ring; /* not counting the one on /dev/fuse beside the ring */
+	/* Not counting the one on /dev/fuse beside the ring. */
+	unsigned serving = serve->worker_count - serve->machine.ring;
 	const char *why = "FUSE over io_uring was turned off while the mount came up";
 
 	if (serve->options.workers <= serving)
 		return;
-	if (serve->ring)
+	if (serve->machine.ring)
 		why = "FUSE over io_uring has at most one for each CPU, channel=dev takes more";
-	else if (!serve->uring)
+	else if (!serve->machine.uring)
 		why = "there are no more without io_uring";
 	log_warn("workers=%u: %u serve, %s", serve->options.workers, serving, why);
 }
 
 /* With io_uring a worker leaves a hanging read by itself; without, it is blocked in the read. */
-static bool workers_join_one(const struct worker *worker, const struct timespec *deadline)
+static bool workers_join_one(struct worker *worker, const struct timespec *deadline)
 {
-	return worker->setup.uring ? pthread_join(worker->thread, NULL) == 0 : join_until(worker->thread, deadline);
+	if (!worker->setup.uring)
+		return thread_join_until(&worker->thread, deadline);
+	thread_join(&worker->thread);
+	return true;
 }
 
 int workers_join(struct workers *workers, struct error *err)
 {
-	const struct timespec deadline = join_deadline();
+	const struct timespec deadline = thread_deadline();
 	struct serve *serve = workers->serve;
 	int r = 0;
 
@@ -136,7 +140,7 @@ int workers_check_queues(const struct workers *workers, struct error *err)
 {
 	const struct serve *serve = workers->serve;
 
-	for (unsigned i = 0; serve->ring && i < serve->cpus.workers; i++)
+	for (unsigned i = 0; serve->machine.ring && i < serve->machine.cpus.workers; i++)
 		if (atomic_load(&serve->workers[i]->failed))
 			return error_set(err, -EIO, "it cannot go on: %.400s", serve->workers[i]->failure.reason);
 	return 0;
@@ -166,7 +170,9 @@ void workers_free(struct workers *workers)
 		content_close(serve->workers[i]);
 		worker_free(serve->workers[i]);
 	}
-	if (serve)
+	if (serve) {
 		free(serve->workers);
+		sem_destroy(&workers->started);
+	}
 	wake_close(&workers->ended);
 }

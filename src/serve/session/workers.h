@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* All workers of a mount, from their start to their end. */
 #pragma once
+#include <semaphore.h>
+
 #include "base/thread/wake.h"
 #include "serve/serve.h"
 
 /* The user zeroes the struct and opens `ended`, or sets ended.fd to -1. */
 struct workers {
 	struct serve *serve; /* NULL: workers_create() was not called */
+	sem_t started;       /* each worker posts it when it has started */
 	struct wake ended;   /* counts the workers that ended */
 	unsigned running;    /* threads that were started and not joined */
 	bool is_stuck;       /* a thread does not end, as a device keeps it */
@@ -24,7 +27,7 @@ must_check int workers_check_queues(const struct workers *workers, struct error 
 /* Makes all workers end although the filesystem is mounted. */
 void workers_stop(struct workers *workers);
 /* Waits for all workers to end. Returns the error of one that failed. Without io_uring a worker that stays in a read
- * for longer than JOIN_LINGER seconds is left behind. */
+ * for longer than THREAD_LINGER seconds is left behind. */
 must_check int workers_join(struct workers *workers, struct error *err);
 /* Whether devices still write to memory of workers that have ended or were left behind. That memory must then stay
  * until the process ends. */

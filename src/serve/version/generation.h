@@ -27,6 +27,12 @@ enum generation_fate {
 	GENERATION_REFORMATTED, /* the whole volume was reformatted */
 };
 
+/* When names of a version that the mount left are pruned, see prune_settle(): ns, monotonic. Control thread only. */
+struct generation_pruning {
+	int64_t at, delay;
+	int64_t began; /* 0: none is under way, or it was cancelled */
+};
+
 struct generation {
 	struct version version; /* a copy, without most of its lists */
 	uint64_t sequence;
@@ -41,15 +47,13 @@ struct generation {
 	_Atomic(enum generation_fate) fate; /* as of the catalogue read last, see generations_compare() */
 	_Atomic bool maybe_stale; /* a read of the version failed; see control/stale.c */
 	enum generation_fate told; /* control thread only: the fate that it last handled */
-	bool is_visited;          /* the version was opened for a visitor who may not switch the mount */
+	bool has_visitor;         /* the version was opened for a visitor who may not switch the mount */
 	uint32_t visitor;         /* uid of that visitor; both constant once the version is in the table */
 	int64_t looked_at;        /* control thread only: when it last looked for it on the volume; ns, monotonic */
 	_Atomic bool has_absences; /* the kernel may remember that a name below the root does not exist */
 	_Atomic bool visited;      /* the kernel knows nodes of the version below .datasetfs/versions */
 	_Atomic bool root_pruned;   /* names in the root were pruned since the mount left the version */
-	/* control thread only, see prune_settle(); ns, monotonic: */
-	int64_t prune_at, prune_delay;
-	int64_t prune_began; /* 0: no pruning is under way, or it was cancelled */
+	struct generation_pruning pruning;
 };
 
 /* Whether the generation is this version. The sequence alone is not enough: an undone publish frees it for reuse. */

@@ -3,12 +3,12 @@
 #include "serve/worker/worker.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread/join.h"
 #include "fuse/init.h"
 
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation)
@@ -23,10 +23,10 @@ static void worker_woken(void *argument)
 	struct worker_task *tasks, *next;
 
 	wake_take(&worker->wake);
-	pthread_mutex_lock(&worker->task_lock);
-	tasks = worker->tasks;
-	worker->tasks = NULL;
-	pthread_mutex_unlock(&worker->task_lock);
+	pthread_mutex_lock(&worker->tasks.lock);
+	tasks = worker->tasks.first;
+	worker->tasks.first = NULL;
+	pthread_mutex_unlock(&worker->tasks.lock);
 	for (; tasks; tasks = next) {
 		next = tasks->next;
 		tasks->run(tasks);
@@ -35,10 +35,10 @@ static void worker_woken(void *argument)
 
 void worker_post(struct worker *worker, struct worker_task *task)
 {
-	pthread_mutex_lock(&worker->task_lock);
-	task->next = worker->tasks;
-	worker->tasks = task;
-	pthread_mutex_unlock(&worker->task_lock);
+	pthread_mutex_lock(&worker->tasks.lock);
+	task->next = worker->tasks.first;
+	worker->tasks.first = task;
+	pthread_mutex_unlock(&worker->tasks.lock);
 	wake_up(&worker->wake);
 }
 
@@ -115,12 +115,12 @@ static void worker_wait(struct worker *worker)
 	abort(); /* the device would write to freed memory */
 }
 
-/* Waits JOIN_LINGER seconds at most for reads of answered requests, as a device may never complete them. */
+/* Waits THREAD_LINGER seconds at most for reads of answered requests, as a device may never complete them. */
 static void worker_linger(struct worker *worker)
 {
-	int64_t until = clock_now() + JOIN_LINGER * INT64_C(1000000000);
+	int64_t until = clock_now() + THREAD_LINGER * INT64_C(1000000000);
 
-	worker->engine->timeout = JOIN_LINGER * INT64_C(1000000000);
+	worker->engine->timeout = THREAD_LINGER * INT64_C(1000000000);
 	while (worker->setup.hooks->is_left(worker) && clock_now() < until)
 		worker_wait(worker);
 	worker->is_stuck = worker->setup.hooks->is_left(worker);
@@ -166,7 +166,7 @@ static void worker_fail(struct worker *worker)
 	atomic_store(&worker->failed, true);
 }
 
-static void *worker_main(void *argument)
+static void worker_main(void *argument)
 {
 	struct worker *worker = argument;
 
@@ -178,7 +178,6 @@ static void *worker_main(void *argument)
 		engine_free(worker->engine);
 	placement_end(&worker->placement);
 	wake_up(worker->setup.ended);
-	return NULL;
 }
 
 static int worker_channel(struct worker *worker, struct error *err)
@@ -207,7 +206,7 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 	worker->setup = *setup;
 	worker->serve = setup->serve;
 	worker->number = setup->number;
-	pthread_mutex_init(&worker->task_lock, NULL);
+	pthread_mutex_init(&worker->tasks.lock, NULL);
 	worker->slots = setup->queues ? channel_queues_slots(setup->queues) : setup->slots;
 	r = wake_open(&worker->wake, err);
 	if (r == 0)
@@ -222,11 +221,11 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 
 int worker_start(struct worker *worker, struct error *err)
 {
-	int r = pthread_create(&worker->thread, NULL, worker_main, worker);
+	char what[32];
+	const struct thread_setup setup = { .run = worker_main, .argument = worker, .what = what };
 
-	if (r)
-		return error_set(err, -r, "cannot start worker %u: %s", worker->number, strerror(r));
-	return 0;
+	snprintf(what, sizeof(what), "worker %u", worker->number);
+	return thread_start(&worker->thread, &setup, err);
 }
 
 void worker_free(struct worker *worker)
@@ -235,6 +234,6 @@ void worker_free(struct worker *worker)
 		return;
 	channel_free(worker->channel);
 	wake_close(&worker->wake);
-	pthread_mutex_destroy(&worker->task_lock);
+	pthread_mutex_destroy(&worker->tasks.lock);
 	free(worker);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "fuse/channel.h"
 #include "io/array.h"
@@ -48,6 +49,18 @@ struct worker_setup {
 	const struct wake *ended;            /* woken by each worker that ends */
 };
 
+/* Tasks that were posted and have not run. */
+struct worker_tasks {
+	pthread_mutex_t lock;
+	struct worker_task *first;
+};
+
+/* Requests that wait for another thread, limited by serve->machine.jobs. Worker's thread only. */
+struct worker_waiting {
+	unsigned commands, visits;
+	unsigned reads; /* READs of files that are being read ahead */
+};
+
 struct worker {
 	struct counters counters;
 	struct generations_section section;
@@ -55,17 +68,14 @@ struct worker {
 	struct contents *contents; /* hooks only: the worker's READs, see request/content.h */
 	_Atomic uint64_t *reading; /* hooks only: by slot, node of the READ in progress, or 0; any thread may load it */
 	unsigned number; /* 0 .. worker_count - 1 */
-	pthread_t thread;
+	struct thread thread;
 	struct placement placement;
 	size_t slots;            /* slots of the channel */
 	struct channel *channel;
 	struct engine *engine; /* exists from the thread's start to its end, for this thread only */
 	struct wake wake;           /* wakes the thread when there are tasks, or to stop */
-	pthread_mutex_t task_lock;
-	struct worker_task *tasks;  /* under task_lock */
-	/* Requests that wait for another thread, limited by serve->jobs; `reads` are READs of files that are being read
-	 * ahead. Worker's thread only. */
-	unsigned commands, visits, reads;
+	struct worker_tasks tasks;
+	struct worker_waiting waiting;
 	struct worker_setup setup;
 	bool is_stuck;           /* thread only: it ended while is_left() was true */
 	bool has_engine;         /* set before the thread posts `started` */
@@ -89,7 +99,7 @@ void worker_post(struct worker *worker, struct worker_task *task);
 /* The number of the worker's requests that wait for another thread. Worker's thread only. */
 static inline unsigned worker_jobs(const struct worker *worker)
 {
-	return worker->commands + worker->visits + worker->reads;
+	return worker->waiting.commands + worker->waiting.visits + worker->waiting.reads;
 }
 /* The worker's own reader of the generation's names. */
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);

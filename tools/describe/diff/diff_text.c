@@ -79,8 +79,8 @@ static int diff_text_list(enum diff_kind kind, const struct diff_count *count, s
 			 count->count, all);
 	else
 		snprintf(title, sizeof(title), "%s", diff_words_title(kind));
-	grid_column(grid, GRID_RIGHT, "");
-	grid_column(grid, GRID_LEFT, title);
+	grid_columns(grid, GRID_RIGHT, "");
+	grid_columns(grid, GRID_LEFT, title);
 	for (size_t i = 0; i < count->count; i++)
 		diff_text_item(grid, kind, &count->items[i]);
 	putchar('\n');
@@ -101,9 +101,8 @@ static int diff_text_others(const struct diff *diff, struct error *err)
 	r = grid_new(&grid, err);
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "DIRECTORIES");
-	grid_column(grid, GRID_RIGHT, "SYMLINKS");
-	grid_column(grid, GRID_LEFT, "NAMES THAT WERE");
+	grid_columns(grid, GRID_RIGHT, "DIRECTORIES", "SYMLINKS");
+	grid_columns(grid, GRID_LEFT, "NAMES THAT WERE");
 	for (unsigned kind = 0; kind < DIFF_SAME; kind++) {
 		if (!diff->kinds[kind].directories && !diff->kinds[kind].symlinks)
 			continue;
@@ -116,9 +115,9 @@ static int diff_text_others(const struct diff *diff, struct error *err)
 }
 
 /* Prints how many files changed, by kinds of changes. */
-static int diff_text_files(const struct page *page, const struct diff *diff, struct error *err)
+static int diff_text_files(const struct chart *chart, const struct diff *diff, struct error *err)
 {
-	struct page_row rows[DIFF_KINDS];
+	struct chart_row rows[DIFF_KINDS];
 	uint64_t files = 0;
 	size_t count = 0;
 
@@ -129,12 +128,12 @@ static int diff_text_files(const struct page *page, const struct diff *diff, str
 		if (kind == DIFF_UNKNOWN && !found->files)
 			continue;
 		files += found->files;
-		rows[count++] = (struct page_row){ title, strlen(title), found->files, found->bytes };
+		rows[count++] = (struct chart_row){ title, strlen(title), found->files, found->bytes };
 	}
-	return page_table(page, "FILES THAT WERE", rows, count, files, err);
+	return chart_table(chart, "FILES THAT WERE", rows, count, files, err);
 }
 
-int diff_text(const struct page *page, const struct subject *from, const struct subject *to, const struct diff *diff,
+int diff_text(const struct chart *chart, const struct subject *from, const struct subject *to, const struct diff *diff,
 	      struct error *err)
 {
 	int r;
@@ -144,7 +143,7 @@ int diff_text(const struct page *page, const struct subject *from, const struct 
 	printf("'\n");
 	subject_text(from, "from");
 	subject_text(to, "to");
-	r = diff_text_files(page, diff, err);
+	r = diff_text_files(chart, diff, err);
 	if (r == 0)
 		r = diff_text_others(diff, err);
 	for (unsigned kind = 0; r == 0 && kind < DIFF_SAME; kind++)

@@ -12,9 +12,9 @@
 #include "grid.h"
 #include "text.h"
 
-static struct page_row survey_text_row(const char *name, uint64_t files, uint64_t bytes)
+static struct chart_row survey_text_row(const char *name, uint64_t files, uint64_t bytes)
 {
-	return (struct page_row){ name, strlen(name), files, bytes };
+	return (struct chart_row){ name, strlen(name), files, bytes };
 }
 
 static void survey_text_head(const struct subject *subject, const struct survey *survey)
@@ -91,15 +91,22 @@ static void survey_text_classes(const struct folders *folders)
 			survey_text_balance(folders->list[i].below, &folders->list[i]);
 }
 
-static int survey_text_table(const struct page *page, const char *title, const struct folders *folders,
-			     uint64_t all_files, size_t limit, struct page_row *rows, struct error *err)
+/* Room for the rows of one table after the other. */
+struct survey_text_room {
+	struct chart_row *rows;
+	size_t limit; /* rows that a table shows, but for one that says how many it does not */
+};
+
+static int survey_text_table(const struct chart *chart, const char *title, const struct folders *folders,
+			     uint64_t all_files, const struct survey_text_room *room, struct error *err)
 {
-	size_t shown = folders->count < limit ? folders->count : limit, count = shown;
+	size_t shown = folders->count < room->limit ? folders->count : room->limit, count = shown;
+	struct chart_row *rows = room->rows;
 	uint64_t files = 0, bytes = 0;
 	int r;
 
 	for (size_t i = 0; i < shown; i++)
-		rows[i] = (struct page_row){ folders->list[i].name, folders->list[i].length, folders->list[i].files,
+		rows[i] = (struct chart_row){ folders->list[i].name, folders->list[i].length, folders->list[i].files,
 					     folders->list[i].bytes };
 	for (size_t i = shown; i < folders->count; i++) {
 		files += folders->list[i].files;
@@ -109,18 +116,18 @@ static int survey_text_table(const struct page *page, const char *title, const s
 		rows[count++] = survey_text_row("(in no folder)", folders->outside.files, folders->outside.bytes);
 	if (!count)
 		return 0;
-	r = page_table(page, title, rows, count, all_files, err);
+	r = chart_table(chart, title, rows, count, all_files, err);
 	if (r == 0)
-		page_more(folders->count - shown, "folders", files, bytes);
+		chart_more(folders->count - shown, "folders", files, bytes);
 	return r;
 }
 
-static int survey_text_folders(const struct page *page, const struct survey *survey, size_t limit,
-			       struct page_row *rows, struct error *err)
+static int survey_text_folders(const struct chart *chart, const struct survey *survey,
+			       const struct survey_text_room *room, struct error *err)
 {
 	const struct folders *folders = &survey->folders;
 	char title[sizeof("FOLDER IN ") + UINT8_MAX];
-	int r = survey_text_table(page, "FOLDER", folders, survey->files + survey->further_names, limit, rows, err);
+	int r = survey_text_table(chart, "FOLDER", folders, survey->files + survey->further_names, room, err);
 
 	for (size_t i = 0; r == 0 && i < folders->count; i++) {
 		const struct folder *split = &folders->list[i];
@@ -128,7 +135,7 @@ static int survey_text_folders(const struct page *page, const struct survey *sur
 		if (!split->below)
 			continue;
 		snprintf(title, sizeof(title), "FOLDER IN %.*s", split->length, split->name);
-		r = survey_text_table(page, title, split->below, split->files, limit, rows, err);
+		r = survey_text_table(chart, title, split->below, split->files, room, err);
 	}
 	return r;
 }
@@ -156,10 +163,10 @@ static void survey_text_size_name(unsigned number, char *text, size_t room)
 			 1u << number % 10, units[number / 10]);
 }
 
-static int survey_text_sizes(const struct page *page, const struct survey *survey, struct error *err)
+static int survey_text_sizes(const struct chart *chart, const struct survey *survey, struct error *err)
 {
 	char names[SURVEY_SIZES][2 * SIZE_TEXT_SIZE + 16];
-	struct page_row rows[SURVEY_SIZES];
+	struct chart_row rows[SURVEY_SIZES];
 	unsigned first = 0, last = SURVEY_SIZES;
 	size_t count = 0;
 
@@ -173,32 +180,33 @@ static int survey_text_sizes(const struct page *page, const struct survey *surve
 		survey_text_size_name(i, names[i], sizeof(names[i]));
 		rows[count++] = survey_text_row(names[i], survey->sizes[i].files, survey->sizes[i].bytes);
 	}
-	return page_table(page, "SIZE FROM", rows, count, survey->files, err);
+	return chart_table(chart, "SIZE FROM", rows, count, survey->files, err);
 }
 
-static int survey_text_kinds(const struct page *page, const struct survey *survey, size_t limit,
-			     struct page_row *rows, struct error *err)
+static int survey_text_kinds(const struct chart *chart, const struct survey *survey,
+			     const struct survey_text_room *room, struct error *err)
 {
 	const struct kinds *kinds = &survey->kinds;
-	size_t shown = kinds->count < limit ? kinds->count : limit;
+	size_t shown = kinds->count < room->limit ? kinds->count : room->limit;
+	struct chart_row *rows = room->rows;
 	uint64_t files = kinds->rest.files, bytes = kinds->rest.bytes;
 	int r;
 
-	if (!kinds->count || !limit)
+	if (!kinds->count || !room->limit)
 		return 0;
 	for (size_t i = 0; i < shown; i++) {
 		const struct kind *kind = &kinds->list[i];
 
-		rows[i] = kind->length ? (struct page_row){ kind->name, kind->length, kind->files, kind->bytes } :
+		rows[i] = kind->length ? (struct chart_row){ kind->name, kind->length, kind->files, kind->bytes } :
 					 survey_text_row("(none)", kind->files, kind->bytes);
 	}
 	for (size_t i = shown; i < kinds->count; i++) {
 		files += kinds->list[i].files;
 		bytes += kinds->list[i].bytes;
 	}
-	r = page_table(page, "KIND", rows, shown, survey->files + survey->further_names, err);
+	r = chart_table(chart, "KIND", rows, shown, survey->files + survey->further_names, err);
 	if (r == 0)
-		page_more(kinds->count - shown + (kinds->rest.files != 0),
+		chart_more(kinds->count - shown + (kinds->rest.files != 0),
 			  kinds->rest.files ? "or many more kinds" : "kinds", files, bytes);
 	return r;
 }
@@ -214,8 +222,8 @@ static int survey_text_largest(const struct survey *survey, struct error *err)
 	r = grid_new(&grid, err);
 	if (r < 0)
 		return r;
-	grid_column(grid, GRID_RIGHT, "BYTES");
-	grid_column(grid, GRID_LEFT, "LARGEST");
+	grid_columns(grid, GRID_RIGHT, "BYTES");
+	grid_columns(grid, GRID_LEFT, "LARGEST");
 	for (size_t i = 0; i < survey->largest.count; i++) {
 		grid_cell(grid, "%s", format_size(survey->largest.files[i].size, size));
 		grid_name(grid, survey->largest.files[i].path, survey->largest.files[i].length);
@@ -224,24 +232,26 @@ static int survey_text_largest(const struct survey *survey, struct error *err)
 	return grid_print(grid, 0, err);
 }
 
-int survey_text(const struct page *page, const struct subject *subject, const struct survey *survey, struct error *err)
+int survey_text(const struct chart *chart, const struct subject *subject, const struct survey *survey,
+		struct error *err)
 {
 	size_t most = survey_text_rows(survey);
-	auto_free struct page_row *rows = NULL;
+	auto_free struct chart_row *rows = NULL;
+	struct survey_text_room room = { .limit = subject->limit };
 	int r;
 
 	if (most > subject->limit)
 		most = subject->limit;
-	rows = calloc(most + 1, sizeof(*rows));
+	room.rows = rows = calloc(most + 1, sizeof(*rows));
 	if (!rows)
 		return error_no_memory(err);
 	survey_text_head(subject, survey);
 	survey_text_storage(survey);
 	survey_text_classes(&survey->folders);
-	r = survey_text_folders(page, survey, subject->limit, rows, err);
+	r = survey_text_folders(chart, survey, &room, err);
 	if (r == 0)
-		r = survey_text_sizes(page, survey, err);
+		r = survey_text_sizes(chart, survey, err);
 	if (r == 0)
-		r = survey_text_kinds(page, survey, subject->limit, rows, err);
+		r = survey_text_kinds(chart, survey, &room, err);
 	return r == 0 ? survey_text_largest(survey, err) : r;
 }

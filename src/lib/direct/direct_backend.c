@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills in the operations of the way past the mount. */
+/* Fills in the operations of the backend past the mount. */
 #include "lib/direct/attributes.h"
 #include "lib/direct/context.h"
 #include "lib/direct/direct.h"
 #include "lib/direct/direct_read.h"
 #include "lib/direct/extents.h"
+#include "lib/direct/link.h"
 #include "lib/direct/linked.h"
 #include "lib/direct/listing.h"
 #include "lib/direct/lookup.h"
 #include "lib/direct/place.h"
 #include "lib/direct/versions.h"
 
-static void direct_way_close(struct opened *opened)
+static void direct_backend_close(struct opened *opened)
 {
 	struct direct *direct = (struct direct *)opened;
 
@@ -19,14 +20,22 @@ static void direct_way_close(struct opened *opened)
 	direct_free(direct);
 }
 
-static int direct_way_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
+static int direct_backend_renew(struct opened *opened, const struct query *query, struct opened **ret,
+				struct error *err)
 {
 	const struct direct *direct = (const struct direct *)opened;
 
 	return direct->link ? linked_renew(direct, query, ret, err) : direct_renew(opened, query, ret, err);
 }
 
-const struct way direct_way = {
+static bool direct_backend_lives(const struct opened *opened)
+{
+	const struct direct *direct = (const struct direct *)opened;
+
+	return direct->link && link_lives(direct->link);
+}
+
+const struct backend direct_backend = {
 	.kind = DSFS_WAY_DIRECT,
 	.lookup = lookup_id,
 	.lookup_many = lookup_ids,
@@ -40,6 +49,7 @@ const struct way direct_way = {
 	.extents = extents_list,
 	.read_many = direct_read_many,
 	.pending_new = direct_read_pending,
-	.renew = direct_way_renew,
-	.close = direct_way_close,
+	.renew = direct_backend_renew,
+	.lives = direct_backend_lives,
+	.close = direct_backend_close,
 };

@@ -8,23 +8,23 @@
 
 #include "base/error.h"
 
-struct page {
+struct chart {
 	unsigned width; /* columns of the terminal; 0: there is none */
 	bool is_utf8;   /* the terminal shows UTF-8 */
 };
 
-struct page_row {
+struct chart_row {
 	const char *name; /* any bytes */
 	size_t length;
 	uint64_t files, bytes;
 };
 
 /* Sets width and is_utf8 from standard output and the locale. */
-void page_open(struct page *page);
+void chart_open(struct chart *chart);
 /* Prints a table of rows. Shares are of all_files; the row with most files has the longest bar. */
-must_check int page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
+must_check int chart_table(const struct chart *chart, const char *title, const struct chart_row *rows, size_t count,
 			  uint64_t all_files, struct error *err);
 /* Prints a last row that says how many are not shown; nothing if more is 0. what: "folders". */
-void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes);
+void chart_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes);
 /* Returns the most columns that a name takes when text_write() shows it. */
-size_t page_columns(const void *name, size_t length);
+size_t chart_columns(const void *name, size_t length);

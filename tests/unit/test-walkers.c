@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Who walks: in order, with gaps, over jumps; not who is shuffled; threads apart, known by number or not. */
 #include "lib/check.h"
-#include "serve/ahead/walk.h"
+#include "serve/ahead/walkers.h"
 
-static struct walk walk;
+static struct walkers walkers;
 
 /* A READ of this file; whether its thread walks. */
 static bool reads(uint32_t thread, uint64_t key, uint64_t ordinal)
 {
-	struct walk_place place;
+	struct walkers_place place;
 
-	walk_look(&walk, thread, key, ordinal, &place);
-	return walk_step(&place, ordinal, walk_is_next(place.ordinal, ordinal));
+	walkers_look(&walkers, thread, key, ordinal, &place);
+	return walkers_step(&place, ordinal, walkers_is_next(place.ordinal, ordinal));
 }
 
 static int forget(void **state)
 {
 	(void)state;
-	memset(&walk, 0, sizeof(walk));
+	memset(&walkers, 0, sizeof(walkers));
 	return 0;
 }
 
@@ -26,11 +26,11 @@ static void test_order(void **state)
 	(void)state;
 	assert_false(reads(7, 1, 100));
 	assert_false(reads(7, 1, 101));
-	assert_false(reads(7, 1, 101 + WALK_GAP));
+	assert_false(reads(7, 1, 101 + WALKERS_GAP));
 	assert_true(reads(7, 1, 107));
 	assert_false(reads(7, 1, 107)); /* once more: nothing new */
 	assert_true(reads(7, 1, 108));
-	assert_false(reads(7, 1, 108 + WALK_GAP + 1));
+	assert_false(reads(7, 1, 108 + WALKERS_GAP + 1));
 	assert_false(reads(7, 1, 50));
 	assert_false(reads(7, 1, 49)); /* backwards */
 	assert_false(reads(7, 1, 48));
@@ -71,8 +71,8 @@ static void test_threads(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 10; i++) {
 		walks = reads(3, 1, 100 + i);
-		assert_int_equal(reads(3 + WALK_BUCKETS, 1, 900 + i), walks);
-		assert_int_equal(reads(3 + 2 * WALK_BUCKETS, 2, 900 + i), walks);
+		assert_int_equal(reads(3 + WALKERS_BUCKETS, 1, 900 + i), walks);
+		assert_int_equal(reads(3 + 2 * WALKERS_BUCKETS, 2, 900 + i), walks);
 	}
 	assert_true(walks);
 }

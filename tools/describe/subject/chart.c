@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes tables with bars to standard output. */
-#include "describe/subject/page.h"
+#include "describe/subject/chart.h"
 
 #include <inttypes.h>
 #include <langinfo.h>
@@ -14,23 +14,23 @@
 #include "base/utf8.h"
 #include "grid.h"
 
-#define PAGE_FIXED 35u /* columns of a row without its bar and its name, at most, unless it has 10^10 files */
-#define PAGE_BAR_MIN 5u
-#define PAGE_BAR_MAX 60u
+#define CHART_FIXED 35u /* columns of a row without its bar and its name, at most, unless it has 10^10 files */
+#define CHART_BAR_MIN 5u
+#define CHART_BAR_MAX 60u
 
-void page_open(struct page *page)
+void chart_open(struct chart *chart)
 {
 	struct winsize size = { 0 };
 
-	*page = (struct page){ 0 };
+	*chart = (struct chart){ 0 };
 	if (!isatty(STDOUT_FILENO))
 		return;
-	page->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-	page->is_utf8 = setlocale(LC_CTYPE, "") && !strcmp(nl_langinfo(CODESET), "UTF-8");
+	chart->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+	chart->is_utf8 = setlocale(LC_CTYPE, "") && !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
 /* Counts every character from U+1100 on, where wide ones begin, as two columns. */
-size_t page_columns(const void *name, size_t length)
+size_t chart_columns(const void *name, size_t length)
 {
 	const uint8_t *text = name;
 	size_t columns = 0, n;
@@ -47,55 +47,53 @@ size_t page_columns(const void *name, size_t length)
 }
 
 /* Returns the columns for bars; 0: no bars. Bars get the columns that names leave; the longest names may wrap. */
-static unsigned page_bar_room(const struct page *page, const struct page_row *rows, size_t count)
+static unsigned chart_bar_room(const struct chart *chart, const struct chart_row *rows, size_t count)
 {
 	size_t longest = 0, columns, room;
 
 	for (size_t i = 0; i < count; i++) {
-		columns = page_columns(rows[i].name, rows[i].length);
+		columns = chart_columns(rows[i].name, rows[i].length);
 		longest = columns > longest ? columns : longest;
 	}
-	if (longest > page->width * 2 / 5)
-		longest = page->width * 2 / 5;
-	if (page->width < PAGE_FIXED + longest + PAGE_BAR_MIN)
+	if (longest > chart->width * 2 / 5)
+		longest = chart->width * 2 / 5;
+	if (chart->width < CHART_FIXED + longest + CHART_BAR_MIN)
 		return 0;
-	room = page->width - PAGE_FIXED - longest;
-	return room < PAGE_BAR_MAX ? (unsigned)room : PAGE_BAR_MAX;
+	room = chart->width - CHART_FIXED - longest;
+	return room < CHART_BAR_MAX ? (unsigned)room : CHART_BAR_MAX;
 }
 
 /* Writes a bar of at most room columns. A share above zero is always visible. */
-static void page_bar(FILE *out, const struct page *page, unsigned room, uint64_t part, uint64_t most)
+static void chart_bar(FILE *out, const struct chart *chart, unsigned room, uint64_t part, uint64_t most)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	unsigned units = page->is_utf8 ? 8 : 1, filled;
+	unsigned units = chart->is_utf8 ? 8 : 1, filled;
 
 	filled = most ? (unsigned)((double)part / (double)most * room * units) : 0;
 	filled = part && !filled ? 1 : filled;
 	for (unsigned i = 0; i < filled / units; i++)
-		fputs(page->is_utf8 ? "█" : "#", out);
+		fputs(chart->is_utf8 ? "█" : "#", out);
 	fputs(eighths[filled % units], out);
 }
 
-static struct grid *page_grid(unsigned room, const char *title, struct error *err)
+static struct grid *chart_grid(unsigned room, const char *title, struct error *err)
 {
 	struct grid *grid;
 
 	if (grid_new(&grid, err) < 0)
 		return NULL;
-	grid_column(grid, GRID_RIGHT, "FILES");
-	grid_column(grid, GRID_RIGHT, "SHARE");
-	grid_column(grid, GRID_RIGHT, "BYTES");
+	grid_columns(grid, GRID_RIGHT, "FILES", "SHARE", "BYTES");
 	if (room)
-		grid_column(grid, GRID_LEFT, "");
-	grid_column(grid, GRID_LEFT, title);
+		grid_columns(grid, GRID_LEFT, "");
+	grid_columns(grid, GRID_LEFT, title);
 	return grid;
 }
 
-int page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
+int chart_table(const struct chart *chart, const char *title, const struct chart_row *rows, size_t count,
 	       uint64_t all_files, struct error *err)
 {
-	unsigned room = page_bar_room(page, rows, count);
-	auto_grid struct grid *grid = page_grid(room, title, err);
+	unsigned room = chart_bar_room(chart, rows, count);
+	auto_grid struct grid *grid = chart_grid(room, title, err);
 	char size[SIZE_TEXT_SIZE];
 	uint64_t most = 0;
 
@@ -108,14 +106,14 @@ int page_table(const struct page *page, const char *title, const struct page_row
 		grid_cell(grid, "%.1f %%", all_files ? (double)rows[i].files * 100 / (double)all_files : 0);
 		grid_cell(grid, "%s", format_size(rows[i].bytes, size));
 		if (room)
-			page_bar(grid_next(grid), page, room, rows[i].files, most);
+			chart_bar(grid_next(grid), chart, room, rows[i].files, most);
 		grid_name(grid, rows[i].name, rows[i].length);
 	}
 	putchar('\n');
 	return grid_print(grid, 0, err);
 }
 
-void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes)
+void chart_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes)
 {
 	char size[SIZE_TEXT_SIZE];
 

@@ -9,27 +9,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WALK_GAP  4u /* largest step in ordinals: a walker passes directories and empty files without a READ */
-#define WALK_SURE 3u /* steps in order that make a walker; a shuffled reader does not make them by chance */
+#define WALKERS_GAP  4u /* largest step in ordinals: a walker passes directories and empty files without a READ */
+#define WALKERS_SURE 3u /* steps in order that make a walker; a shuffled reader does not make them by chance */
 
-#define WALK_BUCKETS 128u
-#define WALK_WAYS    4u
+#define WALKERS_BUCKETS 128u
+#define WALKERS_WAYS    4u
 
-struct walk_bucket {
-	_Atomic uint64_t places[WALK_WAYS];
-	_Atomic uint32_t threads[WALK_WAYS];
+struct walkers_bucket {
+	_Atomic uint64_t places[WALKERS_WAYS];
+	_Atomic uint32_t threads[WALKERS_WAYS];
 } __attribute__((aligned(64)));
 
-struct walk {
-	struct walk_bucket buckets[WALK_BUCKETS];
+struct walkers {
+	struct walkers_bucket buckets[WALKERS_BUCKETS];
 };
 
 /* The last place of a thread. */
-struct walk_place {
+struct walkers_place {
 	uint64_t ordinal; /* file that it read last; 0: unknown */
 	uint8_t steps;    /* steps in order up to that file */
 	uint8_t trust;    /* not 0: the thread walked lately, and one step in order makes it a walker again */
-	_Atomic uint64_t *at; /* this field and the next three: walk.c only */
+	_Atomic uint64_t *at; /* this field and the next three: walkers.c only */
 	_Atomic uint32_t *thread_at;
 	uint64_t version;
 	uint32_t thread;
@@ -37,12 +37,12 @@ struct walk_place {
 
 /* Finds the last place of a thread. Thread 0 stands for all threads of other pid namespaces, which are told apart by
  * where they are: `ordinal` is the file that it reads now. key: the version's. */
-void walk_look(struct walk *walk, uint32_t thread, uint64_t key, uint64_t ordinal, struct walk_place *ret);
+void walkers_look(struct walkers *walkers, uint32_t thread, uint64_t key, uint64_t ordinal, struct walkers_place *ret);
 /* Records that the thread is at this file now. in_order: it skipped no file since its last place. True: it is a
  * walker. */
-bool walk_step(struct walk_place *place, uint64_t ordinal, bool in_order);
-/* Whether a step from `last` to `ordinal` is in order: to the next file, or WALK_GAP ordinals on at most. */
-static inline bool walk_is_next(uint64_t last, uint64_t ordinal)
+bool walkers_step(struct walkers_place *place, uint64_t ordinal, bool in_order);
+/* Whether a step from `last` to `ordinal` is in order: to the next file, or WALKERS_GAP ordinals on at most. */
+static inline bool walkers_is_next(uint64_t last, uint64_t ordinal)
 {
-	return last && ordinal > last && ordinal - last <= WALK_GAP;
+	return last && ordinal > last && ordinal - last <= WALKERS_GAP;
 }
