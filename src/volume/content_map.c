@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
@@ -18,7 +17,7 @@
 #include "image/catalogue/index_load.h"
 #include "image/catalogue/sections.h"
 #include "image/chunk.h"
-#include "image/inode.h"
+#include "image/chunk_walk.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"
 
@@ -376,47 +375,32 @@ static int map_add_pages(struct content_map *map, uint32_t number, struct error 
 	return 0;
 }
 
-/* Adds the chunks of a file. After an impossible record, the version may use unknown bytes. */
-static void map_add_file(struct content_map *map, uint32_t version, const struct inode *inode)
-{
-	uint64_t count = inode_chunk_count(map->index, inode), run = 1;
-	struct chunk chunk;
-
-	for (uint64_t i = 0; i < count; i += run) {
-		if (chunk_get_run(map->index, inode, i, &chunk, &run, NULL) < 0) {
-			map->versions[version].is_known = false;
-			run = 1;
-			continue;
-		}
-		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
-			continue;
-		map_add(map, &(struct content_piece){ .address = chunk.address,
-						      .sum = chunk.sum,
-						      .number = chunk.number,
-						      .stored = chunk.stored,
-						      .length = chunk.length,
-						      .version = (uint16_t)version,
-						      .kind = CONTENT_CHUNK,
-						      .codec = chunk.codec });
-	}
-}
-
+/* Adds the chunks of a version. After an impossible record, it may use unknown bytes. */
 static int map_add_chunks(struct content_map *map, uint32_t number, struct error *err)
 {
+	struct chunk_walk walk = { 0 };
 	struct error why = { 0 };
-	struct inode inode;
-	int r = 0;
+	int r;
 
 	if (!map->versions[number].index.sums)
 		return 0;
 	if (map_load_index(map, number, &why) < 0)
 		return map_forget(&map->versions[number], &why, err);
-	for (uint64_t ordinal = INODE_ROOT; r == 0 && ordinal <= map->index->shape.inode_count; ordinal++) {
-		r = interrupt_check(err);
-		if (r == 0)
-			r = inode_get(map->index, ordinal, &inode, err);
-		if (r == 0 && S_ISREG(inode.mode))
-			map_add_file(map, number, &inode);
+	walk.index = map->index;
+	while ((r = chunk_walk_next(&walk, err)) > 0) {
+		const struct chunk *chunk = &walk.chunk;
+
+		if (walk.damage.code)
+			map->versions[number].is_known = false;
+		else if (!chunk_is_hole(chunk) && !chunk_is_inline(chunk))
+			map_add(map, &(struct content_piece){ .address = chunk->address,
+							      .sum = chunk->sum,
+							      .number = chunk->number,
+							      .stored = chunk->stored,
+							      .length = chunk->length,
+							      .version = (uint16_t)number,
+							      .kind = CONTENT_CHUNK,
+							      .codec = chunk->codec });
 	}
 	return r;
 }
