@@ -8,11 +8,6 @@
 #include "verify/damage.h"
 #include "verify/plan.h"
 
-#define CHECK_JOBS_MAX 256u
-
-/* Returns the default number of threads. Reads in flight matter more than CPUs, so a small machine also gets a few. */
-unsigned check_default_jobs(void);
-
 struct check_counts {
 	uint64_t chunks;     /* runs of stored bytes checked */
 	uint64_t references; /* (file, chunk) pairs that refer to the chunks */

@@ -22,6 +22,7 @@
 #include "verify/report.h"
 #include "verify/ring.h"
 #include "verify/shard.h"
+#include "verify/turns.h"
 #include "volume.h"
 
 #define VERIFY_STEP (1u << 20) /* bytes of a read whose bytes are only summed */
@@ -75,7 +76,7 @@ static const struct option_spec verify_table[] = {
 	{ "sample", 0, "P%", OPTION_CALL(verify_set_sample), "check a random share of the chunks (default 100%)" },
 	{ "seed", 0, "N", OPTION_CALL(verify_set_seed), "repeat a sample: use the seed that it showed" },
 	{ "shard", 0, "N/T", OPTION_CALL(verify_set_shard), "check the N-th of T shares of the chunks" },
-	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, CHECK_JOBS_MAX),
+	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, TURNS_JOBS_MAX),
 	  "read with N threads (default one for each CPU, from 4 to 32)" },
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -434,7 +435,7 @@ static int verify_draw_seed(uint64_t *ret)
 int verify_run(int argc, char **argv)
 {
 	struct verify v = { .options = { .share = { .shard_count = 1, .sample = 1 },
-					 .jobs = check_default_jobs() } };
+					 .jobs = turns_default_jobs() } };
 	auto_volume struct volume *volume = NULL;
 	struct error err = { 0 };
 	int operands, status, r;
