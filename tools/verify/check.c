@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks runs of neighbouring chunks in the window; threads take turns. They read the volume in address order, each run
+/* Checks runs of neighbouring chunks in a window; threads take turns. They read the volume in address order, each run
  * with one request of src/read, which reads wrong bytes again. If they stay wrong, that is damage. */
 #include "verify/check.h"
 
@@ -15,8 +15,8 @@
 
 struct check {
 	const struct check_setup *setup;
-	const struct plan *plan;
-	struct turns turns; /* at the items of the plan; the lock also guards *counts */
+	const struct item *items;
+	struct turns turns; /* at the items; the lock also guards *counts */
 	struct check_counts *counts;
 };
 
@@ -70,7 +70,7 @@ static bool check_take(struct check_worker *worker, struct check_run *ret)
 	check->counts->transient += worker->counts.transient;
 	worker->counts = (struct check_counts){ 0 };
 	if (is_left)
-		check_gather(&check->plan->items[turns->next], turns->end - turns->next, ret);
+		check_gather(&check->items[turns->next], turns->end - turns->next, ret);
 	if (setup->progress && turns_show(turns))
 		setup->progress(setup->argument, check->counts);
 	turns_end(turns, is_left ? ret->count : 0);
@@ -306,10 +306,10 @@ static void check_work(void *argument)
 		check_close(worker);
 }
 
-int check_window(const struct check_setup *setup, const struct plan *plan, struct check_counts *counts,
-		 struct error *err)
+int check_window(const struct check_setup *setup, const struct item *items, size_t count,
+		 struct check_counts *counts, struct error *err)
 {
-	struct check check = { .setup = setup, .plan = plan, .turns.end = plan->count, .counts = counts };
+	struct check check = { .setup = setup, .items = items, .turns.end = count, .counts = counts };
 
 	return turns_share(&check.turns, setup->jobs, check_work, &check, err);
 }

@@ -242,7 +242,7 @@ static int verify_windows(struct verify *v, const struct version *version, struc
 	verify_counts(v, version, &plan->counts);
 	v->report.selected = plan->counts.selected;
 	while (more > 0) {
-		r = check_window(setup, plan, counts, err);
+		r = check_window(setup, plan->window.items, plan->window.count, counts, err);
 		if (r < 0)
 			return r;
 		more = plan_next(plan, err);
@@ -322,13 +322,18 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 				     .damage = &damage,
 				     .progress = report_progress,
 				     .argument = &v->report };
+	const struct plan_setup selection = { .index = index,
+					      .block_sums = block_sums,
+					      .segments = &version->segments,
+					      .share = &v->options.share,
+					      .damage = &damage };
 	struct check_counts counts = { 0 };
 	struct plan plan = { 0 };
 	struct error err = { 0 };
 	int r;
 
 	damage_init(&damage);
-	r = plan_open(index, block_sums, version, &v->options.share, &damage, &plan, &err);
+	r = plan_open(&selection, &plan, &err);
 	if (r == 0)
 		r = verify_windows(v, version, &plan, &setup, &counts, &err);
 	if (r < 0)
