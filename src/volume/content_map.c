@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds pieces in batches: a batch has the lowest addresses behind the last one, and takes one pass over the indexes,
- * of which one is in memory at a time. Batches grow with the versions, so passes do not. */
+ * of which one is in memory at a time. */
 #include "volume/content_map.h"
 
 #include <errno.h>
@@ -8,23 +8,21 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/huge.h"
+#include "base/lowest.h"
 #include "base/program/interrupt.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/index_load.h"
 #include "image/catalogue/sections.h"
 #include "image/chunk.h"
-#include "image/inode.h"
+#include "image/chunk_walk.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"
 
-#define MAP_STEP   (UINT32_C(64) << 10) /* bytes of a section that share a sum */
-#define MAP_BATCH  ((size_t)512 << 10)  /* pieces: 20 MiB, and as much again while they are gathered */
-#define MAP_PASSES 8u                   /* about the most passes over the indexes */
+#define MAP_STEP (UINT32_C(64) << 10) /* bytes of a section that share a sum */
 
 struct map_section {
 	const struct extent_list *extents;
@@ -46,9 +44,8 @@ struct content_map {
 	struct index *index;       /* of the version that was last looked at */
 	uint32_t index_of;
 	pthread_mutex_t lock;      /* guards the members below, and index */
-	struct content_piece *items;
-	size_t count, batch;       /* items has room for twice the batch */
-	uint64_t from, to;         /* items has all pieces that begin in this range */
+	struct lowest batch;       /* of struct content_piece */
+	uint64_t from, to;         /* the batch has all pieces that begin in this range */
 };
 
 /* --- sections --- */
@@ -174,26 +171,54 @@ static int map_open_version(struct content_map *map, uint32_t number, struct err
 	return r < 0 ? r : map_open_sums(map, number, err);
 }
 
+/* --- the order of pieces --- */
+
+static int map_order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Compares by address, then by all that makes two pieces at one address different. */
+static int map_compare(const void *a, const void *b)
+{
+	const struct content_piece *x = a, *y = b;
+	int r = map_order(x->address, y->address);
+
+	if (r == 0)
+		r = map_order(x->stored, y->stored);
+	if (r == 0)
+		r = map_order(x->length, y->length);
+	if (r == 0)
+		r = map_order(x->codec, y->codec);
+	if (r == 0)
+		r = map_order(x->is_lost, y->is_lost);
+	return r ? r : map_order(x->sum, y->sum);
+}
+
+/* Keeps the first of equal pieces: of the first version that has it, there the first. */
+static void map_merge(void *kept, const void *other)
+{
+	const struct content_piece *x = kept, *y = other;
+
+	if (y->version < x->version || (y->version == x->version && y->number < x->number))
+		*(struct content_piece *)kept = *y;
+}
+
+static const struct lowest_kind map_kind = {
+	.size = sizeof(struct content_piece),
+	.compare = map_compare,
+	.merge = map_merge,
+};
+
 /* --- opening --- */
 
-static size_t map_batch(const struct catalogue *catalogue)
+static size_t map_share(const struct catalogue *catalogue)
 {
 	uint64_t records = 0;
 
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		records += catalogue->versions[i].shape.chunk_count;
-	return records / MAP_PASSES > MAP_BATCH ? records / MAP_PASSES : MAP_BATCH;
-}
-
-static int map_reserve(struct content_map *map, size_t batch, struct error *err)
-{
-	struct content_piece *items = realloc(map->items, 2 * batch * sizeof(*items));
-
-	if (!items)
-		return error_no_memory(err);
-	map->items = items;
-	map->batch = batch;
-	return 0;
+	return lowest_share(records);
 }
 
 int content_map_open(struct source *source, const struct catalogue *catalogue, size_t batch, struct content_map **ret,
@@ -207,11 +232,12 @@ int content_map_open(struct source *source, const struct catalogue *catalogue, s
 	pthread_mutex_init(&map->lock, NULL);
 	map->source = source;
 	map->catalogue = catalogue;
+	map->batch.kind = &map_kind;
 	map->versions = calloc((size_t)catalogue->version_count + 1, sizeof(*map->versions));
 	if (!map->versions)
 		r = error_no_memory(err);
 	if (r == 0)
-		r = map_reserve(map, batch ? batch : map_batch(catalogue), err);
+		r = lowest_reserve(&map->batch, batch ? batch : map_share(catalogue), err);
 	for (uint32_t i = 0; r == 0 && i < catalogue->version_count; i++)
 		r = map_open_version(map, i, err);
 	if (r < 0) {
@@ -234,7 +260,7 @@ void content_map_close(struct content_map *map)
 	index_close(map->index);
 	pthread_mutex_destroy(&map->lock);
 	free(map->versions);
-	free(map->items);
+	lowest_free(&map->batch);
 	free(map);
 }
 
@@ -268,67 +294,10 @@ bool content_map_is_known(struct content_map *map, uint64_t address)
 
 /* --- a batch --- */
 
-static int map_order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-/* Compares by address, then by all that makes two pieces at one address different. */
-static int map_compare(const void *a, const void *b)
-{
-	const struct content_piece *x = a, *y = b;
-	int r = map_order(x->address, y->address);
-
-	if (r == 0)
-		r = map_order(x->stored, y->stored);
-	if (r == 0)
-		r = map_order(x->length, y->length);
-	if (r == 0)
-		r = map_order(x->codec, y->codec);
-	if (r == 0)
-		r = map_order(x->is_lost, y->is_lost);
-	return r ? r : map_order(x->sum, y->sum);
-}
-
-/* Compares as map_compare(), then by version, then by step. */
-static int map_compare_uses(const void *a, const void *b)
-{
-	const struct content_piece *x = a, *y = b;
-	int r = map_compare(x, y);
-
-	if (r == 0)
-		r = map_order(x->version, y->version);
-	return r ? r : map_order(x->number, y->number);
-}
-
-/* Sorts, merges equal pieces, and if there are more than a batch, drops all from an address on; below it none is
- * dropped. */
-static void map_cut(struct content_map *map)
-{
-	size_t kept = 0;
-
-	qsort(map->items, map->count, sizeof(*map->items), map_compare_uses);
-	for (size_t i = 0; i < map->count; i++)
-		if (!kept || map_compare(&map->items[kept - 1], &map->items[i]) != 0)
-			map->items[kept++] = map->items[i];
-	map->count = kept;
-	if (kept <= map->batch)
-		return;
-	map->to = map->items[map->batch].address;
-	for (map->count = map->batch; map->count && map->items[map->count - 1].address == map->to;)
-		map->count--;
-}
-
 static void map_add(struct content_map *map, const struct content_piece *piece)
 {
-	if (piece->address < map->from || piece->address >= map->to)
-		return;
-	if (map->count == 2 * map->batch) {
-		map_cut(map);
-		if (piece->address >= map->to)
-			return;
-	}
-	map->items[map->count++] = *piece;
+	if (piece->address >= map->from)
+		lowest_add(&map->batch, piece);
 }
 
 static void map_add_section(struct content_map *map, uint32_t version, const struct map_section *section)
@@ -379,49 +348,50 @@ static int map_add_pages(struct content_map *map, uint32_t number, struct error 
 	return 0;
 }
 
-/* Adds the chunks of a file. After an impossible record, the version may use unknown bytes. */
-static void map_add_file(struct content_map *map, uint32_t version, const struct inode *inode)
-{
-	uint64_t count = inode_chunk_count(map->index, inode), run = 1;
-	struct chunk chunk;
-
-	for (uint64_t i = 0; i < count; i += run) {
-		if (chunk_get_run(map->index, inode, i, &chunk, &run, NULL) < 0) {
-			map->versions[version].is_known = false;
-			run = 1;
-			continue;
-		}
-		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
-			continue;
-		map_add(map, &(struct content_piece){ .address = chunk.address,
-						      .sum = chunk.sum,
-						      .number = chunk.number,
-						      .stored = chunk.stored,
-						      .length = chunk.length,
-						      .version = (uint16_t)version,
-						      .kind = CONTENT_CHUNK,
-						      .codec = chunk.codec });
-	}
-}
-
+/* Adds the chunks of a version. After an impossible record, it may use unknown bytes. */
 static int map_add_chunks(struct content_map *map, uint32_t number, struct error *err)
 {
+	struct chunk_walk walk = { 0 };
 	struct error why = { 0 };
-	struct inode inode;
-	int r = 0;
+	int r;
 
 	if (!map->versions[number].index.sums)
 		return 0;
 	if (map_load_index(map, number, &why) < 0)
 		return map_forget(&map->versions[number], &why, err);
-	for (uint64_t ordinal = INODE_ROOT; r == 0 && ordinal <= map->index->shape.inode_count; ordinal++) {
-		r = interrupt_check(err);
-		if (r == 0)
-			r = inode_get(map->index, ordinal, &inode, err);
-		if (r == 0 && S_ISREG(inode.mode))
-			map_add_file(map, number, &inode);
+	walk.index = map->index;
+	while ((r = chunk_walk_next(&walk, err)) > 0) {
+		const struct chunk *chunk = &walk.chunk;
+
+		if (walk.damage.code)
+			map->versions[number].is_known = false;
+		else if (!chunk_is_hole(chunk) && !chunk_is_inline(chunk))
+			map_add(map, &(struct content_piece){ .address = chunk->address,
+							      .sum = chunk->sum,
+							      .number = chunk->number,
+							      .stored = chunk->stored,
+							      .length = chunk->length,
+							      .version = (uint16_t)number,
+							      .kind = CONTENT_CHUNK,
+							      .codec = chunk->codec });
 	}
 	return r;
+}
+
+static const struct content_piece *map_at(const struct content_map *map, size_t i)
+{
+	return (const struct content_piece *)map->batch.items + i;
+}
+
+/* Drops the pieces that begin where the last one does, if others may do so that are not in the batch. */
+static void map_cut(struct content_map *map)
+{
+	struct lowest *batch = &map->batch;
+
+	lowest_sort(batch);
+	map->to = batch->is_cut ? map_at(map, batch->count - 1)->address : UINT64_MAX;
+	while (batch->count && map_at(map, batch->count - 1)->address == map->to)
+		batch->count--;
 }
 
 /* Loads the pieces at or after `from`. */
@@ -429,9 +399,8 @@ static int map_fill(struct content_map *map, uint64_t from, struct error *err)
 {
 	int r = 0;
 
-	map->count = 0;
+	lowest_begin(&map->batch);
 	map->from = from;
-	map->to = UINT64_MAX;
 	for (uint32_t i = 0; r == 0 && i < map->catalogue->version_count; i++) {
 		map_add_section(map, i, &map->versions[i].index);
 		map_add_section(map, i, &map->versions[i].source);
@@ -459,7 +428,7 @@ static int map_reach(struct content_map *map, uint64_t from, uint64_t end, struc
 	int r = map_has(map, from, end) ? 0 : map_fill(map, from, err);
 
 	while (r == 0 && !map_has(map, from, end)) {
-		r = map_reserve(map, 2 * map->batch, err);
+		r = lowest_reserve(&map->batch, 2 * map->batch.most, err);
 		if (r == 0)
 			r = map_fill(map, from, err);
 	}
@@ -468,12 +437,12 @@ static int map_reach(struct content_map *map, uint64_t from, uint64_t end, struc
 
 static size_t map_first(const struct content_map *map, uint64_t from)
 {
-	size_t low = 0, high = map->count;
+	size_t low = 0, high = map->batch.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (map->items[middle].address < from)
+		if (map_at(map, middle)->address < from)
 			low = middle + 1;
 		else
 			high = middle;
@@ -498,9 +467,9 @@ static int map_pieces(struct content_map *map, uint64_t address, uint64_t length
 	int r = map_reach(map, from, end, err);
 
 	ret->count = 0;
-	for (size_t i = map_first(map, from); r == 0 && i < map->count && map->items[i].address < end; i++)
-		if (map->items[i].address + map->items[i].stored > address)
-			r = map_put(ret, &map->items[i], err);
+	for (size_t i = map_first(map, from); r == 0 && i < map->batch.count && map_at(map, i)->address < end; i++)
+		if (map_at(map, i)->address + map_at(map, i)->stored > address)
+			r = map_put(ret, map_at(map, i), err);
 	return r;
 }
 

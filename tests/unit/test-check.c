@@ -83,15 +83,14 @@ static int fill(void **state)
 
 static struct check_counts check(size_t count, unsigned jobs, struct damage_list *damage)
 {
-	struct plan plan = { .items = items, .count = count };
 	struct check_setup setup = { .volume = &volume, .index = &volume_index, .jobs = jobs, .damage = damage };
 	struct check_counts counts = { 0 };
 
-	qsort(items, count, sizeof(*items), item_compare_uses);
+	qsort(items, count, sizeof(*items), item_compare);
 	for (size_t i = 0; i < count; i++)
 		items[i].again = i && item_compare_bytes(&items[i - 1], &items[i]) == 0;
 	damage_init(damage);
-	CHECK_OK(check_window(&setup, &plan, &counts, &err));
+	CHECK_OK(check_window(&setup, items, count, &counts, &err));
 	damage_end(damage);
 	return counts;
 }
@@ -163,20 +162,6 @@ static void test_wrong_now_and_then(void **state)
 		}
 }
 
-/* However many chunks a version has, the windows of all of them are few. */
-static void test_windows(void **state)
-{
-	static const uint64_t counts[] = { 0, 1, PLAN_WINDOW, 8 * PLAN_WINDOW, 8 * PLAN_WINDOW + 1, UINT64_C(1) << 32 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		uint64_t window = plan_window(counts[i]);
-
-		assert_true((counts[i] + window - 1) / window <= PLAN_PASSES);
-		assert_true(window <= PLAN_WINDOW + counts[i] / PLAN_PASSES);
-	}
-}
-
 /* The first segment with data has a copy at the third one of member 1, the second has none. */
 static void test_copies(void **state)
 {
@@ -216,8 +201,9 @@ static void test_copies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_any_places), cmocka_unit_test(test_wrong_now_and_then),
-		cmocka_unit_test(test_windows),   cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_any_places),
+		cmocka_unit_test(test_wrong_now_and_then),
+		cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, fill, NULL);

@@ -10,6 +10,7 @@
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 #include "image/chunk.h"
+#include "image/chunk_walk.h"
 #include "image/extent.h"
 #include "image/hole_list.h"
 #include "lib/check.h"
@@ -114,6 +115,47 @@ static void test_every_chunk(void **state)
 		}
 	}
 	CHECK_FAILS(chunk_get(index, &inode, CHUNKS, &chunk, &err), -EINVAL, "past its end");
+	index_close(index);
+}
+
+static void check_step(struct chunk_walk *walk, uint64_t position, uint64_t run)
+{
+	assert_int_equal(chunk_walk_next(walk, NULL), 1);
+	assert_int_equal(walk->inode.ordinal, 2);
+	assert_int_equal(walk->position, position);
+	assert_int_equal(walk->run, run);
+	assert_int_equal(walk->damage.code, 0);
+	assert_int_equal(chunk_is_hole(&walk->chunk), !is_data(position));
+}
+
+/* A hole is one step, a directory and an empty file are none, and a malformed record is a step like others. */
+static void test_walk(void **state)
+{
+	struct chunk_walk walk = { 0 };
+	struct index *index;
+
+	(void)state;
+	make_list();
+	section_file(&section, 1, "g", 0, 0);
+	section_file(&section, 1, "h", 2000, section_chunk(&section, AT, 1, 1999, DSFS_CODEC_RAW));
+	section_file(&section, 1, "i", 2000, section_chunk(&section, AT, 1, 2000, DSFS_CODEC_RAW));
+	CHECK_OK(open_section(DSFS_VERSION_INCOMPAT_HOLES, &index, &err));
+	walk.index = index;
+	check_step(&walk, 0, 1);
+	check_step(&walk, 1, 1);
+	check_step(&walk, 2, 300);
+	check_step(&walk, 302, 1);
+	check_step(&walk, 303, 200);
+	check_step(&walk, 503, 1);
+	assert_int_equal(chunk_walk_next(&walk, NULL), 1);
+	assert_int_equal(walk.inode.ordinal, 4);
+	assert_int_equal(walk.damage.code, -EBADMSG);
+	assert_int_equal(walk.chunk.stored, 0);
+	assert_int_equal(chunk_walk_next(&walk, NULL), 1);
+	assert_int_equal(walk.inode.ordinal, 5);
+	assert_int_equal(walk.damage.code, 0);
+	assert_int_equal(walk.chunk.stored, 2000);
+	assert_int_equal(chunk_walk_next(&walk, NULL), 0);
 	index_close(index);
 }
 
@@ -312,7 +354,8 @@ static void test_lists_are_not_shared(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_chunk),	  cmocka_unit_test(test_seek_and_blocks),
+		cmocka_unit_test(test_every_chunk),	  cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_seek_and_blocks),
 		cmocka_unit_test(test_reads_across),	  cmocka_unit_test(test_same_digest),
 		cmocka_unit_test(test_hole_at_the_end),	  cmocka_unit_test(test_impossible_lists),
 		cmocka_unit_test(test_impossible_holes),  cmocka_unit_test(test_too_many_holes),

@@ -2,13 +2,11 @@
 /* Finds the files of lost chunks by looking at every chunk of every file. */
 #include "scrub/files.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
-#include "base/program/interrupt.h"
 #include "image/catalogue/index_load.h"
-#include "image/chunk.h"
-#include "image/inode.h"
+#include "image/chunk_walk.h"
 #include "image/names/names.h"
 
 #define FILES_PATH_SIZE 8192
@@ -27,37 +25,24 @@ static int files_compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void files_look(struct files *files, const struct inode *inode)
+static bool files_is_lost(const struct files *files, uint64_t address)
 {
-	uint64_t count = inode_chunk_count(files->index, inode), run = 1;
-	struct findings *findings = files->findings;
-	char path[FILES_PATH_SIZE];
-	struct chunk chunk;
-
-	for (uint64_t i = 0; i < count; i += run) {
-		if (chunk_get_run(files->index, inode, i, &chunk, &run, NULL) < 0) {
-			run = 1;
-			continue;
-		}
-		if (!bsearch(&chunk.address, findings->lost, findings->lost_count, sizeof(*findings->lost),
-			     files_compare))
-			continue;
-		inode_path(files->index, files->reader, inode->ordinal, path, sizeof(path));
-		findings_file(findings, path + (path[0] == '/'), files->version->label, i, chunk.address);
-	}
+	return bsearch(&address, files->findings->lost, files->findings->lost_count, sizeof(*files->findings->lost),
+		       files_compare);
 }
 
-static int files_walk(struct files *files, struct error *err)
+static int files_walk(const struct files *files, struct error *err)
 {
-	struct inode inode;
-	int r = 0;
+	struct chunk_walk walk = { .index = files->index };
+	char path[FILES_PATH_SIZE];
+	int r;
 
-	for (uint64_t ordinal = INODE_ROOT; r == 0 && ordinal <= files->index->shape.inode_count; ordinal++) {
-		r = interrupt_check(err);
-		if (r == 0)
-			r = inode_get(files->index, ordinal, &inode, err);
-		if (r == 0 && S_ISREG(inode.mode))
-			files_look(files, &inode);
+	while ((r = chunk_walk_next(&walk, err)) > 0) {
+		if (walk.damage.code || !files_is_lost(files, walk.chunk.address))
+			continue;
+		inode_path(files->index, files->reader, walk.inode.ordinal, path, sizeof(path));
+		findings_file(files->findings, path + (path[0] == '/'), files->version->label, walk.position,
+			      walk.chunk.address);
 	}
 	return r;
 }

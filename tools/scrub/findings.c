@@ -14,8 +14,6 @@
 #include "text.h"
 #include "verb.h"
 
-#define FINDINGS_STEP INT64_C(200000000) /* nanoseconds between two pictures of the progress */
-
 static const char *const findings_states[] = { "damaged", "repaired", "failed", "lost", "unknown" };
 
 static double findings_seconds(const struct findings *findings)
@@ -160,10 +158,14 @@ void findings_advance(struct findings *findings, uint64_t bytes)
 {
 	pthread_mutex_lock(&findings->lock);
 	findings->bytes += bytes;
-	if (findings->is_terminal && clock_now() - findings->drawn >= FINDINGS_STEP) {
-		findings->drawn = clock_now();
+	pthread_mutex_unlock(&findings->lock);
+}
+
+void findings_progress(struct findings *findings)
+{
+	pthread_mutex_lock(&findings->lock);
+	if (findings->is_terminal)
 		findings_draw(findings);
-	}
 	pthread_mutex_unlock(&findings->lock);
 }
 

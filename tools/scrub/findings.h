@@ -44,7 +44,7 @@ struct findings {
 	uint64_t bytes, total; /* bytes of one copy: read so far, and in all */
 	uint64_t lost[FINDINGS_LOST]; /* device addresses of chunks, in data columns */
 	uint32_t lost_count;
-	int64_t start, drawn;
+	int64_t start;
 };
 
 struct findings_summary {
@@ -66,5 +66,7 @@ void findings_lose(struct findings *findings, uint64_t address);
 void findings_file(struct findings *findings, const char *path, const char *version, uint64_t position,
 		   uint64_t address);
 void findings_advance(struct findings *findings, uint64_t bytes);
+/* Shows how far it is, on a terminal. */
+void findings_progress(struct findings *findings);
 /* Prints the summary and returns the exit status. */
 int findings_end(struct findings *findings, const struct findings_summary *summary);

@@ -27,7 +27,7 @@ struct judge_copy {
 	uint8_t *bytes;
 	bool is_bad[JUDGE_BLOCKS];   /* unreadable; bytes has another copy's block instead */
 	bool is_dirty[JUDGE_BLOCKS]; /* must be written */
-	int code;                    /* negative errno, if writing it or reading it back failed */
+	int repair_code;             /* negative errno, if writing it or reading it back failed */
 };
 
 /* A finding about a part of one copy. */
@@ -141,7 +141,7 @@ static void judge_read_copy(const struct judge *judge, struct judge_copy *copy)
 {
 	memset(copy->is_bad, 0, sizeof(copy->is_bad));
 	memset(copy->is_dirty, 0, sizeof(copy->is_dirty));
-	copy->code = 0;
+	copy->repair_code = 0;
 	if (judge_read_part(judge, copy, 0, copy->bytes, judge->end) == 0)
 		return;
 	for (uint64_t at = 0; at < judge->end; at += DSFS_BLOCK)
@@ -485,15 +485,16 @@ static bool judge_next_run(const struct judge *judge, const struct judge_copy *c
 	return *length;
 }
 
-/* Writes the dirty blocks of a copy. -EBADE: another host has taken over the member; other failures stay in code. */
+/* Writes the dirty blocks of a copy. -EBADE: another host has taken over the member; other failures stay in
+ * repair_code. */
 static int judge_write_copy(struct judge *judge, struct judge_copy *copy, struct error *err)
 {
 	uint64_t at = 0, length = 0;
 
-	while (!copy->code && judge_next_run(judge, copy, &at, &length))
-		copy->code = source_write(judge->setup.source, address_member(copy->address),
-					  address_offset(copy->address) + at, copy->bytes + at, length, err);
-	return copy->code == -EBADE ? -EBADE : 0;
+	while (!copy->repair_code && judge_next_run(judge, copy, &at, &length))
+		copy->repair_code = source_write(judge->setup.source, address_member(copy->address),
+						 address_offset(copy->address) + at, copy->bytes + at, length, err);
+	return copy->repair_code == -EBADE ? -EBADE : 0;
 }
 
 /* Reads back the blocks that were written, after the flush, so the bytes come from the medium. */
@@ -501,10 +502,10 @@ static void judge_read_back(struct judge *judge, struct judge_copy *copy)
 {
 	uint64_t at = 0, length = 0;
 
-	while (!copy->code && judge_next_run(judge, copy, &at, &length)) {
-		copy->code = judge_read_part(judge, copy, at, judge->scratch, length);
-		if (!copy->code && memcmp(judge->scratch, copy->bytes + at, length) != 0)
-			copy->code = -EIO;
+	while (!copy->repair_code && judge_next_run(judge, copy, &at, &length)) {
+		copy->repair_code = judge_read_part(judge, copy, at, judge->scratch, length);
+		if (!copy->repair_code && memcmp(judge->scratch, copy->bytes + at, length) != 0)
+			copy->repair_code = -EIO;
 	}
 }
 
@@ -531,7 +532,7 @@ static int judge_repair(struct judge *judge, struct error *err)
 	for (uint32_t i = 0; i < judge->count; i++) {
 		judge_read_back(judge, &judge->copies[i]);
 		if (flushed < 0)
-			judge->copies[i].code = flushed;
+			judge->copies[i].repair_code = flushed;
 	}
 	return 0;
 }
@@ -567,7 +568,7 @@ static enum finding_state judge_state(const struct judge *judge, const struct ju
 		return FINDING_DAMAGED;
 	if (!judge->setup.repair)
 		return FINDING_DAMAGED;
-	return judge->overlaps || judge->copies[verdict->copy].code ? FINDING_FAILED : FINDING_REPAIRED;
+	return judge->overlaps || judge->copies[verdict->copy].repair_code ? FINDING_FAILED : FINDING_REPAIRED;
 }
 
 static void judge_reason(const struct judge *judge, const struct judge_verdict *verdict, char *reason, size_t size)
@@ -580,7 +581,7 @@ static void judge_reason(const struct judge *judge, const struct judge_verdict *
 		snprintf(reason, size, "%s, and is not repaired where chunks lie one over the other", verdict->reason);
 	else
 		snprintf(reason, size, "%s, and its repair failed: %s", verdict->reason,
-			 strerror(-judge->copies[verdict->copy].code));
+			 strerror(-judge->copies[verdict->copy].repair_code));
 }
 
 static void judge_report(const struct judge *judge, const struct judge_verdict *verdict)

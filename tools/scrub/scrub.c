@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/program/interrupt.h"
 #include "base/text/parse.h"
-#include "base/thread/thread.h"
 #include "image/members/address.h"
 #include "scrub/files.h"
 #include "scrub/findings.h"
@@ -18,8 +17,8 @@
 #include "scrub/places.h"
 #include "scrub/structures.h"
 #include "verb.h"
-#include "verify/check.h"
 #include "verify/shard.h"
+#include "verify/turns.h"
 #include "volume.h"
 
 struct scrub_options {
@@ -43,11 +42,7 @@ struct scrub {
 	struct content_map *map;
 	uint64_t *chosen;     /* numbers of windows; NULL: all of the share */
 	pthread_mutex_t repair_lock;
-	pthread_mutex_t lock; /* guards the fields below */
-	uint64_t next, end;   /* windows of the share, or indexes into chosen; all before next were judged, or a thread
-				 has them */
-	bool interrupted;
-	struct error err;     /* the first failure that ends the run */
+	struct turns turns;   /* at windows of the share, or indexes into chosen */
 };
 
 /* --- command line --- */
@@ -83,7 +78,7 @@ static const struct option_spec scrub_table[] = {
 	{ "start", 0, "MEMBER:OFFSET", OPTION_CALL(scrub_set_start), "go on where an interrupted run stopped" },
 	{ "from", 0, "FILE", OPTION_TEXT(struct scrub_options, from, NULL),
 	  "only rows with places that FILE, a mount's .datasetfs/damage, lists" },
-	{ "jobs", 'j', "N", OPTION_NUMBER(struct scrub_options, jobs, 1, CHECK_JOBS_MAX),
+	{ "jobs", 'j', "N", OPTION_NUMBER(struct scrub_options, jobs, 1, TURNS_JOBS_MAX),
 	  "read with N threads (default one for each CPU, from 4 to 32)" },
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -108,41 +103,22 @@ static uint64_t scrub_window(const struct scrub *scrub, uint64_t number)
 	return scrub->chosen ? scrub->chosen[number] : number;
 }
 
-/* Takes the next window and begins it. False: nothing is left, a signal came, or another thread has failed. */
+/* Takes the next window and begins it. False: nothing is left, a signal came, or a thread has failed. */
 static bool scrub_take(struct scrub *scrub, struct judge *judge, uint64_t *ret_number)
 {
-	struct rows_window window;
-	bool taken = false;
+	struct turns *turns = &scrub->turns;
+	bool is_taken = turns_begin(turns);
 
-	pthread_mutex_lock(&scrub->lock);
-	if (!scrub->interrupted && !scrub->err.code && scrub->next < scrub->end) {
-		scrub->interrupted = interrupt_check(NULL) < 0;
-		taken = !scrub->interrupted;
-	}
-	if (taken) {
-		window = rows_window(&scrub->rows, scrub_window(scrub, scrub->next));
-		taken = judge_ask(judge, &window, &scrub->err) == 0;
-		*ret_number = scrub->next;
-		scrub->next += taken;
-	}
-	if (scrub->err.code == -EINTR) {
-		scrub->interrupted = true;
-		scrub->err.code = 0;
-	}
-	pthread_mutex_unlock(&scrub->lock);
-	return taken;
-}
+	if (is_taken) {
+		const struct rows_window window = rows_window(&scrub->rows, scrub_window(scrub, turns->next));
 
-/* Notes the failure of a thread. number: the first window that it has not judged. No thread takes a window any more, so
- * the lowest number remains the next one. */
-static void scrub_fail(struct scrub *scrub, uint64_t number, const struct error *err)
-{
-	pthread_mutex_lock(&scrub->lock);
-	if (!scrub->err.code)
-		scrub->err = *err;
-	if (number < scrub->next)
-		scrub->next = number;
-	pthread_mutex_unlock(&scrub->lock);
+		*ret_number = turns->next;
+		is_taken = judge_ask(judge, &window, &turns->err) == 0;
+	}
+	if (turns_show(turns))
+		findings_progress(&scrub->findings);
+	turns_end(turns, is_taken);
+	return is_taken;
 }
 
 static void scrub_work(void *argument)
@@ -154,7 +130,7 @@ static void scrub_work(void *argument)
 					   .map = scrub->map,
 					   .findings = &scrub->findings,
 					   .repair = scrub->options.repair };
-	uint64_t number = UINT64_MAX; /* none */
+	uint64_t number = UINT64_MAX; /* of the last window; none */
 	struct judge *judge = NULL;
 	struct error err = { 0 };
 	int r = judge_new(&setup, &judge, &err);
@@ -162,18 +138,8 @@ static void scrub_work(void *argument)
 	while (r == 0 && scrub_take(scrub, judge, &number))
 		r = judge_window(judge, &err);
 	if (r < 0)
-		scrub_fail(scrub, number, &err);
+		turns_fail(&scrub->turns, number, &err);
 	judge_free(judge);
-}
-
-/* Judges all windows of the run. This thread works as well; with fewer threads than asked for it only takes longer. */
-static int scrub_rows(struct scrub *scrub, struct error *err)
-{
-	const struct thread_setup setup = { .run = scrub_work, .argument = scrub };
-	struct thread threads[CHECK_JOBS_MAX];
-
-	thread_share(threads, (unsigned)scrub->options.jobs, &setup);
-	return scrub->err.code ? error_pass(err, scrub->err.code, &scrub->err) : 0;
 }
 
 /* Chooses the windows of this run. */
@@ -189,18 +155,18 @@ static int scrub_choose(struct scrub *scrub, struct error *err)
 		r = places_read(options->from, &scrub->rows, members, &scrub->chosen, &count, err);
 	if (r < 0)
 		return r;
-	scrub->next = count / options->shard_count * options->shard +
-		      count % options->shard_count * options->shard / options->shard_count;
-	scrub->end = count / options->shard_count * (options->shard + 1) +
-		     count % options->shard_count * (options->shard + 1) / options->shard_count;
+	scrub->turns.next = count / options->shard_count * options->shard +
+			    count % options->shard_count * options->shard / options->shard_count;
+	scrub->turns.end = count / options->shard_count * (options->shard + 1) +
+			   count % options->shard_count * (options->shard + 1) / options->shard_count;
 	if (!options->has_start)
 		return 0;
 	start = rows_find(&scrub->rows, members, options->start);
 	if (start == scrub->rows.windows)
 		return error_set(err, -EINVAL, "--start %" PRIu32 ":%" PRIu64 " is in no row of the volume",
 				 address_member(options->start), address_offset(options->start));
-	while (scrub->next < scrub->end && scrub_window(scrub, scrub->next) < start)
-		scrub->next++;
+	while (scrub->turns.next < scrub->turns.end && scrub_window(scrub, scrub->turns.next) < start)
+		scrub->turns.next++;
 	return 0;
 }
 
@@ -208,7 +174,7 @@ static uint64_t scrub_bytes(const struct scrub *scrub)
 {
 	uint64_t bytes = 0;
 
-	for (uint64_t i = scrub->next; i < scrub->end; i++)
+	for (uint64_t i = scrub->turns.next; i < scrub->turns.end; i++)
 		bytes += rows_window(&scrub->rows, scrub_window(scrub, i)).length;
 	return bytes;
 }
@@ -276,23 +242,23 @@ static int scrub_all(struct scrub *scrub, struct error *err)
 		scrub_problems(scrub);
 	findings_begin_places(&scrub->findings, scrub_bytes(scrub));
 	if (r == 0)
-		r = scrub_rows(scrub, err);
+		r = turns_share(&scrub->turns, (unsigned)scrub->options.jobs, scrub_work, scrub, err);
 	findings_begin_files(&scrub->findings);
-	if (r == 0 && !scrub->interrupted)
+	if (r == 0)
 		r = files_find(scrub->source, scrub->catalogue, &scrub->findings, err);
 	return r;
 }
 
-static int scrub_end(struct scrub *scrub)
+static int scrub_end(struct scrub *scrub, bool interrupted)
 {
 	struct findings_summary summary = { .rows = &scrub->rows,
 					    .members = scrub->volume->array->count,
 					    .repair = scrub->options.repair,
-					    .interrupted = scrub->interrupted,
-					    .has_next = scrub->interrupted && scrub->next < scrub->end };
+					    .interrupted = interrupted,
+					    .has_next = interrupted && scrub->turns.next < scrub->turns.end };
 
 	if (summary.has_next)
-		summary.next = rows_window(&scrub->rows, scrub_window(scrub, scrub->next)).address;
+		summary.next = rows_window(&scrub->rows, scrub_window(scrub, scrub->turns.next)).address;
 	summary.changed = scrub_has_changed(scrub);
 	return findings_end(&scrub->findings, &summary);
 }
@@ -304,7 +270,6 @@ static void scrub_close(struct scrub *scrub)
 	free(scrub->chosen);
 	transaction_close(&scrub->transaction);
 	pthread_mutex_destroy(&scrub->repair_lock);
-	pthread_mutex_destroy(&scrub->lock);
 	volume_close(scrub->volume);
 }
 
@@ -333,9 +298,8 @@ static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 
 int scrub_run(int argc, char **argv)
 {
-	struct scrub scrub = { .options = { .shard_count = 1, .jobs = check_default_jobs() },
-			       .repair_lock = PTHREAD_MUTEX_INITIALIZER,
-			       .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct scrub scrub = { .options = { .shard_count = 1, .jobs = turns_default_jobs() },
+			       .repair_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct error err = { 0 };
 	int operands, status = VERIFY_INCOMPLETE, r;
 
@@ -345,10 +309,9 @@ int scrub_run(int argc, char **argv)
 	if (r == 0) {
 		findings_begin(&scrub.findings, scrub.volume->path, scrub.options.repair, scrub.options.common.json);
 		r = scrub_all(&scrub, &err);
-		scrub.interrupted = scrub.interrupted || r < 0;
 		/* a log line says why it failed; the JSON object is complete all the same */
 		if (r == 0 || r == -EINTR || scrub.options.common.json)
-			status = scrub_end(&scrub);
+			status = scrub_end(&scrub, r < 0);
 	}
 	if (r < 0 && r != -EINTR) {
 		log_error(&err, "cannot scrub '%s'", argv[1]);

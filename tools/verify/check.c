@@ -1,36 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks runs of neighbouring chunks in the window; threads take turns. They read the volume in address order, each run
+/* Checks runs of neighbouring chunks in a window; threads take turns. They read the volume in address order, each run
  * with one request of src/read, which reads wrong bytes again. If they stay wrong, that is damage. */
 #include "verify/check.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/thread/thread.h"
 #include "read/gather.h"
 #include "read/queue.h"
 #include "verify/copies.h"
+#include "verify/turns.h"
 
-#define CHECK_GAP  (64u << 10) /* unwanted bytes that are read over rather than skipped */
-#define CHECK_PROGRESS_STEP INT64_C(200000000) /* nanoseconds between two calls of progress */
-
-unsigned check_default_jobs(void)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cpus < 4 ? 4 : cpus > 32 ? 32 : (unsigned)cpus;
-}
+#define CHECK_GAP (64u << 10) /* unwanted bytes that are read over rather than skipped */
 
 struct check {
 	const struct check_setup *setup;
-	const struct plan *plan;
+	const struct item *items;
+	struct turns turns; /* at the items; the lock also guards *counts */
 	struct check_counts *counts;
-	pthread_mutex_t lock; /* guards the fields below, and *counts */
-	size_t next;          /* first item that no thread has taken */
-	struct error err;     /* the first failure that ends the check */
-	int64_t shown;        /* when progress was called last, by clock_now() */
 };
 
 /* A worker's one read. */
@@ -69,38 +56,25 @@ static void check_gather(const struct item *items, size_t left, struct check_run
 			break;
 }
 
-/* Adds the counts of the last run and takes the next one. False: nothing is left, or another thread has failed. */
+/* Adds the counts of the last run and takes the next one. False: nothing is left, or a thread has failed. */
 static bool check_take(struct check_worker *worker, struct check_run *ret)
 {
 	struct check *check = worker->check;
 	const struct check_setup *setup = check->setup;
-	bool taken = false;
+	struct turns *turns = &check->turns;
+	bool is_left = turns_begin(turns);
 
-	pthread_mutex_lock(&check->lock);
 	check->counts->chunks += worker->counts.chunks;
 	check->counts->references += worker->counts.references;
 	check->counts->bytes += worker->counts.bytes;
 	check->counts->transient += worker->counts.transient;
 	worker->counts = (struct check_counts){ 0 };
-	if (!check->err.code && check->next < check->plan->count) {
-		check_gather(&check->plan->items[check->next], check->plan->count - check->next, ret);
-		check->next += ret->count;
-		taken = true;
-	}
-	if (setup->progress && clock_now() - check->shown >= CHECK_PROGRESS_STEP) {
-		check->shown = clock_now();
+	if (is_left)
+		check_gather(&check->items[turns->next], turns->end - turns->next, ret);
+	if (setup->progress && turns_show(turns))
 		setup->progress(setup->argument, check->counts);
-	}
-	pthread_mutex_unlock(&check->lock);
-	return taken;
-}
-
-static void check_fail(struct check *check, const struct error *err)
-{
-	pthread_mutex_lock(&check->lock);
-	if (!check->err.code)
-		check->err = *err;
-	pthread_mutex_unlock(&check->lock);
+	turns_end(turns, is_left ? ret->count : 0);
+	return is_left;
 }
 
 /* --- reading --- */
@@ -149,7 +123,7 @@ static void check_damaged(struct check_worker *worker, const struct item *item, 
 	struct item damaged = *item;
 
 	if (!error_is_damage(err->code)) {
-		check_fail(worker->check, err);
+		turns_fail(&worker->check->turns, UINT64_MAX, err);
 		return;
 	}
 	if (worker->copy > 1) {
@@ -324,7 +298,7 @@ static void check_work(void *argument)
 		worker->check = check;
 	if (!worker || check_open(worker, &err) < 0) {
 		error_no_memory(&err);
-		check_fail(check, &err);
+		turns_fail(&check->turns, UINT64_MAX, &err);
 	}
 	while (worker && check_take(worker, &run))
 		check_run(worker, &run);
@@ -332,20 +306,10 @@ static void check_work(void *argument)
 		check_close(worker);
 }
 
-int check_window(const struct check_setup *setup, const struct plan *plan, struct check_counts *counts,
-		 struct error *err)
+int check_window(const struct check_setup *setup, const struct item *items, size_t count,
+		 struct check_counts *counts, struct error *err)
 {
-	struct check check = {
-		.setup = setup,
-		.plan = plan,
-		.counts = counts,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.shown = clock_now(),
-	};
-	const struct thread_setup work = { .run = check_work, .argument = &check };
-	struct thread threads[CHECK_JOBS_MAX];
+	struct check check = { .setup = setup, .items = items, .turns.end = count, .counts = counts };
 
-	thread_share(threads, setup->jobs < CHECK_JOBS_MAX ? setup->jobs : CHECK_JOBS_MAX, &work);
-	pthread_mutex_destroy(&check.lock);
-	return check.err.code ? error_pass(err, check.err.code, &check.err) : 0;
+	return turns_share(&check.turns, setup->jobs, check_work, &check, err);
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads planned chunks with large reads by several threads, and verifies each. */
+/* Reads chunks with large reads by several threads, and verifies each. */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "image/catalogue/block_sums.h"
+#include "image/index.h"
 #include "io/array.h"
 #include "verify/damage.h"
-#include "verify/plan.h"
-
-#define CHECK_JOBS_MAX 256u
-
-/* Returns the default number of threads. Reads in flight matter more than CPUs, so a small machine also gets a few. */
-unsigned check_default_jobs(void);
+#include "verify/item.h"
 
 struct check_counts {
 	uint64_t chunks;     /* runs of stored bytes checked */
@@ -31,6 +29,7 @@ struct check_setup {
 	void *argument;
 };
 
-/* Checks the plan's window and adds to *counts. Damage goes to the list; the call fails only if it could not check. */
-must_check int check_window(const struct check_setup *setup, const struct plan *plan,
+/* Checks a window of items, in item_compare()'s order, and adds to *counts. Damage goes to the list; the call fails
+ * only if it could not check. */
+must_check int check_window(const struct check_setup *setup, const struct item *items, size_t count,
 			    struct check_counts *counts, struct error *err);

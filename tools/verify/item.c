@@ -22,19 +22,21 @@ int item_compare_bytes(const struct item *a, const struct item *b)
 	return item_order(x->sum, y->sum);
 }
 
-int item_compare(const struct item *a, const struct item *b)
-{
-	int r = item_compare_bytes(a, b);
-
-	return r ? r : item_order(a->row, b->row);
-}
-
-int item_compare_uses(const void *a, const void *b)
+int item_compare(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	int r = item_compare(x, y);
+	int r = item_compare_bytes(x, y);
 
-	if (r == 0)
-		r = item_order(x->ordinal, y->ordinal);
-	return r ? r : item_order(x->position, y->position);
+	return r ? r : item_order(x->row, y->row);
+}
+
+void item_merge(void *kept, const void *other)
+{
+	struct item *x = kept;
+	const struct item *y = other;
+	uint64_t shared = x->shared + y->shared;
+
+	if (y->ordinal < x->ordinal || (y->ordinal == x->ordinal && y->position < x->position))
+		*x = *y;
+	x->shared = shared;
 }

@@ -18,7 +18,7 @@ struct item {
 
 /* Compares by address, then by the other fields of the record. */
 int item_compare_bytes(const struct item *a, const struct item *b);
-/* Compares like item_compare_bytes(), then by row. Equal items need only one check. */
-int item_compare(const struct item *a, const struct item *b);
-/* Compares like item_compare(), then by file and position; for qsort(3). */
-int item_compare_uses(const void *a, const void *b);
+/* Compares two items like item_compare_bytes(), then by row; for qsort(3). Equal ones need only one check. */
+int item_compare(const void *a, const void *b);
+/* Makes kept stand for equal items, as the first file that uses them. */
+void item_merge(void *kept, const void *other);

@@ -2,13 +2,13 @@
 /* Plans which stored chunks of a version to read, in the order of the volume, one bounded window at a time. */
 #pragma once
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/lowest.h"
 #include "image/catalogue/block_sums.h"
-#include "image/catalogue/catalogue.h"
 #include "image/index.h"
+#include "image/members/extent_list.h"
 #include "verify/damage.h"
 #include "verify/item.h"
 
@@ -28,36 +28,24 @@ struct plan_counts {
 	uint64_t selected; /* (file, chunk) pairs in the share */
 };
 
-struct plan {
+struct plan_setup {
 	const struct index *index;
-	const struct block_sums *block_sums; /* NULL: none */
-	struct extent_list segments; /* of the version, ascending */
-	struct plan_share share;
-	struct damage_list *damage; /* gets malformed records */
-	struct plan_counts counts;
-	size_t window;      /* most items of a window */
-	struct item *items; /* the window; twice as many are gathered before the highest are dropped */
-	size_t count;
-	struct item last;  /* last item of the previous window; the next window begins after it */
-	struct item limit; /* items after it were dropped for a later window */
-	bool has_last, has_limit;
+	const struct block_sums *block_sums;  /* NULL: none */
+	const struct extent_list *segments;   /* of the version, ascending */
+	const struct plan_share *share;
+	struct damage_list *damage;           /* gets malformed records */
 };
 
-#define PLAN_WINDOW ((size_t)512 << 10) /* items: 40 MiB, and as much while they are gathered */
-#define PLAN_PASSES 8u                  /* most passes over the index, as each window costs one */
+struct plan {
+	struct plan_setup setup;
+	struct plan_counts counts;
+	struct lowest window; /* of struct item: 40 MiB at least, and as much while they are gathered */
+	struct item last;     /* last item of the previous window; the next window begins after it */
+	bool has_last;
+};
 
-/* Returns the items of a window for a version with this many chunk records: for a large version a share of them, which
- * takes as much memory as its index does. */
-static inline size_t plan_window(uint64_t chunk_count)
-{
-	uint64_t share = chunk_count / PLAN_PASSES + 1;
-
-	return share > PLAN_WINDOW ? share : PLAN_WINDOW;
-}
-
-must_check int plan_open(const struct index *index, const struct block_sums *block_sums, const struct version *version,
-			 const struct plan_share *share, struct damage_list *damage, struct plan *ret,
-			 struct error *err);
-/* Makes the next window: returns 1 and items[0..count), or 0 at the end. */
+/* What the setup points to stays the caller's. */
+must_check int plan_open(const struct plan_setup *setup, struct plan *ret, struct error *err);
+/* Makes the next window: 1, or 0 at the end. */
 must_check int plan_next(struct plan *plan, struct error *err);
 void plan_close(struct plan *plan); /* its contents */

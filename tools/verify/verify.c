@@ -22,6 +22,7 @@
 #include "verify/report.h"
 #include "verify/ring.h"
 #include "verify/shard.h"
+#include "verify/turns.h"
 #include "volume.h"
 
 #define VERIFY_STEP (1u << 20) /* bytes of a read whose bytes are only summed */
@@ -75,7 +76,7 @@ static const struct option_spec verify_table[] = {
 	{ "sample", 0, "P%", OPTION_CALL(verify_set_sample), "check a random share of the chunks (default 100%)" },
 	{ "seed", 0, "N", OPTION_CALL(verify_set_seed), "repeat a sample: use the seed that it showed" },
 	{ "shard", 0, "N/T", OPTION_CALL(verify_set_shard), "check the N-th of T shares of the chunks" },
-	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, CHECK_JOBS_MAX),
+	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, TURNS_JOBS_MAX),
 	  "read with N threads (default one for each CPU, from 4 to 32)" },
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -242,7 +243,7 @@ static int verify_windows(struct verify *v, const struct version *version, struc
 	verify_counts(v, version, &plan->counts);
 	v->report.selected = plan->counts.selected;
 	while (more > 0) {
-		r = check_window(setup, plan, counts, err);
+		r = check_window(setup, plan->window.items, plan->window.count, counts, err);
 		if (r < 0)
 			return r;
 		more = plan_next(plan, err);
@@ -322,13 +323,18 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 				     .damage = &damage,
 				     .progress = report_progress,
 				     .argument = &v->report };
+	const struct plan_setup selection = { .index = index,
+					      .block_sums = block_sums,
+					      .segments = &version->segments,
+					      .share = &v->options.share,
+					      .damage = &damage };
 	struct check_counts counts = { 0 };
 	struct plan plan = { 0 };
 	struct error err = { 0 };
 	int r;
 
 	damage_init(&damage);
-	r = plan_open(index, block_sums, version, &v->options.share, &damage, &plan, &err);
+	r = plan_open(&selection, &plan, &err);
 	if (r == 0)
 		r = verify_windows(v, version, &plan, &setup, &counts, &err);
 	if (r < 0)
@@ -435,7 +441,7 @@ static int verify_draw_seed(uint64_t *ret)
 int verify_run(int argc, char **argv)
 {
 	struct verify v = { .options = { .share = { .shard_count = 1, .sample = 1 },
-					 .jobs = check_default_jobs() } };
+					 .jobs = turns_default_jobs() } };
 	auto_volume struct volume *volume = NULL;
 	struct error err = { 0 };
 	int operands, status, r;
