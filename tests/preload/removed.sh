@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: plain once
 # Files are open when their version is removed and others take the space: a read gives their bytes, or EIO, without and
 # with datasetfs-run.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
