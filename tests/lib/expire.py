@@ -31,7 +31,10 @@ def main():
     fuse = descriptor(process)
     for name in map(os.fsencode, names):
         body = struct.pack("<QII", node, len(name), FUSE_EXPIRE_ONLY) + name + b"\0"
-        os.write(fuse, struct.pack("<IiQ", 16 + len(body), FUSE_NOTIFY_INVAL_ENTRY, 0) + body)
+        try:
+            os.write(fuse, struct.pack("<IiQ", 16 + len(body), FUSE_NOTIFY_INVAL_ENTRY, 0) + body)
+        except FileNotFoundError:
+            pass  # the kernel has dropped the name already, and asks as well
 
 
 main()
