@@ -150,7 +150,7 @@ static int mount_session_mount(struct fuse_session *session, const char *mountpo
 	return r;
 }
 
-int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
+int mount_open(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 		 struct error *err)
 {
 	struct mount *mount;
@@ -237,7 +237,7 @@ static int mount_refuse_there(void *argument, const struct mountinfo *info, stru
 	return error_set(err, -EBUSY, "it was moved or something is mounted over it, 'umount %s' ends it", info->point);
 }
 
-int mount_detach(struct mount *mount, bool lazy, struct error *err)
+int mount_unmount(struct mount *mount, bool lazy, struct error *err)
 {
 	if (!mount_is_ours(mount))
 		return mountinfo_each(mount_refuse_there, mount, err);

@@ -16,7 +16,7 @@ struct mount_setup {
 struct mount;
 
 /* Mounts by mount(2) as root, else through fusermount3. */
-must_check int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
+must_check int mount_open(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
 unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
@@ -24,7 +24,7 @@ unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: th
 void mount_note(struct mount *mount);
 /* Unmounts. -EBUSY while it is used, unless lazy: then it disappears at once and ends with its last user. Returns 0
  * also if it is no longer mounted. */
-must_check int mount_detach(struct mount *mount, bool lazy, struct error *err);
+must_check int mount_unmount(struct mount *mount, bool lazy, struct error *err);
 bool mount_is_over(const struct mount *mount); /* true: nobody can make a request any more */
 /* Tells a waiting umount(8) that the server has closed everything. */
 void mount_farewell(struct mount *mount);

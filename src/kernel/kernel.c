@@ -24,7 +24,7 @@
 #include "image/catalogue/catalogue.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
-#include "kernel/attach.h"
+#include "kernel/fsmount.h"
 #include "kernel/loop.h"
 #include "members/assembly.h"
 #include "members/naming.h"
@@ -156,7 +156,7 @@ static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
 	 * it is mounted. A device needs no lock, because the kernel opens it exclusively. */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return kernel_refuse_locked(kernel->paths[i], fd, err);
-	r = loop_attach(fd, kernel->paths[i], true, &kernel->loops[i], err);
+	r = loop_set_up(fd, kernel->paths[i], true, &kernel->loops[i], err);
 	if (r < 0)
 		return r;
 	free(kernel->paths[i]);
@@ -197,9 +197,9 @@ static int kernel_check_again(struct kernel *kernel, struct error *err)
 					version->label);
 }
 
-static int kernel_attach(struct kernel *kernel, struct error *err)
+static int kernel_mount_image(struct kernel *kernel, struct error *err)
 {
-	struct attach attach = { .mountpoint = kernel->options->mountpoint,
+	struct fsmount setup = { .mountpoint = kernel->options->mountpoint,
 				 .image = kernel->loop.path,
 				 .devices = (const char *const *)kernel->paths,
 				 .count = kernel->assembly.array->count,
@@ -213,16 +213,16 @@ static int kernel_attach(struct kernel *kernel, struct error *err)
 
 	if (loop_set_readahead(&kernel->loop, KERNEL_READAHEAD, &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
-	r = attach_create(&attach, &tree, err);
+	r = fsmount_create(&setup, &tree, err);
 	if (r == 0)
 		r = kernel_check_again(kernel, err);
 	if (r == 0)
-		r = occupied_check(attach.mountpoint, err);
+		r = occupied_check(setup.mountpoint, err);
 	if (r == 0)
-		r = attach_show(&attach, tree, err);
+		r = fsmount_show(&setup, tree, err);
 	if (r == 0)
 		log_info("the kernel serves '%s': version '%s' of '%s', %s of metadata in memory; nothing is verified",
-			 attach.mountpoint, kernel->version->label, kernel->options->volume,
+			 setup.mountpoint, kernel->version->label, kernel->options->volume,
 			 format_size(sizes.bytes, bytes));
 	return r;
 }
@@ -237,11 +237,11 @@ int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct 
 	if (r == 0 && !is_rehearsed)
 		r = kernel_write_image(&kernel, err);
 	if (r == 0 && !is_rehearsed)
-		r = loop_attach(kernel.memory, OCCUPIED_IMAGE, false, &kernel.loop, err);
+		r = loop_set_up(kernel.memory, OCCUPIED_IMAGE, false, &kernel.loop, err);
 	if (r == 0 && !is_rehearsed)
 		r = kernel_members(&kernel, err);
 	if (r == 0 && !is_rehearsed)
-		r = kernel_attach(&kernel, err);
+		r = kernel_mount_image(&kernel, err);
 	kernel_close(&kernel);
 	return r;
 }

@@ -38,7 +38,7 @@ static int loop_try(int control, const struct loop_config *config, struct loop *
 	return 0;
 }
 
-int loop_attach(int file, const char *name, bool is_direct, struct loop *ret, struct error *err)
+int loop_set_up(int file, const char *name, bool is_direct, struct loop *ret, struct error *err)
 {
 	auto_close int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
 	struct loop_config config = { .fd = (uint32_t)file };

@@ -12,7 +12,7 @@ struct loop {
 
 /* Makes a read-only loop device of the open file; losetup(8) shows it as name. is_direct: bypasses the page cache,
  * if the file allows that. */
-must_check int loop_attach(int file, const char *name, bool is_direct, struct loop *ret, struct error *err);
+must_check int loop_set_up(int file, const char *name, bool is_direct, struct loop *ret, struct error *err);
 void loop_close(struct loop *loop);
 /* Sets the read-ahead of the device and of a filesystem mounted from it. */
 must_check int loop_set_readahead(const struct loop *loop, unsigned kib, struct error *err);

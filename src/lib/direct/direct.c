@@ -133,7 +133,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 	return 0;
 }
 
-void direct_attach(struct opened *opened, struct link *link, uint32_t hidden_mode)
+void direct_link(struct opened *opened, struct link *link, uint32_t hidden_mode)
 {
 	struct direct *direct = (struct direct *)opened;
 

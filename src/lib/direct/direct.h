@@ -68,7 +68,7 @@ void direct_free(struct direct *direct);
 /* Describes a version, opened that way, from its catalogue record. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
 /* Notes that the version came from a daemon. Takes link. */
-void direct_attach(struct opened *opened, struct link *link, uint32_t hidden_mode);
+void direct_link(struct opened *opened, struct link *link, uint32_t hidden_mode);
 /* Checks the digest of the index against the one asked for; -EBADMSG: the contents are others. label: for the
  * message. */
 must_check int direct_check_digest(struct index *index, const struct query *query, const char *label,

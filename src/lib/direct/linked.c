@@ -39,7 +39,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 		link_close(link);
 		return r;
 	}
-	direct_attach(*ret, link, hidden_mode);
+	direct_link(*ret, link, hidden_mode);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static int linked_load(struct link *link, uint32_t hidden_mode, struct direct_vo
 		link_close(link);
 		return r;
 	}
-	direct_attach(*ret, link, hidden_mode);
+	direct_link(*ret, link, hidden_mode);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ static int session_open_version(struct serve *serve, struct error *err)
 
 /* ---- coming up ---- */
 
-static int session_attach(struct session *session, struct error *err)
+static int session_mount(struct session *session, struct error *err)
 {
 	const struct serve_options *options = &session->serve.options;
 	struct mount_setup setup = { .allow_other = options->allow_other,
@@ -90,7 +90,7 @@ static int session_attach(struct session *session, struct error *err)
 	setup.source = source;
 	r = occupied_check(options->mountpoint, err);
 	if (r == 0)
-		r = mount_attach(options->mountpoint, &setup, &session->mount, err);
+		r = mount_open(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
 		return r;
 	session->serve.mount_fd = mount_fd(session->mount);
@@ -241,7 +241,7 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = session_prepare(session, err);
 	if (r < 0)
 		return r;
-	r = session_attach(session, err);
+	r = session_mount(session, err);
 	if (r < 0)
 		return r;
 	r = workers_create(&session->workers, &session->serve, err);
@@ -322,7 +322,7 @@ static void session_signal(struct session *session, uint32_t number)
 		log_warn("'%s' is detached and ends when its last user does", mountpoint);
 		return;
 	}
-	if (mount_detach(session->mount, lazy, &err) == 0) {
+	if (mount_unmount(session->mount, lazy, &err) == 0) {
 		session->detached = lazy;
 		return;
 	}
@@ -376,7 +376,7 @@ static void session_abandon(struct session *session)
 {
 	struct error err = { 0 };
 
-	if (mount_detach(session->mount, true, &err) < 0)
+	if (mount_unmount(session->mount, true, &err) < 0)
 		log_error(&err, "cannot unmount");
 	(void)fetchers_stop(&session->serve);
 	workers_stop(&session->workers);

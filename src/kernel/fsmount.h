@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-struct attach {
+struct fsmount {
 	const char *mountpoint;
 	const char *image;          /* block device of the image */
 	const char *const *devices; /* the other block devices, in the order of their slots */
@@ -16,6 +16,6 @@ struct attach {
 
 /* Creates a mount that is not visible anywhere yet. The kernel holds the devices until the tree is closed. On
  * failure err includes the kernel's own message, if there is one. */
-must_check int attach_create(const struct attach *attach, int *ret_tree, struct error *err);
+must_check int fsmount_create(const struct fsmount *setup, int *ret_tree, struct error *err);
 /* Moves the tree to the mountpoint, where it stays after the descriptor is closed. */
-must_check int attach_show(const struct attach *attach, int tree, struct error *err);
+must_check int fsmount_show(const struct fsmount *setup, int tree, struct error *err);

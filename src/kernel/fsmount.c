@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses fsopen(2) and its relatives: paths may contain commas, and the kernel says what it rejects. */
-#include "kernel/attach.h"
+#include "kernel/fsmount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 
 /* Makes the kernel's last error message, "e erofs: …", the reason. */
-static int attach_failed(int context, const char *what, struct error *err)
+static int fsmount_failed(int context, const char *what, struct error *err)
 {
 	int code = errno;
 	char text[384], said[sizeof(text)] = "";
@@ -27,39 +27,39 @@ static int attach_failed(int context, const char *what, struct error *err)
 			 said[0] ? ")" : "");
 }
 
-static int attach_configure(int context, const struct attach *attach, struct error *err)
+static int fsmount_configure(int context, const struct fsmount *setup, struct error *err)
 {
-	if (fsconfig(context, FSCONFIG_SET_STRING, "source", attach->image, 0) < 0)
-		return attach_failed(context, "the kernel does not take the image", err);
-	for (uint32_t i = 0; i < attach->count; i++)
-		if (fsconfig(context, FSCONFIG_SET_STRING, "device", attach->devices[i], 0) < 0)
-			return attach_failed(context, "the kernel does not take a further device", err);
+	if (fsconfig(context, FSCONFIG_SET_STRING, "source", setup->image, 0) < 0)
+		return fsmount_failed(context, "the kernel does not take the image", err);
+	for (uint32_t i = 0; i < setup->count; i++)
+		if (fsconfig(context, FSCONFIG_SET_STRING, "device", setup->devices[i], 0) < 0)
+			return fsmount_failed(context, "the kernel does not take a further device", err);
 	if (fsconfig(context, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0 ||
 	    fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return attach_failed(context, "the kernel cannot mount the image as EROFS", err);
+		return fsmount_failed(context, "the kernel cannot mount the image as EROFS", err);
 	return 0;
 }
 
-int attach_create(const struct attach *attach, int *ret_tree, struct error *err)
+int fsmount_create(const struct fsmount *setup, int *ret_tree, struct error *err)
 {
 	unsigned attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME |
-			      (attach->noexec ? MOUNT_ATTR_NOEXEC : 0) | (attach->suid ? 0 : MOUNT_ATTR_NOSUID);
+			      (setup->noexec ? MOUNT_ATTR_NOEXEC : 0) | (setup->suid ? 0 : MOUNT_ATTR_NOSUID);
 	auto_close int context = fsopen("erofs", FSOPEN_CLOEXEC);
 	int r;
 
 	if (context < 0)
 		return errno == ENODEV ? error_set(err, -ENODEV, "the kernel has no EROFS, see 'modprobe erofs'") :
 					 error_errno(err, "cannot begin to mount");
-	r = attach_configure(context, attach, err);
+	r = fsmount_configure(context, setup, err);
 	if (r < 0)
 		return r;
 	*ret_tree = fsmount(context, FSMOUNT_CLOEXEC, attributes);
-	return *ret_tree < 0 ? attach_failed(context, "the kernel cannot mount the image as EROFS", err) : 0;
+	return *ret_tree < 0 ? fsmount_failed(context, "the kernel cannot mount the image as EROFS", err) : 0;
 }
 
-int attach_show(const struct attach *attach, int tree, struct error *err)
+int fsmount_show(const struct fsmount *setup, int tree, struct error *err)
 {
-	if (move_mount(tree, "", AT_FDCWD, attach->mountpoint, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_errno(err, "cannot mount on '%s'", attach->mountpoint);
+	if (move_mount(tree, "", AT_FDCWD, setup->mountpoint, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_errno(err, "cannot mount on '%s'", setup->mountpoint);
 	return 0;
 }
