@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts the planned device reads: one for each range, and one for each page of block checksums. */
+/* Starts the device reads of a round: one for each range, and one for each page of block checksums. */
 #include "read/fetch.h"
 
 #include <assert.h>

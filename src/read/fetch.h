@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns planned ranges and pages into device reads. */
+/* Turns the ranges and pages of a round into device reads. */
 #pragma once
 #include "read/op.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts as plan.c reads: a small gap between two chunks is read over, and one chunk too many begins the next read. */
+/* Counts as split.c does: a small gap between two chunks is read over, and one chunk too many begins the next read. */
 #include "read/gather.h"
 
 #include "image/chunk.h"

@@ -116,8 +116,8 @@ struct read_op {
 	uint32_t next_chunk;         /* of a list */
 	uint32_t mismatches; /* checksum mismatches of chunks, counted at each read */
 	uint64_t size;    /* of the answer */
-	uint64_t planned; /* bytes of the answer that have a piece, a hole or a cached chunk */
-	bool has_late;    /* another request is reading the first chunk, so it is planned last */
+	uint64_t split;   /* bytes of the answer that have a piece, a hole or a cached chunk */
+	bool has_late;    /* another request is reading the first chunk, so it is split last */
 	struct extent_piece late;
 	bool whole; /* chunks are read whole, because block checksums did not help */
 	unsigned piece_count, range_count, page_count;

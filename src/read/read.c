@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The path of a read, top to bottom: plan, start, settle, finish. A request is cut into pieces, one per chunk; pieces
+/* The path of a read, top to bottom: split, start, settle, finish. A request is cut into pieces, one per chunk; pieces
  * that are adjacent on the device become one range, and a range is one device read. Reads cover whole blocks, and
  * whole chunks, because only those can be verified:
  *
@@ -35,7 +35,7 @@
 #include "base/clock.h"
 #include "read/fetch.h"
 #include "read/park.h"
-#include "read/plan.h"
+#include "read/split.h"
 #include "read/settle.h"
 
 static bool read_is_unwanted(const struct read_op *op)
@@ -86,13 +86,13 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 	counter_add(&op->reader->setup.counters->block_sums_failures, 1);
 	op_drop_claims(op);
 	op->whole = true;
-	plan_begin(op, op->request.offset, op->size);
+	split_begin(op, op->request.offset, op->size);
 }
 
 /* The next step of a read, while none of its device reads is in flight. */
 enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_END };
 
-/* Checks what has arrived and plans what comes next. READ_FAIL: *ret_piece is the piece to blame, if any. */
+/* Checks what has arrived and splits what comes next. READ_FAIL: *ret_piece is the piece to blame, if any. */
 static enum read_next read_step(struct read_op *op, const struct read_piece **ret_piece, struct error *err)
 {
 	bool again = false;
@@ -107,9 +107,9 @@ static enum read_next read_step(struct read_op *op, const struct read_piece **re
 	else /* it made progress */
 		atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 	*ret_piece = NULL;
-	if (op->planned == op->size && !op->has_late)
+	if (op->split == op->size && !op->has_late)
 		return READ_END;
-	return plan_round(op, err) < 0 ? READ_FAIL : READ_FETCH;
+	return split_round(op, err) < 0 ? READ_FAIL : READ_FETCH;
 }
 
 static void read_done(struct io_read *io, int result);
@@ -254,6 +254,6 @@ void read_begin(struct reader *reader, struct read_op *op)
 	op->left_to = NULL;
 	op->mismatches = 0;
 	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
-	plan_begin(op, op->request.offset, op->request.size);
+	split_begin(op, op->request.offset, op->request.size);
 	read_advance(op);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cuts a request into pieces, one per chunk, and joins pieces that are adjacent on the device into ranges. Bytes
  * that need no device are answered here. */
-#include "read/plan.h"
+#include "read/split.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,11 +10,11 @@
 
 #include "base/round.h"
 
-#define PLAN_LARGE (64u << 10) /* bytes from which a chunk of a list is not copied */
+#define SPLIT_LARGE (64u << 10) /* bytes from which a chunk of a list is not copied */
 
 /* True if the device can put the wanted bytes in their place in the payload. The rest of their first and last block
  * spills over to where the owner allows it. */
-static bool plan_fits_payload(const struct read_op *op, const struct read_piece *piece)
+static bool split_fits_payload(const struct read_op *op, const struct read_piece *piece)
 {
 	uint64_t align = op_align(op), end = piece->at + piece->part.want;
 	uint64_t head = op_wanted(piece) % align, tail = (op_wanted(piece) + piece->part.want) % align;
@@ -27,7 +27,7 @@ static bool plan_fits_payload(const struct read_op *op, const struct read_piece 
 	return tail == 0 || (end == op->size && end + align - tail <= op->request.room);
 }
 
-static bool plan_joins_run(const struct read_op *op, const struct read_range *range, size_t at)
+static bool split_joins_run(const struct read_op *op, const struct read_range *range, size_t at)
 {
 	const struct read_piece *last = op_last(op, range);
 
@@ -35,7 +35,7 @@ static bool plan_joins_run(const struct read_op *op, const struct read_range *ra
 }
 
 /* A range must not cross segments, because copies of two segments lie in different places. */
-static bool plan_is_in_segment(const struct read_op *op, const struct read_range *range,
+static bool split_is_in_segment(const struct read_op *op, const struct read_range *range,
 			       const struct read_piece *piece)
 {
 	const struct members *members = &op->request.version.index->members;
@@ -45,18 +45,18 @@ static bool plan_is_in_segment(const struct read_op *op, const struct read_range
 }
 
 /* Chunks with a hole between them in the file are adjacent on the device: still one read, in several runs. */
-static bool plan_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
+static bool split_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
 			   bool direct)
 {
 	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
 	    piece->from < range->end || piece->from - range->end > (direct ? 0 : op->request.gap) ||
-	    !plan_is_in_segment(op, range, piece))
+	    !split_is_in_segment(op, range, piece))
 		return false;
-	return !direct || plan_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
+	return !direct || split_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
 /* True if a read of the piece can be left when it is stuck, see read_leave(). */
-static bool plan_may_be_left(const struct read_op *op, const struct read_piece *piece)
+static bool split_may_be_left(const struct read_op *op, const struct read_piece *piece)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
 
@@ -64,24 +64,24 @@ static bool plan_may_be_left(const struct read_op *op, const struct read_piece *
 }
 
 /* Small chunks of a list are better copied: a direct chunk would split the read of all. */
-static bool plan_is_direct(const struct read_op *op, const struct read_piece *piece)
+static bool split_is_direct(const struct read_op *op, const struct read_piece *piece)
 {
-	if (op->request.keeps_payload && plan_may_be_left(op, piece))
+	if (op->request.keeps_payload && split_may_be_left(op, piece))
 		return false;
-	return (!op->request.gap || piece->part.want >= PLAN_LARGE) && plan_fits_payload(op, piece);
+	return (!op->request.gap || piece->part.want >= SPLIT_LARGE) && split_fits_payload(op, piece);
 }
 
-static void plan_place(struct read_op *op, const struct read_piece *piece)
+static void split_place(struct read_op *op, const struct read_piece *piece)
 {
-	bool direct = plan_is_direct(op, piece);
+	bool direct = split_is_direct(op, piece);
 	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
 
-	if (!range || !plan_continues(op, range, piece, direct)) {
+	if (!range || !split_continues(op, range, piece, direct)) {
 		range = &op->ranges[op->range_count++];
 		*range = (struct read_range){ .fetch.op = op, .first = op->piece_count, .direct = direct };
 		range->fetch.io.member = address_member(piece->part.chunk.address);
 	}
-	if (!range->count || !plan_joins_run(op, range, piece->at))
+	if (!range->count || !split_joins_run(op, range, piece->at))
 		range->runs++;
 	range->end = piece->to;
 	range->count++;
@@ -89,7 +89,7 @@ static void plan_place(struct read_op *op, const struct read_piece *piece)
 }
 
 /* Answers bytes that need no device: holes and files in the index. */
-static int plan_from_index(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
+static int split_from_index(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
 			   struct error *err)
 {
 	const struct chunk *chunk = &part->chunk;
@@ -113,7 +113,7 @@ static int plan_from_index(struct read_op *op, const struct extent_piece *part, 
 }
 
 /* Returns the page for these sums, filled from the cache if it has them, else to be read. NULL: the page is bad. */
-static struct read_page *plan_page(struct read_op *op, uint64_t number, uint32_t offset, uint32_t length)
+static struct read_page *split_page(struct read_op *op, uint64_t number, uint32_t offset, uint32_t length)
 {
 	struct page_cache *cache = op->reader->setup.pages;
 	struct read_page *page = &op->pages[op->page_count];
@@ -139,7 +139,7 @@ static struct read_page *plan_page(struct read_op *op, uint64_t number, uint32_t
 }
 
 /* Narrows the piece to the blocks around the wanted bytes, if the chunk has block checksums. */
-static bool plan_narrow(struct read_op *op, struct read_piece *piece)
+static bool split_narrow(struct read_op *op, struct read_piece *piece)
 {
 	const struct extent_piece *part = &piece->part;
 	uint64_t first = round_down(part->skip, DSFS_BLOCK), end = round_up(part->skip + part->want, DSFS_BLOCK);
@@ -149,7 +149,7 @@ static bool plan_narrow(struct read_op *op, struct read_piece *piece)
 	    !block_sums_find(op->request.version.block_sums, part->chunk.number, &row))
 		return false;
 	piece->sums = row.offset + (uint32_t)(first / DSFS_BLOCK * sizeof(dsfs_le64));
-	piece->page = plan_page(op, row.page, piece->sums,
+	piece->page = split_page(op, row.page, piece->sums,
 				     (uint32_t)((end - first) / DSFS_BLOCK * sizeof(dsfs_le64)));
 	if (!piece->page)
 		return false;
@@ -162,14 +162,14 @@ static bool plan_narrow(struct read_op *op, struct read_piece *piece)
 /* Plans a chunk. If it is wanted in part, a neighbouring request may have read it or be reading it: a sequential
  * reader sends the next request while this one is in flight, and both need the chunk between them. Such a chunk is
  * put off until the rest of the request is there. Block checksums avoid this. */
-static void plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
+static void split_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
 {
 	uint64_t start = address_offset(part->chunk.address);
 	struct read_piece piece = { .part = *part, .at = at, .from = start, .to = start + part->chunk.stored };
 	enum chunk_cached cached = CHUNK_ABSENT;
 
-	if (plan_narrow(op, &piece)) {
-		plan_place(op, &piece);
+	if (split_narrow(op, &piece)) {
+		split_place(op, &piece);
 		return;
 	}
 	if (part->want < part->chunk.length && part->chunk.length <= chunk_cache_room(op->reader->setup.cache))
@@ -183,12 +183,12 @@ static void plan_chunk(struct read_op *op, const struct extent_piece *part, size
 		op->has_late = true;
 	} else {
 		piece.claimed = cached == CHUNK_CLAIMED;
-		plan_place(op, &piece);
+		split_place(op, &piece);
 	}
 }
 
 /* Returns the next chunk of the file or the list, like extent_next(). */
-static int plan_next(struct read_op *op, struct extent_piece *ret, struct error *err)
+static int split_next(struct read_op *op, struct extent_piece *ret, struct error *err)
 {
 	const struct read_request *request = &op->request;
 
@@ -202,48 +202,48 @@ static int plan_next(struct read_op *op, struct extent_piece *ret, struct error 
 	return 1;
 }
 
-static int plan_piece(struct read_op *op, struct error *err)
+static int split_piece(struct read_op *op, struct error *err)
 {
 	struct extent_piece part;
 	bool done;
 	int r;
 
-	r = plan_next(op, &part, err);
+	r = split_next(op, &part, err);
 	if (r == 0)
 		r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes",
-			      op->planned, op->size);
+			      op->split, op->size);
 	if (r < 0)
 		return r;
-	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->planned)
+	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->split)
 		return error_set(err, -EBADMSG, "chunk %" PRIu64 " has an impossible length",
 				 part.chunk.number);
-	r = plan_from_index(op, &part, op->planned, &done, err);
+	r = split_from_index(op, &part, op->split, &done, err);
 	if (r < 0)
 		return r;
 	if (!done)
-		plan_chunk(op, &part, op->planned, op->planned == 0);
-	op->planned += part.want;
+		split_chunk(op, &part, op->split, op->split == 0);
+	op->split += part.want;
 	return 0;
 }
 
-int plan_round(struct read_op *op, struct error *err)
+int split_round(struct read_op *op, struct error *err)
 {
 	int r = 0;
 
 	op->piece_count = op->range_count = op->page_count = 0;
 	op->scratch_used = 0;
-	if (op->planned == op->size && op->has_late) {
+	if (op->split == op->size && op->has_late) {
 		op->has_late = false;
-		plan_chunk(op, &op->late, 0, false);
+		split_chunk(op, &op->late, 0, false);
 		return 0;
 	}
-	while (r == 0 && op->planned < op->size && op->range_count < READ_RANGES &&
+	while (r == 0 && op->split < op->size && op->range_count < READ_RANGES &&
 	       op->piece_count < READ_PIECES)
-		r = plan_piece(op, err);
+		r = split_piece(op, err);
 	return r;
 }
 
-static void plan_begin_chunks(struct read_op *op)
+static void split_begin_chunks(struct read_op *op)
 {
 	op->next_chunk = 0;
 	op->size = 0;
@@ -252,13 +252,13 @@ static void plan_begin_chunks(struct read_op *op)
 	assert(op->size <= op->request.room);
 }
 
-void plan_begin(struct read_op *op, uint64_t offset, uint64_t size)
+void split_begin(struct read_op *op, uint64_t offset, uint64_t size)
 {
-	op->planned = 0;
+	op->split = 0;
 	op->has_late = false;
 	op->piece_count = op->range_count = op->page_count = 0;
 	if (op->request.chunks) {
-		plan_begin_chunks(op);
+		split_begin_chunks(op);
 		return;
 	}
 	extent_map(&op->cursor, op->request.version.index, &op->request.inode, offset, size, &op->size);
