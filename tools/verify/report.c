@@ -72,7 +72,7 @@ void report_part(struct report *report, const char *what, enum report_state stat
 	}
 }
 
-void report_begin_versions(struct report *report, const struct plan_share *share)
+void report_begin_versions(struct report *report, const struct selection_share *share)
 {
 	if (!report->is_json)
 		return;
@@ -175,17 +175,17 @@ static const char *report_version_verdict(const struct report *report)
 }
 
 static void report_version_text(struct report *report, const struct check_counts *counts,
-				const struct plan_counts *plan)
+				const struct selection_counts *selection)
 {
 	double seconds = report_seconds(report->version_start);
 	char size[SIZE_TEXT_SIZE], speed[SIZE_TEXT_SIZE];
 
 	text_print("version '%s': %s: %" PRIu64 " files, %" PRIu64 " chunks, %s in %.2f s (%s/s)", report->label,
-	       report_version_verdict(report), plan->files, counts->chunks, format_size(counts->bytes, size),
+	       report_version_verdict(report), selection->files, counts->chunks, format_size(counts->bytes, size),
 	       seconds,
 	       format_size((uint64_t)((double)counts->bytes / (seconds > 0.001 ? seconds : 0.001)), speed));
 	printf(" damaged=%" PRIu64 " holes=%" PRIu64 " references=%" PRIu64 "\n",
-	       report->damaged - report->version_damaged, plan->holes, counts->references);
+	       report->damaged - report->version_damaged, selection->holes, counts->references);
 	if (counts->transient)
 		log_warn("chunks were wrong when read once and right when read again, ignoring version=%s "
 			 "chunks=%" PRIu64,
@@ -194,7 +194,7 @@ static void report_version_text(struct report *report, const struct check_counts
 
 void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
 			const struct damage_list *damage, const struct check_counts *counts,
-			const struct plan_counts *plan)
+			const struct selection_counts *selection)
 {
 	if (report->is_terminal)
 		fputs("\r\033[K", stderr);
@@ -210,8 +210,8 @@ void report_end_version(struct report *report, const struct index *index, struct
 	}
 	if (report->is_json && counts) {
 		report_counts_json(report, counts);
-		json_number(&report->json, "files", plan->files);
-		json_number(&report->json, "holes", plan->holes);
+		json_number(&report->json, "files", selection->files);
+		json_number(&report->json, "holes", selection->holes);
 	}
 	if (report->is_json) {
 		json_real(&report->json, "seconds", report_seconds(report->version_start));
@@ -219,7 +219,7 @@ void report_end_version(struct report *report, const struct index *index, struct
 		json_string(&report->json, "state", report_version_verdict(report));
 		json_end_object(&report->json);
 	} else if (counts) {
-		report_version_text(report, counts, plan);
+		report_version_text(report, counts, selection);
 	} else {
 		text_print("version '%s': %s: its chunks were not checked\n", report->label,
 		       report_version_verdict(report));

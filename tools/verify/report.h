@@ -10,7 +10,7 @@
 #include "image/index.h"
 #include "verify/check.h"
 #include "verify/damage.h"
-#include "verify/plan.h"
+#include "verify/selection.h"
 
 enum report_state {
 	REPORT_SOUND,
@@ -40,13 +40,13 @@ void report_begin(struct report *report, const char *path, bool json);
 /* Reports one structure ("superblock slot 3"); err tells why it is not sound and may be NULL. Call it between
  * report_begin() and report_begin_versions(), or at the start of a version. */
 void report_part(struct report *report, const char *what, enum report_state state, const struct error *err);
-void report_begin_versions(struct report *report, const struct plan_share *share);
+void report_begin_versions(struct report *report, const struct selection_share *share);
 void report_begin_version(struct report *report, const struct version *version);
 /* Reports the version's damage and counts. reader finds the paths. All but report are NULL if the version's index could
  * not be used. */
 void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
 			const struct damage_list *damage, const struct check_counts *counts,
-			const struct plan_counts *plan);
+			const struct selection_counts *selection);
 /* Prints the summary and returns the exit status. */
 int report_end(struct report *report);
 void report_progress(void *report, const struct check_counts *counts);

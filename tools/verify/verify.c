@@ -29,7 +29,7 @@
 
 struct verify_options {
 	struct verb_options common;
-	struct plan_share share;
+	struct selection_share share;
 	uint64_t jobs;
 	bool has_seed;
 };
@@ -216,7 +216,7 @@ static void verify_digest(struct verify *v, const struct version *version, struc
 	report_part(&v->report, "digest", verify_state(r), &err);
 }
 
-static void verify_counts(struct verify *v, const struct version *version, const struct plan_counts *counts)
+static void verify_counts(struct verify *v, const struct version *version, const struct selection_counts *counts)
 {
 	struct error err = { 0 };
 
@@ -232,21 +232,21 @@ static void verify_counts(struct verify *v, const struct version *version, const
 }
 
 /* Checks all windows. The counts are known, and compared, after the first one. */
-static int verify_windows(struct verify *v, const struct version *version, struct plan *plan,
+static int verify_windows(struct verify *v, const struct version *version, struct selection *selection,
 			  const struct check_setup *setup, struct check_counts *counts, struct error *err)
 {
 	int r, more;
 
-	more = plan_next(plan, err);
+	more = selection_next(selection, err);
 	if (more < 0)
 		return more;
-	verify_counts(v, version, &plan->counts);
-	v->report.selected = plan->counts.selected;
+	verify_counts(v, version, &selection->counts);
+	v->report.selected = selection->counts.selected;
 	while (more > 0) {
-		r = check_window(setup, plan->window.items, plan->window.count, counts, err);
+		r = check_window(setup, selection->window.items, selection->window.count, counts, err);
 		if (r < 0)
 			return r;
-		more = plan_next(plan, err);
+		more = selection_next(selection, err);
 	}
 	return more;
 }
@@ -323,28 +323,28 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 				     .damage = &damage,
 				     .progress = report_progress,
 				     .argument = &v->report };
-	const struct plan_setup selection = { .index = index,
+	const struct selection_setup selection_setup = { .index = index,
 					      .block_sums = block_sums,
 					      .segments = &version->segments,
 					      .share = &v->options.share,
 					      .damage = &damage };
 	struct check_counts counts = { 0 };
-	struct plan plan = { 0 };
+	struct selection selection = { 0 };
 	struct error err = { 0 };
 	int r;
 
 	damage_init(&damage);
-	r = plan_open(&selection, &plan, &err);
+	r = selection_open(&selection_setup, &selection, &err);
 	if (r == 0)
-		r = verify_windows(v, version, &plan, &setup, &counts, &err);
+		r = verify_windows(v, version, &selection, &setup, &counts, &err);
 	if (r < 0)
 		verify_part(v, version, "chunks", r, &err);
 	if (damage.count && verify_is_gone(v, version)) {
 		damage.count = damage.shown_count = 0;
 		v->report.version_is_gone = true;
 	}
-	report_end_version(&v->report, index, reader, &damage, &counts, &plan.counts);
-	plan_close(&plan);
+	report_end_version(&v->report, index, reader, &damage, &counts, &selection.counts);
+	selection_close(&selection);
 	damage_end(&damage);
 }
 

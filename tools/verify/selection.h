@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans which stored chunks of a version to read, in the order of the volume, one bounded window at a time. */
+/* Selects which stored chunks of a version to read, in the order of the volume, one bounded window at a time. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,38 +14,38 @@
 
 /* A part of all chunks: a shard, or a sample of one. Shards are cut by address, so neighbouring chunks stay together,
  * and a chunk that files share belongs to one shard. */
-struct plan_share {
+struct selection_share {
 	uint32_t shard, shard_count; /* shard 0..shard_count - 1 */
 	double sample;               /* 0 < sample <= 1 */
 	uint64_t seed;
 };
 
 /* Sums over all inodes, known after the first window. */
-struct plan_counts {
+struct selection_counts {
 	uint64_t files, directories, symlinks;
 	uint64_t content_bytes;
 	uint64_t holes;    /* chunks of zeros, not stored */
 	uint64_t selected; /* (file, chunk) pairs in the share */
 };
 
-struct plan_setup {
+struct selection_setup {
 	const struct index *index;
 	const struct block_sums *block_sums;  /* NULL: none */
 	const struct extent_list *segments;   /* of the version, ascending */
-	const struct plan_share *share;
+	const struct selection_share *share;
 	struct damage_list *damage;           /* gets malformed records */
 };
 
-struct plan {
-	struct plan_setup setup;
-	struct plan_counts counts;
+struct selection {
+	struct selection_setup setup;
+	struct selection_counts counts;
 	struct lowest window; /* of struct item: 40 MiB at least, and as much while they are gathered */
 	struct item last;     /* last item of the previous window; the next window begins after it */
 	bool has_last;
 };
 
 /* What the setup points to stays the caller's. */
-must_check int plan_open(const struct plan_setup *setup, struct plan *ret, struct error *err);
+must_check int selection_open(const struct selection_setup *setup, struct selection *ret, struct error *err);
 /* Makes the next window: 1, or 0 at the end. */
-must_check int plan_next(struct plan *plan, struct error *err);
-void plan_close(struct plan *plan); /* its contents */
+must_check int selection_next(struct selection *selection, struct error *err);
+void selection_close(struct selection *selection); /* its contents */
