@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts as plan.c reads: a small gap between two chunks is read over, and one chunk too many begins the next read. */
+/* Counts the way plan.c reads: a small gap between two chunks is read over, and a chunk that does not fit begins the
+ * next read. */
 #include "read/gather.h"
 
 #include "image/chunk.h"
