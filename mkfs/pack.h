@@ -19,7 +19,7 @@ struct pack_result {
 	uint64_t special;        /* devices, sockets and FIFOs left out */
 	uint64_t clamped;        /* mtimes that the format cannot hold */
 	uint64_t stored_bytes;   /* of chunks, padding included */
-	uint64_t existing_bytes; /* shared with older versions: bytes as these store them */
+	uint64_t existing_bytes; /* stored bytes that are shared with older versions */
 	uint64_t existing_raw_bytes; /* the part of existing_bytes that is not compressed */
 	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, block checksums, catalogue */
 	uint64_t index_bytes;
@@ -29,8 +29,8 @@ struct pack_result {
 	double seconds;
 };
 
-/* Publishes the source as a new version on an open target. The caller closes the target with target_close(), also after
- * a failure, which that undoes as far as possible. */
+/* Publishes the source as a new version on an open target. The caller closes the target with target_close(), which
+ * undoes a failed publish as far as possible. */
 must_check int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret,
 			struct error *err);
 /* Counts the files of the source and estimates the space for them. Writes nothing but temporary files. */

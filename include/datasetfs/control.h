@@ -61,10 +61,10 @@ struct dsfs_switch {
 };
 #define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 
-/* Files that will be read soon, in the order of those reads: the mount reads and verifies them ahead, so that small
- * ones are in the page cache by then and larger ones in the memory of the daemon. It is a hint and changes no result:
- * a file that was not read ahead is read as usual, and one that cannot be read fails when it is read. The command
- * returns at once, whatever the device does.
+/* Announces files that will be read soon, in the order in which they will be read: the mount reads and verifies them
+ * ahead, so that small ones are in the page cache by then and larger ones in the memory of the daemon. It is a hint and
+ * changes no result: a file that was not read ahead is read as usual, and one that cannot be read fails when it is
+ * read. The command returns at once, whatever the device does.
  *
  * Users may announce files that they may read by their modes; users who may switch the mount, all files. A file is
  * named by its number, st_ino of stat(2), or by the lower DSFS_PREFETCH_ORDINAL_BITS bits of it alone; 0 is skipped.
@@ -87,8 +87,8 @@ struct dsfs_prefetch {
 };
 #define DSFS_IOC_PREFETCH _IOWR('d', 2, struct dsfs_prefetch)
 
-/* The commands below only ask, and any user of the mount may give them. When one fails, ioctl(2) returns -1 with errno
- * set, and the struct is left alone. */
+/* The commands below change nothing, and any user of the mount may give them. When one fails, ioctl(2) returns -1 with
+ * errno set, and the struct is left alone. */
 struct dsfs_version_facts {
 	char label[DSFS_SWITCH_LABEL_SIZE];
 	uint8_t uuid[16];
@@ -100,7 +100,7 @@ struct dsfs_version_facts {
 /* Describes the version that the mount serves, as DSFS_CONTROL_VERSION does. */
 #define DSFS_IOC_VERSION _IOR('d', 3, struct dsfs_version_facts)
 
-/* Describes versions of the volume, the oldest first, as DSFS_CONTROL_CATALOGUE does. It reads the volume. Where there
+/* Describes versions of the volume, the oldest first, as DSFS_CONTROL_CATALOGUE does. It reads the volume. If there
  * are more than fit, ask again with the last sequence; versions that come or go meanwhile may be left out.
  *   EBUSY    too many requests that read the volume wait
  *   ESTALE   the volume is another one, or in an older state than before
@@ -170,7 +170,7 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
 #define DSFS_CONTROL_ERRORS           "errors"         /* replies with an error other than EINTR, ENOENT, ENOSYS,
 						     * ENOTTY, ENODATA, ERANGE, ENXIO and EROFS */
-#define DSFS_CONTROL_IN_FLIGHT        "in_flight"      /* requests unanswered, or in memory that the device has */
+#define DSFS_CONTROL_IN_FLIGHT        "in_flight"      /* unanswered requests, and those whose memory a device has */
 #define DSFS_CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
 #define DSFS_CONTROL_BYTES_SERVED     "bytes_served"   /* content in READ replies */
 #define DSFS_CONTROL_FILES_SERVED     "files_served"   /* times that the beginning of a file went to the kernel: in a
@@ -186,8 +186,8 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
 #define DSFS_CONTROL_LAST_FAILURE     "last_failure"   /* when read_failures or client_read_failures last grew,
 							* seconds since 1970; 0: never */
-#define DSFS_CONTROL_LAST_ERROR       "last_error"     /* when device_errors, checksum_failures, or the same of
-							* clients last grew, seconds since 1970; 0: never */
+#define DSFS_CONTROL_LAST_ERROR       "last_error"     /* when device_errors, checksum_failures, or those of clients
+							* last grew, seconds since 1970; 0: never */
 #define DSFS_CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
 #define DSFS_CONTROL_SUMS_READS       "block_checksum_reads" /* pages of block checksums read; device_reads
 						     * counts them too */
@@ -196,22 +196,22 @@ struct dsfs_daemon_facts {
 						     * whole chunks */
 #define DSFS_CONTROL_AHEAD_FILES      "ahead_files"    /* files read ahead, counted again if read again; device_reads
 							* and device_bytes include these reads */
-#define DSFS_CONTROL_AHEAD_BYTES      "ahead_bytes"    /* their content */
+#define DSFS_CONTROL_AHEAD_BYTES      "ahead_bytes"    /* bytes of their content */
 #define DSFS_CONTROL_AHEAD_STORED     "ahead_stored"   /* files read ahead into the page cache: no READ comes */
 #define DSFS_CONTROL_AHEAD_SERVED     "ahead_served"   /* READs answered with what was read ahead */
 #define DSFS_CONTROL_AHEAD_DROPPED    "ahead_dropped"  /* files read ahead, kept, and dropped as nobody read them */
 #define DSFS_CONTROL_AHEAD_FAILURES   "ahead_failures" /* reads ahead that failed: the files' READs report it */
 #define DSFS_CONTROL_AHEAD_READS      "ahead_device_reads" /* device_reads that were reads ahead */
 #define DSFS_CONTROL_PREFETCH_ANNOUNCED "prefetch_announced" /* files that DSFS_IOC_PREFETCH took */
-#define DSFS_CONTROL_PREFETCH_FILES    "prefetch_files"    /* files of these that were read and verified ahead */
-#define DSFS_CONTROL_PREFETCH_BYTES    "prefetch_bytes"    /* their contents */
-#define DSFS_CONTROL_PREFETCH_READS    "prefetch_reads"    /* device_reads that were made for them */
-#define DSFS_CONTROL_PREFETCH_STORED   "prefetch_stored"   /* files that went into the page cache */
-#define DSFS_CONTROL_PREFETCH_SERVED   "prefetch_served"   /* READs answered with what was kept */
-#define DSFS_CONTROL_PREFETCH_DROPPED  "prefetch_dropped"  /* files that were kept and never read */
-#define DSFS_CONTROL_PREFETCH_FAILURES "prefetch_failures" /* reads ahead of such files that failed, so that their
+#define DSFS_CONTROL_PREFETCH_FILES    "prefetch_files"    /* announced files that were read and verified ahead */
+#define DSFS_CONTROL_PREFETCH_BYTES    "prefetch_bytes"    /* bytes of their contents */
+#define DSFS_CONTROL_PREFETCH_READS    "prefetch_reads"    /* device_reads that were made for announced files */
+#define DSFS_CONTROL_PREFETCH_STORED   "prefetch_stored"   /* announced files that went into the page cache */
+#define DSFS_CONTROL_PREFETCH_SERVED   "prefetch_served"   /* READs answered with announced files that were kept */
+#define DSFS_CONTROL_PREFETCH_DROPPED  "prefetch_dropped"  /* announced files that were kept and never read */
+#define DSFS_CONTROL_PREFETCH_FAILURES "prefetch_failures" /* reads ahead of announced files that failed, so that their
 							    * READs repeat them */
-#define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
+#define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* when the stall began, seconds since 1970; 0: no stall */
 #define DSFS_CONTROL_MEMBERS          "members"        /* array of objects, one for each member by number: */
 #define DSFS_CONTROL_MEMBER           "member"         /* number of the member */
 #define DSFS_CONTROL_MEMBER_NAME      "name"           /* path or identity by which it was found, or null */
@@ -222,7 +222,7 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_MEMBER_BYTES     "bytes"          /* bytes of these reads */
 #define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* device reads that failed */
 #define DSFS_CONTROL_MEMBER_IN_FLIGHT "in_flight"      /* device reads in flight */
-#define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that a device read takes now */
+#define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that a device read is expected to take now */
 #define DSFS_CONTROL_PROTECTION       "protection"     /* object, only with several members, of the served version: */
 #define DSFS_CONTROL_PROTECTED_PERCENT "protected_percent" /* percentage of its groups that were written with copies */
 #define DSFS_CONTROL_SINGLE_PERCENT   "one_copy_percent" /* percentage of its groups that have one copy left */
@@ -237,7 +237,7 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_STALLS           "stalls"         /* reads that waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */
-#define DSFS_CONTROL_CLIENT_REASON    "client_reason"  /* why none can: there is no socket; empty: there is one */
+#define DSFS_CONTROL_CLIENT_REASON    "client_reason"  /* why no program can: no socket; empty: there is one */
 #define DSFS_CONTROL_CLIENT_OPENED    "client_opened"  /* versions handed to such programs */
 #define DSFS_CONTROL_CLIENT_REFUSED   "client_refused" /* connections refused: not permitted, or beyond the limit */
 #define DSFS_CONTROL_CLIENT_DROPPED   "client_dropped" /* connections closed because they broke the protocol */

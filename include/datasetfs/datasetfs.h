@@ -63,9 +63,9 @@ struct dsfs_info {
 };
 int dsfs_info(struct dsfs *fs, struct dsfs_info *ret);
 
-/* Takes a handle to the version that its mount serves now, or that is the current one of its volume; until then it
- * keeps its version. 1: it changed, and ids of the former version are no longer valid; 0: it is the same. Asking costs
- * a load from shared memory with DSFS_WAY_DIRECT, some system calls otherwise. */
+/* Moves a handle to the version that its mount serves now, or to the current one of its volume; until this call the
+ * handle keeps its version. Returns 1 if the version changed, so that ids of the former one are no longer valid, or 0.
+ * Asking costs a load from shared memory with DSFS_WAY_DIRECT, some system calls otherwise. */
 int dsfs_refresh(struct dsfs *fs);
 
 /* Calls each() for every version of the volume, oldest first, until it returns non-zero; returns that value, or 0. */
@@ -79,9 +79,9 @@ int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs
 		  void *argument);
 
 /* An id stands for a file, directory or symbolic link of a version; it is the mount's st_ino, except for the root. Ids
- * are consecutive: directories come before their contents, and the entries of a directory follow each other in
- * bytewise order of their names, except for further names of a file (hard links). Files lie on the volume in about the
- * order of ids: small ones fill the rest of blocks of earlier ones. Calls refuse ids of another version with ESTALE. */
+ * are consecutive: directories come before their contents, and the entries of a directory follow each other in bytewise
+ * order of their names, except for further names of a file (hard links). Files lie on the volume in about the order of
+ * ids: small ones fill the rest of blocks of earlier ones. A call with an id of another version fails with ESTALE. */
 
 /* Finds paths relative to the root; a leading '/' is ignored. Symbolic links are followed, also a last one, but
  * neither they nor '..' lead out of the root: EXDEV. Sets ids[i] to an id or a negative errno. Returns 0 when all were
@@ -111,8 +111,8 @@ int dsfs_list(struct dsfs *fs, uint64_t directory,
  * directory that the caller may not read or search ends the walk: EACCES. */
 int dsfs_walk(struct dsfs *fs, uint64_t directory,
 	      int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument);
-/* Finds the ids *ret_first … *ret_first + *ret_count - 1 of a directory's entries, without those that are further
- * names of files listed elsewhere. Needs no walk; needs the same permission as dsfs_list(). */
+/* Finds the ids *ret_first … *ret_first + *ret_count - 1 of a directory's entries, except entries that are further
+ * names of files with an earlier name. Takes no walk, and needs the same permission as dsfs_list(). */
 int dsfs_range(struct dsfs *fs, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count);
 
 /* An arena holds the results of reads that have no buffer of the caller. */
@@ -126,10 +126,11 @@ struct dsfs_read {
 	uint64_t id;
 	uint64_t offset;
 	uint64_t size;   /* bytes wanted, and room in buffer; UINT64_MAX without a buffer: up to the end of the file */
-	void *buffer;    /* in: the destination, or NULL; then out: in the arena (NULL: no bytes). The device writes
-			  * without a copy: always in the arena; in a buffer, where its address and the place on the
-			  * volume agree in blocks and size leaves room for whole ones: aligned to 4096, most larger
-			  * files do. All size bytes of a buffer may be written to, also those behind result */
+	void *buffer;    /* in: the destination; NULL: the arena, and out: the bytes there (NULL: none). Reads into the
+			  * arena are not copied. Reads into a buffer are not copied where its address and the place on
+			  * the volume are equally aligned to blocks and size leaves room for whole ones: with a buffer
+			  * aligned to 4096, most larger files. All size bytes of a buffer may be written to, also those
+			  * behind result */
 	int64_t result;  /* out: bytes read, fewer than size only at the end of the file; or a negative errno */
 	void *user;      /* for the caller's own use */
 };
@@ -149,8 +150,8 @@ int dsfs_queue_new(struct dsfs *fs, unsigned depth, struct dsfs_queue **ret);
 /* Takes all reads, whatever depth is. Every read needs a buffer. The structures belong to the queue until
  * dsfs_queue_wait() returns them. */
 int dsfs_queue_submit(struct dsfs_queue *queue, struct dsfs_read *reads, size_t count);
-/* Waits until least reads, or all submitted ones, are complete, or timeout (ms; -1: for ever) has passed; puts at most
- * `most` of them into ret and returns how many. */
+/* Waits until `least` reads, or all submitted ones, are complete, or timeout (ms; -1: for ever) has passed; puts at
+ * most `most` complete reads into ret and returns how many. */
 int dsfs_queue_wait(struct dsfs_queue *queue, size_t least, struct dsfs_read **ret, size_t most, int timeout);
 /* Waits for reads in flight, then frees the queue. NULL does nothing. */
 void dsfs_queue_free(struct dsfs_queue *queue);
@@ -173,8 +174,8 @@ struct dsfs_file_extent {
 /* Lists the chunks of a file from the one that holds offset on; a hole of many chunks is one extent. Returns how many,
  * at most `most`; 0 at the end. Only for callers that may read the volume: EPERM with DSFS_WAY_MOUNT. */
 int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most);
-/* Checks that stored bytes are the extent's: decompresses them to contents (length bytes; may be NULL when they are
- * not compressed) and compares the sum. -EBADMSG: they are not. */
+/* Checks that stored bytes are the extent's: decompresses them to contents (extent->length bytes; may be NULL if the
+ * extent is not compressed) and compares the sum. -EBADMSG: they are not. */
 int dsfs_verify(const struct dsfs_file_extent *extent, const void *stored, void *contents);
 
 #pragma GCC visibility pop

@@ -108,10 +108,10 @@ struct dsfs_publisher {
  * dsfs_le64, say which columns are complete. */
 struct dsfs_replacement {
 	uint8_t magic[8];              /* 000: DSFS_REPLACEMENT_MAGIC, without the NUL */
-	uint8_t volume_uuid[16];       /* 008: of the volume */
-	uint8_t member_uuid[16];       /* 018: that the device will have as a member */
-	dsfs_le64 sequence;            /* 028: of the superblock that was in force, */
-	uint8_t catalogue_sha256[32];  /* 030: and its catalogue */
+	uint8_t volume_uuid[16];       /* 008: UUID of the volume */
+	uint8_t member_uuid[16];       /* 018: member UUID that the device will have */
+	dsfs_le64 sequence;            /* 028: sequence of the superblock that was in force */
+	uint8_t catalogue_sha256[32];  /* 030: SHA-256 of the catalogue that it names */
 	dsfs_le32 member;              /* 050: number of the member */
 	dsfs_le32 reserved;            /* 054: zero */
 	uint8_t rest[4000];            /* 058: zero */
@@ -168,11 +168,11 @@ struct dsfs_version {
 	dsfs_le64 stored_bytes;        /* 160: bytes of chunks that this publish wrote, including padding */
 	struct dsfs_extent source; /* 168: the source section; length 0: absent; with members, see first_source */
 	uint8_t source_sha256[32]; /* 178: SHA-256 of the source section */
-	struct dsfs_extent fine;   /* 198: the block checksum section, see struct dsfs_fine; the same */
+	struct dsfs_extent fine;   /* 198: the block checksum section (struct dsfs_fine); absent like source */
 	uint8_t fine_sha256[32];   /* 1a8: SHA-256 of the head of the block checksum section */
 	dsfs_le32 first_source;    /* 1c8: with DSFS_INCOMPAT_MEMBERS: the first extent of the source section */
 	dsfs_le32 source_extents;  /* 1cc: number of these extents; then source.address is 0 (R77) */
-	dsfs_le32 first_fine;      /* 1d0: the same of the block checksum section */
+	dsfs_le32 first_fine;      /* 1d0: the first extent of the block checksum section */
 	dsfs_le32 fine_extents;    /* 1d4: number of these extents */
 	uint8_t reserved[40];      /* 1d8: zero */
 };
@@ -198,16 +198,16 @@ struct dsfs_member {
 	dsfs_le32 state;          /* 018: DSFS_MEMBER_* */
 	dsfs_le32 reserved;       /* 01c: zero */
 	dsfs_le64 stale_sequence; /* 020: of a stale member: sequence of its last superblock; else 0 */
-	uint8_t stale_sha256[32]; /* 028: of a stale member: SHA-256 of the catalogue which that one names; else zero */
+	uint8_t stale_sha256[32]; /* 028: of a stale member: SHA-256 of the catalogue in that superblock; else zero */
 	uint8_t identity[128];    /* 048: its NVMe namespace, NUL-padded; empty: none */
-	uint8_t domain[224];      /* 0c8: what fails with it, NUL-padded; empty: nothing */
+	uint8_t domain[224];      /* 0c8: its failure domain, NUL-padded; empty: none */
 	uint8_t rest[88];         /* 1a8: zero */
 };
 
 enum { DSFS_GROUP_COPIES = 1 };
 
-/* A group: one segment, its column, on each of some members. The first columns hold the data, the others make up for a
- * lost one. Bytes at the same offset in all columns belong together. */
+/* A group: one segment, its column, on each of some members. The first columns hold the data; the others replace a
+ * column that is lost. Bytes at the same offset in all columns belong together. */
 struct dsfs_group {
 	dsfs_le64 birth;        /* 00: sequence of the superblock that published it first */
 	dsfs_le32 tail;         /* 08: bytes of each column in use, a multiple of DSFS_BLOCK */

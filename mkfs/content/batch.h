@@ -39,7 +39,7 @@ struct batch_chunk {
 	bool is_hole;
 };
 
-/* Found out by an item's reader, unless the item came with it. */
+/* The results of an item's reader, which are already there in an item that is_loaded. */
 struct item_result {
 	uint32_t first_chunk, chunk_count;
 	struct checksum_key key; /* whole files */
@@ -68,7 +68,7 @@ struct item {
 	struct item_result result;
 };
 
-/* Memory lent to a batch from the time a reader starts on it until it was taken; a waiting batch needs none. */
+/* Memory lent to a batch from the time a reader starts on it until it is taken; a waiting batch needs none. */
 struct batch_memory {
 	uint8_t *content; /* BATCH_BYTES */
 	uint8_t *frames;  /* BATCH_BYTES; NULL if nothing is compressed */
@@ -93,7 +93,7 @@ struct batch {
 };
 
 must_check int batch_memory_open(struct batch_memory *memory, bool frames, struct error *err);
-void batch_memory_close(struct batch_memory *memory); /* a zeroed one as well */
+void batch_memory_close(struct batch_memory *memory); /* a zeroed one may be closed, too */
 
 /* Drops all items, which leaves an empty batch; a zeroed one is empty as well. Its memory must have been taken back. */
 void batch_clear(struct batch *batch);

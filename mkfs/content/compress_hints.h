@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define COMPRESS_HINTS_KINDS   4096u /* extensions are hashed to this many kinds */
-#define COMPRESS_HINTS_SAMPLES 8u    /* files after which a kind is decided */
+#define COMPRESS_HINTS_SAMPLES 8u    /* sample files that decide about a kind */
 
 /* A decision about a kind takes effect PIPELINE_DEPTH batches after the one that made it, so the result is the same for
  * any number of threads and any timing. Until then, every file of the kind is tried. */

@@ -24,4 +24,4 @@ struct loader {
 
 /* Reads the stream to its end and fills batches with its entries. */
 must_check int loader_run(struct loader *loader, struct error *err);
-void loader_close(struct loader *loader); /* a zeroed one as well */
+void loader_close(struct loader *loader); /* a zeroed one may be closed, too */

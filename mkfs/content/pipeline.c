@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes batches through a work queue. It lets only as many start as there are memories, so one is always idle then. */
+/* Passes batches through a work queue. The queue starts only as many batches as there are struct batch_memory, so one
+ * of these is always idle then. */
 #include "content/pipeline.h"
 
 #include <errno.h>

@@ -15,4 +15,4 @@ struct previous_index {
  * only hints; inode_get() and chunk_get() check bounds as always. Always checks that large files share no records. */
 must_check int previous_index_open(const struct temp *temp, struct backing backing, const struct version *version,
 				   bool verified, struct previous_index *ret, struct error *err);
-void previous_index_close(struct previous_index *previous); /* a zeroed one as well */
+void previous_index_close(struct previous_index *previous); /* a zeroed one may be closed, too */

@@ -18,12 +18,13 @@ struct stat_cache {
 /* Loads the stat cache of the version. -ENOENT: the version has none; -EBADMSG: it is damaged. */
 must_check int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct backing backing,
 			       const struct version *version, uint32_t chunk_log, struct error *err);
-void stat_cache_close(struct stat_cache *cache); /* a zeroed one as well */
+void stat_cache_close(struct stat_cache *cache); /* a zeroed one may be closed, too */
 /* Finds the same file in the version; false if there is none. guess: an ordinal to try first, or 0; files mostly come
  * in their old order. */
 bool stat_cache_find(const struct stat_cache *cache, const struct attributes *attributes, uint64_t guess,
 		     struct inode *ret);
-/* Returns true if the file with this ordinal had no xattrs. If stat_cache_find() found it, it has none now either. */
+/* Returns true if the file with this ordinal had no xattrs. A file that stat_cache_find() found then has none now
+ * either. */
 bool stat_cache_has_no_xattrs(const struct stat_cache *cache, uint64_t ordinal);
 /* Returns the dedup key of a file of at most BATCH_BYTES. */
 struct checksum_key stat_cache_key_of_file(const struct stat_cache *cache, const struct inode *inode);

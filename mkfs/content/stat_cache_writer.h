@@ -6,7 +6,7 @@
 
 struct stat_cache_writer {
 	bool enabled;         /* false in a zeroed one: nothing is recorded */
-	int64_t settled;      /* a file with a ctime before this cannot change again and keep it */
+	int64_t settled;      /* seconds; a file with an earlier ctime cannot change again without a new one */
 	uint64_t device;      /* filesystem of the first file: files elsewhere are left out; 0: none yet */
 	struct mapped inodes; /* dsfs_le64 per ordinal: inode number in the source; 0: left out */
 	struct mapped ctimes; /* dsfs_le64 per ordinal: ctime in nanoseconds; 0: the file is always read */
@@ -14,10 +14,10 @@ struct stat_cache_writer {
 
 must_check int stat_cache_writer_open(struct stat_cache_writer *writer, const struct temp *temp, int64_t settled,
 				      struct error *err);
-void stat_cache_writer_close(struct stat_cache_writer *writer); /* a zeroed one as well */
+void stat_cache_writer_close(struct stat_cache_writer *writer); /* a zeroed one may be closed, too */
 must_check int stat_cache_writer_add(struct stat_cache_writer *writer, uint64_t ordinal,
 				     const struct attributes *attributes, struct error *err);
-/* Builds the section after the last file: *ret has whole blocks, or nothing if there is nothing to record. It is valid
- * until close. */
+/* Builds the section after the last file: *ret has whole blocks, or no bytes if there is nothing to record. It is valid
+ * until stat_cache_writer_close(). */
 must_check int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count, const struct mapped **ret,
 				     struct error *err);

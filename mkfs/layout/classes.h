@@ -11,7 +11,7 @@ struct classes {
 };
 
 must_check int classes_open(struct classes *classes, const struct temp *temp, struct error *err);
-void classes_close(struct classes *classes); /* a zeroed one as well */
+void classes_close(struct classes *classes); /* a zeroed one may be closed, too */
 void classes_end(struct classes *classes);   /* after the last item: frees the lookup table */
 /* Sets *ret to the item's class, which is added if it is new. A new set of xattrs is appended to blob. */
 must_check int classes_find(struct classes *classes, struct mapped *blob, const struct item *item, uint32_t *ret,

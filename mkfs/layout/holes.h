@@ -3,8 +3,8 @@
 #pragma once
 #include "layout/records.h"
 
-/* Chunks from which a hole goes to the list. A shorter one takes at most 20 KiB of records, and older releases cannot
- * read a version with a list. */
+/* Holes of at least this many chunks go to the list. A shorter hole takes at most 20 KiB of records, and older releases
+ * cannot read a version with a list. */
 #define HOLES_LONG 1024u
 
 struct holes {
@@ -19,7 +19,7 @@ struct holes {
 
 must_check int holes_open(struct holes *holes, struct records *records, const struct temp *temp, uint32_t chunk_log,
 			  struct error *err);
-void holes_close(struct holes *holes); /* a zeroed one as well */
+void holes_close(struct holes *holes); /* a zeroed one may be closed, too */
 
 /* Begins a file, whose first record is the next one. */
 void holes_begin(struct holes *holes);

@@ -33,15 +33,15 @@ struct large {
 	bool dense;                        /* it has a compressed chunk; those after it are not aligned */
 	bool at_border;                    /* the next chunk is the first one, or follows a hole */
 	uint64_t size, left;               /* bytes in all, and still to come */
-	uint64_t piece_left;               /* bytes that still go to the member of the last ones */
+	uint64_t piece_left;               /* bytes that still go to the same member */
 	uint64_t shared_bytes, hole_bytes; /* so far */
 	struct large_run run;
 };
 
-/* Opens it for files whose records are those of holes and store. */
+/* Opens the layout of large files, whose chunks go through holes and store. */
 must_check int large_open(struct large *large, struct holes *holes, struct store *store, struct share *share,
 			  struct error *err);
-void large_close(struct large *large); /* a zeroed one as well */
+void large_close(struct large *large); /* a zeroed one may be closed, too */
 /* Adds a piece of the file. *ret_done: this was the last piece, so where, sparse and the counters are final. */
 must_check int large_add_piece(struct large *large, const struct batch *batch, const struct item *item, bool *ret_done,
 			       struct error *err);

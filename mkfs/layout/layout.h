@@ -52,7 +52,7 @@ struct layout {
 };
 
 must_check int layout_open(struct layout *layout, const struct layout_setup *setup, struct error *err);
-void layout_close(struct layout *layout); /* a zeroed one as well */
+void layout_close(struct layout *layout); /* a zeroed one may be closed, too */
 must_check int layout_add_batch(struct layout *layout, const struct batch *batch, struct error *err);
 /* Frees the tables that find equal content, after the last batch. */
 void layout_end(struct layout *layout);

@@ -15,7 +15,7 @@ struct records {
 };
 
 must_check int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, struct error *err);
-void records_close(struct records *records); /* a zeroed one as well */
+void records_close(struct records *records); /* a zeroed one may be closed, too */
 
 uint64_t records_chunk_count(const struct records *records);
 const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t number);

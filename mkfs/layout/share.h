@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds content that is already stored, in this version or an older one. Equal sums are a hint; equal bytes count. */
+/* Finds content that is already stored, in this version or an older one. Equal sums are only a hint; equal bytes
+ * decide. */
 #pragma once
 #include "content/dedup.h"
 #include "layout/records.h"
@@ -19,7 +20,7 @@ struct share {
 
 must_check int share_open(struct share *share, const struct dedup *dedup, const struct records *records,
 			  struct writer *writer, const struct temp *temp, struct error *err);
-void share_close(struct share *share); /* a zeroed one as well */
+void share_close(struct share *share); /* a zeroed one may be closed, too */
 
 const struct dsfs_chunk *share_record(const struct share *share, uint64_t record);
 /* Returns 1 if the chunk with this record has the same content; 0 if not, or if it cannot be read. */

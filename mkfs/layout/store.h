@@ -6,7 +6,7 @@
 #include "volume/space/allocator.h"
 
 #define STORE_INLINE_MAX   128u        /* files up to this size go into the index */
-#define STORE_INLINE_TOTAL (64u << 20) /* up to this many bytes in all */
+#define STORE_INLINE_TOTAL (64u << 20) /* the most bytes of such files in all */
 
 struct store {
 	struct writer *writer;

@@ -12,7 +12,7 @@ struct sums {
 };
 
 must_check int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err);
-void sums_close(struct sums *sums); /* a zeroed one as well */
+void sums_close(struct sums *sums); /* a zeroed one may be closed, too */
 /* Adds the row of a chunk. Call it for chunks in ascending order. */
 must_check int sums_add(struct sums *sums, uint64_t chunk, const dsfs_le64 *row, uint32_t count, struct error *err);
 /* Access to rows by chunk, once all rows were added. */
@@ -22,7 +22,7 @@ struct sums_reader {
 };
 
 must_check int sums_reader_open(struct sums_reader *reader, struct sums *sums, struct error *err);
-void sums_reader_close(struct sums_reader *reader); /* a zeroed one as well */
+void sums_reader_close(struct sums_reader *reader); /* a zeroed one may be closed, too */
 /* Reads the row of the chunk, sums->row_bytes long. *ret_has: it has one. */
 must_check int sums_reader_get(const struct sums_reader *reader, uint64_t chunk, dsfs_le64 *row, bool *ret_has,
 			       struct error *err);

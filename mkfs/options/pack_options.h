@@ -19,7 +19,7 @@ struct pack_options {
 	bool nested;        /* unpack archives inside archives */
 	unsigned strip;     /* components of names in archives */
 	unsigned degraded; /* enum degraded: which members may be missing */
-	uint32_t copies; /* of everything written; 0: as many as last time */
+	uint32_t copies; /* copies of everything written; 0: as many as last time */
 	const char *label; /* NULL: v1, v2, … */
 	bool force, format, no_current;
 	bool write_protect; /* keep namespaces write-protected between publishes */

@@ -13,12 +13,12 @@ struct medium {
 	dev_t number;             /* of a device */
 	bool is_device, is_file;  /* is_file: an existing regular file */
 	bool is_ours;             /* it holds a volume and nothing else */
-	bool is_shared;           /* it is no volume, and others own or may write the file: a successor is root's */
+	bool is_shared;           /* not a volume; others own or may write the file: its successor will be root's */
 	bool wipe;                /* something else lay here: its signatures must go */
 	struct file_source *file; /* the file that is written; owned by the transaction */
 	struct file_source *former; /* an existing file that the new one will replace; it keeps its lock */
 	struct site successor;    /* beside the former file: the new one's place until it replaces that */
-	uint64_t device, inode;   /* of a file, so that the scan can notice it */
+	uint64_t device, inode;   /* of a file, so that the scan can recognise it */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the NVMe namespace, or empty */
 	char domain[TOPOLOGY_DOMAIN_SIZE];     /* failure domain, or empty */
 	bool unprotected;         /* its write protection was lifted; medium_close() restores it */
@@ -33,7 +33,8 @@ must_check int medium_find(const char *name, const struct pack_options *options,
 			   struct error *err);
 /* Makes a medium of the open descriptor fd, which was found under this name. */
 must_check int medium_again(const char *name, int fd, struct medium *ret, struct error *err);
-/* Returns whether its superblock says that it is one of several members. patience: as for reads (io/file.h). */
+/* Returns whether the medium's superblock says that it is one of several members. patience: as for reads
+ * (io/file.h). */
 bool medium_is_member(const struct medium *medium, int64_t patience);
 /* Checks that a device is not in use, and lifts write protection if the options allow that. */
 must_check int medium_admit(struct medium *medium, const struct pack_options *options, struct error *err);
@@ -50,10 +51,10 @@ must_check int medium_start_afresh(struct medium *medium, bool dry_run, struct f
 				   struct error *err);
 /* Makes the first write to a device: wipes old superblock slots and signatures. capacity: bytes of the device. */
 must_check int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err);
-/* Call it after the commit: links a successor under its name, and makes the name of a new file durable. */
+/* Links a successor under its name, and makes the name of a new file durable. Must be called after the commit. */
 must_check int medium_name(struct medium *medium, bool is_fresh, struct error *err);
-/* Call it after medium_name(): renames the successor over the former file. Returns 0 once it is there; if that is not
- * known to be durable, a log line says so. */
+/* Renames the successor over the former file, after medium_name(). Returns 0 once it is in place; if that is not known
+ * to be durable, a log line says so. */
 must_check int medium_replace_former(struct medium *medium, struct error *err);
 must_check int medium_set_protection(const struct medium *medium, bool on, struct error *err);
 /* Removes the new file, after a publish that failed. */

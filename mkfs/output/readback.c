@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads writes back in threads, up to the last flush; one thread makes the next flush. Only checksums of the bytes are
- * kept. At the end the first block of every write is read once more: if a device maps two addresses to one place (a
- * broken mapping, a wrong size), a later write damages bytes that were right when they were compared. */
+/* Reads back in threads what was written before the last flush, while one thread makes the next flush. Only checksums
+ * of the bytes are kept. At the end the first block of every write is read once more: if a device maps two addresses to
+ * one place (a broken mapping, a wrong size), a later write damages bytes that were right when they were compared. */
 #include "output/readback.h"
 
 #include <errno.h>

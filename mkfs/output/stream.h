@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes one lane in order, through two large buffers and a thread, to a member and to those that have its copies. */
+/* Writes one lane in order, through two large buffers and a thread, to a member and to the members that have its
+ * copies. */
 #pragma once
 #include "output/readback.h"
 #include "volume/space/allocator.h"
@@ -10,7 +11,7 @@ struct stream_setup {
 	struct source *source;
 	struct allocator *allocator;
 	struct readback *readback;
-	uint32_t member;    /* the one with the lane's data columns */
+	uint32_t member;    /* the member with the lane's data columns */
 	size_t buffer_size; /* bytes of one of the two buffers: a power of two, at most STREAM_BUFFER_MAX */
 };
 

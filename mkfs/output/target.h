@@ -10,7 +10,7 @@ struct target {
 	struct medium *media;           /* by number of the member */
 	uint32_t count;
 	struct transaction transaction; /* has no member in a dry run on files that do not exist */
-	bool published; /* new files stay */
+	bool published; /* the version is published, so new files stay */
 };
 
 /* Opens and checks the members. Creates new files, empty, and writes nothing else. On failure nothing is left. */
@@ -19,9 +19,9 @@ must_check int target_open(const struct pack_options *options, struct target *re
 must_check int target_begin(struct target *target, struct error *err);
 /* Ends the transaction and write-protects the namespaces, after everything was written. */
 must_check int target_protect(struct target *target, struct error *err);
-/* Call it after the commit: makes the names of new files durable, then replaces former files by them in the order of
- * the members. Returns 0 once all are in place; if that is not known to be durable, a log line says so. If only some
- * are in place, the reason says so. */
+/* Makes the names of new files durable, then replaces former files by them in the order of the members. Must be called
+ * after the commit. Returns 0 once all are in place; if that is not known to be durable, a log line says so. If only
+ * some are in place, the reason says so. */
 must_check int target_finish(struct target *target, struct error *err);
 /* Closes the target. Without a publish, removes new files; transaction_end() takes back the rest where it can. */
 void target_close(struct target *target);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens directories of the source. All threads that work on the entries of one share it, and a cache keeps the last
- * ones open, because their subdirectories come next. */
+/* Opens directories of the source. Threads that work on entries of the same directory share it, and a cache keeps the
+ * last directories open, because their subdirectories come next. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,12 +28,12 @@ struct dirfd_cache {
 void dirfd_cache_open(struct dirfd_cache *cache, int source_fd);
 void dirfd_cache_close(struct dirfd_cache *cache);
 
-/* Makes a directory that exists only in an archive: a path without a descriptor. NULL without memory. */
+/* Makes a directory that exists only in an archive: a path without a descriptor. NULL: out of memory. */
 struct dirfd *dirfd_name(const char *path);
 /* Opens path from the nearest cached directory, component by component: it may have any length, and no symlink is
  * followed. */
 must_check int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, struct error *err);
 struct dirfd *dirfd_hold(struct dirfd *dir);
 void dirfd_release(struct dirfd *dir);
-/* Returns "directory/name", for messages and filters. The caller frees it; NULL without memory. */
+/* Returns "directory/name", for messages and filters. The caller frees it; NULL: out of memory. */
 char *dirfd_join(const char *directory, const char *name);

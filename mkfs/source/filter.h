@@ -7,7 +7,7 @@
 
 struct filter;
 
-struct filter *filter_new(void); /* NULL without memory */
+struct filter *filter_new(void); /* NULL: out of memory */
 void filter_free(struct filter *filter);
 /* Adds a rule. A pattern that starts with '/' or has one inside is anchored at the source; one without matches the last
  * component anywhere. '*' and '?' stop at '/', '**' does not, '[a-z]' and '[!a]' are sets, '\' quotes, a

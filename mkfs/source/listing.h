@@ -29,7 +29,7 @@ struct listing_entry {
 /* Makes an empty listing of the directory, for listing_add(). */
 must_check int listing_open(const struct listing_context *context, const char *path, struct listing *ret,
 			    struct error *err);
-void listing_close(struct listing *listing); /* a zeroed one as well */
+void listing_close(struct listing *listing); /* a zeroed one may be closed, too */
 /* Adds the name with its attributes. -ENOENT "vanished" if it does not exist. */
 must_check int listing_add(const struct listing_context *context, struct listing *listing, const char *name,
 			   unsigned char d_type, struct error *err);

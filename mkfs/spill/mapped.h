@@ -15,7 +15,7 @@ struct mapped {
 };
 
 must_check int mapped_open(struct mapped *mapped, const struct temp *temp, struct error *err);
-void mapped_close(struct mapped *mapped); /* a zeroed one as well */
+void mapped_close(struct mapped *mapped); /* a zeroed one may be closed, too */
 /* Releases the process's memory of the array; the bytes stay in the file, and come back when they are touched. */
 void mapped_rest(const struct mapped *mapped);
 /* Makes the array at least length bytes long; new ones are zero. */

@@ -26,7 +26,7 @@ struct reorder {
 };
 
 must_check int reorder_open(struct reorder *reorder, const struct temp *temp, struct error *err);
-void reorder_close(struct reorder *reorder); /* a zeroed one as well */
+void reorder_close(struct reorder *reorder); /* a zeroed one may be closed, too */
 /* Adds a request: the record at from is needed at to, which is higher with each call. */
 must_check int reorder_ask(struct reorder *reorder, uint64_t from, uint64_t to, struct error *err);
 /* Ends the requests. get() may be called until the last reorder_next(). */

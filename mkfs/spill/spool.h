@@ -15,7 +15,7 @@ struct spool {
 };
 
 must_check int spool_open(struct spool *spool, const struct temp *temp, struct error *err);
-void spool_close(struct spool *spool); /* a zeroed one as well */
+void spool_close(struct spool *spool); /* a zeroed one may be closed, too */
 must_check int spool_push(struct spool *spool, const void *head, size_t head_length, const void *bytes,
 			  size_t length, struct error *err);
 /* Returns 1 and the oldest record (valid until the next call), 0 if there is none, or a negative errno. A zero byte

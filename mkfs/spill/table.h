@@ -17,7 +17,7 @@ struct table {
 };
 
 must_check int table_open(struct table *table, const struct temp *temp, struct error *err);
-void table_close(struct table *table); /* a zeroed one as well */
+void table_close(struct table *table); /* a zeroed one may be closed, too */
 /* Prefetches the memory that table_find() looks at first. */
 void table_prefetch(const struct table *table, struct table_key key);
 /* Finds the key's value; false if the key is not there. Threads may call it in parallel while none adds keys. */

@@ -33,7 +33,7 @@ uint64_t table_run_hash(struct table_key key);
 /* Compares keys by their order in a run: -1, 0 or 1. */
 int table_run_compare(struct table_key a, struct table_key b);
 
-void table_run_close(struct table_run *run); /* a zeroed one as well */
+void table_run_close(struct table_run *run); /* a zeroed one may be closed, too */
 /* Makes a run of slots, which are in order and have each key once. */
 must_check int table_run_make(const struct temp *temp, const struct table_slot *slots, uint64_t count,
 			      struct table_run *ret, struct error *err);

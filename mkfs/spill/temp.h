@@ -49,5 +49,5 @@ struct temp_stream {
 };
 
 must_check int temp_stream_open(struct temp_stream *stream, const struct temp *temp, struct error *err);
-void temp_stream_close(struct temp_stream *stream); /* a zeroed one as well */
+void temp_stream_close(struct temp_stream *stream); /* a zeroed one may be closed, too */
 must_check int temp_stream_flush(struct temp_stream *stream, struct error *err); /* writes the buffer to the file */

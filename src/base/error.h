@@ -24,7 +24,7 @@ static inline void error_clear(struct error *err)
 int error_set(struct error *err, int code, const char *fmt, ...) printf_like(3, 4);
 int error_errno(struct error *err, const char *fmt, ...) printf_like(2, 3); /* appends errno's text, returns -errno */
 int error_no_memory(struct error *err); /* returns -ENOMEM */
-/* Copies the reason from why, an error that was kept apart, and returns code. err may be NULL. */
+/* Copies the reason of another error, why, into err and returns code. err may be NULL. */
 int error_pass(struct error *err, int code, const struct error *why);
 /* Puts a prefix and ": " in front of err's reason and returns code. err may be NULL. */
 int error_wrap(struct error *err, int code, const char *fmt, ...) printf_like(3, 4);

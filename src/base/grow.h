@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow at their end. items is the caller's pointer, which moves. On -ENOMEM nothing changes. */
+/* Arrays that grow at their end. items is the caller's pointer to the array, which may move. On -ENOMEM nothing
+ * changes. */
 #pragma once
 #include <stddef.h>
 

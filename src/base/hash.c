@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Doubles the chains in place: the items of each go to itself and to the one that is room places behind it. */
+/* Doubles the number of chains in place: the items of a chain are split between it and the new chain that is room
+ * places behind it. */
 #include "base/hash.h"
 
 #include <assert.h>

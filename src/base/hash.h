@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table of items that have their link in them. Items whose hashes have the same lower bits form a chain, the
- * newest first; who looks for one walks it and compares. */
+/* An intrusive hash table: each item holds its own link. Items whose hashes have the same lower bits form a chain, the
+ * newest first; a look-up walks the chain and compares. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -19,15 +19,15 @@ struct hash_table {
 
 typedef uint64_t hash_fn(const struct hash_link *link);
 
-/* Multiplies by 2^64 divided by the golden ratio: numbers near each other get results far apart, the best of whose bits
- * are the upper ones. */
+/* Multiplies by 2^64 divided by the golden ratio: numbers near each other get results far apart. The upper bits are the
+ * best mixed. */
 static inline uint64_t hash_spread(uint64_t number)
 {
 	return number * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Makes as many chains as items are expected, so that one has one item on average. hash(): the hash of an item in the
- * table, whose order in its chain stays. On -ENOMEM nothing changes. */
+/* Makes at least one chain for each expected item, so that a chain has one item on average. hash() returns the hash of
+ * an item; items keep their order within a chain. On -ENOMEM nothing changes. */
 must_check int hash_reserve(struct hash_table *table, size_t items, hash_fn *hash, struct error *err);
 void hash_free(struct hash_table *table);
 
@@ -44,5 +44,5 @@ static inline struct hash_link *hash_first(const struct hash_table *table, uint6
 
 /* Adds an item. There must be room. */
 void hash_add(struct hash_table *table, uint64_t hash, struct hash_link *link);
-/* Takes out an item that is in the table. */
+/* Removes an item, which must be in the table. */
 void hash_remove(struct hash_table *table, uint64_t hash, const struct hash_link *link);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of items of any type that have their link in them: link is the field that points to the next one. first is the
- * caller's pointer to the first item, NULL if there is none. */
+/* Intrusive lists of items of any type: link is the item's field that points to the next item. first is the caller's
+ * pointer to the first item, NULL if there is none. */
 #pragma once
 #include <stddef.h>
 #include <string.h>
 
-/* A stack, for objects that are free to use: the one that was put back last, whose memory is warm, is taken first. */
+/* Puts an item first. Free objects are kept like this, as a stack: the one used last, still in the CPU's cache, is
+ * taken first. */
 #define list_push(first, item, link) ((item)->link = (first), (first) = (item))
 /* Takes the first item. NULL: there is none. */
 #define list_pop(first, link) ((__typeof__(first))list_pop_at(&(first), offsetof(__typeof__(*(first)), link)))
 
-/* A queue: end points to the link of its last item, or to first, which is how it begins. */
+/* Puts an item last, in a queue. end points to the link of the last item; in an empty queue, to first. */
 #define list_append(end, item, link) ((item)->link = NULL, *(end) = (item), (end) = &(item)->link)
 /* Takes the first item of a queue. NULL: there is none. */
 #define list_take(first, end, link) \
 	((__typeof__(first))list_take_at(&(first), &(end), offsetof(__typeof__(*(first)), link)))
 
-/* memcpy, because first points to a pointer of any type. */
+/* Uses memcpy() because first points to a pointer of any type. */
 static inline void *list_pop_at(void *first, size_t link)
 {
 	void *item;

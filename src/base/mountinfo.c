@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads and decodes /proc/self/mountinfo. The only parser of it: the preloaded library calls mountinfo_parse() for a
- * program that may not be ready to allocate, so that allocates nothing. */
+ * program that may not be ready to allocate, so mountinfo_parse() allocates nothing. */
 #include "base/mountinfo.h"
 
 #include <errno.h>

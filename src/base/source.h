@@ -19,8 +19,8 @@ struct source_part {
 	void *pending;    /* owned by the source while the read is in flight */
 };
 
-/* Multiples of 512 for offsets and lengths, and buffers aligned to 4096, are only faster: anything is accepted. A
- * read past the end is -ENODATA, never short. */
+/* Any offset, length and buffer is accepted; offsets and lengths that are multiples of 512, and buffers aligned to
+ * 4096, are faster. A read past the end fails with -ENODATA: reads are never short. */
 struct source_ops {
 	int (*read)(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
 		    struct error *err);
@@ -45,7 +45,8 @@ must_check static inline int source_read(struct source *source, uint32_t member,
 	return source->ops->read(source, member, offset, buffer, length, err);
 }
 
-/* Makes all reads, in parallel if the source can. A read that lacks the means to start is made at the end. */
+/* Makes all reads, in parallel if the source can. A read that could not be started, for lack of threads or descriptors,
+ * is made at the end. */
 void source_read_parts(struct source *source, struct source_part *parts, size_t count);
 
 must_check static inline int source_write(struct source *source, uint32_t member, uint64_t offset,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of volumes: a path, or the identity of an NVMe namespace, which holds whatever its device is called now:
+/* Names of volumes: a path, or the identity of an NVMe namespace, which is valid whatever its device is called:
  *   nvme:uuid:UUID   nvme:nguid:32 DIGITS   nvme:eui64:16 DIGITS   nvme://SUBSYSTEM_NQN/NSID */
 #pragma once
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "device/nvme/topology.h"
 
-/* True if volume is an identity and not a path. Users can name a file like that as ./nvme:… */
+/* True if volume is an identity and not a path. A file with such a name can be given as ./nvme:… */
 bool locate_is_identity(const char *volume);
 /* Finds the namespace of an identity. -ENOENT: not connected or unknown; -ENOTUNIQ: several namespaces claim it. */
 must_check int locate_namespace(const struct topology *topology, const char *volume,

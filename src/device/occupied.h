@@ -11,13 +11,14 @@
 #define OCCUPIED_IMAGE     "datasetfs-erofs"
 #define OCCUPIED_NAME_SIZE 250u /* the longest name that memfd_create(2) takes */
 
-/* True if device is a kernel mount of a volume of ours. label and volume come from the memory's name, or are "". */
+/* The label and the volume in the name of the memory file, or "". */
 struct occupied_view {
 	char label[OCCUPIED_NAME_SIZE], volume[OCCUPIED_NAME_SIZE];
 };
+/* True if device is a kernel mount of a volume of ours. */
 bool occupied_by_kernel(dev_t device, struct occupied_view *ret);
 
 /* Returns -EBUSY if a daemon or the kernel has a volume mounted on exactly this mountpoint and nothing covers it:
- * another mount would hide it, with its daemon and memory, from everybody not already inside. Other filesystems, and
- * directories below a mount, may be covered. The path is absolute and free of symbolic links. */
+ * another mount would hide it, with its daemon and memory, from everybody who is not already inside. Other filesystems,
+ * and directories below a mount, may be covered. The path is absolute and free of symbolic links. */
 must_check int occupied_check(const char *mountpoint, struct error *err);

@@ -23,6 +23,6 @@ must_check int erofs_content_open(struct source *source, const struct index *ind
 void erofs_content_close(struct erofs_content *content);
 
 /* Copies length bytes of the file from offset; they must end with the file or with a chunk. Every chunk is verified,
- * also one of which only a part is copied. */
+ * even if only a part of it is copied. */
 must_check int erofs_content_copy(struct erofs_content *content, const struct inode *inode, uint64_t offset,
 				  uint64_t length, struct erofs_sink *sink, struct error *err);

@@ -5,7 +5,7 @@
 #include "image/catalogue/version.h"
 #include "image/index.h"
 
-/* The first blocks of an image's parts, and the way in which it addresses blocks of the volume. */
+/* The first blocks of an image's parts, and how the image addresses blocks of the volume. */
 struct erofs_geometry {
 	bool is_indexed; /* blocks have a device and a number: 32 bits cannot number those of all members */
 	bool is_48bit;   /* 32 bits cannot even number the blocks of one member */

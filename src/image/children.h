@@ -9,20 +9,20 @@
 #include "image/names/names.h"
 
 /* The effect of hard links: the first ordinal of each directory whose first entry is a further name of an earlier file.
- * Constant, for all threads. */
+ * It does not change, so all threads may use it. */
 struct children;
 
-/* Makes one pass over all names; or *ret is NULL and takes no memory if the version has no hard links. */
+/* Makes one pass over all names. If the version has no hard links, *ret is NULL, which the functions below accept. */
 must_check int children_open(const struct index *index, struct names_reader *reader, struct children **ret,
 			     struct error *err);
 void children_free(struct children *children);
 
-/* The ordinals that were given to entries of a directory: all except those of further names. */
+/* The ordinals of a directory's entries, except those of further names of earlier files. */
 struct children_range {
 	uint64_t first, count;
 };
 
-/* The first ordinal of a directory's entries, or the one that would be. */
+/* A directory and the first ordinal of its entries; if it has none, the ordinal that the first one would have. */
 struct children_start {
 	uint64_t directory;
 	uint64_t first;

@@ -22,15 +22,15 @@ struct chunk {
 /* Gets chunk number i of the file, checked: its address is inside its member, its lengths are possible. */
 must_check int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
 			 struct error *err);
-/* Gets chunk number i and how many chunks from it on are like it: those of a long hole, else 1. *ret has the first
- * one's length. */
+/* Gets chunk number i of the file. *ret_count: 1, or in a long hole the number of chunks from this one to its end. *ret
+ * has the length of this chunk alone. */
 must_check int chunk_get_run(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
 			     uint64_t *ret_count, struct error *err);
 /* Returns the bytes of content of count chunks from the i-th on. */
 uint64_t chunk_run_bytes(const struct index *index, const struct inode *inode, uint64_t i, uint64_t count);
 /* Copies the record's fields without any check; number and length are 0. */
 struct chunk chunk_of_record(const struct dsfs_chunk *disk);
-/* True if a chunk of this codec and length can have so many stored bytes. Refuses what no chunk can have. */
+/* True if a chunk of this codec and length can have this many stored bytes. */
 bool chunk_has_possible_size(const struct chunk *chunk);
 bool chunk_is_hole(const struct chunk *chunk);
 bool chunk_is_inline(const struct chunk *chunk); /* its bytes lie in the index's blob */

@@ -8,7 +8,7 @@
 #include "image/index.h"
 #include "image/inode.h"
 
-/* A walk, which begins zeroed but for index and, perhaps, each and argument. */
+/* A walk. Zeroed before the first step, except index and, if wanted, each and argument. */
 struct chunk_walk {
 	const struct index *index;
 	/* Called with each inode, of whatever type, before its chunks. */
@@ -16,11 +16,12 @@ struct chunk_walk {
 	void *argument;
 	struct inode inode;  /* the file */
 	uint64_t count;      /* chunks of the file */
-	uint64_t position;   /* which of them this is */
-	uint64_t run;        /* how many from it on are like it: those of a long hole, else 1 */
+	uint64_t position;   /* number of the current chunk in the file */
+	uint64_t run;        /* 1, or in a long hole the number of chunks from this one to its end */
 	struct chunk chunk;  /* zeroed if its record is malformed */
-	struct error damage; /* why it is; code 0: it is not */
+	struct error damage; /* why the record is malformed; code 0: it is not */
 };
 
-/* Goes on to the next chunk: 1, or 0 at the end. A malformed record is no failure. -EINTR: a signal came. */
+/* Goes on to the next chunk: returns 1, or 0 at the end. A malformed record is not a failure: it sets damage. -EINTR: a
+ * signal came. */
 must_check int chunk_walk_next(struct chunk_walk *walk, struct error *err);

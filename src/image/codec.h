@@ -15,7 +15,7 @@ struct codec;
 struct codec *codec_new(void); /* NULL: out of memory */
 void codec_free(struct codec *codec);
 
-/* Sets the level of what is compressed from now on; it is CODEC_LEVEL_DEFAULT before. */
+/* Sets the compression level from now on. A new codec has CODEC_LEVEL_DEFAULT. */
 void codec_set_level(struct codec *codec, int level);
 /* Compresses into out. *ret_length is 0 if the frame does not fit into room bytes. */
 must_check int codec_compress(struct codec *codec, struct span in, void *out, size_t room, size_t *ret_length,

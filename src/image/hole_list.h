@@ -20,8 +20,8 @@ struct hole {
 	uint64_t before; /* chunks of the holes before it in the list */
 };
 
-/* Opens the list with this head record, of a file of so many chunks. False if the head is impossible; *ret then has the
- * count that it claims. */
+/* Opens the list whose head has this record number, of a file with this many chunks. False: the head is impossible;
+ * *ret then has the count that it claims. */
 bool hole_list_open(const struct index *index, uint64_t head, uint64_t chunks, struct hole_list *ret);
 /* Checks every hole of the list, once, when the index is opened; hole_list_find() relies on it. The reason names the
  * file by ordinal. */

@@ -34,16 +34,16 @@ must_check int inode_get(const struct index *index, uint64_t ordinal, struct ino
 void inode_expect(const struct index *index, uint64_t ordinal);
 void inode_expect_chunk(const struct index *index, uint64_t ordinal);
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode);
-uint64_t inode_record_count(const struct index *index, const struct inode *inode); /* from where on */
+uint64_t inode_record_count(const struct index *index, const struct inode *inode); /* from inode->where on */
 must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,
 				 struct error *err);
 
-/* Returns st_blksize, by which CPython's open() and stdio choose their buffers. A file that one read can bring (at most
- * largest bytes) gets a size that covers it, so that looking at its head reads all of it. Of a larger one perhaps only
- * small parts are wanted. */
+/* Returns st_blksize, by which CPython's open() and stdio choose their buffers. A file that one read can fetch (of at
+ * most `largest` bytes) gets a size that covers it, so that a program that looks at its head reads all of it. A larger
+ * file does not: programs may want only small parts of it. */
 uint32_t inode_io_size(const struct inode *inode, uint32_t largest);
 
-/* Calls each() with the name and value of each attribute; non-zero from it ends the walk and is returned. */
+/* Calls each() with the name and value of each attribute, until it returns non-zero, which is returned. */
 must_check int inode_xattrs(const struct index *index, const struct inode *inode,
 			    int (*each)(void *argument, struct span name, struct span value), void *argument,
 			    struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of extended attributes in the blob: walks one, and checks all of them. */
+/* Sets of extended attributes in the blob: walks one set, and checks all sets. */
 #pragma once
 #include <stdint.h>
 
@@ -12,8 +12,7 @@
 
 struct index;
 
-/* Calls each() for the attributes of the set at an offset of the blob; non-zero from it ends the walk and is
- * returned. */
+/* Calls each() for the attributes of the set at an offset of the blob, until it returns non-zero, which is returned. */
 must_check int xattr_each(const struct index *index, uint64_t offset,
 			  int (*each)(void *argument, struct span name, struct span value), void *argument,
 			  struct error *err);

@@ -72,7 +72,7 @@ struct engine {
 	int64_t timeout; /* set by the owner: the most ns that a wait for reads lasts; 0: no limit */
 	unsigned left; /* set by the owner: reads in flight that may never come back; they do not count against depth */
 	unsigned completions; /* number of completions in the last wait */
-	unsigned kept; /* reads that the kernel gets with the next wait */
+	unsigned kept; /* reads that the next wait submits to the kernel */
 };
 
 /* poll_fd: a descriptor that ends a wait when it is readable, polled exclusively (one waiter wakes per event); -1:
@@ -114,15 +114,16 @@ static inline void engine_reap(struct engine *engine)
 		engine->ops->reap(engine);
 }
 
-/* Call after the volume's descriptors were made to refer to other files. Reads in flight stay where they are. */
+/* Must be called after the volume's descriptors were made to refer to other files. Reads in flight still read the
+ * former files. */
 static inline void engine_renew(struct engine *engine)
 {
 	if (engine->ops->renew)
 		engine->ops->renew(engine);
 }
 
-/* Call in a forked child whose parent goes on using the engine: closes its descriptor here and leaves the rest
- * alone. engine may be NULL. */
+/* Closes the engine's descriptor in a forked child and leaves the rest alone, because the parent goes on using the
+ * engine. engine may be NULL. */
 static inline void engine_forget(struct engine *engine)
 {
 	if (engine && engine->ops->forget)
@@ -135,15 +136,15 @@ static inline bool engine_is_open(struct engine *engine)
 	return !engine->ops->is_open || engine->ops->is_open(engine);
 }
 
-/* Call when the ring's wait failed or its descriptor is closed; the ring is never entered again. Calls done() for
- * completed reads and gives back reads that the kernel has not taken, linked by next. False: the kernel still has
+/* Gives up an engine whose wait failed or whose descriptor was closed; its ring is never entered again. Calls done()
+ * for completed reads and returns reads that the kernel has not taken, linked by next. False: the kernel still has
  * some, and may write to their memory until a later call returns true. */
 static inline bool engine_wind_up(struct engine *engine, struct io_read **ret)
 {
 	return engine->ops->wind_up(engine, ret);
 }
 
-/* Requires that no read is in flight. engine may be NULL. */
+/* Frees the engine, which must have no read in flight. engine may be NULL. */
 static inline void engine_free(struct engine *engine)
 {
 	if (engine)

@@ -16,8 +16,8 @@ struct file_geometry {
 	uint64_t size;
 };
 
-#define FILE_PATIENCE INT64_C(5000000000) /* for callers that must not wait for a device */
-#define FILE_WAITS    TIMED_READ_ENDLESS  /* for callers that can wait, until a signal ends the program */
+#define FILE_PATIENCE INT64_C(5000000000) /* ns; for callers that must not wait for a device */
+#define FILE_WAITS    TIMED_READ_ENDLESS  /* ns; for callers that can wait until a signal ends the program */
 
 enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
 

@@ -51,9 +51,9 @@ must_check int site_name(struct site *site, int fd, struct error *err);
 bool site_is(const struct site *site, int fd);
 /* True if a filesystem is mounted on the file itself: then nothing can take its name. */
 bool site_is_mount(const struct site *site);
-/* Gives the file open as fd the name of the file open as former, also if nobody has that name any more. -EBUSY:
- * another file has it. A user who may change the folder can still swap files between this check and the rename; that
- * takes the right to remove the file that is put there. */
+/* Gives the file open as fd the name of the file open as former, also if no file has that name any more. -EBUSY:
+ * another file has it. A user who may change the folder can still swap files between this check and the rename, but
+ * only with the right to remove the file that is put there. */
 must_check int site_replace(const struct site *from, int fd, const struct site *to, int former, struct error *err);
 /* Removes the name if it belongs to the open file. */
 void site_remove(const struct site *site, int fd);

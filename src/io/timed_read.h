@@ -21,8 +21,9 @@ must_check int timed_read(const struct timed_read_setup *setup, uint64_t offset,
 			  struct error *err);
 
 struct timed_read;
-/* Split a timed read in two, so that several run at once. patience counts from timed_read_begin(). -EINTR, only without
- * a limit: a signal came that ends the program. timed_read_end() frees it or leaves it to its thread. */
+/* timed_read_begin() and timed_read_end() split a timed read in two, so that several run at once. patience counts from
+ * timed_read_begin(). -EINTR, only without a limit: a signal came that ends the program. timed_read_end() frees the
+ * read or leaves it to its thread. */
 must_check int timed_read_begin(const struct timed_read_setup *setup, uint64_t offset, size_t length,
 				struct timed_read **ret, struct error *err);
 must_check int timed_read_end(struct timed_read *timed, uint8_t *buffer, struct error *err);

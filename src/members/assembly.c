@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Gathers candidates, decides which are members, and puts each into its slot.
  *
- * Candidates that the user named count. Of the ones that a scan found, one counts if the table of another that counts
- * lists it, by its UUID and on its present namespace: no device becomes a member by its own word, or says which state
- * is the newest. By the volume's UUID alone, the scan begins with the one that most others know. */
+ * Candidates that the user named count. A candidate that a scan found counts if the table of one that counts lists
+ * its UUID on its present namespace: no device becomes a member, or decides which state is the newest, on its own word.
+ * If the user gave only the volume's UUID, the candidate that most others list is the first that counts. */
 #include "members/assembly.h"
 
 #include <errno.h>

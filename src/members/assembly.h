@@ -7,20 +7,21 @@
 
 /* A volume whose members are known. */
 struct assembly {
-	struct array_source *array; /* opened for reading; a caller that takes it sets NULL */
+	struct array_source *array; /* opened for reading; a caller that takes it sets this to NULL */
 	char **names; /* by slot, the path or identity (device/locate.h) that found the member; NULL: it is missing */
 	char **whys;  /* by slot, why it is missing or stale; NULL: it is neither */
-	struct superblock_ring *rings; /* superblocks as they were read, SUPERBLOCK_RINGS rings */
+	struct superblock_ring *rings; /* the superblocks that were read: SUPERBLOCK_RINGS rings */
 	uint32_t count;
 };
 
-/* Opens a volume. A single file or device is opened whatever it holds, unless it says that it is one member of
- * several. Then enough members must be there for every byte: -ENOLINK, with the names of missing and stale ones;
- * -EXDEV: one is of another volume; -ENOTUNIQ: one is there twice; -EBADMSG: one has a history of its own. */
+/* Opens a volume. A single file or device is opened whatever it holds, unless it says that it is one member of several.
+ * Then enough members must be there for every byte: -ENOLINK, with the names of missing and stale ones; -EXDEV: one is
+ * of another volume; -ENOTUNIQ: one was found twice; -EBADMSG: one has a history of its own. */
 must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
 /* Opens as assembly_open(), but a device that does not answer in time counts as missing, for callers that must not
  * wait. Reads of the array are limited as well (io/timed_read.h). */
 must_check int assembly_open_timed(const char *volume, struct assembly *ret, struct error *err);
-/* Opens as assembly_open_timed(), for programs: waits for a member named alone, until a signal ends them. */
+/* Opens as assembly_open_timed(), but waits for a file or device that was named alone until a signal ends the
+ * program. */
 must_check int assembly_open_patient(const char *volume, struct assembly *ret, struct error *err);
 void assembly_close(struct assembly *assembly); /* closes the contents */

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-/* Whether the name is one path or identity. */
+/* Returns whether the name is one path or identity. */
 bool naming_is_one(const char *volume);
 bool naming_is_uuid(const char *volume);
 /* Parses the UUID of a name uuid:UUID. */
@@ -21,5 +21,5 @@ void naming_free(char **names, uint32_t count);
 /* Makes a name of the same volume for a process in another working directory. Keeps absolute paths and identities: a
  * by-id link says more than its target. The caller frees *ret. */
 must_check int naming_absolute(const char *volume, char **ret, struct error *err);
-/* Whether everything that the name lists exists. */
+/* Returns whether everything that the name lists exists. */
 bool naming_is_reachable(const char *volume);

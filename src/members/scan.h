@@ -13,8 +13,9 @@ typedef int (*scan_each)(void *argument, const char *path, struct error *err);
 
 /* Lists regular files in the folder of path that are large enough for a volume. */
 must_check int scan_folder(const char *path, scan_each each, void *argument, struct error *err);
-/* Lists block devices with a node in /dev, except those that others are made of (paths of a multipath device). root:
- * of sysfs. */
+/* Lists block devices with a node in /dev, except those that another device is built on, such as the paths of a
+ * multipath device. root: the root of sysfs. */
 must_check int scan_devices(const char *root, scan_each each, void *argument, struct error *err);
-/* Finds the node of the device that is built on this one, its multipath device. False: there is none. */
+/* Finds the node in /dev of the device that is built on this one, such as its multipath device. False: there is
+ * none. */
 bool scan_holder(const char *root, dev_t device, char *path, size_t size);

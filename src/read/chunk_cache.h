@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recently verified chunks of which a request wanted only a part: a sequential reader's next request finds the rest
- * here instead of on the device. Shared by all workers. */
+/* Recently verified chunks that a request wanted only in part: a sequential reader's next request finds the rest here
+ * instead of on the device. Shared by all workers. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts as split.c does: a small gap between two chunks is read over, and one chunk too many begins the next read. */
+/* Counts the way split.c reads: a small gap between two chunks is read over, and a chunk that does not fit begins the
+ * next read. */
 #include "read/gather.h"
 
 #include "image/chunk.h"

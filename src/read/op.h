@@ -34,7 +34,7 @@ struct read_fetch {
 	enum read_state state;
 	int result;
 	int64_t started;  /* ns, monotonic */
-	uint64_t address; /* start; for bytes with copies in the first copy, while io has the one that is read */
+	uint64_t address; /* where it begins; with copies, in the first one, while io has the one that is read */
 	uint32_t first;   /* index of the copy that the first try reads */
 	uint32_t tries;   /* failed tries */
 	int path_error;   /* negative errno of a path failure in this turn through the copies; 0: none */
@@ -73,7 +73,7 @@ struct read_version {
 	uint64_t key;
 };
 
-/* A read of a range of a regular file, or of a list of chunks. All it refers to must live until done(). */
+/* A read of a range of a regular file, or of a list of chunks. Everything that it refers to must live until done(). */
 struct read_request {
 	struct read_version version;
 	struct inode inode;
@@ -101,12 +101,12 @@ struct read_request {
 /* A read's wait for the device. */
 struct read_wait {
 	_Atomic int64_t since; /* start without progress, ns, monotonic; 0: it does not wait. Any thread may read it. */
-	bool to_park;          /* because the path to the device fails */
+	bool to_park;          /* the read must be parked, because the path to the device fails */
 	int path_error;        /* negative errno of that failure */
 	struct read_op *next;  /* in reader.parked */
 };
 
-/* One read. Its owner makes it, zeroed, and fills in the request; from read_begin() to done() it is the reader's. */
+/* One read. The owner zeroes it and fills in the request; from read_begin() to done() it is the reader's. */
 struct read_op {
 	struct reader *reader;
 	struct read_request request;
@@ -117,7 +117,7 @@ struct read_op {
 	uint32_t mismatches; /* checksum mismatches of chunks, counted at each read */
 	uint64_t size;    /* of the answer */
 	uint64_t split;   /* bytes of the answer that have a piece, a hole or a cached chunk */
-	bool has_late;    /* another request is reading the first chunk, so it is split last */
+	bool has_late;    /* another request is reading the first chunk, so that chunk is split last */
 	struct extent_piece late;
 	bool whole; /* chunks are read whole, because block checksums did not help */
 	unsigned piece_count, range_count, page_count;

@@ -3,8 +3,8 @@
 #pragma once
 #include "read/op.h"
 
-/* True if a device read with this result failed on the path to the device. ENODATA and EILSEQ are not path errors:
- * the device reports a block that it cannot read, which would not pass. Engines repeat EAGAIN themselves. */
+/* True if a device read with this result failed on the path to the device. ENODATA and EILSEQ are not path errors: the
+ * device reports a block that it cannot read, and waiting would not help. Engines repeat EAGAIN themselves. */
 bool park_is_path_error(int result);
 /* Decides whether a read that failed with this result is retried later, and sets op->wait.to_park if so. */
 bool park_may_wait(struct read_op *op, int result);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lays out the slots, counts them, waits for their reads, and gives up those that do not come back. */
+/* Lays out the slots, counts them, waits for their reads, and leaves the ones that do not come back to the devices. */
 #include "read/queue.h"
 
 #include <stdlib.h>

@@ -22,9 +22,9 @@
  * fails with EIO and a line in the log. No byte leaves before all of them are verified.
  *
  * When the path to the device failed, and not the data, the request is parked, and the owner of the reader retries it
- * once a second until the deadline. A device read that does not return keeps its memory: at the deadline somebody else
- * answers the request, and it ends here when the device lets go (read_abandon()). If other members have the bytes that
- * one member does not return, the owner need not wait for the deadline: it leaves the read (read_leave()) with the
+ * once a second until the deadline. A device read that does not return keeps its memory: at the deadline another thread
+ * answers the request, and the read ends here when the device lets go (read_abandon()). If other members have the bytes
+ * that one member does not return, the owner need not wait for the deadline: it leaves the read (read_leave()) with the
  * memory that the device has, and begins it again in other memory (serve/request/content.c). */
 #include "read/read.h"
 

@@ -16,5 +16,5 @@ void read_leave(struct read_op *op);
 /* Restarts a read that an engine gave back (engine_wind_up()) on the reader's present engine, or ends it if it was
  * left. */
 void read_move(struct io_read *io);
-/* Fails all parked reads and parks no more, because the device will not come back or the reader's owner ends. */
+/* Fails all parked reads and parks no more, because the device will not come back or the owner is about to end. */
 void read_give_up(struct reader *reader);

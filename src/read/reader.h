@@ -72,7 +72,7 @@ struct reader {
 	struct reader_setup setup;
 	struct engine *engine;  /* set by the owner before the first read */
 	struct codec *codec;
-	uint8_t *bounce;        /* room for one chunk of which only a part is wanted */
+	uint8_t *bounce;        /* room for one chunk that is wanted only in part */
 	bool ending;            /* no read waits for the device any more */
 	struct read_op *parked; /* see read/park.h */
 	_Atomic unsigned parked_count;

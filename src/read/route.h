@@ -10,9 +10,9 @@
 #include "base/error.h"
 
 #define ROUTE_SILENCE  INT64_C(100000000)  /* least ns without progress after which a member is suspect */
-#define ROUTE_SLOWER   8                   /* it must also have been silent for this many times its base latency */
+#define ROUTE_SLOWER   8                   /* the least silence of a suspect member, too, in base latencies */
 #define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, for another try */
-#define ROUTE_FADES    512                 /* reads of others that it also takes, so that such tries stay rare */
+#define ROUTE_FADES    512                 /* a latency fades no faster than in this many reads, so tries stay rare */
 #define ROUTE_FAILURES 3u                  /* consecutive failures that make a member suspect */
 #define ROUTE_PROBE    INT64_C(1000000000) /* ns between two test reads of a suspect member */
 
@@ -23,7 +23,7 @@ struct route_member {
 	_Atomic int64_t base;
 	_Atomic int64_t progress;   /* when the last read ended, or the first of those in flight began */
 	_Atomic uint64_t passed;    /* route.ended at that time */
-	_Atomic int64_t probed;     /* when it was last tried while suspect */
+	_Atomic int64_t probed;     /* when the member was last tried while suspect */
 	_Atomic uint64_t reads, bytes, errors; /* totals of reads that ended */
 };
 
@@ -38,11 +38,11 @@ void route_free(struct route *route); /* NULL does nothing */
 
 /* Chooses one of these members to read from; returns its index in the list. */
 uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now);
-/* Call route_begin() when a read of a member begins, and route_end() when one that began at begun has ended. result:
- * bytes; 0 or less: it failed. */
+/* route_begin() counts a read of a member that begins, and route_end() one that has ended. begun: when it began.
+ * result: bytes; 0 or less: it failed. */
 void route_begin(struct route *route, uint32_t member, int64_t now);
 void route_end(struct route *route, uint32_t member, int64_t begun, int64_t now, int64_t result);
-/* Returns the ns since any of its reads in flight came back; 0: none is in flight. */
+/* Returns for how many ns no read of the member has come back while some are in flight; 0: none is in flight. */
 int64_t route_silence(const struct route *route, uint32_t member, int64_t now);
 /* Returns the ns that a read of the member is expected to take now. */
 int64_t route_latency(const struct route *route, uint32_t member, int64_t now);

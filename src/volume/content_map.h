@@ -21,8 +21,8 @@ enum content_kind {
 	CONTENT_PAGE,   /* a page of a block checksum section */
 };
 
-/* A piece: bytes that have a sum of their own. A section only has a sum as a whole: it is read and checked when the
- * map is opened, and sums of its steps are made if it was right. A piece lies in one segment. */
+/* A piece: bytes that have a sum of their own. A section has one sum for the whole: it is read and checked when the map
+ * is opened, and if it is right, each of its steps gets a sum. A piece lies in one segment. */
 struct content_piece {
 	uint64_t address; /* address, in a data column where there are groups */
 	uint64_t sum;     /* XXH3-64 of its content */
@@ -32,7 +32,7 @@ struct content_piece {
 	uint16_t version; /* index in the catalogue of the first version that has it */
 	uint8_t kind;     /* CONTENT_* */
 	uint8_t codec;
-	bool is_lost;     /* its section could not be read intact: sum means nothing */
+	bool is_lost;     /* its section could not be read intact, so sum is not valid */
 };
 
 struct content_pieces {
@@ -43,8 +43,8 @@ struct content_pieces {
 struct content_map;
 
 /* Opens a map, and reads the sections of all versions. source and catalogue stay the caller's, and must not change.
- * Damaged sections are no failure: content_map_problem() tells them. -EINTR: a signal came. batch: pieces in memory at
- * once, unless pieces overlap; 0: 512 Ki, or an eighth of all chunk records. */
+ * Damaged sections are not a failure: content_map_problem() reports them. -EINTR: a signal came. batch: how many pieces
+ * are in memory at once, or more if pieces overlap; 0: an eighth of all chunk records, at least 512 Ki. */
 must_check int content_map_open(struct source *source, const struct catalogue *catalogue, size_t batch,
 				struct content_map **ret, struct error *err);
 void content_map_close(struct content_map *map);
@@ -57,11 +57,11 @@ const struct error *content_map_problem(const struct content_map *map, uint32_t 
 must_check int content_map_pieces(struct content_map *map, uint64_t address, uint64_t length,
 				  struct content_pieces *ret, struct error *err);
 void content_map_free_pieces(struct content_pieces *pieces);
-/* Whether bytes of this segment that no piece covers are surely no content; false: a version that has the segment
- * could not be read. Any thread may call it, after it asked for the pieces. */
+/* True if bytes of this segment that no piece covers certainly hold no content; false if a version that has the segment
+ * could not be read. Any thread may call it, after content_map_pieces() for the segment. */
 bool content_map_is_known(struct content_map *map, uint64_t address);
 
-/* Checks stored bytes against the piece. -EBADMSG: they differ, or the piece is lost. scratch: CONTENT_PIECE_MAX bytes
- * of the calling thread, as is codec. */
+/* Checks stored bytes against the piece. -EBADMSG: they differ, or the piece is lost. scratch has CONTENT_PIECE_MAX
+ * bytes; like codec, it belongs to the calling thread. */
 must_check int content_map_check(const struct content_piece *piece, const void *stored, struct codec *codec,
 				 void *scratch, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds what already lies on a file or device that is to hold a volume. The only user of libblkid. */
+/* Finds what already lies on a file or device that will hold a volume. The only user of libblkid. */
 #pragma once
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@ struct occupant {
 /* Examines site. file: the same, open for writing. */
 must_check int occupant_find(const struct site *site, struct file_source *file, struct occupant *ret,
 			     struct error *err);
-/* Returns -EPERM with the reason why a shared file is not filled. */
+/* Returns -EPERM; the reason says why a file that is_shared must not be filled. */
 must_check int occupant_refuse_shared(const struct file_source *file, struct error *err);
 /* Wipes the beginning of a device so that its former content is not recognised any more. at_both_ends: also the end,
  * if that content was no volume. */

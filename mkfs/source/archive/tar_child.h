@@ -12,7 +12,7 @@ struct tar_child {
 };
 
 struct tar_child_setup {
-	const char *const *names; /* of archives; "-" is standard input */
+	const char *const *names; /* names of archives; "-" is standard input */
 	unsigned count;
 	bool nested, no_data;     /* see tar_decode.h */
 	const struct temp *temp;
@@ -21,7 +21,7 @@ struct tar_child_setup {
 /* Opens all archives and forks. Call it before any thread is started. */
 must_check int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, struct error *err);
 void tar_child_stop(const struct tar_child *child); /* kills the process, so its stream ends; any thread may call it */
-void tar_child_close(struct tar_child *child); /* ends the process; takes a zeroed one as well */
+void tar_child_close(struct tar_child *child); /* ends the process; a zeroed one may be closed, too */
 /* Reads from the pipe: a tar_stream_source whose argument is a struct tar_child. The stream ends with a message, so the
  * end of the pipe is an error, which says how the process ended. */
 int64_t tar_child_read(void *child, void *to, size_t room, struct error *err);

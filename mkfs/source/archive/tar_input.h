@@ -15,17 +15,17 @@ typedef int64_t (*tar_input_source)(void *argument, void *to, size_t room, const
 struct tar_input {
 	tar_input_source source;
 	void *argument;
-	const char *reason; /* why the source failed */
+	const char *reason; /* why the source failed, or NULL */
 	uint8_t *bytes;     /* TAR_INPUT_BUFFER; bytes from at to used are not taken yet */
 	size_t at, used;
-	bool ended;      /* the source has */
+	bool ended;      /* the source has ended */
 	uint64_t read;   /* from the source so far */
 	uint64_t handed; /* to this struct archive */
 };
 
 /* Opens an input without reading yet. False: no memory. */
 bool tar_input_open(struct tar_input *input, tar_input_source source, void *argument);
-void tar_input_close(struct tar_input *input); /* a zeroed one as well */
+void tar_input_close(struct tar_input *input); /* a zeroed one may be closed, too */
 /* Reads until wanted bytes are in the buffer, or to the end; returns how many are there. */
 int64_t tar_input_fill(struct tar_input *input, size_t wanted);
 /* Takes some bytes from the buffer, or reads them straight into to if it is empty; 0 at the end. */

@@ -65,9 +65,9 @@ struct tar_stream {
 
 must_check int tar_stream_open(struct tar_stream *stream, tar_stream_source source, void *argument,
 			       struct error *err);
-void tar_stream_close(struct tar_stream *stream); /* a zeroed one as well */
+void tar_stream_close(struct tar_stream *stream); /* a zeroed one may be closed, too */
 /* Reads the next message: 1 and an entry, its data, or a warning in text; 0 at the end. Skips content of the last
- * message that was not read. -EPIPE: the stream breaks off; -EPROTO: no process of ours would send this. */
+ * message that was not read. -EPIPE: the stream breaks off; -EPROTO: our decoder would not send this. */
 must_check int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct error *err);
 /* Reads the next bytes of the content, at most content_left. */
 must_check int tar_stream_content(struct tar_stream *stream, void *to, uint64_t length, struct error *err);

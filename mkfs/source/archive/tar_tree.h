@@ -9,7 +9,7 @@
 #include "spill/spool.h"
 #include "spill/table.h"
 
-#define TAR_TREE_IMPLIED UINT64_C(1) /* number of the inode of all folders that no archive names */
+#define TAR_TREE_IMPLIED UINT64_C(1) /* number of the inode shared by all folders that no archive names */
 
 struct tar_tree_setup {
 	const struct temp *temp;
@@ -38,7 +38,7 @@ struct tar_tree {
 };
 
 must_check int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, struct error *err);
-void tar_tree_close(struct tar_tree *tree); /* a zeroed one as well */
+void tar_tree_close(struct tar_tree *tree); /* a zeroed one may be closed, too */
 /* Adds an entry. *ret: the number of a new inode, which has the attributes of the entry; 0: the entry is another name
  * of an existing inode, or is not packed. */
 must_check int tar_tree_add(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAR_ZIP_LOOK 4u  /* bytes of the mark with which a zip begins */
+#define TAR_ZIP_LOOK 4u  /* bytes of the signature with which a zip begins */
 #define TAR_ZIP_HEAD 30u /* bytes of an entry's head, in front of its name and content */
 
 struct tar_zip {
@@ -27,9 +27,9 @@ uint64_t tar_zip_file_size(int fd);
  * copied; negative with a reason. */
 int64_t tar_zip_spool(int from, const uint8_t *head, int to, const char **reason);
 
-/* Checks that the archive fills its part of the file: -1 with a reason, which is never freed. */
+/* Checks that the archive fills its part of the file. Returns 0, or -1 with a reason, a string constant. */
 int tar_zip_open(struct tar_zip *zip, int fd, uint64_t base, uint64_t size, const char **reason);
-void tar_zip_close(struct tar_zip *zip); /* a zeroed one as well */
+void tar_zip_close(struct tar_zip *zip); /* a zeroed one may be closed, too */
 /* Makes libarchive read the zip; returns libarchive's code. */
 int tar_zip_attach(struct tar_zip *zip, struct archive *archive);
 /* Returns whether the directory says that there are this many entries. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Child processes for what may hang so that not even SIGKILL ends it, such as a read of a mount whose daemon hangs:
- * only the child hangs then, and its parent can end, close its files and free its port. */
+/* Child processes for calls that may hang so that not even SIGKILL ends them, such as a read of a mount whose daemon
+ * hangs: only the child hangs then, and its parent can end, close its files and free its port. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,14 +15,14 @@ struct child {
 
 #define CHILD_NONE ((struct child){ .fd = -1 })
 
-/* What the child does, with its end of the sockets; then it ends. */
+/* A function that the child runs, with its end of the sockets as fd. The child ends when it returns. */
 typedef void child_body(const void *argument, int fd);
 
 /* Starts a child that has no descriptor but fd, neither terminal nor output, and / as its directory. It gets SIGKILL
  * when its parent ends. Must be called while the process has one thread only. */
 must_check int child_start(struct child *child, child_body *body, const void *argument, struct error *err);
-/* Kills the child, waits until it has closed its files, but not beyond the given time (ns, monotonic; 0: not at all),
- * and closes the parent's end. A child that hangs ends later. */
+/* Kills the child, waits until it has closed its files, but not beyond until (ns, monotonic; 0: does not wait), and
+ * closes the parent's end. A child that hangs ends later. */
 void child_kill(struct child *child, int64_t until);
 /* Returns true once the process has ended, and lets the kernel forget it. Never waits. */
 bool child_is_gone(struct child *child);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One flag, set by the signal handler, that every loop checks. */
+/* Keeps one flag, which the signal handler sets and every loop checks. */
 #include "base/program/interrupt.h"
 
 #include <errno.h>

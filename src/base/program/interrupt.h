@@ -11,7 +11,8 @@
 void interrupt_install(void);
 /* Returns -EINTR "interrupted" once a signal has come. Any thread may call it. */
 must_check int interrupt_check(struct error *err);
-/* Ends the program by the signal that came, if any, so that the parent sees it; call it after all cleanup. */
+/* Ends the program by the signal that came, if any, so that its parent sees the signal. Must be called after all
+ * cleanup. */
 void interrupt_end(void);
 /* Waits until fd is readable or at its end; -EINTR "interrupted", also when the signal came before. The caller must
  * be the only thread. */

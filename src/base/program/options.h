@@ -30,7 +30,7 @@ struct command_line {
 
 /* Parses argv, moves the operands to the front of argv[1..] and returns how many there are. Options may stand after
  * operands; "--" ends them. --help and --version are built in: they print to stdout and set *ret_done, and the operands
- * do not count. On a mistake -EINVAL, with a one-line reason. */
+ * do not count. -EINVAL, with a one-line reason: the command line has a mistake. */
 must_check int options_parse(const struct command_line *line, int argc, char **argv, void *target, bool *ret_done,
 			     struct error *err);
 void options_help(const struct command_line *line, FILE *out);

@@ -16,6 +16,7 @@ struct nearest nearest_begin(const char *typed, size_t length);
 /* Keeps the word if it is nearer than the best so far; among equals the first one stays. */
 void nearest_try(struct nearest *nearest, const char *word);
 
-/* Ends a message about an unknown word: "did you mean '--flag'?", where dashes is "--", or else how to get help. */
+/* Formats the end of a message about an unknown word: "did you mean '--flag'?", where dashes is "--", or how to get
+ * help if no word is near enough. */
 #define NEAREST_HINT_SIZE 128
 void nearest_hint(const struct nearest *nearest, const char *dashes, const char *program, char ret[NEAREST_HINT_SIZE]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts how far each side has come, under one lock: jobs are so large that it does not matter. */
+/* Counts how far each side has come, under one lock: jobs are so large that waiting for it does not matter. */
 #include "base/thread/work_queue.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One function for each warning or note. */
+/* Has one function for each warning or note. */
 #include "device/nvme/advice.h"
 
 #include <inttypes.h>

@@ -28,7 +28,7 @@ struct fence {
 must_check int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTICE_SIZE], struct error *err);
 /* Returns -EBUSY if the reservation is gone: data read earlier may be out of date. */
 must_check int fence_check(const struct fence *fence, struct error *err);
-/* Releases the reservation unless it is to be kept. Does nothing if the fence is not raised. */
+/* Releases the reservation unless fence->kept is set. Does nothing if the fence is not raised. */
 must_check int fence_lower(struct fence *fence, struct error *err);
 /* Releases this host's reservation, kept or left over. *ret_had: there was one. -EBUSY: another host holds it. */
 must_check int fence_drop(int fd, bool *ret_had, struct error *err);

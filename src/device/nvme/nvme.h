@@ -43,7 +43,8 @@ must_check int nvme_reserve(int fd, uint32_t nsid, uint64_t key, uint64_t victim
 must_check int nvme_release(int fd, uint32_t nsid, uint64_t key, struct error *err);
 must_check int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err);
 
-/* Options of a connection; 0: the kernel's default. Seconds; loss and fast_fail may be -1: never. */
+/* Options of a connection; 0: the kernel's default. Times are in seconds; ctrl_loss_tmo and fast_io_fail_tmo may be -1:
+ * never. */
 struct nvme_settings {
 	int queues, queue_size;
 	int reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo;

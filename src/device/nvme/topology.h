@@ -69,7 +69,7 @@ void topology_free(struct topology *topology); /* frees the contents only */
 
 /* Returns the whole device that device is a partition of, or device itself. */
 dev_t topology_whole(const char *root, dev_t device);
-/* Look up by device number or NQN; NULL if there is none. */
+/* The functions below look up by device number or NQN; NULL: there is none. */
 const struct topology_namespace *topology_by_device(const struct topology *topology, dev_t device);
 const struct topology_subsystem *topology_by_nqn(const struct topology *topology, const char *nqn);
 /* Returns the controller of the first path that has a host id; NULL if none has. */
@@ -80,7 +80,8 @@ size_t topology_paths_of(const struct topology *topology, const struct topology_
 
 #define TOPOLOGY_IDENTITY_SIZE 128u
 #define TOPOLOGY_DOMAIN_SIZE   225u /* an NQN has 223 bytes at most */
-/* Formats the strongest identity that it has: "nvme:uuid:…", "nvme:nguid:…" or "nvme:eui64:…"; "" if none. */
+/* Formats the strongest identity that the namespace has: "nvme:uuid:…", "nvme:nguid:…" or "nvme:eui64:…"; "" if
+ * none. */
 void topology_identity(const struct topology_namespace *namespace, char identity[TOPOLOGY_IDENTITY_SIZE]);
 
 static inline void topology_free_ptr(struct topology *topology)

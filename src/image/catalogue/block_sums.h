@@ -37,9 +37,10 @@ must_check int block_sums_open(uint8_t *head, uint64_t length, const struct vers
 			       struct error *err);
 void block_sums_close(struct block_sums *block_sums);
 
-/* Finds the chunk's row; false if none. block_sums may be NULL. A row of a chunk that is not raw means nothing. */
+/* Finds the chunk's row; false: there is none. block_sums may be NULL. The row of a chunk that is not stored raw must
+ * be ignored. */
 bool block_sums_find(const struct block_sums *block_sums, uint64_t chunk, struct block_sums_row *ret);
-/* Returns the head as it is on the volume; it stays block_sums' own. */
+/* Returns the head as it is on the volume; block_sums still owns it. */
 const void *block_sums_head(const struct block_sums *block_sums, uint64_t *ret_length);
 uint64_t block_sums_page_count(const struct block_sums *block_sums);
 uint64_t block_sums_page_sum(const struct block_sums *block_sums, uint64_t page);
@@ -49,17 +50,17 @@ must_check int block_sums_check_page(const struct block_sums *block_sums, uint64
 				     struct error *err);
 /* Returns the bytes of memory that the head takes; 0 for NULL. */
 uint64_t block_sums_memory(const struct block_sums *block_sums);
-/* Returns the most that block_sums_memory() can be, before the section is loaded. */
+/* Returns an upper bound of block_sums_memory(), before the section is loaded. */
 uint64_t block_sums_memory_most(const struct version *version);
 
-/* Computes the sums of the blocks of content; returns how many. */
+/* Computes the sums of the blocks of content; returns how many blocks there are. */
 uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sums);
-/* Verifies blocks, of which only the last may be short, in at most BLOCK_SUMS_PIECES pieces in memory. -EBADMSG if one
- * has another sum. */
+/* Verifies consecutive blocks, whose content lies in at most BLOCK_SUMS_PIECES pieces in memory; only the last block
+ * may be short. -EBADMSG: a block does not have its sum. */
 #define BLOCK_SUMS_PIECES 4
 must_check int block_sums_verify(const dsfs_le64 *sums, const struct iovec *pieces, int count, struct error *err);
 
-/* Rows for one thread, in about the order of the chunks: the last page that was read is kept. */
+/* Reads rows for one thread. It keeps only the last page, so chunks should be asked for in about ascending order. */
 struct block_sums_view;
 must_check int block_sums_view_new(const struct block_sums *block_sums, struct source *source,
 				   struct block_sums_view **ret, struct error *err);

@@ -29,34 +29,36 @@ must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const str
 				struct catalogue *ret, struct error *err);
 
 /* Loads the superblock and the catalogue that it names, verified. Reads the superblock again if the catalogue does not
- * match, as a publisher may have moved on in between. Of several members, the newest superblock counts (its first
- * member's is returned); -ENOLINK, with their names: members are missing or stale; -EBADMSG: a member is of another
- * branch. */
+ * match, as a publisher may have moved on in between. With several members the newest superblock counts, and *ret_super
+ * is the copy of the first member that has it. -ENOLINK, with their names: members are missing or stale; -EBADMSG: a
+ * member is of another branch. */
 must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
 			      struct error *err);
 
-/* Loads like catalogue_load(), but from SUPERBLOCK_RINGS rings: trusts the ones that were read at first, and reads the
- * others into them. */
+/* Loads like catalogue_load(), but with SUPERBLOCK_RINGS rings of the caller: uses the ones that were read already, and
+ * reads the others. Reads all of them again if a publisher has moved on. */
 must_check int catalogue_load_rings(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
 				    struct catalogue *ret, struct error *err);
 
-/* Loads for a caller that has seen superblock seen: a newer one counts if all members that are there show it, or more
- * members than every group can lose. Otherwise loads the one before it, which a crash could bring back. */
+/* Loads for a caller that has already seen the superblock with sequence seen. A newer one counts only if all members
+ * that are there have it, or more members than every group can lose; otherwise loads the one before it, which a crash
+ * could bring back. */
 must_check int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super,
 				    struct catalogue *ret, struct error *err);
-/* Finds the newest superblock of any member, whether its catalogue counts or not. If unchanged, so is the volume. */
+/* Finds the newest superblock of any member, whether its catalogue counts or not. As long as it stays the same, the
+ * volume has not changed. */
 must_check int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err);
 
-/* Loads the catalogue that this superblock names, whatever else the volume has. */
+/* Loads the catalogue that this superblock names, whether it is in force or not. */
 must_check int catalogue_load_by(struct source *source, const struct superblock *super, struct catalogue *ret,
 				 struct error *err);
 
-/* Call before changing the volume. -EOPNOTSUPP: the superblock or a version has a feature of any kind that this release
- * does not know; whatever came with it would be written as zeros. */
+/* Must be called before the volume is changed. -EOPNOTSUPP: the superblock or a version has a compat or incompat
+ * feature that this release does not know, and whose fields it would overwrite with zeros. */
 must_check int catalogue_check_writable(const struct superblock *super, const struct catalogue *catalogue,
 					struct error *err);
 
-/* Find a version; NULL if there is none. */
+/* The functions below find a version; NULL: there is none. */
 struct version *catalogue_current(const struct catalogue *catalogue);
 struct version *catalogue_by_label(const struct catalogue *catalogue, const char *label);
 /* Returns -ENOENT; the reason says that no version has this label, and which labels there are. */
@@ -64,9 +66,10 @@ must_check int catalogue_refuse(const struct catalogue *catalogue, const char *l
 struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence);
 /* Finds a version by its UUID. Compaction keeps the UUID under another sequence; otherwise UUIDs are unique. */
 struct version *catalogue_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid);
-/* True if this very version is still there under this sequence; an undone version leaves its sequence to another. */
+/* True if the version with this sequence still has this UUID. After a publish was undone, another version may get its
+ * sequence. */
 bool catalogue_holds(const struct catalogue *catalogue, uint64_t sequence, const uint8_t *uuid);
-/* Appends a copy of version; takes version's lists on success and empties them. */
+/* Appends a copy of version. On success the copy owns version's lists, which are empty there afterwards. */
 must_check int catalogue_append(struct catalogue *catalogue, struct version *version, struct error *err);
 
 /* Removes and frees the version; pointers to the others change. */

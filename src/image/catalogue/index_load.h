@@ -11,7 +11,7 @@ must_check int index_load(struct backing backing, const struct version *version,
 			  struct error *err);
 /* Opens a section that another process loaded by index_load() and handed over: its contents are not checked again, so
  * this takes no time whatever its size. -EPROTO if it is not sealed, or its size is not the version's. Takes fd on
- * success. member_size and members, here and below: as in index_set_members(). */
+ * success. member_size and members are those of index_set_members(), also below. */
 must_check int index_load_sealed(int fd, const struct version *version, uint64_t member_size,
 				 const struct members *members, struct index **ret, struct error *err);
 /* Opens and checks a section in an open file (the packer's own, or a test's); takes fd on success. */

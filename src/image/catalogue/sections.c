@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Avoids a member that lost bytes in many places as a whole; tries a few places, on whichever member, one by one. */
+/* Avoids each member altogether, in case it lost bytes in many places. If copies differ in a few places only, tries
+ * these one by one, whichever member is wrong. */
 #include "image/catalogue/sections.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads sections of which only the whole has a sum. If there are copies, it finds ones that together have that sum. */
+/* Reads sections that have one sum for the whole. If there are copies, it finds copies that together have that sum. */
 #pragma once
 #include <stdint.h>
 
@@ -9,8 +9,8 @@
 
 struct sections_query {
 	struct backing backing;
-	const struct extent_list *extents; /* its place, in order */
-	uint64_t length;                   /* bytes of it that the sum covers */
+	const struct extent_list *extents; /* the section's bytes, in order */
+	uint64_t length;                   /* bytes of the section that the sum covers */
 	const uint8_t *sha256;
 };
 

@@ -12,7 +12,7 @@
 
 /* A part of a version on the volume. All but the index may be absent. */
 struct version_section {
-	struct extent_list extents; /* its place, in order */
+	struct extent_list extents; /* the section's bytes, in order */
 	uint64_t length;            /* total bytes; 0: absent */
 	uint8_t sha256[32];         /* of block checksums: of their head */
 };
@@ -37,15 +37,15 @@ void version_free(struct version *version); /* frees its contents, not the struc
 /* Empties the version's lists without freeing them, because they belong to another copy of it. */
 void version_disown_lists(struct version *version);
 
-/* Counts the version's extents in the table that follows the records. has_members: with DSFS_INCOMPAT_MEMBERS its
- * sections are lists as well. */
+/* Counts the extents that the version needs in the catalogue's table of extents. has_members: the volume has
+ * DSFS_INCOMPAT_MEMBERS, so all sections of a version are lists of extents. */
 uint64_t version_extent_count(const struct version *version, bool has_members);
-/* Encodes the record. first_extent: number of the version's first extent in that table. */
+/* Encodes the record. first_extent: number of the version's first extent in the catalogue's table of extents. */
 void version_encode(const struct version *version, uint32_t first_extent, bool has_members, struct dsfs_version *disk);
-/* Writes the version's part of that table and returns its end. */
+/* Writes the version's extents to the catalogue's table of extents at disk, and returns where they end. */
 struct dsfs_extent *version_encode_extents(const struct version *version, bool has_members, struct dsfs_extent *disk);
 
-/* The decoding of one catalogue's records, one after the other. */
+/* The state of decoding a catalogue's records one after the other. */
 struct version_decoder {
 	const struct superblock *super;
 	const struct members *members; /* count 0: none */

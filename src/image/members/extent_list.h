@@ -19,12 +19,15 @@ struct extent_list {
 
 void extent_list_free(struct extent_list *list); /* frees its contents, not the struct */
 must_check int extent_list_copy(const struct extent_list *from, struct extent_list *ret, struct error *err);
-/* Appends to a list that only this function made; joins bytes that directly follow the last extent with it. */
+/* Appends to a list that was built by this function alone. Bytes that directly follow the last extent are joined to
+ * it. */
 must_check int extent_list_add(struct extent_list *list, uint64_t address, uint64_t length, struct error *err);
-/* Appends like extent_list_add(), but joins only within a segment of so many bytes, where a group's column ends. */
+/* Appends like extent_list_add(), but joins bytes only within a segment (of `segment` bytes), because a group's column
+ * ends with it. */
 must_check int extent_list_add_in(struct extent_list *list, uint64_t address, uint64_t length, uint64_t segment,
 				  struct error *err);
-/* Returns the place of the bytes from offset at: at most length of them, in one extent. Length 0: there are none. */
+/* Returns where the bytes from offset `at` of the list lie: at most length of them, in one extent. Length 0: the list
+ * is shorter. */
 struct extent extent_list_at(const struct extent_list *list, uint64_t at, uint64_t length);
 /* A walk over all bytes of a list, in steps that each lie in one extent. A zeroed walk is before the first step. */
 struct extent_list_walk {
@@ -34,7 +37,7 @@ struct extent_list_walk {
 	uint64_t at;        /* bytes of the list before the step */
 };
 
-/* Makes one step of at most most bytes. False: length bytes of the list, or all of it, were walked over. */
+/* Makes one step of at most `most` bytes. False: length bytes, or the whole list, have been walked. */
 bool extent_list_next(const struct extent_list *list, uint64_t length, uint64_t most, struct extent_list_walk *walk);
 /* Reads length bytes from offset at, from any copy. -ENODATA if the list is shorter. */
 must_check int extent_list_read(const struct extent_list *list, struct backing backing, uint64_t at, void *buffer,

@@ -63,8 +63,8 @@ uint64_t members_size(const struct members *members, uint32_t member);
 struct member_group *members_group(const struct members *members, uint64_t address);
 /* True if these bytes lie in one data column, below its tail. */
 bool members_in_column(const struct members *members, uint64_t address, uint64_t length);
-/* Counts, for each of places, the data columns that directly follow one another from there, to check many at once.
- * NULL: out of memory; free() it. */
+/* Counts, for each element of members->places, the data columns that directly follow one another from there, so that
+ * members_in_columns() takes few steps. free() the result; NULL: out of memory. */
 uint32_t *members_runs(const struct members *members);
 /* True if data columns begin at this address and cover length bytes. */
 bool members_in_columns(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length);
@@ -72,8 +72,9 @@ bool members_in_columns(const struct members *members, const uint32_t *runs, uin
 bool members_tolerate(const struct members *members);
 /* Returns how many members every group can lose, whichever they are. 0 without groups. */
 uint32_t members_spare(const struct members *members);
-/* Lists where the byte at this address of a data column can be read, the address itself first if it is there. Returns
- * how many; without a table or a group, or if no copy is there, 1: the address. */
+/* Lists the addresses from which the byte at this address of a data column can be read, first the address itself unless
+ * its member is missing. Returns how many there are: 1, the address itself, if there is no table or group, or no member
+ * with a copy is there. */
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);
 
 /* Sets missing_from of a member that came back. Other threads may look for copies meanwhile. */
@@ -84,12 +85,13 @@ void members_note(struct members *members, uint32_t member, uint64_t missing_fro
 must_check int members_check_superblock(const struct members *members, const struct superblock *super,
 					struct error *err);
 
-/* Adds the group with the addresses of its columns, data first, which no other group has; sets first_column. */
+/* Adds a copy of the group, with the addresses of its columns, data first, which no other group may have. Sets
+ * first_column of the copy. */
 must_check int members_add_group(struct members *members, const struct member_group *group, const uint64_t *columns,
 				 struct error *err);
 /* Sorts places by address. False, with the address, if two columns are the same. */
 bool members_sort(struct members *members, uint64_t *ret);
-/* Adds this superblock's catalogue to the history, because the one that is being made follows it. */
+/* Adds this superblock's catalogue to the history of the catalogue that is being made. */
 void members_remember(struct members *members, const struct superblock *super);
 /* Returns how many catalogues ago this one was in force; 0: never, as far as is known. */
 uint32_t members_age(const struct members *members, uint64_t sequence, const uint8_t *sha256);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/source.h"
 
-/* Writes the record; host NULL clears it. */
+/* Writes the record. since: seconds since 1970. host NULL clears the record. */
 must_check int publisher_write(struct source *source, uint32_t member, const char *host, uint64_t process,
 			       uint64_t since,
 			       struct error *err);

@@ -36,22 +36,23 @@ struct superblock_ring {
 #define SUPERBLOCK_RINGS (DSFS_MEMBER_MAX + 1)
 
 void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk);
-/* Decodes a slot. -EBADMSG: damaged or not one; -EOPNOTSUPP: a newer format or unknown incompatible features. */
+/* Decodes a slot. -EBADMSG: damaged or not a slot; -EOPNOTSUPP: a newer format or unknown incompatible features. */
 must_check int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret, struct error *err);
 
-/* Reads the rings of count members from first on that were not read yet, all slots at once. A member of size 0 has
- * none. */
+/* Reads the rings of count members, from number `first` on, except those that were read already; reads all slots in
+ * parallel. A member of size 0 has no ring. */
 void superblock_read_rings(struct source *source, uint32_t first, struct superblock_ring *rings, uint32_t count);
 /* Returns the valid slot with the highest sequence. -EBADMSG with the reason if there is none; -EOPNOTSUPP if this
  * release cannot read the newest. */
 must_check int superblock_of_ring(const struct superblock_ring *ring, struct superblock *ret, struct error *err);
 /* Reads a member's ring and returns its valid slot with the highest sequence. */
 must_check int superblock_find(struct source *source, uint32_t member, struct superblock *ret, struct error *err);
-/* True, with the reason, if the slot after super's is neither empty nor valid. An interrupted publisher leaves that,
- * but so does damage to the newest slot, and then a state was lost. A caller that continues from super reports it. */
+/* True, with the reason, if the slot after super's is neither empty nor valid. An interrupted publisher leaves such a
+ * slot, but so does damage to the newest slot, and then a state was lost. A caller that continues from super reports
+ * it. */
 bool superblock_may_be_stale(const struct superblock *super, struct error *ret);
-/* Call before changing the volume, with a ring that was read under its lock: superblock_of_ring() skips unreadable
- * slots, and a change of an older state would undo the newest one. -ESTALE if sequence is not the newest. */
+/* Must be called before the volume is changed, with a ring that was read under its lock: superblock_of_ring() skips
+ * unreadable slots, and a change of an older state would undo the newest one. -ESTALE if sequence is not the newest. */
 must_check int superblock_check_newest(const struct superblock_ring *ring, uint64_t sequence, struct error *err);
 /* Writes the slot that belongs to super->sequence, on super->member; does not flush. */
 must_check int superblock_write(struct source *source, const struct superblock *super, struct error *err);

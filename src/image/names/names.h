@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* The part in an open file that LMDB maps, for all threads. LMDB trusts it, so entries_check() must come first. */
+/* The names part in an open file, which LMDB maps; all threads share it. LMDB trusts it, so entries_check() must come
+ * first. */
 struct names;
 struct names_tree;
 /* Opens the part, which is at offset 0 of fd, and mapped at file, which must outlive it. fd stays the caller's. */

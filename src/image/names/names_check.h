@@ -7,6 +7,6 @@
 /* Checks one record, whose key is longer than DSFS_KEY_PARENT. */
 typedef int names_check_record(void *argument, struct span key, struct span value, struct error *err);
 
-/* Checks that every page is in bounds, of its type, numbered rightly, referenced once and at the tree's depth, and that
- * keys ascend; calls each for the records in the order of their keys until it fails. */
+/* Checks that every page is in bounds, of its type, numbered correctly, referenced once and at the tree's depth, and
+ * that keys ascend; calls each() for the records in the order of their keys until it fails. */
 must_check int names_check(struct span file, names_check_record *each, void *argument, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks a name up in the pages of the names part, in steps: each ends where the next would wait for memory, which it
- * prefetches. So many look-ups in turn take little more time than their instructions. */
+/* Looks a name up in the pages of the names part, in steps: each step ends where the next one would wait for memory,
+ * and prefetches that memory. So a thread that takes turns between many look-ups hardly ever waits. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +39,8 @@ void names_find_begin(struct names_find *find, const struct names_tree *tree, ui
 must_check int names_find_step(struct names_find *find, uint64_t *ret_ordinal);
 /* Returns where a name was found, in a leaf, for names_find_again(). */
 uint64_t names_find_place(const struct names_find *find);
-/* Looks for the name at place: 0 and its ordinal, or a negative errno, and then it may be elsewhere. */
+/* Looks for the name at a place from names_find_place(). Returns 0 and its ordinal, or a negative errno: the name is
+ * not there, but may be elsewhere. */
 must_check int names_find_again(const struct names_find *find, uint64_t place, uint64_t *ret_ordinal);
 /* Returns a hash of the directory and the name. */
 uint64_t names_find_hash(const struct names_find *find);

@@ -51,7 +51,7 @@ static inline uint32_t names_page_count(const struct lmdb_page *page)
 	return (dsfs_le16_get(page->lower) - (uint32_t)sizeof(*page)) / 2;
 }
 
-/* Returns where the i-th node begins, in the page or not. */
+/* Returns the offset of the i-th node, which may lie outside the page. */
 static inline uint32_t names_page_offset(const struct lmdb_page *page, uint32_t i)
 {
 	dsfs_le16 at;

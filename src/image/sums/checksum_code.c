@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The only user of xxHash. The build compiles this file for each kind of CPU, with CHECKSUM_CODE as the name of the
- * result. It includes all of xxHash, because the compiler is told of that CPU. */
+ * result. It includes all of xxHash, so that the code is compiled for that CPU. */
 #include "image/sums/checksum_code.h"
 
 #define XXH_INLINE_ALL

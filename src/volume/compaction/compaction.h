@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Empties segments that are mostly dead: copies the live bytes in them, and gives the versions that use these new
- * records. */
+/* Empties segments that are mostly dead: copies the live bytes in them elsewhere, and rewrites the records of the
+ * versions that use these bytes. */
 #pragma once
 #include "volume/transaction/transaction.h"
 
@@ -10,11 +10,11 @@ struct compaction_moved {
 };
 
 struct compaction {
-	uint64_t segments;    /* segments emptied; in a dry run, here and below, that would be */
+	uint64_t segments;    /* segments emptied; in a dry run, here and below: to be emptied */
 	uint64_t moved_bytes; /* bytes copied */
 	uint64_t index_bytes; /* bytes of indexes written anew */
 	uint64_t dead_bytes;  /* bytes in these segments that no version used */
-	uint64_t freed_bytes; /* bytes gained; of a dry run: the dead bytes */
+	uint64_t freed_bytes; /* bytes gained; in a dry run: the dead bytes */
 	struct compaction_moved *versions; /* versions that lie elsewhere now */
 	uint32_t version_count;
 };
@@ -22,10 +22,10 @@ struct compaction {
 #define COMPACTION_BELOW 50u /* percent, the default */
 
 struct compaction_args {
-	unsigned below; /* empty segments of which less than this percentage is live */
+	unsigned below; /* empty segments that are less than this percentage live */
 	bool dry_run;   /* write nothing */
-	/* Called before anything is written, with the versions that will lie elsewhere; again after a try with too
-	 * little room. An error stops the compaction before it changes anything. NULL: nobody is asked. */
+	/* Called before anything is written, with the versions that will lie elsewhere; called again if a try ran out
+	 * of room. An error stops the compaction before it changes anything. NULL: nobody is asked. */
 	int (*consent)(void *argument, const struct compaction *foreseen, struct error *err);
 	void *argument;
 };

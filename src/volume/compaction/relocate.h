@@ -40,8 +40,9 @@ void relocate_close(struct relocate *relocate); /* a zeroed relocation can be cl
  * is full". */
 must_check int relocate_copy(struct relocate *relocate, uint64_t from, uint64_t length, uint64_t *ret_to,
 			     struct error *err);
-/* Copies all blocks of the map, in pieces of a part of a segment. A piece ends with a block that is not inside bytes
- * that must stay together; the next piece begins with the same block. No piece reaches into another group. */
+/* Copies all blocks of the map, in pieces that are each a part of a segment. A piece ends with a block that is not
+ * inside bytes that must stay together; the next piece begins with the same block. No piece reaches into another
+ * group. */
 must_check int relocate_blocks(struct relocate *relocate, const struct line *line, const struct bits *blocks,
 			       const struct bits *inside, struct error *err);
 /* Reads everything once more after a flush, from its old place and all its new ones, and compares. Bytes with several

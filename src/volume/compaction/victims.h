@@ -23,7 +23,7 @@ struct victims {
 	struct line line;     /* the line to which the maps belong */
 	struct bits live;     /* blocks that some version uses; until victims_choose() */
 	struct bits chosen;   /* segments to be emptied */
-	struct bits moving;   /* live blocks in these segments and of files that reach into them */
+	struct bits moving;   /* live blocks in the chosen segments, and of files that reach into them */
 	struct bits inside;   /* blocks in the middle of bytes that must stay together */
 	struct victims_version *versions; /* in the order of the catalogue */
 	uint32_t version_count;
@@ -35,14 +35,14 @@ struct victims {
  * column. */
 must_check int victims_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
 			    struct victims *ret, struct error *err);
-/* Chooses, emptiest first, segments of which less than below percent is live, as many as gain most with room bytes of
- * free space, if it is worth it. -ENOSPC: there is no room for even one. */
+/* Chooses segments that are less than `below` percent live, the emptiest first: as many as gain the most space with
+ * room bytes for the copies, or none if the gain is not worth the work. -ENOSPC: there is no room for even one. */
 must_check int victims_pick(struct victims *victims, unsigned below, uint64_t room, struct error *err);
 /* Picks as victims_pick() does, and finds the blocks that must move. */
 must_check int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err);
 void victims_close(struct victims *victims); /* a zeroed one can be closed, too */
 
-/* Whether any of these bytes lies in one of the segments. */
+/* Returns whether any of these bytes lies in one of the segments. */
 static inline bool victims_touches(const struct line *line, const struct bits *segments, uint64_t address,
 				   uint64_t length)
 {

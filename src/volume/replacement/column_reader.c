@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Moves a window over the column. A piece that its end cuts stays in it for the next step, so nothing is read twice. */
+/* Moves a window over the column. A piece that is cut by the end of the window stays in it for the next step, so
+ * nothing is read twice. */
 #include "volume/replacement/column_reader.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a column of a group from its copies, and checks all content in it by its sums: what is wrong on one member is
- * taken from another. */
+/* Reads a column of a group from its copies, and checks all content in it by its sums: content that is wrong on one
+ * member is taken from another. */
 #pragma once
 #include "volume/content_map.h"
 
@@ -20,7 +20,8 @@ struct column_reader {
 	uint64_t wrong, damaged;          /* pieces that were wrong in one column, and in all columns */
 };
 
-/* Reads the sections of all versions. source and catalogue stay the caller's, and must not change. */
+/* Opens a reader, and reads the sections of all versions. source and catalogue stay the caller's, and must not
+ * change. */
 must_check int column_reader_open(struct column_reader *reader, struct source *source,
 				  const struct catalogue *catalogue, struct error *err);
 void column_reader_close(struct column_reader *reader);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Replaces a member by another device, or by itself after it was away: copies its columns from members that hold the
- * same bytes, and enters it into the catalogue when it has all. README.md has the reasons. */
+ * same bytes, and enters it into the catalogue when it has all of them. README.md has the reasons. */
 #pragma once
 #include "base/program/progress.h"
 #include "volume/replacement/replacement_record.h"
@@ -23,17 +23,17 @@ struct replacement {
 	uint32_t count;
 	uint64_t *sums;          /* sums from the record */
 	bool is_resumed;         /* an earlier run left these sums */
-	uint64_t used_bytes;     /* bytes of all columns of the member; kept_bytes: of the ones found on the new one */
+	uint64_t used_bytes;     /* bytes of all columns of the member; kept_bytes: those already on the new one */
 	uint64_t kept_bytes, read_bytes, written_bytes;
 	uint64_t wrong, damaged; /* pieces wrong on one member, and on all; the latter are copied as they are */
 	uint64_t lost_bytes;     /* bytes of columns that no other member has */
-	uint32_t lost_versions;  /* versions that have content in these */
+	uint32_t lost_versions;  /* versions that have content in the lost bytes */
 	struct progress *progress; /* may be NULL */
 };
 
 /* Lists the columns that must be copied. */
 must_check int replacement_plan(struct replacement *replacement, struct error *err);
-/* The least size of the new member: all existing columns lie below it. */
+/* Returns the least size of the new member, in bytes: all existing columns lie below it. */
 uint64_t replacement_size(const struct replacement *replacement);
 /* Finds the columns that file already has, by the record of an interrupted run. Finds nothing if the record belongs to
  * something else. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the record of a replacement: which columns a device already has that is to replace a member. */
+/* Owns the record of a replacement: which columns are already on the device that will replace a member. */
 #pragma once
 #include <stdbool.h>
 

@@ -30,18 +30,18 @@ struct allocator {
 	uint32_t current;        /* the chosen lane */
 	struct members *members; /* the catalogue's table, to which new groups are added; NULL: one member */
 	struct allocator_member *list; /* a copy of the caller's list */
-	struct bits *used;       /* for each member, the segments that are in a group or not for groups */
+	struct bits *used;       /* for each member, the segments that belong to a group or are not meant for groups */
 	uint64_t segment, birth; /* birth: superblock sequence of this publish */
-	uint64_t held_below;     /* shared bytes that have fewer copies than new ones get */
+	uint64_t held_below;     /* shared bytes that have fewer copies than new bytes get */
 };
 
 /* Opens the volume's only member by space_open(); the arguments are the same. */
 must_check int allocator_open(struct allocator *allocator, const struct catalogue *catalogue,
 			      const struct superblock *super, uint32_t segment_log, uint64_t capacity,
 			      struct error *err);
-/* Opens one lane for each member that is not stale. Copies go to the members behind it, on other failure domains as
- * far as there are some. Where too few members are there, copies go to stale ones, in groups that will be filled there
- * later. */
+/* Opens one lane for each member that is not stale. The copies of a lane go to the members after its own, in other
+ * failure domains as far as there are any. If too few members are there, copies are planned on stale ones, which get
+ * them later. */
 must_check int allocator_open_members(struct allocator *allocator, struct members *members,
 				      const struct allocator_member *list, uint32_t copies, uint64_t birth,
 				      struct error *err);
@@ -53,7 +53,7 @@ void allocator_choose(struct allocator *allocator, uint64_t length);
 void allocator_prefer(struct allocator *allocator, uint32_t member);
 /* Stops filling the group with this data column. Must be called before anything is taken. */
 void allocator_leave(struct allocator *allocator, uint64_t column);
-/* Prepares for the pieces of a large file, which an only lane puts into one run if it can. */
+/* Prepares for the pieces of a large file. A volume of one lane puts them into one run if it can. */
 void allocator_begin_large(struct allocator *allocator, uint64_t length);
 /* Takes length bytes in the chosen lane, or the next one with room, which becomes the chosen one. False: none has. */
 must_check bool allocator_take(struct allocator *allocator, uint64_t length, enum space_align align,

@@ -41,16 +41,17 @@ struct space {
 /* Returns the bytes at the end of a device that only catalogues may use. */
 uint64_t space_reserved(uint64_t capacity);
 
-/* Finds the free segments, which neither a version nor the catalogue in force uses; the rest of the segment with the
- * tail comes first. catalogue NULL: a new volume. */
+/* Finds the free segments: those that neither a version nor the catalogue in force uses. The rest of the segment with
+ * the tail comes first. catalogue NULL: a new volume. */
 must_check int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 			  uint32_t segment_log, uint64_t capacity, struct error *err);
 /* Finds what a publish can use without the volume growing. In a file, catalogues may lie anywhere up to its end.
  * file_size 0: a device. */
 must_check int space_open_inside(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 				 uint64_t file_size, struct error *err);
-/* Opens a member of several, whose space comes in groups of segments: nothing is free yet. Versions hold bytes of its
- * columns. Memory does not depend on its size in the table, which is unverified for a missing member. */
+/* Opens one of several members, whose free space comes in segments of groups (space_add()): nothing is free yet.
+ * space_hold() takes bytes of its columns. The memory depends on the number of columns, not on the size in the table,
+ * which is unverified for a missing member. */
 must_check int space_open_empty(struct space *space, uint32_t member, const struct members *members,
 				struct error *err);
 /* Adds a run that overlaps no other. */
@@ -69,7 +70,7 @@ void space_prefer(struct space *space, uint64_t length);
 /* Takes the next length bytes in one piece; false: no run has room. SPACE_WHOLE bytes may be placed before others that
  * were taken earlier, in their padding. */
 bool space_take(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset);
-/* Leaves all padding so far unused. */
+/* Leaves all padding so far unused for good. */
 void space_forget_gaps(struct space *space);
 /* Takes space for a catalogue, also where only catalogues may go. */
 bool space_take_catalogue(struct space *space, uint64_t length, uint64_t *ret_offset);
@@ -77,7 +78,7 @@ bool space_take_catalogue(struct space *space, uint64_t length, uint64_t *ret_of
 uint64_t space_taken(const struct space *space);
 /* Returns where the next publish may continue; 0: the current segment is full. */
 uint64_t space_tail(const struct space *space);
-/* Notes bytes of earlier versions that the new one uses as well: their segments become its own. */
+/* Notes bytes of earlier versions that the new version uses as well: their segments become the new version's, too. */
 void space_hold(struct space *space, uint64_t offset, uint64_t length);
 /* Adds the segments touched or held to a list, as whole segments, for a version record. */
 must_check int space_segments(const struct space *space, struct extent_list *list, struct error *err);

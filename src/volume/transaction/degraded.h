@@ -17,14 +17,15 @@ must_check int degraded_parse(const char *argument, enum degraded *ret, struct e
 
 /* In all calls below, is_missing has an element for each member of the table, and is true also for a stale one. */
 
-/* Checks that a change may go on without the missing members. -ENOLINK, with the first and the remedy: no. */
+/* Checks that a change may go on without the missing members. -ENOLINK: it may not; the reason names the first one and
+ * the remedy. */
 must_check int degraded_check(const struct members *members, const bool *is_missing, enum degraded degraded,
 			      struct error *err);
-/* Whether this member would become stale by this change, and is not yet. */
+/* Returns whether the change would make this member stale, which it is not yet. */
 bool degraded_is_new(const struct members *members, const bool *is_missing, uint32_t number);
 /* Checks that no member that would become stale is only reconnecting. -EBUSY: this machine still has its namespace,
  * with no live path: it may be back in a moment. A user who knows better disconnects it: the kernel retries for
- * ctrl_loss_tmo, an hour as set by our connect. */
+ * ctrl_loss_tmo, an hour if datasetfsctl made the connection. */
 must_check int degraded_check_paths(const struct members *members, const bool *is_missing, struct error *err);
 /* Enters missing members into the catalogue as stale since newest, which is in force, and gives the next version a
  * sequence that no other half of the volume can use. */

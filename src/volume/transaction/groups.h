@@ -3,5 +3,5 @@
 #pragma once
 #include "image/catalogue/catalogue.h"
 
-/* Drops all other groups, so that their segments become free. */
+/* Drops the groups in which no version has a segment, so that their segments become free. */
 must_check int groups_drop_unused(struct catalogue *catalogue, struct error *err);
