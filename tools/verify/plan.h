@@ -44,8 +44,8 @@ struct plan {
 	bool has_last;
 };
 
-/* What the setup points to stays the caller's. */
+/* Opens a plan. The caller keeps everything that the setup points to. */
 must_check int plan_open(const struct plan_setup *setup, struct plan *ret, struct error *err);
 /* Makes the next window: 1, or 0 at the end. */
 must_check int plan_next(struct plan *plan, struct error *err);
-void plan_close(struct plan *plan); /* its contents */
+void plan_close(struct plan *plan); /* frees its contents only */
