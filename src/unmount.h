@@ -2,5 +2,5 @@
 /* umount.datasetfs: unmounts, and waits until the daemon has closed the volume. */
 #pragma once
 
-/* The exit status, as that of umount(8). */
+/* Runs the program. Returns the exit status, which has the meaning of umount(8)'s. */
 int unmount_main(int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl current: makes a version the one that mounts serve if they name none. */
+/* datasetfsctl current: makes a version the current one, which mounts serve unless they name another. */
 #include <errno.h>
 #include <stdio.h>
 

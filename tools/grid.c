@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects titles and cells as texts, of which libsmartcols makes lines. */
+/* Collects titles and cells as text, which libsmartcols lays out in lines. */
 #include "grid.h"
 
 #include <assert.h>

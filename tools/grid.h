@@ -14,7 +14,7 @@ struct grid;
 enum grid_side {
 	GRID_LEFT,
 	GRID_RIGHT, /* for numbers and sizes */
-	GRID_BELOW, /* not beside the others: an indented line of its own below the row, unless it is empty */
+	GRID_BELOW, /* no column: an indented line of its own below the row, unless it is empty */
 };
 
 must_check int grid_new(struct grid **ret, struct error *err);
@@ -24,15 +24,15 @@ void grid_free(struct grid *grid); /* NULL does nothing */
 #define grid_columns(GRID, SIDE, ...) grid_columns_of(GRID, SIDE, (const char *const[]){ __VA_ARGS__, NULL })
 void grid_columns_of(struct grid *grid, enum grid_side side, const char *const *titles);
 /* Begins the next cell of the row, or of the next row, and returns the stream for it, which is valid until the next
- * call here. It must get no newline, and text that others chose only through text.h or base/text/shown.h. */
+ * call here. Write no newline to it, and write text that others chose only through text.h or base/text/shown.h. */
 FILE *grid_next(struct grid *grid);
 /* Fills the next cell like text_print(). */
 void grid_cell(struct grid *grid, const char *fmt, ...) printf_like(2, 3);
 /* Fills the next cell with a name like text_write(). */
 void grid_name(struct grid *grid, const void *bytes, size_t length);
 
-/* Prints the table, each line behind so many blanks; nothing if it has no row. Must be called once, as the last call
- * before grid_free(). */
+/* Prints the table, each line indented by this many blanks; nothing if it has no row. Must be called once, as the last
+ * call before grid_free(). */
 must_check int grid_print(struct grid *grid, unsigned indent, struct error *err);
 
 static inline void grid_free_ptr(struct grid **grid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl: has the table of its verbs, and runs the one that is named. */
+/* datasetfsctl: finds the verb that the command line names in a table, and runs it. */
 #include <stdio.h>
 #include <string.h>
 

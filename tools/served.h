@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds mounts of this machine that would lose the version that they serve by a change of the volume. */
+/* Finds mounts of this machine that a change of the volume would deprive of the version that they serve. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,10 +25,10 @@ struct served {
 /* Asks the mounts whose volume may be this one, in processes of their own, and gives each some seconds to answer. */
 must_check int served_open(const struct volume *volume, const uint8_t volume_uuid[16], struct served *ret,
 			   struct error *err);
-void served_close(struct served *served); /* a zeroed one as well */
+void served_close(struct served *served); /* accepts a zeroed one */
 
-/* Marks mounts that serve the version with this sequence; mounts that follow the current version only with
- * and_followers. A mount of the volume that does not answer counts too. */
+/* Marks mounts that serve the version with this sequence. Mounts that follow the current version are marked only if
+ * and_followers is set. A mount of the volume that does not answer is marked, too. */
 void served_concern(struct served *served, uint64_t sequence, bool and_followers);
 /* Marks mounts that serve a version which is not on the volume any more. */
 void served_concern_gone(struct served *served, const struct catalogue *catalogue);

@@ -11,8 +11,9 @@
 /* Writes bytes, with control characters, invalid UTF-8, quotes and backslashes as \xNN, so that a file name cannot
  * control the terminal. */
 void text_write(FILE *out, const void *bytes, size_t length);
-/* Prints a line or a part of one like printf(3), with words that a volume, a target or another program's mount chose:
- * writes them like text_write(), but keeps quotes and backslashes. Only at an end of fmt a newline stays one. */
+/* Prints a line or a part of one like printf(3), for words that a volume, a target or another program's mount chose:
+ * escapes them like text_write(), except quotes and backslashes. Newlines stay newlines only at the beginning and the
+ * end of fmt. */
 void text_print(const char *fmt, ...) printf_like(1, 2);
 
 #define TEXT_TIME_SIZE 48

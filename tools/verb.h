@@ -14,7 +14,7 @@ enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify'
 extern const struct command_line compact_line, current_line, describe_line, dump_line, export_line, list_line,
 	member_line, nvme_line, remove_line, scrub_line, stat_line, status_line, switch_line, top_line, verify_line;
 
-/* Runs of the verbs. argv[0] is the verb; each returns the exit status. */
+/* Functions that run the verbs. argv[0] is the verb; each returns the exit status. */
 int compact_run(int argc, char **argv);
 int current_run(int argc, char **argv);
 int describe_run(int argc, char **argv);
@@ -34,7 +34,7 @@ int verify_run(int argc, char **argv);
 /* The option structs of the verbs begin with this one. */
 struct verb_options {
 	bool json;
-	bool force; /* even if mounts of this machine lose the version that they serve */
+	bool force; /* go on even if mounts of this machine lose the version that they serve */
 	enum degraded degraded;
 };
 
@@ -49,8 +49,8 @@ struct verb_options {
 	  "even if mounts of this machine lose what they serve" }
 int verb_set_degraded(void *target, const char *argument, struct error *err);
 
-/* Returns the exit status of a verb that failed to change a volume and has undone the change. A signal that was held
- * back meanwhile takes effect now. */
+/* Returns the exit status of a verb that failed to change a volume and has undone the change. A signal that came
+ * meanwhile takes effect now. */
 int verb_failed(void);
 
 /* Says that the program has no such verb, or no such option where a verb belongs. Returns the exit status. */

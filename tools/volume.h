@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a volume for reading, by its own path or through a mount of it, and begins changes of it. */
+/* Opens a volume for reading, by its own path or through a mount of it, and begins changes to it. */
 #pragma once
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 #include "watch/reported.h"
 
 struct volume {
-	char *path;                   /* of the file or device; of several, as the user named them */
+	char *path;                   /* of the file or device; if there are several, the name that the user gave */
 	char *mount;                  /* mountpoint by which it was found; NULL: it was not found by a daemon's mount */
 	char *label;                  /* of the version, if it was found by a mount that the kernel serves; else NULL */
 	struct reported_version served; /* the version of that mount; zero: there is none, or it does not answer */
@@ -25,8 +25,8 @@ struct volume {
 
 /* Opens the files or devices read-only, without loading the catalogue. name: a volume, or a path on a mount of one. */
 must_check int volume_open(const char *name, struct volume **ret, struct error *err);
-/* Locks, loads and checks the volume for a change. Changes the files that were opened, whatever has their names by now.
- * If it was found by a mount, -ESTALE unless it is that mount's volume. */
+/* Locks, loads and checks the volume for a change. The change applies to the files that were opened, even if their
+ * names lead to other files by now. -ESTALE: the volume was found by a mount, but is not that mount's. */
 must_check int volume_transaction(const struct volume *volume, enum degraded degraded,
 				  struct transaction *ret, struct error *err);
 /* Locks and loads the volume like volume_transaction(), but leaves transaction_check() to the caller. leaving and
@@ -39,7 +39,7 @@ must_check int volume_load(struct volume *volume, struct error *err);
 must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);
 void volume_close(struct volume *volume);
 
-/* Returns what the volume's sections are read from; valid while the loaded catalogue is. */
+/* Returns the sources from which the volume's sections are read; valid as long as the loaded catalogue. */
 struct backing volume_backing(const struct volume *volume);
 
 /* Finds the version called label in a catalogue. */

@@ -21,11 +21,11 @@ struct channel_request {
 	uint8_t *payload; /* page-aligned room for the data of the reply */
 	size_t payload_size;
 	int64_t arrived; /* ns, monotonic clock */
-	/* Unique number of the request until somebody answers it, then 0. The thread that sets it to 0 answers: the
-	 * handler, or another worker that got the INTERRUPT for it. */
+	/* Unique number of the request until somebody answers it, then 0. The thread that sets it to 0 sends the
+	 * answer: the handler's, or that of another worker that got the INTERRUPT for it. */
 	_Atomic uint64_t owed;
-	_Atomic uint32_t pid; /* of the thread that waits, for that other worker */
-	bool taken;           /* the channel's, like next_free */
+	_Atomic uint32_t pid; /* tid of the thread that waits for the answer; any thread may load it */
+	bool taken;           /* used by the channel, as is next_free */
 	struct channel_request *next_free;
 };
 
@@ -41,23 +41,23 @@ struct channel_setup {
 	const struct channel_handlers *handlers;
 	void *context;
 	int session_fd;      /* the mount's /dev/fuse */
-	unsigned slots;      /* most requests in work */
-	size_t payload_size; /* of each slot */
+	unsigned slots;      /* most requests in progress */
+	size_t payload_size; /* bytes of payload for each slot */
 };
 
 struct channel_ops {
-	/* Passes requests to the handlers until there are none, which sets *ret_drained, or no free slot. -ENODEV: the
-	 * filesystem is unmounted. -ECONNABORTED: its connection was aborted. */
+	/* Passes requests to the handlers until no request is left, which sets *ret_drained, or no slot is free.
+	 * -ENODEV: the filesystem is unmounted. -ECONNABORTED: its connection was aborted. */
 	int (*receive)(struct channel *channel, bool *ret_drained, struct error *err);
 	/* Called once by the channel's thread when it has its engine. NULL if there is nothing to do. */
 	int (*start)(struct channel *channel, struct engine *engine, struct error *err);
-	/* Sends a reply. Any thread may call it, or only the channel's if own_thread. error is 0 or a negative errno;
-	 * data may be in the payload or elsewhere. */
+	/* Sends a reply. Any thread may call it; if own_thread is set, only the channel's. error is 0 or a negative
+	 * errno; data may be in the payload or elsewhere. */
 	int (*reply)(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
 		     struct channel_request *request);
 	void (*release)(struct channel *channel, struct channel_request *request);
-	/* Answers EIO to requests that came before this time (ns) and could not be handled yet: see channel_expire().
-	 * Called by the channel's thread. NULL if there are no such requests. */
+	/* Answers EIO to requests that arrived before this time (ns, monotonic) and were deferred, see
+	 * channel_expire(). Called by the channel's thread. NULL if requests are never deferred. */
 	void (*expire)(struct channel *channel, int64_t before);
 	void (*free)(struct channel *channel);
 	bool own_thread;
@@ -71,7 +71,7 @@ struct channel {
 	unsigned slots, busy;             /* busy: slots taken */
 	bool ending; /* set by the owner: new requests are left to the end of the connection */
 	int poll_fd; /* readable when there are requests; -1: they come as completions of the engine */
-	unsigned commands; /* most commands to the session's descriptor, by the engine; 0: none */
+	unsigned commands; /* most commands that the engine has in flight on session_fd; 0: none */
 };
 
 /* Queues of FUSE over io_uring, one for each possible CPU; depths are numbers of entries. */
@@ -108,22 +108,24 @@ must_check static inline int channel_receive(struct channel *channel, bool *ret_
 
 /* Calls the handler of a parsed request. */
 void channel_dispatch(struct channel *channel, struct channel_request *request);
-/* Answers a request. True if the kernel took the reply; false if it was answered already or is gone. */
+/* Answers a request. True if the kernel took the reply; false if the request was answered already or no longer
+ * exists. */
 bool channel_answer(struct channel_request *request, int error, const void *data, size_t length);
-/* Returns the thread that waits for the request with this number; 0 if that is not in work here, or channel_interrupt()
- * would refuse it. Any thread may call it. */
+/* Returns the tid of the thread that waits for the request with this number; 0 if it is not in progress on this
+ * channel, or own_thread is set. Any thread may call it. */
 uint32_t channel_waiter(struct channel *channel, uint64_t unique);
-/* Answers EINTR to the request with this number if it is in work here, unless own_thread. Any thread may call it. The
- * slot stays taken until its handler releases it, so a device read in flight keeps its memory. */
+/* Answers EINTR to the request with this number if it is in progress on this channel, unless own_thread is set. True if
+ * the kernel took the reply. Any thread may call it. The slot stays taken until its handler releases it, so a device
+ * read in flight keeps its memory. */
 bool channel_interrupt(struct channel *channel, uint64_t unique);
 /* Answers EIO to the request with this number if it is still owed, because the device takes too long. Any thread may
- * call it, or only the channel's if own_thread. Slot and payload stay with the handler until it releases them. On
+ * call it; if own_thread is set, only the channel's. Slot and payload stay with the handler until it releases them. On
  * /dev/fuse that is all. Over io_uring the kernel fills the entry with its next request at once, while a device read
  * may still write to the payload: that request is deferred until the release, and answered EIO if the part of it that
  * came in the payload can no longer be trusted. */
 bool channel_expire(struct channel_request *request, uint64_t unique);
 /* Answers the request with this number if it is still owed, with data outside of its payload: for a thread other than
- * its worker. Not allowed if own_thread. Slot and payload stay with the handler until it releases them. */
+ * its worker. Not allowed if own_thread is set. Slot and payload stay with the handler until it releases them. */
 bool channel_answer_for(struct channel_request *request, uint64_t unique, const void *data, size_t length);
 /* True if somebody answered the request early. */
 static inline bool channel_is_answered(const struct channel_request *request)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Negotiates INIT: what the kernel offers and what datasetfs takes of it. */
+/* Negotiates INIT: decides which of the features that the kernel offers datasetfs uses. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@ struct init {
 	bool ring;       /* the kernel now waits for the queues of FUSE over io_uring */
 };
 
-/* Returns the largest READ in pages of the kernel, which may have 64 KiB on arm64. The kernel takes a READ that is cut
- * short for the end of the file. */
+/* Returns the size of the largest READ in pages of page_size bytes, which may be 64 KiB on arm64. The kernel must not
+ * ask for more, as it takes a short reply for the end of the file. */
 uint16_t init_max_pages(size_t page_size);
 /* Waits for INIT on the mount's descriptor and answers it. Must come first after the mount. ring: take FUSE over
  * io_uring if it is offered. */

@@ -20,10 +20,10 @@ must_check int mount_open(const char *mountpoint, const struct mount_setup *setu
 			    struct error *err);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
 unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
-/* Enters the mount in utab (utab.h), so that umount(8) waits for the server's end. Call it while serving. */
+/* Enters the mount in utab (utab.h), so that umount(8) waits until the server has ended. Call it while serving. */
 void mount_note(struct mount *mount);
-/* Unmounts. -EBUSY while it is used, unless lazy: then it disappears at once and ends with its last user. Returns 0
- * also if it is no longer mounted. */
+/* Unmounts. -EBUSY if the mount is in use, unless lazy: then it disappears at once and ends with its last user. Returns
+ * 0 also if it is no longer mounted. */
 must_check int mount_unmount(struct mount *mount, bool lazy, struct error *err);
 bool mount_is_over(const struct mount *mount); /* true: nobody can make a request any more */
 /* Tells a waiting umount(8) that the server has closed everything. */

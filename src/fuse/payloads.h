@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for the data of replies, for all slots of a channel: reserved in one piece, on huge pages, and taken only when
- * it is touched. */
+/* Memory for the data of replies, for all slots of a channel: address space reserved in one piece, on huge pages, for
+ * which memory is used only once it is touched. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ struct payloads {
 	void *map; /* NULL: none */
 	size_t map_size;
 	uint8_t *base; /* start of the payloads in map, at a huge page */
-	size_t size;   /* of each */
+	size_t size;   /* bytes of each */
 };
 
 must_check int payloads_reserve(struct payloads *ret, unsigned slots, size_t size, struct error *err);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
-/* Stores a whole regular file of size bytes: not fewer and not padded, or the kernel doubts its attributes. 0 or a
- * negative errno; -ENOENT: the kernel does not know the node, which it does after a LOOKUP or READDIRPLUS. */
+/* Stores a whole regular file. size must be exactly the file's, neither cut short nor padded, or the kernel distrusts
+ * the attributes that it has cached. 0 or a negative errno; -ENOENT: the kernel does not know the node, which it does
+ * after a LOOKUP or READDIRPLUS. */
 must_check int store_file(int fd, uint64_t nodeid, const void *bytes, size_t size);

@@ -5,8 +5,8 @@
 
 #define UTAB_HELPER "/sbin/umount.datasetfs"
 
-/* Makes umount(8) call our helper. Given an absolute path by root it would otherwise look only for that of the type
- * "fuse". True if it was noted, which takes root and an installed helper. */
+/* Makes umount(8) call our helper. Otherwise, given an absolute path by root, it looks only for the helper of the type
+ * "fuse". True if the entry was made, which takes root and an installed helper. */
 bool utab_add(const char *source, const char *mountpoint);
 /* Removes the entry of a mount that something other than umount(8) has unmounted. */
 void utab_remove(const char *mountpoint);

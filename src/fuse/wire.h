@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes requests of the FUSE wire protocol. A pure function of its input, which it does not trust.
  *
- * Structures and numbers come from <linux/fuse.h>. Debian 12 has the one of protocol 7.38 (Linux 6.1); newer ones that
- * are needed are added here with the number and name of the kernel's include/uapi/linux/fuse.h (7.45, Linux 6.18). The
- * kernel never changes or reuses one. */
+ * Structures and numbers come from <linux/fuse.h>, which in Debian 12 is that of protocol 7.38 (Linux 6.1). Newer ones
+ * that we need are defined here, with their numbers and names from the kernel's include/uapi/linux/fuse.h (7.45, Linux
+ * 6.18). The kernel never changes or reuses one. */
 #pragma once
 #include <linux/fuse.h>
 #include <stdbool.h>
@@ -84,7 +84,7 @@ struct request {
  * count does not fit. */
 must_check int wire_parse(const void *bytes, size_t length, struct request *ret, struct error *err);
 /* Decodes a request from io_uring: header and first argument are in the entry's header, the rest in its payload. It is
- * assembled in bytes (room of them), which *ret points into. */
+ * assembled in bytes, which has room bytes of space and which *ret points into. */
 must_check int wire_parse_uring(const struct wire_uring_header *header, struct span payload, uint8_t *bytes,
 				size_t room, struct request *ret, struct error *err);
 /* Returns element i of BATCH_FORGET; i must be below in.batch_forget.count. */

@@ -4,9 +4,9 @@
  *
  *   daemon  greeting   as soon as a client is accepted; or a refusal, and the end
  *   client  open       asks for one version: the one that is served, or one by number and UUID
- *   daemon  opened     its record; with the volume, the state (state.h), the index if it is open there, and of a
- *                      volume of several members the others that are there, and with the index their table
- *                      (table.h)
+ *   daemon  opened     the version's record, with descriptors: the volume, the state (state.h) and, if the daemon has
+ *                      opened the version, its index; for a volume of several members also its other members, and with
+ *                      an index their table (table.h)
  *   client  report     at any time after that, without an answer: what it read and what it found
  *
  * A message begins with its head and only grows at its end: a receiver ignores the part that it does not know. A new
@@ -22,7 +22,7 @@
 #define HANDOVER_MAGIC    0x48534644u /* "DFSH" */
 #define HANDOVER_PROTOCOL 1u          /* the latest and the earliest protocol of this release */
 #define HANDOVER_MAX      4096u       /* bytes of a message */
-#define HANDOVER_FDS      253u        /* most descriptors of a message, as the kernel passes on no more */
+#define HANDOVER_FDS      253u        /* most descriptors of a message; the kernel passes no more */
 #define HANDOVER_REASON   504u
 
 enum handover_kind { HANDOVER_GREETING = 1, HANDOVER_OPEN, HANDOVER_OPENED, HANDOVER_REPORT };
@@ -47,7 +47,8 @@ struct handover_greeting {
 	struct handover_answer answer;
 };
 
-/* Asks for a version. device is the mountpoint's as the client sees it, so the daemon knows that its mount is meant. */
+/* Asks for a version. device is the device number of the mountpoint as the client sees it, so that the daemon can check
+ * that its own mount is meant. */
 struct handover_open {
 	struct handover_head head;
 	uint32_t device_major, device_minor;
@@ -73,19 +74,19 @@ struct handover_version {
 	uint8_t volume_uuid[16];
 };
 
-/* The fixed descriptors. HANDOVER_VOLUME is the first member that is there. The other members follow the last of these
- * in their order, and then the table, which comes only with an index of several members. */
+/* The fixed descriptors. HANDOVER_VOLUME is the first member that is there. The other members follow the last of these,
+ * in the order of their slots, and then the table, which is sent only with the index of a volume of several members. */
 enum handover_fd { HANDOVER_VOLUME, HANDOVER_STATE, HANDOVER_INDEX };
-#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX - 1) /* that can be handed over */
-#define HANDOVER_SLOTS   256u                                /* that a volume may have */
+#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX - 1) /* most members that can be handed over */
+#define HANDOVER_SLOTS   256u                                /* most members of a volume */
 
 struct handover_opened {
 	struct handover_answer answer;
-	uint64_t key;    /* of the version in the state; 0: not open there, so no index comes */
+	uint64_t key;    /* the version's key in the state; 0: the daemon has not opened it and sends no index */
 	uint64_t volume; /* the state's count of reopenings, taken before the volume was opened for this client */
-	struct handover_version version; /* valid only with key */
-	uint32_t slots;                    /* of the volume, one for each member */
-	uint8_t there[HANDOVER_SLOTS / 8]; /* a bit for each member that comes */
+	struct handover_version version; /* valid only if key is not 0 */
+	uint32_t slots;                    /* slots of the volume, one for each member */
+	uint8_t there[HANDOVER_SLOTS / 8]; /* a bit for each member whose descriptor is sent */
 	uint32_t reserved;
 };
 
@@ -117,7 +118,7 @@ must_check int handover_check(const void *message, size_t length, enum handover_
 must_check int handover_check_answer(const void *message, size_t length, enum handover_kind kind, size_t size,
 				     struct error *err);
 
-/* True if a member comes for this slot. */
+/* Whether the descriptor of the member in this slot is sent. */
 static inline bool handover_has(const struct handover_opened *opened, uint32_t slot)
 {
 	return opened->there[slot / 8] >> slot % 8 & 1;
@@ -125,6 +126,7 @@ static inline bool handover_has(const struct handover_opened *opened, uint32_t s
 
 /* Fills in the record of a version, except hidden_mode and volume_uuid, which the caller sets. */
 void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret);
-/* Checks every field that is used to find something in the index or on the volume. *ret has only the extents of the
- * block checksums; version_free() it. */
+/* Converts the record back to a version, and checks every field that is used to find something in the index or on the
+ * volume. Of the version's lists, *ret has only the extents of the block checksums. The caller frees it with
+ * version_free(). */
 must_check int handover_get_version(const struct handover_version *from, struct version *ret, struct error *err);

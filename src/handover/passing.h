@@ -14,11 +14,11 @@ struct passing_packet {
 	unsigned fd_count;
 };
 
-/* Sends at once or not at all: -EAGAIN if there is no room. */
+/* Sends a packet without waiting. -EAGAIN: the socket has no room for it. */
 must_check int passing_send(int fd, const void *message, size_t length, const int *fds, unsigned fd_count,
 			    struct error *err);
-/* Receives the next packet. -EAGAIN: none within timeout ms (0: does not wait); -ECONNRESET: the other side has ended;
- * -EPROTO: longer than HANDOVER_MAX, or with more than most descriptors, which are closed. */
+/* Receives the next packet. -EAGAIN: none came within timeout ms (0: does not wait); -ECONNRESET: the other side has
+ * ended; -EPROTO: it is longer than HANDOVER_MAX, or has more than `most` descriptors, which are then closed. */
 must_check int passing_receive(int fd, int timeout, unsigned most, struct passing_packet *ret, struct error *err);
 /* Closes the descriptors that are still in the packet. */
 void passing_close(struct passing_packet *packet);

@@ -10,26 +10,28 @@
 
 struct state;
 
-/* ---- the daemon's ---- */
+/* ---- functions for the daemon ---- */
 
 must_check int state_new(struct state **ret, struct error *err);
 /* Marks the daemon as ended, and unmaps the page. NULL does nothing. */
 void state_free(struct state *state);
-/* Returns the descriptor to send to clients; it stays the state's. */
+/* Returns the descriptor to send to clients. The state keeps it. */
 int state_fd(const struct state *state);
-/* Makes the calling thread stand for the daemon: when it ends, for any reason, the kernel marks the daemon as dead. */
+/* Makes the calling thread stand for the daemon: when the thread ends, for any reason, the kernel marks the daemon as
+ * dead. */
 void state_live(struct state *state);
-/* Sets the version in which names are looked up from now on. Any thread may call it, one at a time. */
+/* Sets the key of the version in which clients look up names from now on. Any thread may call this, one at a time. */
 void state_publish(struct state *state, uint64_t key);
 /* Counts that the volume was opened again; state_volume() returns the count. */
 void state_renew(struct state *state);
 uint64_t state_volume(const struct state *state);
 
-/* ---- the client's ---- */
+/* ---- functions for clients ---- */
 
 struct state_view;
 
-/* Maps the page behind a daemon's descriptor, which stays the caller's. -EPROTO if it is not sealed as it should be. */
+/* Maps the page that a daemon's descriptor refers to. The caller keeps the descriptor. -EPROTO: it is not sealed as it
+ * should be. */
 must_check int state_view_open(int fd, const struct state_view **ret, struct error *err);
 void state_view_close(const struct state_view *view);
 /* Returns the key of the version that the mount serves; 0: the daemon has ended. Costs two loads. */

@@ -14,8 +14,8 @@ struct fsmount {
 	bool noexec, suid;
 };
 
-/* Creates a mount that is not visible anywhere yet. The kernel holds the devices until the tree is closed. On
- * failure err includes the kernel's own message, if there is one. */
+/* Creates a mount that is not visible anywhere yet; *ret_tree is its descriptor. The kernel holds the devices until the
+ * mount ends. On failure err includes the kernel's own message, if there is one. */
 must_check int fsmount_create(const struct fsmount *setup, int *ret_tree, struct error *err);
 /* Moves the tree to the mountpoint, where it stays after the descriptor is closed. */
 must_check int fsmount_show(const struct fsmount *setup, int tree, struct error *err);

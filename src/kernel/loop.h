@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop devices, loop(4): a file as a block device for as long as somebody has it open. */
+/* Loop devices, loop(4): each makes a file a block device for as long as somebody has the device open. */
 #pragma once
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
 
 /* Must be called before anything else here; later calls change nothing. */
 must_check int forked_watch(struct error *err);
-/* From now on fork(2) calls in_child under the lock, in the child, before the program goes on; a bare clone(2) does
- * not. There is one such function: a later call replaces it. */
+/* Makes fork(2) call in_child in the child, under the lock, before the program goes on. A bare clone(2) does not call
+ * it. There is one such function: a later call replaces it. */
 void forked_call_in_child(void (*in_child)(void));
 /* Returns a number, never 0, that differs in each forked child. Costs one load where nothing has happened. */
 uint64_t forked_generation(void);

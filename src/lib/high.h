@@ -2,5 +2,5 @@
 /* Moves descriptors of the library to large numbers: programs close small ones, or expect to get them. */
 #pragma once
 
-/* Moves *fd, closed on exec; keeps it where RLIMIT_NOFILE leaves no room. */
+/* Moves *fd to a large number, close-on-exec. Leaves it unchanged if RLIMIT_NOFILE has no room. */
 void high_move(int *fd);

@@ -13,7 +13,7 @@
 struct opened;
 struct pending;
 
-/* Reads of one queue that end later. One thread at a time may call these. */
+/* Operations on the reads of one queue, which end later. One thread at a time may call these. */
 struct pending_ops {
 	/* Takes all of the reads or none. */
 	int (*submit)(struct pending *pending, struct dsfs_read *reads, size_t count, struct error *err);
@@ -65,7 +65,7 @@ struct backend {
 	/* Opens the version that a handle should have now; *ret is NULL if that is this one and nothing else
 	 * changed. 1: its daemon cannot tell, so the caller must open the name again. */
 	int (*renew)(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);
-	/* Whether the daemon lives that handed the version over. NULL: none did. */
+	/* Whether the daemon that handed the version over still lives. NULL: no daemon did. */
 	bool (*lives)(const struct opened *opened);
 	void (*close)(struct opened *opened);
 };

@@ -20,7 +20,7 @@ struct permission {
 
 enum permission_kind { PERMISSION_SEARCH = 1, PERMISSION_READ = 4 };
 
-/* Whether user, group and others may all do it, so that credentials do not matter. */
+/* Whether user, group and others all have this permission, so that credentials do not matter. */
 static inline bool permission_is_everybodys(const struct inode *inode, enum permission_kind kind)
 {
 	const unsigned everybody = (unsigned)kind * 0111u;

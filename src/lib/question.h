@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks a mount about itself by the ioctls of datasetfs/control.h. The mount may be hostile: what it answers may be
- * anything. */
+/* Asks a mount about itself by the ioctls of datasetfs/control.h. The mount may be hostile, so callers must trust
+ * nothing in the answer. */
 #pragma once
 #include "base/error.h"
 
-/* Gives a command that only asks, below mount, a mount's root. *argument is its struct; what a mount leaves out of an
- * answer keeps its value. */
+/* Sends a command that only asks to the control file below `mount`, a descriptor of a mount's root. *argument: the
+ * command's struct; whatever the answer leaves out keeps its value. */
 must_check int question_ask(int mount, unsigned long command, void *argument, struct error *err);

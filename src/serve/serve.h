@@ -35,7 +35,7 @@ struct serve_member {
 	char **former; /* former names, kept because another thread may still read one */
 	size_t former_count;
 	struct error lost; /* why it is lost, as the control thread last logged it */
-	_Atomic bool is_lost; /* its descriptor leads to something else or cannot be read */
+	_Atomic bool is_lost; /* its descriptor refers to something else or cannot be read */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };
 
@@ -58,18 +58,18 @@ struct serve_machine {
 	bool ring;              /* requests come over io_uring; the last worker serves /dev/fuse for the rest */
 	struct cpus cpus;
 	size_t slots;           /* slots of a worker on /dev/fuse */
-	unsigned jobs;          /* limit of a worker's requests that wait for a thread; leaves each queue a slot */
+	unsigned jobs;          /* limit of a worker's requests that wait for other threads; leaves each queue a slot */
 	uint64_t buffer_budget; /* limit of bytes for request buffers */
 };
 
-/* What became of the mount so far, for its files in .datasetfs; the control thread writes all but loads. */
+/* The mount's history, for its files in .datasetfs. Only the control thread writes it, except for `loads`. */
 struct serve_history {
 	int64_t started; /* time of the mount, ns, monotonic */
 	_Atomic uint64_t switches;
 	_Atomic uint64_t serving_since;  /* since when the current version is served, seconds since 1970 */
-	_Atomic uint64_t outdated_until; /* when it last left a version that was gone from the volume, likewise */
+	_Atomic uint64_t outdated_until; /* when it last left a version gone from the volume, seconds since 1970 */
 	_Atomic bool follow_failed;      /* the last check of the volume's current version failed */
-	_Atomic uint64_t loads;          /* of versions, failed ones included */
+	_Atomic uint64_t loads;          /* how often a version was loaded, including failures */
 };
 
 /* Work for the control thread and for the watchdog, which any thread may ask for. */
@@ -79,7 +79,7 @@ struct serve_due {
 	_Atomic bool rejoin;     /* a member may be missing, stale or lost, see health/rejoin.h */
 	_Atomic int64_t listing; /* when to make the kernel forget its listing of versions, ns; 0: it has none */
 	/* The watchdog's: */
-	_Atomic bool doubt;      /* a read found damage, so a member's descriptor may lead to something else */
+	_Atomic bool doubt;      /* a read found damage, so a member's descriptor may refer to something else */
 	_Atomic bool offer;      /* clients lack a member that did not answer: they may ask again when it does */
 };
 
@@ -100,7 +100,7 @@ struct serve {
 	struct serve_history history;
 	/* Threads beside the workers, and what is asked of them. */
 	struct clients *clients;     /* constant once workers run */
-	struct standby *standby;     /* NULL: no worker blocks in reads, or there are no copies; likewise */
+	struct standby *standby;     /* NULL: no worker blocks in reads or no copies exist; constant once workers run */
 	struct control *control;
 	struct wake wake;            /* wakes the control thread */
 	struct prune *prune;         /* NULL before the mount serves */
@@ -127,8 +127,8 @@ static inline void serve_request_rejoin(struct serve *serve)
 		wake_up(&serve->wake);
 }
 
-/* Lists a place that a read of this version found damaged, and has the watchdog get the member checked. Any thread may
- * call this. */
+/* Lists a place that a read of this version found damaged, and tells the watchdog to have the member checked. Any
+ * thread may call this. */
 void serve_note_damage(struct serve *serve, const struct reader_place *place, const struct generation *generation,
 		       const struct error *why);
 
@@ -159,8 +159,8 @@ static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
  * members. */
 bool serve_is_suspect(const struct serve *serve, uint32_t slot);
 
-/* Sets the name of a member, which it takes, and the identity of its namespace. Control thread only, or before it
- * runs. */
+/* Sets the name of a member, and the identity of its namespace. Takes the name. Only on the control thread, or before
+ * that thread runs. */
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name);
 /* Frees the members with all their names. */
 void serve_forget_members(struct serve *serve);

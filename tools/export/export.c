@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl export: has the table of its verbs. */
+/* datasetfsctl export: the table of its verbs. */
 #include "export/export.h"
 
 #include "subverb.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the file of an export so that its name leads to the complete file, or to the former one. */
+/* Writes the file of an export so that its name always leads to a complete file: the former one, or the new one. */
 #pragma once
 #include <stdbool.h>
 

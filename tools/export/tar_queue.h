@@ -19,5 +19,5 @@ must_check int tar_queue_open(const struct tar_queue_setup *setup, struct tar_qu
 must_check int tar_queue_add(struct tar_queue *queue, const struct tar_write_entry *entry, struct error *err);
 /* Waits until all entries are written. */
 must_check int tar_queue_flush(struct tar_queue *queue, struct error *err);
-/* Waits for reads under way; NULL does nothing. */
+/* Waits for reads in flight and frees the queue; NULL does nothing. */
 void tar_queue_close(struct tar_queue *queue);

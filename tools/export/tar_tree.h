@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks a version in the order of its archive: each directory before its contents, names bytewise. */
+/* Walks a version in the order of its archive, each directory before its contents and names in bytewise order, and adds
+ * all entries to the queue. */
 #pragma once
 #include "export/tar_queue.h"
 

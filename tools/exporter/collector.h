@@ -14,7 +14,7 @@ void collector_free(struct collector *collector); /* NULL does nothing */
 
 /* Begins a round, which asks all mounts, unless one is under way. */
 must_check int collector_begin(struct collector *collector, struct error *err);
-/* Forgets processes that were given up and have ended. Call it when a child process has ended. */
+/* Forgets the processes that it had given up and that have ended since. Call it when a child process has ended. */
 void collector_reap(struct collector *collector);
 bool collector_is_busy(const struct collector *collector);
 /* Returns the descriptor to poll for input. */

@@ -7,7 +7,7 @@
 
 #include "exporter/peer.h"
 
-#define CONNECTIONS_KEPT  32u /* connections; each further one ends another */
+#define CONNECTIONS_KEPT  32u /* connections; each further one ends an older one */
 #define CONNECTIONS_MOST  48u /* all: also those that wait for metrics, which are never ended, and ended ones */
 #define CONNECTIONS_SHARE 4u  /* connections of a peer that all wait for metrics, once there are CONNECTIONS_KEPT */
 

@@ -23,7 +23,8 @@ struct mounts {
 	size_t left_out;
 };
 
-/* Adds a line of the mount table if it is a mount of ours. If there are too many, mounts of root replace users'. */
+/* Adds a line of the mount table if it is a mount of datasetfs. If there are too many, those of root replace those of
+ * users. */
 must_check int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err);
 must_check int mounts_read(struct mounts *ret, struct error *err);
-void mounts_free(struct mounts *mounts); /* its contents */
+void mounts_free(struct mounts *mounts); /* frees its contents only */

@@ -17,7 +17,7 @@ struct scrape {
 	size_t length;
 };
 
-/* Starts the process. Fails only for lack of memory, descriptors or processes. */
+/* Starts the child process. Fails only for lack of memory, descriptors or processes. */
 must_check int scrape_start(struct scrape *scrape, const struct mounts_entry *mount, struct error *err);
 /* Reads what the child sent. Call it when child.fd is readable. True: the text is complete, or reading it failed. */
 bool scrape_step(struct scrape *scrape);

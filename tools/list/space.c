@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts segments. One is used if a version lists it, if it is a copy of such a one, or if a catalogue lies in it. */
+/* Counts segments. A segment is used if a version lists it, if it is a copy of one that a version lists, or if a
+ * catalogue lies in it. */
 #include "list/space.h"
 
 #include <errno.h>

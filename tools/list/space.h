@@ -6,8 +6,8 @@
 
 struct list_share {
 	uint64_t unique, shared; /* bytes of segments that only this version uses, and that others use too */
-	uint64_t mirrored;       /* bytes of both in groups that have copies */
-	uint64_t filled, filled_mirrored; /* bytes written in its groups, and in those of them that have copies */
+	uint64_t mirrored;       /* bytes of both that lie in groups with copies */
+	uint64_t filled, filled_mirrored; /* bytes written in its groups, and in those of its groups that have copies */
 };
 
 struct list_member {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl member list: shows for each member of a volume where it lies, its state and its bytes in use. */
+/* datasetfsctl member list: shows the place of each member of a volume, its state and its bytes in use. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl member: has the table of its verbs, and finds members for them. */
+/* datasetfsctl member: the table of its verbs, and the search for a member that they share. */
 #include "member/member.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl member replace: another file or device takes the place of a member, or the member itself is back. */
+/* datasetfsctl member replace: puts another file or device in the place of a member, or takes the member itself back
+ * after it was missing. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

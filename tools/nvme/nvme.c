@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme: has the table of its verbs, and prints controllers and namespaces for them. */
+/* datasetfsctl nvme: the table of its verbs, and the printing of controllers and namespaces that they share. */
 #include "nvme/nvme.h"
 
 #include <errno.h>

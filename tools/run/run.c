@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfs-run: starts a program with libdatasetfs-preload.so and becomes it. */
+/* datasetfs-run: executes a program with libdatasetfs-preload.so preloaded. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

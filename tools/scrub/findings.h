@@ -13,7 +13,7 @@
 
 enum finding_state {
 	FINDING_DAMAGED,  /* another copy is right, and this one was left as it is */
-	FINDING_REPAIRED, /* it was wrong, and is right now */
+	FINDING_REPAIRED, /* it was wrong, and was made right */
 	FINDING_FAILED,   /* repairing it failed */
 	FINDING_LOST,     /* no copy is right */
 	FINDING_UNKNOWN,  /* it could not be judged */
@@ -66,7 +66,7 @@ void findings_lose(struct findings *findings, uint64_t address);
 void findings_file(struct findings *findings, const char *path, const char *version, uint64_t position,
 		   uint64_t address);
 void findings_advance(struct findings *findings, uint64_t bytes);
-/* Shows how far it is, on a terminal. */
+/* Shows the progress, if standard error is a terminal. */
 void findings_progress(struct findings *findings);
 /* Prints the summary and returns the exit status. */
 int findings_end(struct findings *findings, const struct findings_summary *summary);

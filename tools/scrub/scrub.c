@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl scrub: reads every row of every group on every member, and makes copies right again. */
+/* datasetfsctl scrub: reads every row of every group on every member, and repairs wrong copies. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>

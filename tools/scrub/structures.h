@@ -4,7 +4,7 @@
 #include "scrub/findings.h"
 #include "volume/transaction/transaction.h"
 
-/* Checks the structures of one member. */
+/* Checks the structures of one member. is_only: the volume has no other, so findings do not name it. */
 must_check int structures_check(struct source *source, uint32_t member, bool is_only, struct findings *findings,
 				struct error *err);
 /* Reports a missing member. */

@@ -28,6 +28,6 @@ struct page_query {
 	int64_t now; /* seconds since 1970 */
 };
 
-/* Makes the page, in place of its former lines. Also sorts the mounts. */
+/* Makes the page, replacing its former lines. Also sorts the mounts. */
 must_check int page_make(struct watch *watch, const struct page_query *query, struct page *page, struct error *err);
 void page_free(struct page *page);

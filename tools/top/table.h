@@ -22,7 +22,8 @@ enum table_sort {
 };
 extern const char *const table_sorts[TABLE_SORTS]; /* their names */
 
-/* Writes one of the two lines above the rows: names or units. width: columns of the terminal. */
+/* Writes one of the two lines above the rows: the names of columns (line 0) or their units (line 1). width: columns of
+ * the terminal. */
 void table_head(unsigned width, unsigned line, char text[TABLE_LINE_SIZE]);
 void table_row(const struct watch_mount *mount, int64_t now, unsigned width, char text[TABLE_LINE_SIZE]);
 /* Returns "ok", or the problem in one word. now: seconds since 1970. */

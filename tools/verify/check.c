@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks runs of neighbouring chunks in a window; threads take turns. They read the volume in address order, each run
- * with one request of src/read, which reads wrong bytes again. If they stay wrong, that is damage. */
+ * with one request to src/read, which reads wrong bytes once more. Bytes that stay wrong are damaged. */
 #include "verify/check.h"
 
 #include <errno.h>

@@ -7,8 +7,8 @@
 #include "image/members/extent_list.h"
 #include "image/members/members.h"
 
-/* A source that reads copy number copy, from 0, instead of the first; the first if there are not so many copies. below
- * and members stay the caller's. */
+/* A source that reads copy number `copy`, counted from 0, or the first copy if there are fewer. The caller keeps below
+ * and members. */
 struct copies_source {
 	struct source source;
 	struct source *below;

@@ -20,5 +20,5 @@ struct item {
 int item_compare_bytes(const struct item *a, const struct item *b);
 /* Compares two items like item_compare_bytes(), then by row; for qsort(3). Equal ones need only one check. */
 int item_compare(const void *a, const void *b);
-/* Makes kept stand for equal items, as the first file that uses them. */
+/* Merges an equal item into kept, which then has the first file that uses the bytes. */
 void item_merge(void *kept, const void *other);

@@ -31,7 +31,7 @@ struct report {
 	/* about the version being checked: */
 	const char *label;
 	int64_t version_start;
-	uint64_t version_damaged; /* report->damaged when it began */
+	uint64_t version_damaged; /* report->damaged when the version's check began */
 	bool version_is_incomplete, version_is_gone;
 	uint64_t selected; /* (file, chunk) pairs to come, for the progress */
 };
@@ -42,8 +42,8 @@ void report_begin(struct report *report, const char *path, bool json);
 void report_part(struct report *report, const char *what, enum report_state state, const struct error *err);
 void report_begin_versions(struct report *report, const struct selection_share *share);
 void report_begin_version(struct report *report, const struct version *version);
-/* Reports the version's damage and counts. reader finds the paths. All but report are NULL if the version's index could
- * not be used. */
+/* Reports the version's damage and counts. reader finds the paths. All arguments but report are NULL if the version's
+ * index could not be used. */
 void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
 			const struct damage_list *damage, const struct check_counts *counts,
 			const struct selection_counts *selection);

@@ -44,8 +44,8 @@ struct selection {
 	bool has_last;
 };
 
-/* What the setup points to stays the caller's. */
+/* Opens a selection. The caller keeps everything that the setup points to. */
 must_check int selection_open(const struct selection_setup *setup, struct selection *ret, struct error *err);
 /* Makes the next window: 1, or 0 at the end. */
 must_check int selection_next(struct selection *selection, struct error *err);
-void selection_close(struct selection *selection); /* its contents */
+void selection_close(struct selection *selection); /* frees its contents only */

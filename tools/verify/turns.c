@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts parts under a lock. After a failure no thread takes a part any more, so the first that is not done stays the
- * next one. A failure counts more than a signal. */
+/* Counts parts under a lock. After a failure no thread takes another part, so `next` stays at the first part that is
+ * not done. A failure takes precedence over a signal. */
 #include "verify/turns.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@ struct mounted {
 	char *label;  /* of the version that the kernel serves by itself, "" if unknown; NULL: a daemon serves */
 };
 
-/* Finds the mount with this device number. -ENOENT: it is none of ours. */
+/* Finds the mount with this device number. -ENOENT: it is no mount of datasetfs. */
 must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err);
 /* A callback for each mount. The struct is valid only during the call. */
 typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
@@ -24,10 +24,10 @@ must_check int mounted_each(mounted_visit *visit, void *argument, struct error *
 must_check int mounted_absolute(const char *name, char **ret, struct error *err);
 /* Copies a mount. The caller frees *ret with mounted_free(). */
 must_check int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err);
-/* Finds the path of a mount's volume from its source: all of that, or the longest part before an '@' that exists. The
- * caller frees *ret. */
+/* Finds the path of a mount's volume from its source: the whole source, or the longest part of it before an '@' that
+ * exists. The caller frees *ret. */
 must_check int mounted_volume(const char *source, char **ret, struct error *err);
 /* Finds the path of a volume by the name that a mount has for it, an absolute path or an identity. False: it does not
  * exist. The caller frees *ret. */
 bool mounted_reach(const char *volume, char **ret);
-void mounted_free(struct mounted *mounted); /* its contents */
+void mounted_free(struct mounted *mounted); /* frees its contents only */

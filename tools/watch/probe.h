@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "watch/reported.h"
 
-struct probe; /* all of it belongs to one thread */
+struct probe; /* for use by one thread */
 
 struct probe_answer {
 	int code; /* 0, or the negative errno of a failed look: stats is not valid then */
@@ -28,5 +28,6 @@ void probe_ask(struct probe *probe);
 void probe_ask_anew(struct probe *probe);
 bool probe_is_asked(const struct probe *probe); /* true while an answer is pending */
 int probe_fd(const struct probe *probe);        /* readable when there is an answer */
-/* Takes the answer. 1: there was one; 0: none yet; negative: the process has ended, and the probe is useless. */
+/* Takes the answer. Returns 1 if there was one, 0 if there is none yet. Negative: the process has ended, and the probe
+ * is useless. */
 must_check int probe_take(struct probe *probe, struct probe_answer *ret, struct error *err);

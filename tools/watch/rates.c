@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes differences of counters and what follows from them. */
+/* Computes differences of counters, and rates and percentiles from them. */
 #include "watch/rates.h"
 
 #include <math.h>

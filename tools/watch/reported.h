@@ -17,7 +17,7 @@ struct reported_version {
 };
 
 must_check int reported_read_version(const char *mount, struct reported_version *ret, struct error *err);
-void reported_version_free(struct reported_version *version); /* its contents */
+void reported_version_free(struct reported_version *version); /* frees its contents only */
 
 /* Counters since the mount, and other numbers. Fields that the mount does not report are zero. */
 struct reported_stats {
@@ -35,7 +35,7 @@ struct reported_stats {
 	uint64_t device_reads, device_bytes, device_errors;
 	uint64_t checksum_failures, retries, read_failures, damaged;
 	uint64_t last_failure, last_error;  /* seconds since 1970; 0: never */
-	uint64_t outdated_until;            /* likewise; earlier failures are no problem any more */
+	uint64_t outdated_until;            /* seconds since 1970; failures before that are no problem any more */
 	uint64_t ahead_files, prefetch_files;
 	uint64_t stalled_since, stalls;     /* seconds since 1970; 0: nothing waits */
 	double longest_stall;               /* seconds */
@@ -63,13 +63,13 @@ struct reported_field {
 	uint64_t number;
 };
 
-struct reported; /* both files, each read at one moment */
+struct reported; /* the files version and stats.json, each as it was at one moment */
 
 /* Reads the report. Blocks for as long as the mount hangs. */
 must_check int reported_open(const char *mount, struct reported **ret, struct error *err);
 void reported_close(struct reported *reported);
-/* Makes the daemon read the volume's catalogue, so that the next report knows whether the version is still there.
- * Blocks for as long as the device hangs. */
+/* Makes the daemon read the volume's catalogue, so that the next report tells whether the version is still on the
+ * volume. Blocks for as long as the device hangs. */
 void reported_refresh(const char *mount);
 
 void reported_take(const struct reported *reported, struct reported_stats *ret);

@@ -31,7 +31,7 @@ struct watch_mount {
 	struct reported_stats stats; /* the last answer */
 	struct rates rates;          /* between the last two answers */
 	int64_t asked; /* when the unanswered question was asked, ns, monotonic; 0: none */
-	int64_t left;  /* when it was seen to be gone, ns, monotonic */
+	int64_t left;  /* when it was first seen to be gone, ns, monotonic */
 };
 
 struct watch {
@@ -40,8 +40,8 @@ struct watch {
 	bool is_all; /* watches every mount of the machine, also later ones; false: only named ones */
 };
 
-/* Begins to watch mounts. names: mountpoints or paths below them; none: all mounts of the machine. A mount that hangs
- * is found by its name in the mount table, without touching it. */
+/* Begins to watch mounts. names: mountpoints or paths below them, count of them; 0: all mounts of the machine. A mount
+ * that hangs is found by its name in the mount table, without touching it. */
 must_check int watch_open(struct watch *watch, char *const *names, size_t count, struct error *err);
 void watch_close(struct watch *watch);
 

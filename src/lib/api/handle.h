@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns handles: the query of each one, and the version that it has now. */
+/* Owns handles: the query of each, and its current version. */
 #pragma once
 #include "lib/lib.h"
 
@@ -7,8 +7,8 @@
 struct opened *handle_get(struct dsfs *fs);
 void handle_put(struct opened *opened);
 
-/* Gives the version up: it is closed when the calls that use it end. The handle itself stays, as a thread may be about
- * to look at it. */
+/* Gives the version up, which is closed when the calls that use it end. The handle itself stays, as another thread may
+ * be about to look at it. */
 void handle_end(struct dsfs *fs);
-/* Forgets the uses of threads that the parent had. For a child that has made no call yet. */
+/* Forgets the uses that threads of the parent held. For a forked child that has made no call yet. */
 void handle_forget_calls(struct dsfs *fs);

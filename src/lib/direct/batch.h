@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes many reads with one context: cuts them into reads of the device, keeps these going, and says which have
- * ended. */
+/* Makes many reads with one context: cuts them into reads of the device, keeps these in flight, and reports the reads
+ * that have ended. */
 #pragma once
 #include "lib/direct/context.h"
 #include "lib/fifo.h"
@@ -18,7 +18,7 @@ struct batch {
 	struct fifo *todo; /* more reads, of a queue; NULL: none */
 	struct fifo *done; /* receives the reads that have ended, and has room for them; NULL: not wanted */
 	unsigned gather;   /* reads that justify a system call while others are in flight; 0: each one does */
-	struct error *err; /* receives the reason of the first read that failed; with todo, of the last one */
+	struct error *err; /* receives the reason of the first read that failed or, with todo, of the last one */
 	/* The batch's own; the owner zeroes them. */
 	struct permission permission;
 	struct batch_files *files;  /* the context's */
@@ -30,13 +30,13 @@ struct batch {
 	int64_t retried;                      /* when parked reads were last retried, ns */
 };
 
-/* Prepares the context by context_start(), which has the meaning of many and depth. */
+/* Begins a batch and prepares its context. many and depth: as in context_start(). */
 must_check int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err);
-/* Starts as many reads as slots, and the bytes allowed in flight, permit. */
+/* Starts as many reads as there are free slots, within the limit of bytes in flight. */
 void batch_start(struct batch *batch);
-/* Takes in reads that have ended, without a system call, then starts more as batch_start() does. */
+/* Handles reads that have ended, without a system call, then starts more. */
 void batch_look(struct batch *batch);
-/* Whether the started reads, and more others, may be held back and submitted together later. False while the device
+/* Whether the started reads, and `more` others, may be held back and submitted together later. False while the device
  * has nothing else to do. */
 bool batch_gathers(const struct batch *batch, size_t more);
 /* Submits the reads that were held back. */

@@ -25,7 +25,7 @@ struct context_memo {
 struct context_engines {
 	struct engine *sync; /* reads synchronously, in the calling thread */
 	struct engine *many; /* several reads in flight; NULL: not needed yet, or not available */
-	struct engine *lost; /* a former many with reads that are still in the kernel */
+	struct engine *lost; /* the former `many`, while it still has reads in the kernel */
 	bool has_tried_many;
 };
 
@@ -37,7 +37,7 @@ struct context {
 	struct context_memo memo;
 	uint64_t folders[CONTEXT_FOLDERS]; /* by hash, the place of a directory's name: names_find_place(); 0: none */
 	/* For reads; the first context_start() makes them. */
-	struct queue queue; /* uses the engine of the current call; watches: stuck reads may be left to the device */
+	struct queue queue; /* uses the engine of the current call; if it watches, stuck reads can be given up */
 	struct reader_counters counters;
 	struct tally tally;
 	struct context_engines engines;
@@ -51,11 +51,12 @@ struct context {
 	/* Guarded by forked_lock(). */
 	_Atomic bool is_dead; /* direct is closed: only this structure is left */
 	struct context *all_next, **all_link;
-	struct direct_volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
-	bool is_dropped;      /* its thread or queue ended before the device let go */
+	struct direct_volume *kept;  /* set if is_dead with reads in flight: the use of the volume that they need */
+	bool is_dropped;      /* its thread or queue ended before those reads did */
 };
 
-/* Gives the thread its context of this version, or a second one if the first is busy: callbacks make calls. */
+/* Gives the thread its context of this version, or a second one if the first is busy, as when a callback makes a
+ * call. */
 must_check int context_enter(struct direct *direct, struct context **ret, struct error *err);
 void context_leave(struct context *context);
 
@@ -63,15 +64,16 @@ void context_leave(struct context *context);
 must_check int context_new(struct direct *direct, struct context **ret, struct error *err);
 void context_free(struct context *context);
 
-/* Prepares the context for reads of this client. many: several in flight. depth: of a queue, which threads use in turn:
- * how many reads of the device are in flight; 0: only the context's own thread reads with it. */
+/* Prepares the context for reads of this client. many: several reads may be in flight. depth: the number of reads of
+ * the device in flight, for the context of a queue, which threads use in turn; 0: only the context's own thread reads
+ * with it. */
 must_check int context_start(struct context *context, const struct queue_client *client, bool many, unsigned depth,
 			     struct error *err);
 
-/* Must be called before a system call by the engine: if the program closed the ring's descriptor, reads go on without
- * a ring. The number may by now be that of another ring, where they would be waited for without end. */
+/* Must be called before each system call of the engine. If the program closed the ring's descriptor, reads go on
+ * without a ring: another ring may have got its number, and a wait on that one would never end. */
 void context_check_ring(struct context *context);
-/* Goes on without the ring, as the kernel refuses it. */
+/* Goes on without the ring, after the kernel refused to use it. */
 void context_lose_ring(struct context *context);
 /* Ends reads that a lost ring has completed, and frees the ring after the last one. */
 void context_wind_up(struct context *context);

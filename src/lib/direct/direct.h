@@ -25,7 +25,7 @@ struct direct_volume {
 	struct chunk_cache *cache;
 	struct page_cache *pages;
 	struct route *route; /* NULL: the volume has one member */
-	struct stat identities[]; /* of the descriptors: the program may have replaced one */
+	struct stat identities[]; /* of the descriptors, to notice if the program has replaced one */
 };
 
 struct direct {
@@ -52,7 +52,7 @@ static inline uint64_t direct_ordinal(const struct direct *direct, uint64_t id)
 
 extern const struct backend direct_backend;
 
-/* Opens the version asked for by the name of its volume. */
+/* Opens the version that the query asks for from the volume named query->where. */
 must_check int direct_open_volume(const struct query *query, struct opened **ret, struct error *err);
 /* Makes a volume of members that are open already, with one use counted. Takes array on success. */
 must_check int direct_volume_new(struct array_source *array, struct direct_volume **ret, struct error *err);
@@ -65,12 +65,11 @@ must_check int direct_new(const struct dsfs_info *info, struct index *index, str
 			  struct direct_volume *volume, struct opened **ret, struct error *err);
 /* Frees a version that no context uses any more; for the close operation of the backend. */
 void direct_free(struct direct *direct);
-/* Describes a version, opened that way, from its catalogue record. */
+/* Describes a version from its catalogue record. way: how it was opened. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
 /* Notes that the version came from a daemon. Takes link. */
 void direct_link(struct opened *opened, struct link *link, uint32_t hidden_mode);
-/* Checks the digest of the index against the one asked for; -EBADMSG: the contents are others. label: for the
- * message. */
+/* Checks the digest of the index against the one asked for; -EBADMSG: they differ. label: for the message. */
 must_check int direct_check_digest(struct index *index, const struct query *query, const char *label,
 				   struct error *err);
 /* Finds the version that the query means now: sets its sequence, UUID and label. */
@@ -78,7 +77,8 @@ must_check int direct_find(struct source *source, const struct query *query, str
 bool direct_is(const struct dsfs_info *info, const struct version *version);
 /* Whether the volume has a version with this sequence and UUID now. */
 bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid);
-/* Loads the version that the query means now. known: sets *ret to NULL instead if it is that version; may be NULL. */
+/* Loads the version that the query means now. If that is the version `known`, which may be NULL, loads nothing and sets
+ * *ret to NULL. */
 must_check int direct_load_current(struct direct_volume *volume, const struct query *query,
 				   const struct dsfs_info *known, struct opened **ret, struct error *err);
 /* Implements backend->renew for a version that was opened by the name of its volume. */

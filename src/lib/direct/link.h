@@ -34,7 +34,8 @@ struct link_version {
 	struct block_sums *block_sums;
 };
 
-/* Asks the mount where its daemon is; mount: its root. -EOPNOTSUPP, with the daemon's reason: it has no socket. */
+/* Asks the mount where its daemon is. mount: a descriptor of its root. -EOPNOTSUPP, with the daemon's reason: the
+ * daemon has no socket. */
 must_check int link_find(int mount, struct link_place *ret, struct error *err);
 /* Asks the daemon for a version. sequence 0: the one that the mount serves; else the one with this sequence and uuid.
  * -EPERM: the caller may not have it. Passes the daemon's own reason on. */
@@ -50,7 +51,8 @@ const struct link_place *link_place(const struct link *link);
 bool link_is_current(const struct link *link);
 /* Whether the daemon still runs. */
 bool link_lives(const struct link *link);
-/* Whether the daemon has opened the volume again: the descriptor that it sent leads to the lost device. */
+/* Whether the daemon has opened the volume again, so that the descriptors that it sent before refer to a lost
+ * device. */
 bool link_has_moved(const struct link *link);
 /* Reports to the daemon what was read and found since the last report. A report that cannot be sent is lost. */
 void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS]);

@@ -5,9 +5,10 @@
 #include "lib/direct/direct.h"
 #include "read/op.h"
 
-/* Whether the daemon has opened the volume again since it handed it over: a read that fails on the way to the device
- * past the mount does not fail through the mount then. Costs two loads. */
+/* Whether the daemon has opened the volume again since it handed it over. A read past the mount that fails on the path
+ * to the device may then succeed through the mount. Costs two loads. */
 bool rescue_knows_better(const struct direct *direct);
-/* Fills in the payload of the read through the mount. Fails at once for a version that was opened by its volume. err
- * holds the reason of the first failure, and on failure gets this one as well. */
+/* Reads the request's bytes through the mount. err holds the reason why the read past the mount failed; if this one
+ * fails too, adds its reason and returns the first code. Fails at once for a version that was opened by the name of its
+ * volume. */
 must_check int rescue_read(const struct direct *direct, const struct read_request *request, struct error *err);

@@ -3,5 +3,6 @@
 #pragma once
 #include "io/array.h"
 
-/* Accepts the volume and prepares it for use, or refuses it. Must be called before anything is read from it. */
+/* Accepts the volume and prepares it for use, or refuses it with -EOPNOTSUPP. Must be called before anything is read
+ * from it. */
 must_check int several_take(struct array_source *volume, struct error *err);

@@ -5,7 +5,7 @@
 
 extern const struct backend mounted_backend;
 
-/* Opens a version through the mount in which query->where lies. why: why it is not read past the mount, for
+/* Opens a version through the mount in which query->where lies. why: the reason why it is not read past the mount, for
  * dsfs_info. */
 must_check int mounted_open(const struct query *query, const char *why, struct opened **ret, struct error *err);
 /* Implements backend->renew. */

@@ -11,10 +11,12 @@ struct mounted_dir {
 	DIR *dir;
 };
 
-/* Opens the directory by a known path. is_plain: it has no symbolic links. -ESTALE: it leads to another inode. */
+/* Opens the directory by a known path. is_plain: the path has no symbolic links. -ESTALE: the path leads to another
+ * inode. */
 must_check int mounted_dir_open(const struct mounted_version *mounted, uint64_t id, const char *path, bool is_plain,
 				struct mounted_dir *ret, struct error *err);
 void mounted_dir_close(struct mounted_dir *dir);
-/* Replaces the batch by at most `most` next entries; none at the end. The caller frees the batch afterwards. */
+/* Replaces the contents of the batch with the next entries, at most `most`; none at the end. The caller frees the batch
+ * with mounted_dir_free() afterwards. */
 must_check int mounted_dir_next(struct mounted_dir *dir, size_t most, struct mounted_batch *batch, struct error *err);
 void mounted_dir_free(struct mounted_batch *batch);

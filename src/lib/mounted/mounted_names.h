@@ -11,7 +11,7 @@
 
 struct mounted_names;
 
-/* An entry of a directory, in the order of names. Its name lies in the batch at that offset. */
+/* An entry of a directory, in the order of names. `at` is the offset of its name in the batch's names. */
 struct mounted_entry {
 	uint64_t id;
 	uint32_t at;
@@ -44,18 +44,19 @@ must_check int mounted_names_note(struct mounted_names *names, uint64_t id, cons
 must_check int mounted_names_add(struct mounted_names *names, uint64_t directory, const struct mounted_batch *batch,
 				 struct error *err);
 
-/* The sweep lists all directories in the order of their ids, and so learns which name of an inode is the first one.
- * Returns the directory that is next in it; -ENOENT: there is none. */
+/* Returns the next directory of the sweep, and its path, to be freed with free(). The sweep lists all directories in
+ * the order of their ids, and so learns which name of an inode is the first one. -ENOENT: the sweep is over. */
 must_check int mounted_names_next(struct mounted_names *names, uint64_t *ret_directory, char **ret_path,
 				  struct error *err);
-/* Enters all entries of the sweep's next directory, and moves on. Nothing happens when another thread was faster. */
+/* Enters all entries of the sweep's next directory, and moves on. Does nothing if another thread has done so
+ * already. */
 must_check int mounted_names_sweep(struct mounted_names *names, uint64_t directory, const struct mounted_batch *batch,
 				   struct error *err);
 /* Passes over the sweep's next directory, as the caller may not list it. */
 void mounted_names_skip(struct mounted_names *names, uint64_t directory);
 /* Whether the sweep has gone far enough to know this id, unless it is in a directory that may not be listed. */
 bool mounted_names_swept(struct mounted_names *names, uint64_t id);
-/* Returns the range of ids that have their first name in the directory. -ENOENT: the sweep has not come there, or
+/* Returns the range of ids that have their first name in the directory. -ENOENT: the sweep has not reached it yet, or
  * could not list it. */
 must_check int mounted_names_range(struct mounted_names *names, uint64_t directory, uint64_t *ret_first,
 				   uint64_t *ret_count);

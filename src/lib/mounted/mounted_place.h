@@ -4,9 +4,9 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Opens (O_PATH) the root of the mount that where lies in. -ENOTTY: it lies in none. */
+/* Opens (O_PATH) the root of the mount that `where` lies in. -ENOTTY: it lies in no mount of datasetfs. */
 must_check int mounted_place_open(const char *where, int *ret, struct error *err);
-/* Describes the version that the mount serves: fills in all of *ret but way, root and why. */
+/* Describes the version that the mount serves: fills in all of *ret except way, root and why. */
 must_check int mounted_place_version(int mount, struct dsfs_info *ret, struct error *err);
 /* Calls each() for the versions of the volume, oldest first, until it returns non-zero, which is returned. */
 must_check int mounted_place_versions(int mount, int (*each)(void *argument, const struct dsfs_info *version,

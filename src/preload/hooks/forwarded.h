@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists the functions that need a real file behind a number, see tests/preload/functions.list. There are no
- * prototypes: arguments are looked at in registers and passed on unchanged. C and assembly include it, each with its
- * FORWARD(name, kind, numbers, paths); numbers and paths are bit masks of arguments, the first is 1. */
+/* Lists the functions that need a real file behind a descriptor, see tests/preload/functions.list. There are no
+ * prototypes: arguments are looked at in registers and passed on unchanged. C and assembly include this list, each with
+ * its own FORWARD(name, kind, numbers, paths); numbers and paths are bit masks of arguments that are descriptors and
+ * paths, where bit 1 is the first argument. */
 #define NUMBER(name)          FORWARD(name, PLAIN, 1, 0)
 #define PATH(name)            FORWARD(name, PLAIN, 0, 1)
 #define NUMBER_AND_PATH(name) FORWARD(name, PLAIN, 1, 2)
@@ -37,13 +38,13 @@ NUMBER_AND_PATH(fstatat) NUMBER_AND_PATH(fstatat64) NUMBER_AND_PATH(futimesat) N
 FORWARD(linkat, PLAIN, 5, 2) NUMBER_AND_PATH(mount_setattr) NUMBER_AND_PATH(name_to_handle_at)
 NUMBER_AND_PATH(open_tree) NUMBER_AND_PATH(readlinkat) NUMBER_AND_PATH(statx) NUMBER_AND_PATH(utimensat)
 
-/* Descriptors are at other places, or there are two: the mask has their bits. */
+/* Descriptors are in other places, or there are two: the mask has their bits. */
 FORWARD(copy_file_range, PLAIN, 5, 0) FORWARD(epoll_ctl, PLAIN, 5, 0)
 FORWARD(fsconfig, PLAIN, 17, 0) FORWARD(mmap, PLAIN, 16, 0) FORWARD(mmap64, PLAIN, 16, 0)
 FORWARD(move_mount, PLAIN, 5, 0) FORWARD(pidfd_getfd, PLAIN, 3, 0) FORWARD(sendfile, PLAIN, 3, 0)
 FORWARD(sendfile64, PLAIN, 3, 0) FORWARD(splice, PLAIN, 5, 0) FORWARD(tee, PLAIN, 3, 0)
 
-/* Functions that may set a lock of the process. */
+/* Functions that may set a lock owned by the process. */
 FORWARD(lockf, LOCK, 1, 0) FORWARD(lockf64, LOCK, 1, 0)
 
 /* Functions that make a stream of the descriptor. */
@@ -61,7 +62,7 @@ FORWARD(aio_fsync, AIO1, 0, 0) FORWARD(aio_fsync64, AIO1, 0, 0)
 /* syscall(2) may do anything. */
 FORWARD(syscall, SYSCALL, 0, 0)
 
-/* After this a call of ours that the program does not make may kill it. */
+/* prctl(2) may set a seccomp filter, after which a system call that only we make may kill the program. */
 FORWARD(prctl, PRCTL, 0, 0)
 
 /* A child, or a receiver, gets all open files. */
@@ -78,8 +79,8 @@ FORWARD(execl, LEAVE, 0, 0) FORWARD(execle, LEAVE, 0, 0) FORWARD(execlp, LEAVE, 
 FORWARD(execve, LEAVE, 0, 0) FORWARD(execveat, LEAVE, 0, 0) FORWARD(execvp, LEAVE, 0, 0) FORWARD(execvpe, LEAVE, 0, 0)
 FORWARD(fexecve, LEAVE, 0, 0)
 
-/* After these, paths may mean something else, this process may read other files, or a ring reads by numbers that we do
- * not see. */
+/* After these, a path may mean something else, the process may have other permissions, or a ring may read from
+ * descriptors that we do not see. */
 FORWARD(capset, OFF, 0, 0) FORWARD(chroot, OFF, 0, 0) FORWARD(initgroups, OFF, 0, 0) FORWARD(io_queue_init, OFF, 0, 0)
 FORWARD(io_setup, OFF, 0, 0) FORWARD(io_uring_queue_init_mem, OFF, 0, 0)
 FORWARD(io_uring_queue_init, OFF, 0, 0) FORWARD(io_uring_queue_init_params, OFF, 0, 0)

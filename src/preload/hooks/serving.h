@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the beginning and the end of each hook of a call on a descriptor. */
+/* Begins and ends each hook for a call on a descriptor. */
 #pragma once
 #include "preload/process/inside.h"
 #include "preload/table/real.h"
@@ -11,10 +11,10 @@ struct serving {
 	int fd;
 };
 
-/* Enters and locks the number's file; false: the number is no file of ours, and nothing is held. */
+/* Enters our code (inside.h) and locks the entry of fd; false: fd is no file of ours, and nothing is held. */
 bool serving_begin(struct serving *serving, int fd);
-/* Forgets the file of a number that was closed, or means something new. For callers that are not inside. */
+/* Forgets the file of a descriptor that was closed or reused. For callers that are not inside. */
 void serving_forget(int fd);
-/* Unlocks and leaves. caller: the name of a function that needs the file made real first; NULL: the call was served.
- * False: it cannot be made real, and errno is EIO. */
+/* Unlocks the entry and leaves our code. caller: the name of a function that needs the file made real first; NULL: the
+ * call was served. False: the file cannot be made real, and errno is EIO. */
 bool serving_end(struct serving *serving, const char *caller);

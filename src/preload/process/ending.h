@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the process's last reports: when it ends, executes another program, or may make few calls from now on. */
+/* Makes the process's last reports: when it ends, executes another program, or is confined to a few system calls from
+ * now on. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks calls as our own: between inside_enter() and inside_leave() the hooks pass this thread's calls on unchanged.
- * errno is kept, and the thread is not cancelled while it holds something. */
+ * errno is preserved, and the thread cannot be cancelled meanwhile, as it may hold locks. */
 #pragma once
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@ struct inside {
 
 extern __thread bool inside_is __attribute__((tls_model("initial-exec")));
 
-/* Enters our own code; false: this thread is in it already. */
+/* Enters our own code; false: this thread is inside already. */
 static inline bool inside_enter(struct inside *inside)
 {
 	if (inside_is)

@@ -32,13 +32,14 @@ extern struct next next_calls;
 extern bool next_is_known;
 
 void next_find(void);
-/* Returns the function of that name behind ours, or NULL. */
+/* Returns the next function of that name after ours, as RTLD_NEXT finds it, or NULL. */
 void *next_behind(const char *name);
-/* Returns next_behind(name), or for a library that dlopen(3) loaded for itself, the function that the caller was
- * linked with. from: return address of the call. Never NULL. */
+/* Returns next_behind(name) or, if a caller loaded by dlopen(3) has the function from libraries that only it sees, that
+ * one. from: return address of the call. Never NULL. */
 void *next_of(const char *name, const void *from);
 
-/* Gives next()->read(...), also before our constructor has run: constructors of other libraries come first. */
+/* Returns the table of these functions, as in next()->read(...). May be called before our constructor has run, as
+ * constructors of other libraries run first. */
 static inline const struct next *next(void)
 {
 	if (__builtin_expect(!next_is_known, 0))

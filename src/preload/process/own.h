@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the list of this library's own descriptors, which a program that closes unknown ones leaves open. They have
- * large numbers (lib/high.h). Calls from our own code add and remove them, known by return address: a signal handler,
- * or an allocator, may call in the middle of our code. */
+/* Owns the list of this library's own descriptors, which stay open when a program closes descriptors that it does not
+ * know. They have large numbers (lib/high.h). Calls from our own code add and remove them. Such calls are recognized by
+ * their return address, as a signal handler or an allocator may make calls in the middle of our code. */
 #pragma once
 #include <stdbool.h>
 

@@ -5,13 +5,15 @@
 #pragma once
 #include <stdbool.h>
 
-/* Opens the descriptor that is copied, once; false: it could not. */
+/* Opens the descriptor that placeholders are copies of, once; false: it cannot be opened. */
 bool placeholder_prepare(void);
-/* Makes a placeholder at the lowest free number, as open(2) does; negative: none can be had. flags: O_CLOEXEC or 0. */
+/* Makes a placeholder at the lowest free number, as open(2) does; negative: no descriptor can be had. flags: O_CLOEXEC
+ * or 0. */
 int placeholder_new(int flags);
-/* Frees the number that is kept for when the program has used up all. True: it is free until placeholder_respare(),
- * unless another thread is faster. */
+/* Closes the spare descriptor, which is kept for when the program has used up all numbers. True: its number is free,
+ * unless another thread takes it first, until placeholder_respare() opens a new spare. */
 bool placeholder_spare(void);
 void placeholder_respare(void);
-/* Whether the number still is a placeholder: the program may have closed it unseen, and got it for another file. */
+/* Whether the descriptor still is a placeholder: the program may have closed it unnoticed, and got its number for
+ * another file. */
 bool placeholder_is(int fd);

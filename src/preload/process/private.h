@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Owns memory that the kernel zeroes in a child, whichever call made it (MADV_WIPEONFORK), for state that must not be
- * inherited. There a child begins like a program that was just started. */
+ * inherited. For such state a child is like a program that was just started. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,5 +13,6 @@ bool private_new(void *_Atomic *ret, size_t size);
 bool private_is_ours(void);
 /* Whether this process is a child of vfork(2) whose parent has used such memory. */
 bool private_is_anothers(void);
-/* Must be called before vfork(2): from now on each question asks for the process. */
+/* Must be called before vfork(2), whose child shares this memory: from now on private_is_ours() compares process ids
+ * each time. */
 void private_share(void);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the counts of a process, for DATASETFS_REPORT: a line of JSON at its end. */
+/* Owns the counts of a process, which DATASETFS_REPORT has printed as a line of JSON when the process ends. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Why a file of a data set was left to the mount. */
+/* The reason why a file of a data set was left to the mount. */
 enum report_reason { REPORT_LARGE, REPORT_FLAGS, REPORT_OTHER, REPORT_REASONS };
 
 /* Must be called before anything is counted. False: no memory. */
@@ -16,10 +16,10 @@ void report_lost(void);                /* counts a file that should be made real
 void report_unserved(enum report_reason reason);
 /* Notes the first data set that is read through its mount, and why. */
 void report_refused(const char *root, const char *why);
-/* Opens the line's destination: a program may close standard error at its end, or change its root. */
+/* Opens the report's destination early, as a program may close standard error when it ends, or change its root. */
 void report_begin(void);
-/* Writes the line, if one is asked for, and counts anew. is_last: closes the report. May be called at any time, as
- * from _exit(2) in a signal handler. */
+/* Writes the line, if one is asked for, and counts from zero again. is_last: closes the destination. May be called at
+ * any time, as from _exit(2) in a signal handler. */
 void report_write(bool is_last);
-/* Writes the last line if this number, which is about to be closed or reused, is the line's destination. */
+/* Writes the last line if this descriptor, which is about to be closed or reused, is the destination. */
 void report_leave(int fd);

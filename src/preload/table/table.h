@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the table of files that are open past the mount, by the number that the program has for each. */
+/* Owns the table of files that are open past the mount, by the program's descriptor for each. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,18 +18,18 @@ struct table_entry {
 
 /* Must be called before table_add(). False: no memory. */
 bool table_make(void);
-/* Whether there may be any entry, or one for this number; for callers that are not inside. */
+/* Whether there may be any entry, or one for this descriptor; for callers that are not inside. */
 bool table_has_any(void);
 bool table_may_have(int fd);
 
-/* Returns the entry of a number, locked, if the program still has our file there; else NULL. This and all calls below
- * are made inside (inside.h). */
+/* Returns the entry of a descriptor, locked, if the program still has our file there; else NULL. This and all calls
+ * below are made inside (inside.h). */
 struct table_entry *table_get(int fd);
 void table_put(struct table_entry *entry);
 /* Enters a file, and takes its use of the version on success. */
 bool table_add(int fd, const struct table_file *file);
-/* Drops an entry whose number means something else by now, or nothing. */
+/* Drop the entry of a descriptor that was closed or reused. */
 void table_drop(struct table_entry *entry); /* takes a locked entry */
 void table_forget(int fd);
-/* Returns the lowest number from this one on that has an entry, or -1. */
+/* Returns the lowest descriptor from this one on that has an entry, or -1. */
 int table_next(unsigned from);

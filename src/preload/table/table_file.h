@@ -17,7 +17,7 @@ struct dataset;
 #define TABLE_LARGEFILE 0100000
 #endif
 
-/* An open file; it never changes but for the offset, the contents and is_lost. */
+/* An open file. Only offset, contents and is_lost ever change. */
 struct table_file {
 	const struct dataset *dataset;
 	struct opened *opened; /* with a use counted: the version stays whatever the mount switches to */

@@ -16,8 +16,8 @@ struct where {
 	char joined[WHERE_PATH];
 };
 
-/* Finds the data set for arguments of openat(2). False: the path leads into none, or that cannot be read past the
- * mount; the mount then answers. On success the caller puts opened. Called inside (inside.h). */
+/* Finds the data set that arguments of openat(2) lead into. False: there is none, or it cannot be read past the mount;
+ * the mount then answers. On success the caller gives `opened` back with handle_put(). Called inside (inside.h). */
 bool where_find(struct where *where, int directory, const char *path);
-/* Returns the number of a file of ours to which a path such as /proc/self/fd/7 leads; -1: none. */
+/* Returns the descriptor, a file of ours, that a path such as /proc/self/fd/7 leads to; -1: none. */
 int where_number(const char *path);

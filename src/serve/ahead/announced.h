@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Has files read that users announce before they read them, by a fetcher of its own, and limits each user's share. */
+/* Reads files that users announced, before they ask for them, with a fetcher of its own, and limits each user's
+ * share. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,14 +13,14 @@ struct generation;
 struct serve;
 struct announced;
 
-#define ANNOUNCED_OF_JOB  64u   /* files of a job, which are read in the order of the volume */
-#define ANNOUNCED_OF_USER 8192u /* limit of files that a user has waiting to be read */
+#define ANNOUNCED_OF_JOB  64u   /* files in a job; they are read in the order of the volume */
+#define ANNOUNCED_OF_USER 8192u /* limit of one user's files that wait to be read */
 #define ANNOUNCED_USERS   16u   /* limit of users who have files waiting */
 
 /* The user who announces files. */
 struct announced_user {
 	uint32_t uid;
-	bool may_switch; /* the user may switch the mount, and has room that others cannot take */
+	bool may_switch; /* the user may switch the mount, and has room reserved */
 };
 
 /* A regular file of a version. */
@@ -28,20 +29,21 @@ struct announced_file {
 	uint64_t size; /* a file of size 0, or larger than READ_MAX, is accepted and skipped */
 };
 
-/* Starts the fetcher, which keeps serve->options.prefetch bytes at most, and sets serve->announced; it stays NULL if
- * the option is 0. Call it before the workers start. */
+/* Starts the fetcher, which keeps up to serve->options.prefetch bytes, and sets serve->announced; it stays NULL if the
+ * option is 0. Call it before the workers start. */
 must_check int announced_start(struct serve *serve, struct error *err);
-/* Ends the thread. False: the device holds it, and it is left behind, see fetcher_stop(). NULL is allowed. */
+/* Ends the thread. False: it is stuck in the device and was left running, see fetcher_stop(). NULL is allowed. */
 bool announced_stop(struct announced *all);
-/* Frees it after announced_stop(). NULL is allowed. */
+/* Frees the object, after announced_stop(). NULL is allowed. */
 void announced_free(struct announced *all);
 
-/* Accepts files of the generation, given in the order in which they will be read: the first of them, as many as there
- * is room for. Returns how many. *ret_credit: how many more it would accept now. It never waits. Call it in a
- * section. */
+/* Queues files of the generation, given in the order in which the user will read them. Accepts as many as there is room
+ * for, from the first on, and returns how many. *ret_credit: how many more it would accept now. It never waits. Call it
+ * in a section. */
 uint32_t announced_add(struct announced *all, const struct announced_user *user, struct generation *generation,
 		    const struct announced_file *files, uint32_t count, uint32_t *ret_credit);
-/* Looks for a READ's bytes among announced files that were read, see kept_take(). announced NULL: KEPT_NONE. */
+/* Looks for a READ's bytes among the announced files that were read, and pins them as kept_take() does. KEPT_NONE if
+ * `all` is NULL. */
 enum kept_found announced_take(struct announced *all, const struct kept_range *range, struct kept_waiter *waiter,
 			       struct kept_piece *ret);
 /* Unpins a piece from announced_take(). */

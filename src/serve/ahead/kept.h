@@ -25,7 +25,7 @@ enum kept_state {
 
 /* A READ that waits for a file that is being read ahead. */
 struct kept_waiter {
-	void (*arrived)(struct kept_waiter *waiter); /* the file arrived or failed; called on the reading thread */
+	void (*arrived)(struct kept_waiter *waiter); /* called on the reading thread: the file arrived or failed */
 	struct kept_waiter *next;
 };
 
@@ -35,13 +35,13 @@ struct kept_file {
 	struct hash_link link; /* must be the first field */
 	uint64_t key, ordinal;
 	uint32_t offset, size; /* place in the batch's bytes */
-	bool is_marker;        /* the file is not stored, so that its READ comes */
+	bool is_marker;        /* the file is not stored, so that its READ shows where the reader is */
 	_Atomic enum kept_state state; /* changes under the cache's lock */
 	struct kept_batch *batch;
 	struct kept_waiter *waiters; /* under the lock */
 };
 
-/* The files that one fetch brings, one behind the other. */
+/* The files that one fetch brings, one after another in one buffer. */
 struct kept_batch {
 	uint8_t *bytes; /* page-aligned; NULL until kept_reserve() */
 	size_t size;
@@ -79,8 +79,8 @@ void kept_free(struct kept *kept);
 
 /* ---- functions for READs ---- */
 
-/* Finds a range and pins it. KEPT_LATER: the file is being read, and waiter->arrived() will be called; with
- * waiter NULL the result is KEPT_NONE instead. Costs a few loads if the file is not there. Any thread may call this. */
+/* Finds a range and pins it. KEPT_LATER: the file is being read, and waiter->arrived() will be called; with waiter NULL
+ * the result is KEPT_NONE instead. Costs a few loads if the file is not kept. Any thread may call this. */
 enum kept_found kept_take(struct kept *kept, const struct kept_range *range, struct kept_waiter *waiter,
 			  struct kept_piece *ret);
 /* Unpins a piece. A file that was read to its end leaves the cache. */
@@ -88,27 +88,30 @@ void kept_release(struct kept *kept, const struct kept_piece *piece);
 
 /* ---- functions for the thread that reads ahead ---- */
 
-/* Makes an empty batch; the caller has a use of it until kept_end(). NULL: no memory. */
+/* Makes an empty batch. The caller holds a use of it until kept_end(). NULL: no memory. */
 struct kept_batch *kept_begin(uint32_t owner);
-/* Adds a file to the batch, with its bytes behind those of the others. READs can wait for it from now on. */
+/* Adds a file to the batch, whose bytes will follow those of the files added before. READs can wait for it from now
+ * on. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker);
-/* Allocates memory for the bytes of the batch's files. The oldest batches make room; *ret_dropped: how many files that
- * were never read went with them. */
+/* Allocates memory for the bytes of the batch's files, and drops the oldest batches to make room. -ENOMEM: no memory.
+ * *ret_dropped, also on failure: how many files were dropped unread. */
 must_check int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_dropped);
-/* Publishes the batch when its bytes are there: READs find its files, and those that wait are told. */
+/* Publishes the batch once its bytes have been read: READs find its files from now on, and those that wait for them are
+ * notified. */
 void kept_arrive(struct kept *kept, struct kept_batch *batch);
-/* Removes a file that was stored, as the kernel has it now. */
+/* Removes a file that was stored: the kernel serves it from now on. */
 void kept_remove(struct kept *kept, struct kept_file *file);
-/* Gives up the fetch's use of the batch. is_bad: its files are removed, and READs that wait are told. */
+/* Gives up the fetch's use of the batch. is_bad: the fetch failed, so its files are removed, and READs that wait for
+ * them are notified. */
 void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad);
-/* Removes the files of a batch whose fetch is stuck, and tells READs that wait for them. The batch itself stays until
- * kept_end(). */
+/* Removes the files of a batch whose fetch is stuck, and notifies READs that wait for them. The batch itself stays
+ * until kept_end(). */
 void kept_give_up(struct kept *kept, struct kept_batch *batch);
-/* Finds a file that has arrived and pins it until kept_unpin(). NULL: it is not there. */
+/* Finds a file that has arrived and pins it until kept_unpin(). NULL: it is not kept. */
 struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
 /* Unpins a file from kept_pin(). */
 void kept_unpin(struct kept *kept, struct kept_file *file);
-/* Drops batches that arrived before that time (ns, monotonic). Returns how many files were dropped unread. */
+/* Drops batches that arrived before the time `before` (ns, monotonic). Returns how many files were dropped unread. */
 uint64_t kept_expire(struct kept *kept, int64_t before);
 /* Sets the limit of bytes, and drops the oldest batches above it. Returns how many files were dropped unread. */
 uint64_t kept_limit(struct kept *kept, uint64_t most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Picks the files of one read ahead: small files together, as many as one device read of each member can bring. */
+/* Picks the files of one read ahead: small files together, as many as one device read per member can fetch. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@
 #define PICK_GAP (64u << 10) /* largest gap in bytes that is read rather than skipped */
 
 #define PICK_FILES 512u /* limit of files that are sorted together */
-#define PICK_NEAR  256u /* next ordinals that are searched for files among them; more would hold more batches */
+#define PICK_NEAR  256u /* how many ordinals ahead pick_among() looks; more would keep more batches in memory */
 
-/* The files of the next PICK_NEAR ordinals that were picked early: bit ordinal % PICK_NEAR. */
+/* The files picked early among the next PICK_NEAR ordinals: bit ordinal % PICK_NEAR is set for each. */
 struct pick_taken {
 	uint64_t bits[PICK_NEAR / 64];
 };
@@ -22,19 +22,19 @@ struct pick_taken {
 struct pick {
 	const struct index *index;
 	struct chunk chunks[READ_PIECES];
-	struct gather gather; /* what they take; its count is theirs */
+	struct gather gather; /* the device reads that they take; its count is the number of chunks */
 };
 
 /* Begins a read with no chunks. */
 void pick_begin(struct pick *pick, const struct index *index);
 /* Whether a file is worth reading ahead: a regular file, not empty, and no larger than one READ. */
 bool pick_is_wanted(const struct inode *inode);
-/* Sorts files by their place on the volume. That is nearly the order of ordinals, but small files fill what others left
- * of a block: a third lie before their predecessor, and would cut the read. */
+/* Sorts files by their place on the volume. That is nearly the order of ordinals, but small files fill the space that
+ * others left in a block: about a third lie before their predecessor, and would split the read. */
 void pick_sort(const struct index *index, uint64_t *ordinals, uint32_t count);
 /* Adds files that lie among the given ones on the volume but have later ordinals, so that no later read has to come
  * back for them. Looks at ordinals at or after `from` and before `end`, PICK_NEAR at most, skips those in `taken` and
- * marks the added ones there. `ordinals` has room for PICK_FILES. Returns how many files there are then. */
+ * marks the added ones there. `ordinals` has room for PICK_FILES. Returns the new number of files. */
 uint32_t pick_among(const struct index *index, uint64_t *ordinals, uint32_t count, uint64_t from, uint64_t end,
 		    struct pick_taken *taken);
 /* Whether the file was picked early. Clears its bit, which the file PICK_NEAR ordinals further on uses next. */

@@ -2,8 +2,8 @@
 /* The streams of files ahead of walkers: each is a range of ordinals that grows a leg at a time while its walker goes
  * on, and stops when the walker does.
  *
- * The first file of each leg is kept and not stored, so that its READ shows where the walker is while the next legs are
- * there already. */
+ * The first file of each leg is kept and not stored, so that its READ shows where the walker is while the next legs
+ * have been read already. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Detects walkers: threads that read files in the order of their ordinals, which is that of the tree and of the volume.
  *
- * A thread's last READ is recorded in a place that only threads with its number use, so readers do not write to each
+ * A thread's last READ is recorded in an entry that only threads with its tid use, so readers do not write to each
  * other's cache lines, whichever worker serves them. There is no lock: two concurrent READs of one thread, or two
- * threads with one number, only make a detection fail. */
+ * threads with the same tid, at worst leave a walker undetected. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,11 +35,11 @@ struct walkers_place {
 	uint32_t thread;
 };
 
-/* Finds the last place of a thread. Thread 0 stands for all threads of other pid namespaces, which are told apart by
- * where they are: `ordinal` is the file that it reads now. key: the version's. */
+/* Finds the last place of a thread. thread: its tid; 0 stands for all threads of other pid namespaces, which are told
+ * apart by where they last read. ordinal: the file that it reads now. key: of its generation. */
 void walkers_look(struct walkers *walkers, uint32_t thread, uint64_t key, uint64_t ordinal, struct walkers_place *ret);
-/* Records that the thread is at this file now. in_order: it skipped no file since its last place. True: it is a
- * walker. */
+/* Records that the thread is at this file now. in_order: it has skipped no file since its last place. Returns whether
+ * the thread is a walker. */
 bool walkers_step(struct walkers_place *place, uint64_t ordinal, bool in_order);
 /* Whether a step from `last` to `ordinal` is in order: to the next file, or WALKERS_GAP ordinals on at most. */
 static inline bool walkers_is_next(uint64_t last, uint64_t ordinal)

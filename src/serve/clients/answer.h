@@ -10,7 +10,7 @@ struct state;
 
 struct answer {
 	struct handover_opened message;
-	int fds[HANDOVER_FDS]; /* by enum handover_fd, then further members and their table; fd_count are sent */
+	int fds[HANDOVER_FDS]; /* in the order of enum handover_fd, then further members and their table */
 	unsigned fd_count;
 };
 

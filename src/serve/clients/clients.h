@@ -24,21 +24,21 @@ struct clients_counters {
 must_check int clients_start(struct serve *serve, struct error *err);
 /* Notes the mount's device number once the mount serves. Before that, clients get no version. */
 void clients_settle(struct clients *clients, const char *mountpoint);
-/* Tells clients that another version is served. Control thread only, or before it runs. */
+/* Tells clients that another version is served. Only on the control thread, or before that thread runs. */
 void clients_switched(struct clients *clients, const struct generation *generation);
 /* Tells clients to ask again, as they would get more members of the volume, or reopened ones. Any thread may call
  * this. */
 void clients_renew(struct clients *clients);
-/* Ends the thread; no other thread may still call the functions above. NULL is allowed. False: the device holds the
- * thread in an open of the volume for a client; it is left behind and may use all of serve until the process ends. */
+/* Ends the thread; no other thread may still call the functions above. NULL is allowed. False: the thread is stuck
+ * opening the volume for a client; it was left running and may use all of serve until the process ends. */
 must_check bool clients_stop(struct clients *clients);
-/* Frees it after clients_stop() returned true. NULL is allowed. */
+/* Frees the object, after clients_stop() returned true. NULL is allowed. */
 void clients_free(struct clients *clients);
 
 const struct clients_counters *clients_counters(const struct clients *clients);
 /* The reason why there is no socket; "" if there is one. */
 const char *clients_reason(const struct clients *clients);
-/* Says where the socket is. */
+/* Fills in the answer to DSFS_IOC_DAEMON: where the socket is, or why there is none. */
 void clients_tell(const struct clients *clients, struct dsfs_daemon_facts *ret);
 /* Writes the content of .datasetfs/client. */
 void clients_write(struct serve *serve, struct json *json);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides who may have descriptors of the volume and of an index. Their holder can read every byte of every version,
- * even in directories that modes close. */
+ * even in directories whose modes would deny it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +13,6 @@ struct credentials {
 	bool is_member; /* entitled only as a member of direct_group */
 };
 
-/* Checks the peer of a connection that was accepted just now. Entitled are root with CAP_SYS_ADMIN in the daemon's user
- * namespace, the mounting user if that is not root, and members of direct_group. -EPERM for anybody else. */
+/* Checks that the peer of a connection that was accepted just now is entitled: as root with CAP_SYS_ADMIN in the
+ * daemon's user namespace, as the mounting user if that is not root, or as a member of direct_group. -EPERM if not. */
 must_check int credentials_check(const struct serve *serve, int fd, struct credentials *ret, struct error *err);

@@ -3,6 +3,6 @@
 #pragma once
 #include "serve/serve.h"
 
-/* On success no reply of the old version to a request by path is under way, and the kernel remembers no name of it.
- * Control thread only. */
+/* Announces a switch from `old` to `new`. On success the kernel remembers no name of the old version, and no reply that
+ * would give it one is on its way. Control thread only. */
 must_check int announce_switch(struct serve *serve, struct generation *old, struct generation *new, struct error *err);

@@ -3,5 +3,5 @@
 #pragma once
 #include "serve/worker/worker.h"
 
-/* Checks who sends the command, and hands it to the control thread. */
+/* Checks whether the sender may switch the mount, and hands the command to the control thread. */
 void command_ioctl(struct worker *worker, struct channel_request *request);

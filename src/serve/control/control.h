@@ -15,8 +15,8 @@ struct control_job {
 
 /* Starts the thread and sets serve->control. Call it before the workers start. */
 must_check int control_start(struct serve *serve, struct error *err);
-/* Ends the thread and frees it, after the workers have ended. NULL is allowed. False: the device holds the thread,
- * which is left behind and may use all of serve until the process ends. */
+/* Ends the thread and frees it, after the workers have ended. NULL is allowed. False: the thread is stuck in the
+ * device; it was left running and may use all of serve until the process ends. */
 must_check bool control_stop(struct control *control);
 
 /* Queues a job. Any thread may call this. */

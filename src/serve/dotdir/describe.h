@@ -12,5 +12,5 @@
 void describe_version(const struct version *version, struct json *json);
 /* Describes all versions of a volume, as an array of objects. The caller frees the text with free(3). */
 must_check int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *ret_length);
-/* Answers a lookup with a new file that holds the text, which it takes. */
+/* Answers a LOOKUP with a new file that holds the text. Takes the text, which was allocated with malloc(3). */
 void describe_reply(struct worker *worker, struct channel_request *request, char *text, size_t length);

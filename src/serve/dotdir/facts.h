@@ -13,7 +13,8 @@ void facts_version(struct worker *worker, struct channel_request *request);
 /* Answers DSFS_IOC_DAEMON. */
 void facts_daemon(struct worker *worker, struct channel_request *request);
 
-/* Takes the argument of DSFS_IOC_VERSIONS, which the answer may overwrite. False: it is another command. */
+/* Copies the argument of DSFS_IOC_VERSIONS, as the answer may overwrite it. False: the sizes do not fit, so it is
+ * another command. */
 bool facts_take_list(const struct channel_request *request, uint64_t *ret_after);
 /* Writes the answer to DSFS_IOC_VERSIONS into the payload. Returns its length. */
 size_t facts_list(const struct catalogue *catalogue, uint64_t after, struct channel_request *request);

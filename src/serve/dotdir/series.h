@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of numbers that a mount reports of itself: a row has the key in stats.json, the family in the metrics, and
- * a description. contrib/HACKING.md says how to add one. */
+/* The table of numbers that a mount reports about itself: a row has the key in stats.json, the family in the metrics,
+ * and a description. contrib/HACKING.md says how to add one. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -19,12 +19,12 @@ struct snapshots;
 must_check int snapshots_new(struct snapshots **ret, struct error *err);
 void snapshots_free(struct snapshots *snapshots);
 
-/* Makes a snapshot of the text with one lookup, and takes the text if it returns 0. -EDQUOT: the user has too many
- * snapshots; -ENFILE: all users have. */
+/* Makes a snapshot of the text and counts one lookup of it. Takes the text if it returns 0. -EDQUOT: the user has too
+ * many snapshots; -ENFILE: all users have. */
 must_check int snapshots_keep(struct snapshots *snapshots, uint32_t uid, bool may_switch, char *text, size_t length,
 			      struct fuse_entry_out *ret);
-/* Counts a lookup of the one snapshot of NODE_CLIENT, whose name the kernel may keep. The first call makes it; takes
- * the text. */
+/* Counts a lookup of NODE_CLIENT, which has one snapshot for all lookups; the kernel may keep its name. The first call
+ * makes the snapshot. Takes the text in any case. */
 void snapshots_keep_client(struct snapshots *snapshots, char *text, size_t length, struct fuse_entry_out *ret);
 /* The attributes of a snapshot. -ESTALE: there is no such snapshot. */
 must_check int snapshots_getattr(struct snapshots *snapshots, uint64_t nodeid, struct fuse_attr *ret);

@@ -17,5 +17,5 @@ void visits_lookup(struct worker *worker, struct channel_request *request);
 void visits_list(struct worker *worker, struct channel_request *request);
 /* Answers the LOOKUP of .datasetfs/versions.json, which describes all versions. */
 void visits_describe(struct worker *worker, struct channel_request *request);
-/* Answers DSFS_IOC_VERSIONS, which does the same as a struct. */
+/* Answers DSFS_IOC_VERSIONS, which lists the volume's versions in a struct. */
 void visits_tell(struct worker *worker, struct channel_request *request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Brings members back into use that were missing or stale at the mount, were lost since, or were replaced. It looks for
+/* Brings members back into use that were missing or stale at the mount, were lost since, or were replaced. Looks for
  * them as a mount does. */
 #pragma once
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches reads that wait for the device, once a second, from a thread that never touches the device: logs what they
- * wait for, has failed reads tried again, and answers those past the deadline. */
+/* Watches reads that wait for the device, once a second, from a thread that never touches the device: logs stalls, has
+ * failed reads tried again, and answers those past the deadline. */
 #pragma once
 #include <stdint.h>
 
@@ -14,9 +14,9 @@ must_check int watchdog_start(struct serve *serve, struct error *err);
 void watchdog_stop(struct watchdog *watchdog);
 
 struct watchdog_stalls {
-	uint64_t since;  /* begin of the stall under way, seconds since 1970; 0: none */
+	uint64_t since;  /* start of the current stall, seconds since 1970; 0: none */
 	uint64_t count;  /* stalls since the mount */
-	double longest;  /* longest stall in seconds, the one under way included */
+	double longest;  /* longest stall in seconds, including the current one */
 };
 /* The stalls of device reads. Any thread may call this. */
 struct watchdog_stalls watchdog_stalls(const struct watchdog *watchdog);

@@ -6,8 +6,8 @@
 
 #include "serve/serve.h"
 
-/* Checks that a superblock is of the mounted volume and no older than `seen`, which is serve->volume.newest from before
- * it was read: if the newest slot is unreadable, an older one is found. Otherwise -ESTALE. */
+/* Checks that a superblock belongs to the mounted volume and is no older than `seen`, the value of serve->volume.newest
+ * before it was read: a read finds an older superblock if the newest slot is unreadable. -ESTALE if not. */
 must_check int mounted_check(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err);
 /* Reads the volume's catalogue anew and checks its superblock with mounted_check(). A mount begins with the newest
  * catalogue; later, with several members, it takes the newest that enough of them show, see catalogue_load_shown().
@@ -17,5 +17,6 @@ must_check int mounted_read(struct serve *serve, struct superblock *ret_super, s
 			    struct error *err);
 /* Whether a superblock belongs to another volume. False for a zeroed one. */
 bool mounted_is_other(const struct serve *serve, const struct superblock *super);
-/* Reads the catalogue again: whether the volume has a newer superblock than this one. False for a zeroed one. */
+/* Reads the catalogue again, and returns whether the volume has a newer superblock than this one. False for a zeroed
+ * one. */
 bool mounted_is_outdated(struct serve *serve, const struct superblock *super);

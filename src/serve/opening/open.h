@@ -4,7 +4,7 @@
 #include "serve/opening/visitor.h"
 #include "serve/serve.h"
 
-/* The version to open, and the user for whom. */
+/* The version to open, and the user for whom it is opened. */
 struct open_target {
 	const char *label;   /* NULL or empty: uuid counts */
 	const uint8_t *uuid; /* may be a removed version that is still open; NULL: the volume's current version */
@@ -17,6 +17,6 @@ struct open_target {
 must_check int open_version(struct serve *serve, const struct open_target *target, struct generation **ret,
 			    struct error *err);
 /* Opens a version for a visitor of .datasetfs/versions and counts a lookup of it. 1: the catalogue cannot be read, err
- * says why, and *ret is the open version with that label. For the thread of visits only. */
+ * says why, and *ret is the open version with that label. Visits thread only. */
 must_check int open_visit(struct serve *serve, const char *label, const struct visitor *visitor,
 			  struct generation **ret, struct error *err);

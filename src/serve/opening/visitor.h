@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The shares of users who visit .datasetfs/versions, and the versions that failed to open recently. For the thread of
- * visits only. */
+/* The shares of users who visit .datasetfs/versions, and the versions that failed to open recently. Visits thread
+ * only. */
 #pragma once
 #include "serve/version/generations.h"
 

@@ -11,7 +11,7 @@ must_check int caller_check(const struct serve *serve, const struct channel_requ
 /* Whether the process that has this pid now has CAP_SYS_ADMIN in the daemon's user namespace. */
 bool caller_is_admin(uint32_t pid);
 
-/* The sender of a request, for checks of file permissions. The user sets the request, zeroes the rest, and calls
+/* The sender of a request, for checks of file permissions. Set `request` and zero the rest, and call
  * caller_reader_free() in the end. */
 struct caller_reader {
 	const struct channel_request *request;

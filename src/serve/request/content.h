@@ -16,8 +16,8 @@
 struct content {
 	struct queue_slot read; /* must be the first field */
 	struct worker *worker;
-	struct channel_request *request; /* a spare content takes it over, when a device keeps this one's read */
-	struct generation *generation; /* with a use */
+	struct channel_request *request; /* a spare content takes it over if this one's read is stuck in a device */
+	struct generation *generation; /* holds a use of it */
 	uint8_t *payload; /* a spare content's buffer, which its request takes over; NULL: requests keep their own */
 	/* The range asked for. The standby loads it, as it does worker->reading. */
 	_Atomic uint64_t offset;
@@ -33,8 +33,8 @@ struct content_errand {
 	struct worker *worker;
 	_Atomic bool posted;
 	_Atomic bool retry; /* try parked reads again */
-	_Atomic bool renew; /* register the volume's descriptors again, as one leads elsewhere */
-	_Atomic bool leave; /* leave stuck reads and begin them again */
+	_Atomic bool renew; /* register the volume's descriptors again, as one changed */
+	_Atomic bool leave; /* begin stuck reads again at another member */
 };
 
 /* All READ states of a worker, worker->contents. */
@@ -42,8 +42,8 @@ struct contents {
 	struct queue queue;       /* of contents: those of the channel's slots stay taken, the free ones are spare */
 	struct payloads payloads; /* buffers of spare contents */
 	_Atomic(struct content *) *slot; /* content of each slot; any thread may load it */
-	/* The path to the device failed for a read that was not parked, because of on_error=eio or another copy: the
-	 * volume may be elsewhere. */
+	/* A read failed because of the path to the device, but was not parked, because of on_error=eio or another copy.
+	 * The volume may have moved to another device. */
 	_Atomic bool path_failed;
 	struct content_errand errand;
 };
@@ -56,16 +56,17 @@ static inline struct content *content_at(const struct worker *worker, size_t slo
 
 /* Sets up worker->contents and worker->reading. Call it when worker->slots is known, before the thread runs. */
 must_check int content_open(struct worker *worker, struct error *err);
-/* Frees them after the thread has ended, even if content_open() failed or was not called. */
+/* Frees all that content_open() sets up, after the thread has ended. Call it even if content_open() failed or was not
+ * called. */
 void content_close(struct worker *worker);
-/* Gives the reader the worker's engine. Worker's thread only. */
+/* Has READs use the worker's engine, which exists only once its thread runs. Worker's thread only. */
 void content_start(struct worker *worker);
 /* Fails parked reads, and from now on parks none: no READ waits for the device to come back. Worker's thread only. */
 void content_drain(struct worker *worker);
-/* Begins READs again that wait at a member which does not answer, at another member. Worker's thread only. */
+/* Restarts READs that wait for a member that does not answer, at another member. Worker's thread only. */
 void content_leave_stuck(struct worker *worker);
-/* Whether devices keep reads of answered READs, and so still write to the worker's memory. Worker's thread only, or
- * after it has ended. */
+/* Whether devices have not completed reads of READs that were answered, and so may still write to the worker's memory.
+ * Worker's thread only, or after it has ended. */
 bool content_is_left(const struct worker *worker);
 
 /* Answers a READ, at once or when the device has completed it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A listing as the kernel expects it. The offset behind an entry is its number in the directory + 3; it is 1 behind "."
- * and 2 behind "..". So an offset stays valid as long as the version exists. */
+/* A listing as the kernel expects it. The offset after an entry is its number in the directory + 3; it is 1 after "."
+ * and 2 after "..". So an offset stays valid as long as the version exists. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct dirlist {
 
 /* Begins an empty listing in the request's payload. */
 void dirlist_begin(struct dirlist *list, const struct channel_request *request);
-/* Adds "." and "..", unless the offset is behind them. False: there is no room, and the listing is complete. */
+/* Adds "." and "..", unless the offset is past them. False: there is no room, and the listing is complete. */
 must_check bool dirlist_add_dots(struct dirlist *list, uint64_t self, uint64_t parent);
 /* Adds the entry with this number. entry: the answer to a LOOKUP of it; NULL: the kernel gets no node (always so for
  * READDIR). False: there is no room, and the listing is complete. */

@@ -10,14 +10,14 @@
 #define WAITING_SECOND INT64_C(1000000000)
 #define WAITING_STALL  WAITING_SECOND /* a device read that takes longer counts as a stall */
 
-/* The time since when the worker's oldest READ waits, ns, monotonic; 0: none waits. */
+/* The time at which the worker's oldest waiting READ began to wait, ns, monotonic; 0: none waits. */
 int64_t waiting_oldest(const struct worker *worker);
 /* Whether the worker has parked reads, which waiting_retry() tries again. */
 bool waiting_has_parked(const struct worker *worker);
-/* Whether reads are parked, or since the last call one failed because of the path to the device: the volume may be
- * elsewhere. */
+/* Whether the volume may be lost: reads are parked, or one has failed since the last call because of the path to the
+ * device. */
 bool waiting_is_lost(struct worker *worker);
-/* The number of the slot's READ if it has waited since before that time (ns, monotonic), otherwise 0. */
+/* The number of the slot's READ if it began to wait before the time `before` (ns, monotonic), otherwise 0. */
 uint64_t waiting_number(const struct worker *worker, size_t slot, int64_t before);
 /* Answers EIO to READs that have waited past the deadline, and counts them in the caller's own counters. If the channel
  * has own_thread set, only the worker's thread may call this. */
@@ -27,8 +27,8 @@ void waiting_expire(struct worker *worker, struct counters *counters);
 void waiting_release_killed(struct worker *worker, struct counters *counters);
 /* Has the worker try parked reads again and, if its channel has own_thread set, answer those past the deadline. */
 void waiting_retry(struct worker *worker);
-/* Has the worker begin READs again that wait at a member which does not answer, if other members have the bytes. */
+/* Has the worker restart READs that wait for a member that does not answer, if other members have the bytes. */
 void waiting_leave(struct worker *worker);
-/* Has the worker's engine register the volume's descriptors again, as one leads elsewhere, and then retries as
- * waiting_retry() does. */
+/* Has the worker's engine register the volume's descriptors again, because one now refers to another device or file,
+ * and then retries as waiting_retry() does. */
 void waiting_renew(struct worker *worker);

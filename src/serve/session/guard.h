@@ -15,7 +15,7 @@ struct guard {
 };
 
 /* Forks the guard. Call it while the process has one thread and no open version, whose memory the guard would share.
- * The guard acts when the calling thread ends, so that must live as long as the daemon. */
+ * The guard acts when the calling thread ends, so that thread must live as long as the daemon. */
 must_check int guard_open(struct guard *guard, struct error *err);
 /* Has the guard watch the connection of the filesystem with this minor device number. After an error nothing may be
  * stored, as nothing could abort the connection. */

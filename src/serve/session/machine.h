@@ -6,6 +6,6 @@
 
 /* Sets serve->machine and worker_count. The volume must be open. */
 must_check int machine_choose(struct serve *serve, struct error *err);
-/* Chooses anew without the ring, as the kernel's switch was turned off after machine_choose() read it. The number of
- * workers does not grow, as the open version has readers for the former number. */
+/* Chooses again without FUSE over io_uring, after the kernel did not offer it at INIT. The number of workers does not
+ * grow, as the open version has readers for the former number. */
 must_check int machine_lose_ring(struct serve *serve, struct error *err);

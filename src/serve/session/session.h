@@ -18,6 +18,7 @@ must_check int session_check(const struct serve_options *options, struct error *
 must_check int session_start(const struct serve_options *options, struct session **ret, struct error *err);
 /* Serves until the filesystem is unmounted by umount(8), fusermount3 or a signal. */
 must_check int session_run(struct session *session, struct error *err);
-/* Unmounts if necessary, ends all threads and frees the session. NULL is allowed. False: a device keeps a thread, which
- * may run on at any time. Then the process must end by _exit(2), so that neither main() nor exit(3) frees anything. */
+/* Unmounts if necessary, ends all threads and frees the session. NULL is allowed. False: a thread is stuck in a device,
+ * and may go on running at any time. The process must then end by _exit(2), so that neither main() nor exit(3) frees
+ * anything. */
 bool session_free(struct session *session);

@@ -6,13 +6,13 @@
 #include "base/thread/wake.h"
 #include "serve/serve.h"
 
-/* The user zeroes the struct and opens `ended`, or sets ended.fd to -1. */
+/* The caller of workers_create() zeroes the struct, and opens `ended` or sets ended.fd to -1. */
 struct workers {
 	struct serve *serve; /* NULL: workers_create() was not called */
 	sem_t started;       /* each worker posts it when it has started */
 	struct wake ended;   /* counts the workers that ended */
 	unsigned running;    /* threads that were started and not joined */
-	bool is_stuck;       /* a thread does not end, as a device keeps it */
+	bool is_stuck;       /* a thread does not end, as it is stuck in a device */
 };
 
 /* Makes the workers without their threads, in the number that machine.h chose. The mount must exist. */
@@ -26,11 +26,11 @@ void workers_report_idle(const struct serve *serve);
 must_check int workers_check_queues(const struct workers *workers, struct error *err);
 /* Makes all workers end although the filesystem is mounted. */
 void workers_stop(struct workers *workers);
-/* Waits for all workers to end. Returns the error of one that failed. Without io_uring a worker that stays in a read
- * for longer than THREAD_LINGER seconds is left behind. */
+/* Waits for all workers to end. Returns the error of one that failed. Without io_uring, a worker that is stuck in a
+ * read for longer than THREAD_LINGER seconds is left running. */
 must_check int workers_join(struct workers *workers, struct error *err);
-/* Whether devices still write to memory of workers that have ended or were left behind. That memory must then stay
+/* Whether devices may still write to memory of workers that have ended or were left running. That memory must then stay
  * until the process ends. */
 bool workers_are_stuck(const struct workers *workers);
-/* Frees the workers, of which no thread may be left. */
+/* Frees the workers, all of whose threads must have ended. */
 void workers_free(struct workers *workers);

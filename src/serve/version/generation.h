@@ -46,10 +46,10 @@ struct generation {
 	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten */
 	_Atomic(enum generation_fate) fate; /* as of the catalogue read last, see generations_compare() */
 	_Atomic bool maybe_stale; /* a read of the version failed; see control/stale.c */
-	enum generation_fate told; /* control thread only: the fate that it last handled */
+	enum generation_fate told; /* the fate that was last handled; control thread only */
 	bool has_visitor;         /* the version was opened for a visitor who may not switch the mount */
 	uint32_t visitor;         /* uid of that visitor; both constant once the version is in the table */
-	int64_t looked_at;        /* control thread only: when it last looked for it on the volume; ns, monotonic */
+	int64_t looked_at;        /* when the volume was last searched for it, ns, monotonic; control thread only */
 	_Atomic bool has_absences; /* the kernel may remember that a name below the root does not exist */
 	_Atomic bool visited;      /* the kernel knows nodes of the version below .datasetfs/versions */
 	_Atomic bool root_pruned;   /* names in the root were pruned since the mount left the version */
@@ -82,7 +82,7 @@ static inline void generation_get(struct generation *generation)
 /* Gives up a use; the last one closes the version. NULL is allowed. */
 void generation_put(struct generation *generation);
 
-/* The version as read/ takes it. */
+/* The version in the form that read/ takes. */
 static inline struct read_version generation_read(const struct generation *generation)
 {
 	return (struct read_version){ generation->index, generation->block_sums, generation->key };

@@ -42,7 +42,7 @@ static inline void generations_enter(struct generations_section *section)
 	atomic_store(&section->count, atomic_load_explicit(&section->count, memory_order_relaxed) + 1);
 }
 
-/* Leaves the section. The worker may go on using only versions of which it holds a use. */
+/* Leaves the section. The worker may go on using only versions that it holds a use of. */
 static inline void generations_leave(struct generations_section *section)
 {
 	atomic_store_explicit(&section->count, atomic_load_explicit(&section->count, memory_order_relaxed) + 1,

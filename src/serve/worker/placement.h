@@ -16,8 +16,9 @@ struct placement {
 	bool pinned;
 };
 
-/* Call it on the worker's thread. cpu: the CPU of its queue; -1: the thread is never pinned. */
+/* Begins to place the calling thread, a worker's. cpu: the CPU of its queue; -1: the thread is never pinned. */
 must_check int placement_start(struct placement *placement, int cpu, struct error *err);
-/* Pins or frees the thread. Call it before each wait, with the number of completions that the previous wait brought. */
+/* Pins or unpins the thread. Call it before each wait, with the number of completions that the previous wait
+ * brought. */
 void placement_update(struct placement *placement, unsigned completions);
 void placement_end(struct placement *placement);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: one thread with its channel, its engine and its loop. The hooks say what requests mean. */
+/* A worker: one thread with its channel, its engine and its loop. Its hooks handle the requests. */
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
@@ -103,6 +103,6 @@ static inline unsigned worker_jobs(const struct worker *worker)
 }
 /* The worker's own reader of the generation's names. */
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);
-/* Tries to set up a ring on the volume; commands: one that takes FUSE requests too. An error says why io_uring does not
- * work. */
+/* Checks that an io_uring can be set up on the volume. commands: one that also carries FUSE requests. On failure err
+ * says why io_uring does not work. */
 must_check int worker_probe_ring(const struct array_source *volume, bool commands, struct error *err);

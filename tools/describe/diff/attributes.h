@@ -10,7 +10,7 @@ enum {
 	ATTRIBUTE_OWNER = 2,
 	ATTRIBUTE_MTIME = 4,
 	ATTRIBUTE_XATTRS = 8,
-	ATTRIBUTE_LINKS = 16, /* how many names it has */
+	ATTRIBUTE_LINKS = 16, /* number of names */
 };
 
 /* Returns the name of bit number i; NULL past the last. */

@@ -18,14 +18,14 @@ enum diff_kind {
 struct diff_item {
 	char *path, *to;     /* to: new path of a moved file */
 	size_t length, to_length;
-	uint32_t mode, former_mode; /* type of the file; former: its old type */
+	uint32_t mode, former_mode; /* file type; former_mode: the old type */
 	uint64_t size, former_size; /* size of a regular file, else 0 */
 	unsigned what;       /* ATTRIBUTE_MODE and so on */
 };
 
 struct diff_count {
 	uint64_t files, bytes, directories, symlinks;
-	uint64_t former_bytes;   /* of changed ones */
+	uint64_t former_bytes;   /* former size of changed files */
 	struct diff_item *items; /* in the order of paths, at most as many as the limit */
 	size_t count;
 };

@@ -24,7 +24,8 @@ void chart_open(struct chart *chart);
 /* Prints a table of rows. Shares are of all_files; the row with most files has the longest bar. */
 must_check int chart_table(const struct chart *chart, const char *title, const struct chart_row *rows, size_t count,
 			  uint64_t all_files, struct error *err);
-/* Prints a last row that says how many are not shown; nothing if more is 0. what: "folders". */
+/* Prints a last row that says how many rows are not shown; nothing if more is 0. what: the rows in words, as
+ * "folders". */
 void chart_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes);
 /* Returns the most columns that a name takes when text_write() shows it. */
 size_t chart_columns(const void *name, size_t length);

@@ -11,14 +11,14 @@ struct subject {
 	const struct version *version;
 	struct index *index;
 	const char *below; /* the directory to look at; NULL: all of it */
-	size_t limit;      /* of lists */
+	size_t limit;      /* the most entries of each list */
 };
 
 /* Opens the version called label; NULL: the one that a mount serves, or the current one. volume and below stay the
  * caller's. */
 must_check int subject_open(const struct volume *volume, const char *label, const char *below, size_t limit,
 			    struct subject *ret, struct error *err);
-void subject_close(struct subject *subject); /* a zeroed one as well */
+void subject_close(struct subject *subject); /* accepts a zeroed one */
 /* Prints label, sequence and digest as a JSON object. */
 void subject_json(const struct subject *subject, struct json *json, const char *key);
 /* Prints label, sequence and digest as a line of text. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what each top folder holds, and how even that is: in many data sets the top folders are the classes. In others
- * they are splits, named train, val and so on, and the folders in these are the classes. */
+/* Counts the contents of each top folder, and how evenly they are spread: in many data sets the top folders are the
+ * classes. In others they are splits, named train, val and so on, and the folders in these are the classes. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -28,18 +28,19 @@ struct folders {
 struct folders_balance {
 	size_t count, empty; /* folders with files, and without */
 	const struct folder *smallest, *largest; /* NULL when there is none */
-	double median, ratio; /* files; largest to smallest */
+	double median, ratio; /* median number of files; largest number divided by smallest */
 };
 
-void folders_close(struct folders *folders); /* a zeroed one as well */
+void folders_close(struct folders *folders); /* accepts a zeroed one */
 /* Adds a directory. Call it in the order of a walk. parent: length of the path that contains it. Ignores a directory
  * that is neither a top folder nor a folder of a split. */
 must_check int folders_begin(struct folders *folders, size_t parent, const char *name, uint8_t length,
 			     struct error *err);
-/* Adds a file or symlink to the folders that began last, unless it lies outside them. */
+/* Adds the counts of a file or symlink to the folders that folders_begin() added last, unless it lies outside them.
+ * parent: length of the path that contains it. */
 void folders_add(struct folders *folders, size_t parent, const struct folder *counts);
 /* Sorts by number of files, the most first, then by name. Top folders stay splits only if the splits hold most of all
- * files, and most of these lie in folders of theirs. Nothing can be added afterwards. */
+ * files, and most of those lie in the splits' folders. Nothing can be added afterwards. */
 void folders_sort(struct folders *folders);
-/* Returns how even the folders are. Call it after folders_sort(). */
+/* Returns how evenly files are spread over the folders. Call it after folders_sort(). */
 struct folders_balance folders_weigh(const struct folders *folders);

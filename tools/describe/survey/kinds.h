@@ -8,7 +8,7 @@
 #define KINDS_NAME_MAX 15u   /* bytes of a kind; a longer extension is none */
 
 struct kind {
-	char name[KINDS_NAME_MAX]; /* A to Z as small letters */
+	char name[KINDS_NAME_MAX]; /* A to Z in lower case */
 	uint8_t length;            /* 0: a name without a kind */
 	uint64_t files, bytes;
 };

@@ -20,7 +20,7 @@ struct largest {
 };
 
 void largest_open(struct largest *largest, size_t most);
-void largest_close(struct largest *largest); /* a zeroed one as well */
+void largest_close(struct largest *largest); /* accepts a zeroed one */
 must_check int largest_add(struct largest *largest, uint64_t size, const char *path, size_t length, struct error *err);
 /* Sorts the largest first. Nothing can be added afterwards. */
 void largest_sort(struct largest *largest);

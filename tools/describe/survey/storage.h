@@ -20,7 +20,7 @@ struct storage {
 };
 
 must_check int storage_open(struct storage *storage, const struct index *index, struct error *err);
-void storage_close(struct storage *storage); /* a zeroed one as well */
+void storage_close(struct storage *storage); /* accepts a zeroed one */
 /* Adds a regular file. Call it once for each inode. */
 must_check int storage_add(struct storage *storage, const struct index *index, const struct inode *inode,
 			   struct error *err);
