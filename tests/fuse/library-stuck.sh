@@ -49,11 +49,25 @@ slow_control b.control 2000
 mount_volume a mnt
 is_root || exit 0
 export PATH=$DATASETFS_BUILD/tests/library:$PATH
-# begins: a new process by the library, and one that nobody changed
+cat >begins.py <<'END'
+import multiprocessing
+import datasetfs
+
+def is_right(name):
+    with open(f"source/{name}", "rb") as file:
+        return datasetfs.read(f"mnt/{name}") == file.read()
+
+assert is_right("1")
+with multiprocessing.get_context("fork").Pool(2) as workers:
+    assert all(workers.map(is_right, ["2", "3", "large1", "large2"]))
+END
+# begins: a new process by the library, one that nobody changed, and one of Python with workers, as a DataLoader has
 begins() {
     WAY=direct timeout -s KILL 60 library-way mnt sums | sort | cmp - sums || fail "the library, $1"
     [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ] || return 0
     timeout -s KILL 60 datasetfs-run cat mnt/1 mnt/large1 | cmp - <(cat source/1 source/large1) || fail "unchanged, $1"
+    PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python timeout -s KILL 60 python3 begins.py ||
+        fail "Python, $1"
 }
 # has_member CLIENT FILE: it has a descriptor of this member
 has_member() {

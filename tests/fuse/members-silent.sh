@@ -66,6 +66,16 @@ done
 ends 32 datasetfs -o kernel "$all" mnt
 assert_contains "the kernel" "$(cat ended)" "member 1 of the volume is missing or stale"
 
+# One that is alive is named, and the silent one is found beside it.
+ln -s ../b real/b
+for command in list "list --space" describe; do
+    # shellcheck disable=SC2086
+    ends 0 datasetfsctl $command real/a
+done
+ends 0 datasetfsctl member list real/a
+assert_contains "the list by one name" "$(cat ended)" "member 1"
+rm real/b
+
 say "who changes"
 echo more >source/more
 for command in "current $all v1" "remove $all v1" "compact $all"; do
@@ -87,7 +97,9 @@ ends 0 datasetfsctl member list real/a
 ! grep -q missing ended || fail "it was replaced: $(cat ended)"
 
 say "alone"
-for command in "mkdatasetfs --progress none b source" "datasetfsctl list b" "datasetfsctl export tar b v1 tar"; do
+for command in "mkdatasetfs --progress none b source" datasetfsctl\ {list,describe,dump,verify,scrub,compact}" b" \
+    "datasetfsctl member list b" "datasetfsctl current b v1" "datasetfsctl remove b v1" "datasetfsctl stat b file" \
+    "datasetfsctl export tar b v1 tar"; do
     # In a shell of its own background jobs ignore SIGINT.
     # shellcheck disable=SC2086
     env --default-signal=INT $command >ended 2>&1 &
