@@ -54,7 +54,7 @@ struct packer_archives {
 	struct order order;
 };
 
-/* What is known of the versions on the volume. */
+/* The packer's view of the versions that are on the volume. */
 struct packer_earlier {
 	struct dedup dedup;
 	struct stat_cache stat_cache; /* of the trusted version, as are the next two */

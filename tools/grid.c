@@ -24,7 +24,7 @@ struct grid {
 	size_t length;
 };
 
-/* What is shown must not depend on whether it goes to a terminal: nothing is cut, folded, or shown as other bytes than
+/* A grid looks the same on a terminal and elsewhere: nothing is cut, folded, or shown as other bytes than
  * base/text/shown.c made of it. */
 static void grid_set_up(struct libscols_table *table)
 {

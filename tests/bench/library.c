@@ -29,7 +29,7 @@ static size_t batch_size = 64;
 static unsigned depth = 32;
 static uint32_t way;
 
-/* What a thread reads at once. */
+/* The reads that a thread makes at once. */
 struct batch {
 	struct dsfs_read *reads;
 	const char **paths;

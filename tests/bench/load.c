@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the loads of the benchmark have in common: see load.h. */
+/* The common part of the benchmark's loads: see load.h. */
 #include "load.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the loads of tests/bench/run share: a list of files, what there is to do in a seeded random order, the threads
- * that do it, and the protocol. When the preparations are done a load prints "ready" and waits for a line on standard
+/* The common part of the loads of tests/bench/run: a list of files, the jobs in a seeded random order, the threads
+ * that do them, and the protocol. When the preparations are done a load prints "ready" and waits for a line on standard
  * input; then the clock runs. The result is one JSON object. Any error ends it with status 1. */
 #pragma once
 #include <stdatomic.h>

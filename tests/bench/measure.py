@@ -57,7 +57,7 @@ class Counters:
         self.device, self.mountpoint, self.pid, self.drops = device, setting.mountpoint, pid, setting.drops
         first = self._requests()
         self.requests = self._requests()
-        # What looking at them costs.
+        # The requests that reading the counters takes.
         self.own = {name: count - first.get(name, 0) for name, count in self.requests.items()}
         self.cpu, self.daemon = machine.busy_cpu(), machine.process_cpu(pid) if pid else 0.0
         self.reads = machine.reads_by_device(device)

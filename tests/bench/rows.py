@@ -3,9 +3,9 @@
 import dataclasses
 
 CAP = 10_000  # read IOPS: a share of a busy NVMe-oF target
-# What is done before the clock starts: suffix of the row's name, the reader's --walk, words.
 PAIRS = 15  # measurements where two are compared closely
 SERVED = ("dev", "ring", "kernel", "xfs", "erofs", "squashfs", "fio")  # where the kernel can serve our image
+# The walk before the clock starts: suffix of the row's name, the reader's --walk, words.
 WALKS = (("", "stat", "known"), ("-listed", "list", "listed"), ("-unknown", "none", "unknown"))
 
 

@@ -38,7 +38,7 @@ print(f"{len(rows)} rows, {whole} whole trees")
 PYTHON
 [ ! -e work ] || fail "the work folder was left behind"
 
-# What run writes is what chart reads.
+# chart reads the file that run writes.
 chart=$DATASETFS_SOURCE/tests/bench/chart
 "$chart" --rows cpu-8k-8,pack-8k smoke.json >chart.svg || fail "the chart was not drawn"
 for words in cpu-8k-8 pack-8k "</svg>"; do

@@ -79,7 +79,7 @@ def publish_trusting(setting, name):
     if name == "find":
         return clocked(setting, "find", setting.source, "-printf", "%s %T@\n")
     image = image_of(setting)
-    # What another round put back has another time of change than in v1, and must not be younger than this.
+    # A file that another round put back has another time of change than in v1, and must not be younger than base.
     time.sleep(3)
     sh(setting.programs.mkdatasetfs, "--progress", "none", "--no-current", "--trust-mtime=v1", "--label", "base", image,
        setting.source)

@@ -152,7 +152,7 @@ exec 9>&-
 assert_eq "status" $rc 1
 assert_contains "the line" "$(cat pack.log)" "files of this process may not be larger than 4194304 bytes"
 
-# Who has fewer rights to give up packs as well.
+# A publisher with fewer privileges to drop packs as well.
 pack v.vol link.tar
 if is_root; then
     mkdir theirs

@@ -289,7 +289,7 @@ for source in none none.tar "tree --exclude=*"; do
 done
 assert_fails 1 "the 2 archives have nothing to pack" mkdatasetfs x.vol none.tar none.tar
 
-# What is not for archives, or only for them.
+# Options and sources that are not for archives, or only for them.
 assert_fails 1 "option '--trust-mtime' is for a directory, and 'a.tar' is none" mkdatasetfs x.vol a.tar --trust-mtime
 assert_fails 1 "option '--from-list' is for a directory, and '-' is none" mkdatasetfs x.vol - --from-list old
 assert_fails 1 "option '--nested' is for archives, and 'tree' is a directory" mkdatasetfs x.vol tree --nested

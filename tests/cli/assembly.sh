@@ -159,7 +159,7 @@ assert_fails 1 "1 of 3 members are missing: member 1" datasetfsctl list "uuid:$u
 assert_fails 1 "1 of 3 members are missing: member 1" datasetfsctl list "$again"
 has_version "$again,${devices[1]},${devices[2]}"
 state live
-# Who changes the volume without it would make it stale, although it may be back in a moment.
+# A publish without this member would make it stale, although it may be back in a moment.
 pack "$again,${devices[1]},${devices[2]}" source --format --protect mirror:2
 state connecting
 assert_fails 1 "is reconnecting, and would be stale when it is back: wait for it, or give it up with 'datasetfsctl \

@@ -108,7 +108,7 @@ if max(total) > 1.6 * min(total):
     done
     assert_contains "round $round" "$(cat out)" "no segment is worth emptying"
     assert_eq "the volume after nothing" "$(hashes)" "$before"
-    # What became free is used before the files grow.
+    # Segments that became free are used before the files grow.
     segments=$(datasetfsctl list --json a | json segments)
     head -c 1M /dev/urandom >source/next
     pack a source --label next

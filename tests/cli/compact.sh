@@ -151,7 +151,7 @@ if [ "$(json given_back_bytes given.json)" -gt 0 ] && [ "$(taken)" -ge "$before"
 fi
 datasetfsctl verify volume >verify.out || fail "verify after --give-back: $(cat verify.out)"
 
-# What is damaged stays damaged, and is told as before; a damaged index is not touched.
+# Damaged content stays damaged, and is reported as before; a volume with a damaged index is not touched.
 for version in five six; do datasetfsctl current volume $version >/dev/null; done
 for version in two two-z three four five; do datasetfsctl remove volume $version >/dev/null 2>&1; done
 rm -rf other
@@ -226,7 +226,7 @@ written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
     fail "the file takes $(($(blocks) - taken)) bytes more, written were $written"
 datasetfsctl verify small/volume >/dev/null || fail "verify after little room"
 
-# What the file grew by is cut off before it is tried again with less to move.
+# compact cuts off what it added to the file before it tries again with less to move.
 if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     rm small/filler
     cp base small/volume
@@ -254,7 +254,7 @@ write 1 1
 find source -name 'f[3-6]*' -delete
 pack "$LOOP" source --label one --segment-size 1M
 
-# What is said to be free is what a publish can use: not the ring, not the end, and not what the device grew by.
+# The free bytes are those that a publish can use: not the ring, not the end, and not the space that the device gained.
 datasetfsctl list --json "$LOOP" >listed.json
 python3 - <<'END' || fail "free bytes of a device"
 import json, sys

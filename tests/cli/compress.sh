@@ -37,8 +37,8 @@ best=$(stored zstd:19)
 [ "$best" -le "$zstd" ] || fail "level 19 stored $best, level 3 $zstd"
 say "stored: none $none, auto $auto, zstd $zstd, zstd:19 $best; text $text"
 
-# What an older version stores uncompressed is shared as it is: the summary says so, and has no ratio of all content to
-# what little was written.
+# Content that an older version stores uncompressed is shared as it is: the summary says so, and has no ratio of all
+# content to the little that was written.
 pack volume source --format
 mkdatasetfs --progress none --compress zstd volume source >again.out || fail "a second version"
 assert_contains "summary" "$(cat again.out)" \

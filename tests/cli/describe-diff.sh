@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: smoke in=asan
-# What 'datasetfsctl describe --diff' finds between two versions is what differs between their sources: added, removed,
-# changed, moved, changed in attributes only; and the other way round it is the mirror of it.
+# datasetfsctl describe --diff finds what differs between the sources of two versions: files that were added, removed,
+# changed, moved, or changed in attributes only; the other way round it finds the reverse.
 . "$(dirname "$0")/../lib/common.sh"
 
 # differs FROM TO LIMIT [FOLDER]: --diff as JSON into diff.json is what differs between the trees of these names

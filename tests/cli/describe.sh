@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# What 'datasetfsctl describe' counts is what reading the source tree finds, in JSON and in text: folders, sizes, kinds,
+# datasetfsctl describe counts the same as a walk of the source tree, in JSON and in text: folders, sizes, kinds,
 # largest files, duplicates, holes, compression.
 . "$(dirname "$0")/../lib/common.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# What lies on the volume in any version is not written again; each version holds the segments of what it shares, and
-# what cannot be read of an earlier one, or what its index cannot mean, is written again.
+# A publish does not write content again that any version has on the volume, and each version holds the segments that
+# it shares. Content of an earlier version that cannot be read, or that has impossible records, is written again.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 
@@ -57,7 +57,7 @@ at_most frames stored_bytes 0
 publish chunks --label chunks --chunk-size 64K
 at_most chunks stored_bytes $((19 << 20))
 
-# What only the oldest version has comes back from there.
+# Content that only older versions have is shared with them.
 mv source all
 mkdir source
 cp all/3/3 source/

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
-# What is installed where: below a prefix of its own nothing lies outside; for the machine, or where asked for, the
-# helpers of mount(8) are in /sbin and the unit is where systemd looks. datasetfs-run finds its library from anywhere.
+# The places of installed files: with a prefix of its own nothing lies outside it; for the machine, or where asked for,
+# the helpers of mount(8) are in /sbin and the unit is where systemd looks. datasetfs-run finds its library from
+# anywhere.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_command meson python3
 

@@ -20,7 +20,7 @@ flags() {
     pkg-config --define-variable=prefix="$PWD/installed$prefix" "$@" datasetfs
 }
 
-# What the library lets out.
+# The names that the library exports.
 nm -D --defined-only "$lib"/libdatasetfs.so |
     sed -nE 's/^[0-9a-f]+ T ([a-z_]+)@@(.*)$/function \1 \2/p' | sort >abi.found
 cc -std=gnu11 -Wall -Wextra -Werror "$DATASETFS_SOURCE/tests/library/abi.c" -I"$DATASETFS_SOURCE/include" -o abi ||

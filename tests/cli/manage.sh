@@ -42,7 +42,7 @@ assert_fails 2 "expected VOLUME LABEL" datasetfsctl current volume
 assert_eq "the volume after refusals" "$(hash_of volume)" "$before"
 assert_eq "publisher" "$(datasetfsctl list --json volume | json publisher)" None
 
-# What each version pins: unique and shared bytes add up, and the runs cover the volume without a gap.
+# The space that each version pins: unique and shared bytes add up, and the runs cover the volume without a gap.
 datasetfsctl list --json volume >list.json
 python3 - "$(stat -c %s volume)" <<'END' || fail "space of list"
 import json, sys

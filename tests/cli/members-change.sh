@@ -36,7 +36,7 @@ datasetfsctl verify c >verify.out || fail "verify: $(cat verify.out)"
 assert_contains "the second version" "$(cat verify.out)" "version 'two': clean"
 [ "$(mirrored two | tr -d %)" -gt 10 ] && [ "$(mirrored two | tr -d %)" -lt 60 ] || fail "mirrored: $(mirrored two)"
 
-# What nobody shares is free again with its version, and the members do not grow for what comes then.
+# Segments that no other version shares are free again with their version, and the members do not grow for the next one.
 before=$(stat -c %s a b c)
 for i in 1 2 3 4; do
     datasetfsctl remove a two >/dev/null || fail "remove"

@@ -194,7 +194,7 @@ assert_eq "protected by itself" "$(on a datasetfsctl nvme inspect --json $volume
 on a datasetfsctl nvme protect --off --json $volume | json write_protected >off.out
 assert_eq "no longer" "$(cat off.out)" false
 
-# What was published to is what gets protected, whatever its name leads to by then.
+# mkdatasetfs protects the namespace that it published to, wherever its name leads by then.
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/swapped_names.c" -o swap.so || fail "swapped_names.c does not compile"
 device=/dev/$(on a datasetfsctl nvme list --json | json namespaces.0.device)
 ln -s "$device" way

@@ -48,7 +48,7 @@ assert_fails 1 "not a UUID" datasetfsctl nvme inspect nvme:uuid:1
 assert_eq "a host without NVMe" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list)" "no NVMe subsystems on this host"
 assert_eq "its JSON" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list --json)" '{"namespaces": []}'
 
-# What a terminal would obey is shown as numbers: the words of a target, and those of another machine's sysfs.
+# Bytes that a terminal would obey are shown as numbers, in the words of a target and of another machine's sysfs.
 cp -r sys evil
 sysfs_set evil nvme-subsys0/subsysnqn $'nqn.\e[2J\x9bm'
 sysfs_set evil nvme-subsys0/iopolicy $'\e]0;p'
@@ -189,7 +189,7 @@ time.sleep(600)' "$1" >claim &
     wait_for 20 grep -q claimed claim || fail "'$1' cannot be claimed"
 }
 
-# What the mount table does not show: a mount in another mount namespace, and any other claim, also one of a partition.
+# Uses that the mount table does not show: a mount in another namespace, and any other claim, also one of a partition.
 if can_loop && can_mount; then
     umount mnt
     sysfs_tree claims

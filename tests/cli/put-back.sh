@@ -85,7 +85,7 @@ wait $pack || rc=$?
 assert_eq "status after a hangup that is ignored: $(cat err)" $rc 0
 assert_eq "files of the version" "$(datasetfsctl list --json volume | json versions.1.files)" 2
 
-# What a publisher left that was killed between giving the new file its name and that of the volume.
+# A publisher that was killed before it renamed the new file to the volume has left it behind: the next one publishes.
 echo remainder >volume.new-mkdatasetfs
 pack volume source --format --label after
 assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" after

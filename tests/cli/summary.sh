@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# What mkdatasetfs tells: --json, --progress, --dry-run; and list, stat, dump, verify as JSON.
+# The reports of mkdatasetfs: --json, --progress, --dry-run; and list, stat, dump, verify as JSON.
 . "$(dirname "$0")/../lib/common.sh"
 
 tree random source --seed 3 --files 120
@@ -32,7 +32,7 @@ before=$(hash_of volume)
 mkdatasetfs --dry-run --progress none volume source >/dev/null || fail "--dry-run on a volume"
 assert_eq "a volume after a rehearsal" "$(hash_of volume)" "$before"
 
-# What is allocated says nothing of what is there: holes count, as do files that their filesystem compresses.
+# Allocated blocks say nothing of the content: holes count, as do files that their filesystem compresses.
 mkdir sparse
 truncate -s 5000000 sparse/file
 mkdatasetfs --dry-run --json --progress none other sparse >sparse.json || fail "--dry-run of a hole"

@@ -37,7 +37,7 @@ rc=0
 datasetfsctl verify --sample 100% volume >/dev/null 2>&1 || rc=$?
 assert_eq "--sample 100%" $rc 1
 
-# What a publisher remembers of its source: --trust-mtime believes it.
+# The source section, in which a publisher remembers its source: --trust-mtime believes it.
 rm volume
 pack volume source
 python3 - <<'END' || fail "the source section is not found"

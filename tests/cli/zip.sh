@@ -5,7 +5,7 @@
 # encrypted or a bomb, or lies beside another archive, is refused.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
-# What zip and unzip would make of trees is written down here, so neither is needed.
+# The script writes the archives itself, so neither zip nor unzip is needed.
 python3 - <<'PYTHON' || fail "the archives"
 import io
 import os

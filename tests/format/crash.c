@@ -181,7 +181,7 @@ static void change(struct transaction *transaction, const char *verb, const char
 		die(verb, err.reason);
 }
 
-/* What copies its columns did before. */
+/* The columns of the member were copied before. */
 static void replace(struct transaction *transaction, const char *path, const char *label)
 {
 	struct transaction_member newcomer = { 0 };
@@ -475,7 +475,7 @@ static void name_spare(struct replay *replay, const char *folder, uint32_t count
 			abort();
 }
 
-/* What the volume was before, and what it would be without the one member that has the newest slot. */
+/* The volume as it was before, and as it would be without the one member that has the newest slot. */
 static void describe_before(struct replay *replay, struct multi_member *before)
 {
 	uint32_t member = 0;

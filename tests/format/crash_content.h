@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a volume holds, with every byte of it verified, in every copy. */
+/* The content of a volume, with every byte of it verified, in every copy. */
 #pragma once
 #include "image/codec.h"
 #include "lib/multi_member.h"

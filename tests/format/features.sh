@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# What a newer release wrote, with features that this one does not know:
-# read where that is allowed, and never written anew.
+# A volume that a newer release wrote, with features that this one does not know, is read where that is allowed, and
+# never written anew.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir source

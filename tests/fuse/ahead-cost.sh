@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain alone channels in=gcc,gcc:ring
-# What files cost that are read in the order of the tree: one device read for twenty small ones, and few READs, however
-# many members they lie on.
+# The cost of files that are read in the order of the tree: one device read for twenty small ones, and few READs,
+# however many members they lie on.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -50,7 +50,7 @@ for command in "tar cf - mnt | cat" "cp -r mnt out" "grep -rc x mnt" "rm -rf cop
 done
 for volume in a e; do costs_little $volume "tar cf - mnt | cat"; done
 
-# What came is stored before more is read, also by a thread that waits for each of its reads: there is room for a part.
+# Files that came are stored before more are read, also by a thread that waits for each read: there is room for a part.
 slow_device volume slow 1000
 walk slow io=threads,readahead=2M "tar cf - mnt | cat"
 [ "$reads" -le $((FILES / 10)) ] || fail "on a slow device with a thread for each read"

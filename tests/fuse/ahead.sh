@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: smoke daemon channels in=tsan,gcc:ring
-# Who reads files in the order of the tree gets the next ones before he asks: the right bytes, and no more than the
-# mount option allows; who does not costs nothing. Damage stays where it is, and a switch, an
-# unmount or a daemon that is killed find a walker like any other reader.
+# A program that reads files in the order of the tree gets the next ones before it asks: the right bytes, and no more
+# than the mount option allows; any other program costs nothing. Damage stays where it is, and a switch, an unmount or a
+# daemon that is killed find a walker like any other reader.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 hold_caches # what is stored stays stored

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain alone channels in=gcc,gcc:ring
-# What a cold read costs that nobody saw coming, exactly: one request when the name is known, two when not, three for
+# The exact cost of a cold read that nobody saw coming: one request when the name is known, two when not, three for
 # open() of a CPython that asks whether the file is a terminal; one device read; a file of up to 1 MiB read whole is one
-# READ and one device read, even by who looks at its first bytes before.
+# READ and one device read, even for a program that looks at its first bytes before.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_loop

@@ -94,7 +94,7 @@ for method, path, status in (("GET", "/", 200), ("GET", "/x", 404), ("POST", "/m
     answer = connection.getresponse()
     answer.read()
     assert answer.status == status, f"{method} {path}: {answer.status}"
-# What is no HTTP is answered or closed, and connections without a request do no harm.
+# A request that is not HTTP is answered or its connection closed, and connections without a request do no harm.
 import socket
 sockets = [socket.create_connection((place.hostname, place.port), timeout=120) for _ in range(40)]
 sockets[0].sendall(b"\0" * 100000 + b"\r\n\r\n")

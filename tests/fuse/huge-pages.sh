@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain channels
-# What files are read into are huge pages, so that the device gets few addresses, and one reader needs few of them:
-# a slot that was released is the next to be taken.
+# Files are read into huge pages, so that the device gets few addresses, and one reader needs few of them: a slot that
+# was released is the next to be taken.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 

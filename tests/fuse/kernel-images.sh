@@ -6,7 +6,7 @@ need_fuse
 need_loop
 need_command mksquashfs mkfs.erofs
 
-# What those images cannot hold stays out: paths beyond PATH_MAX, times outside 32 bits.
+# Files that those images cannot hold stay out: paths beyond PATH_MAX, times outside 32 bits.
 tree nasty source --no-special --no-huge
 rm -rf source/0* source/times
 tree random source/random --seed 11 --files 150

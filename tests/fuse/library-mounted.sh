@@ -54,7 +54,7 @@ unmount mnt
 rm volume
 say "a tree of all kinds of files"
 
-# What is wrong, and who may not.
+# Calls that are wrong, and users who lack permission.
 mkdir -p small/folder small/closed small/many
 echo a file >small/file
 echo below >small/folder/file

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# What libdatasetfs says of names and attributes is what the kernel says of a mount of the same version: every entry of
-# a tree with everything in it, paths of all kinds, and what another user may see.
+# libdatasetfs gives the names and attributes that the kernel gives for a mount of the same version: every entry of a
+# tree with everything in it, paths of all kinds, and the entries that another user may see.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/library.sh"
 need_fuse

@@ -80,7 +80,7 @@ compare source2 mnt
 unmount mnt
 say "an unprotected volume"
 
-# Who mounts now takes what is in force, and stays with it.
+# A new mount takes the state that is in force, and stays with it.
 prepare mirror:2
 show newer a
 mount_volume a mnt -o follow=current:1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=asan
-# What /proc/mounts shows; mount(8) with the helper; lines of fstab, the manual's too; status and version files; statfs.
+# The line in /proc/mounts; mount(8) and the helper; lines of fstab, the manual's too; status and version files; statfs.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_loop

@@ -196,7 +196,7 @@ user --groups 0 bash -c "announce allowed mnt $file $members" || fail "a file of
 announce allowed mnt "$members" "$private" || fail "root"
 unmount mnt
 
-# Who announces one file at a time takes no more of the queue than others.
+# A user who announces one file at a time takes no more of the queue than others.
 slow_device volume slower 300000
 mount_volume slower mnt -o version=v1,allow_other
 user --clear-groups bash -c "announce greedy mnt $(json c3/f50 numbers)" || fail "a greedy user"

@@ -34,7 +34,7 @@ command=$(sed -n 's/^what it serves   //p' third.log)
 [ -x "${command%% *}" ] || fail "no such program: ${command%% *}"
 compare source "a mountpoint"
 
-# What takes minutes shows how far it is, and ends with the status of the command.
+# show-progress shows how far a command of minutes is, and ends with the status of the command.
 cat >slow <<'END'
 echo "[1/2] half"
 until grep -q '1/2. half' shown; do sleep 0.05; done
@@ -64,7 +64,7 @@ assert_fails 1 "missing" "$quickstart" missing
 assert_fails 2 "'--frobnicate'" "$quickstart" --frobnicate
 "$quickstart" --help >help.log || fail "--help"
 
-# What a container may lack is said in one line, before anything is done.
+# quickstart names what a container lacks in one line, before it does anything.
 [ "$(id -u)" = 0 ] || exit 0
 export HOME=$PWD/untouched
 mkdir untouched

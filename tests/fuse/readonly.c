@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pjdfstest expects of a read-only filesystem: every call that would change it fails with EROFS.
+/* The expectations of pjdfstest for a read-only filesystem: every call that would change it fails with EROFS.
  * usage: readonly MOUNT OUTSIDE: MOUNT has file, dir/, dir/inside, empty/ and link; OUTSIDE is a writable directory. */
 #include <errno.h>
 #include <fcntl.h>

@@ -38,7 +38,7 @@ repeated() {
     drop_caches
     timeout 60 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 128 200 ||
         fail "readers, $1 with error $3"
-    # What was read ahead for nobody may still be on its way.
+    # Files that are read ahead for nobody may still be on their way.
     wait_for 20 idle || fail "$1 with error $3: requests are left: $(cat mnt/.datasetfs/stats.json)"
     unmount mnt
     ! grep -i 'refuse' daemon.log || fail "$1 with error $3 is no refusal"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# What mounts of this machine serve is not taken away by 'remove' and 'compact' without --force: they are named, also
+# 'remove' and 'compact' without --force take away nothing that mounts of this machine serve: they name the mounts, also
 # one that does not say what it serves. Mounts that follow do not hold 'compact' up.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

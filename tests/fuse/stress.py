@@ -43,7 +43,7 @@ def read_some(rng, paths, contents):
 
 def list_all(paths):
     found = names(MOUNT)
-    # What the kernel remembers of an aborted mount can be listed for ever; an unmounted one is an empty folder.
+    # Names of an aborted mount that the kernel caches can be listed for ever; an unmounted one is an empty folder.
     if os.path.exists(STOPPING):
         raise FileNotFoundError(errno.ENOENT, "gone")
     if found != paths:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: smoke daemon alone channels timeout=120
-# What a switch means for what is open, what it costs to fail, who may switch, and mounts that follow the volume.
+# The effect of a switch on open files, the cost of a failed one, permissions, and mounts that follow the volume.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root
@@ -161,7 +161,7 @@ else
     say "no control group can be made here: the look at its memory was not tested"
 fi
 
-# Who may.
+# Users and groups that may switch.
 chmod 755 . ..
 mount_volume volume mnt -o allow_other,control_group=4711
 switch_as() {

@@ -24,7 +24,7 @@ one=$LOOP
 loop_device second
 two=$LOOP
 
-# What mount_volume calls is followed from its first call on; the number of the process stays the daemon's.
+# strace follows the program that mount_volume starts from its first call on; its process id stays the daemon's.
 mkdir bin
 cat >bin/datasetfs <<END
 #!/bin/sh

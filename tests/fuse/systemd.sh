@@ -130,7 +130,7 @@ PKG_CONFIG=$PWD/pkg-config meson setup -Dtests=false without "$DATASETFS_SOURCE"
     { cat meson.log; fail "meson setup"; }
 assert_contains "meson setup without systemd.pc" "$(cat meson.log)" "the unit datasetfs@ is not installed"
 
-# What the exporter's unit would refuse: nothing of what strace sees when it is asked.
+# The exporter's unit refuses no call that strace sees when the exporter is asked.
 # LeakSanitizer does not work under strace.
 if [ "$DATASETFS_BUILD_NAME" = gcc ] && (strace -D -f -qq -o none true) 2>/dev/null; then
     sed -i '/^CONNECT/d' etc/datasetfs/train.conf

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=gcc
-# What is wrong with a mount is what status says first, and what top shows: a member that is missing, one that hangs,
-# and reads that wait for the device. When it is over, status says healthy again, and how long it was.
+# status begins with the trouble of a mount, and top shows it: a member that is missing, one that hangs, and reads that
+# wait for the device. When the trouble is over, status says healthy again, and how long it lasted.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command python3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain
-# What goes wrong most often: each is made to happen, its message is compared word by word, and datasetfs(7),
+# The most frequent troubles: each is made to happen, its message is compared word by word, and datasetfs(7),
 # TROUBLESHOOTING, lists these messages and no other ones.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

@@ -82,7 +82,7 @@ as_nobody kill -TERM "$pid"
 wait_end "$pid" || fail "SIGTERM does not end it"
 ! is_mounted mnt || fail "still mounted after SIGTERM"
 
-# What /etc/fuse.conf allows is fusermount3's to say.
+# fusermount3 decides what /etc/fuse.conf allows.
 if [ -e /etc/fuse.conf ]; then
     echo "# nothing" >fuse.conf
     cat >inside.sh <<'END'

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=tsan timeout=240
-# What visitors of .datasetfs cannot do to others: be shown an older listing,
-# have a version that does not load loaded again and again, take all places in its tables.
+# A visitor of .datasetfs gets no older listing, cannot make the daemon try again and again to load a version that does
+# not load, and cannot take all places in its tables.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 need_fuse
@@ -85,7 +85,7 @@ assert_eq "what is listed" "$listed" "client control damage metrics stats.json v
 unmount mnt
 say "noversions"
 
-# What the volume has, for who may not read it: as datasetfsctl list says.
+# versions.json tells users who may not read the volume which versions it has, as datasetfsctl list does.
 mount_volume volume mnt -o noversions,version=v2
 python3 - mnt <<'END' || fail "versions.json: $(cat mnt/.datasetfs/versions.json)"
 import json, subprocess, sys

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a mount says of itself, as the exporter reads it: what is accepted is accepted again beside another mount's, and
- * each of its lines has the label. */
+/* The metrics of a mount, as the exporter reads them: a text that is accepted is accepted again beside another mount's,
+ * and each of its lines has the label. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

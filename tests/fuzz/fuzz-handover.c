@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What either side of a mount's socket may send: what is accepted can be used without another look. */
+/* Messages from either side of a mount's socket: one that is accepted can be used without another check. */
 #include <string.h>
 
 #include "fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the process that decodes archives may send: the tree and the content that are taken from it are possible. */
+/* The stream from the process that decodes archives: the tree and the content that are taken from it are possible. */
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every unit test includes: cmocka in its required order, and checks of results with their reasons. */
+/* The header of every unit test: cmocka in its required order, and checks of results with their reasons. */
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>

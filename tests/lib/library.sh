@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What the tests of libdatasetfs share; after common.sh.
+# Functions that the tests of libdatasetfs share; after common.sh.
 
 library_tree() {
     "$DATASETFS_BUILD/tests/library/library-tree" "$@"

@@ -3,7 +3,7 @@
 # The same program on a mount without and with datasetfs-run; after common.sh.
 
 DATA=$DATASETFS_SOURCE/tests/preload/data.py
-# What is put in front of a program, each in turn. RUN= in the environment compares the mount with itself.
+# The commands to put in front of a program, each in turn. RUN= in the environment compares the mount with itself.
 export DATASETFS_REPORT=$PWD/report
 WAYS=("datasetfs-run")
 [ "$DATASETFS_FULL" = 0 ] || WAYS+=("datasetfs-run --compat")

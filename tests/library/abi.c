@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program that was compiled with an earlier datasetfs.h relies on: sizes and places of fields, and numbers. */
+/* The ABI that programs compiled with an earlier datasetfs.h rely on: sizes and offsets of fields, and numbers. */
 #include <stddef.h>
 #include <stdio.h>
 

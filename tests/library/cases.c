@@ -66,7 +66,7 @@ static void wrong_options(const char *volume)
 	expect("half an option", dsfs_open(volume, &options.known, &fs), -EINVAL);
 }
 
-/* What callers do wrong. */
+/* Mistakes of callers. */
 static int wrong_calls(const char *volume, const char *path)
 {
 	struct dsfs *fs = files_open(volume);
@@ -107,7 +107,7 @@ static int wrong_calls(const char *volume, const char *path)
 	return 0;
 }
 
-/* Who submits one by one and only looks now and then gets them all; a queue of every depth. */
+/* A caller that submits reads one by one and only polls gets them all, with a queue of every depth. */
 static int looked_at(const char *volume, const char *path)
 {
 	struct dsfs *fs = files_open(volume);
@@ -300,7 +300,7 @@ static int compare_with_kernel(void *argument, const struct dsfs_dirent *entry)
 	return 0;
 }
 
-/* Whoever setfsuid(2) and setfsgid(2) make of root may read what the kernel lets him read in the source. */
+/* A user that root becomes by setfsuid(2) and setfsgid(2) may read what the kernel lets him read in the source. */
 static int filesystem_users(const char *volume, const char *path)
 {
 	static const unsigned users[][2] = { { 0, 0 }, { 65534, 65534 }, { 65534, 0 }, { 0, 65534 }, { 1, 1 },
@@ -448,7 +448,7 @@ static int no_keys(const char *volume, const char *path)
 	return 0;
 }
 
-/* Who only looks what is there gets all in the end. */
+/* A caller that only polls gets all reads in the end. */
 static int polls(const char *volume, const char *path)
 {
 	struct dsfs *fs = files_open(volume);

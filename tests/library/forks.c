@@ -67,7 +67,7 @@ static pid_t make_child(unsigned number)
 	return pid;
 }
 
-/* What the parent has read stays as it is for both, though both go on with the same arena. */
+/* The bytes that the parent has read stay as they are for both, though both go on with the same arena. */
 static void child_main(unsigned number, struct dsfs_arena *inherited, const struct file *file,
 		       const struct dsfs_read *read)
 {
@@ -123,7 +123,7 @@ static void run_children(unsigned count, struct dsfs_arena *arena)
 	files_check(file, &read);
 }
 
-/* What a program that is executed has of ours: the three standard descriptors, and nothing else. */
+/* A program that is executed gets the three standard descriptors, and no other of ours. */
 static void run_program(void)
 {
 	pid_t pid = fork();

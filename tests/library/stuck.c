@@ -38,7 +38,7 @@ struct reader {
 	const struct file *files[RUN];
 	struct dsfs_read reads[RUN];
 	unsigned count;
-	/* What was read into, and is the program's again. */
+	/* Buffers that were read into, and are the program's again. */
 	uint8_t *kept[KEPT];
 	size_t kept_size[KEPT];
 	unsigned next;
@@ -356,7 +356,7 @@ static void close_while_it_hangs(bool without_rings)
 	munmap(room, ROOM);
 }
 
-/* What was left behind goes when another handle is opened and closed after the device has let go. */
+/* Rings that were left behind go when another handle is opened and closed after the device has let go. */
 static void check_end(const char *volume)
 {
 	struct dsfs_arena *arena;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What libdatasetfs says of a tree, for tests that compare it with the source and with a mount.
+/* Everything that libdatasetfs says of a tree, for tests that compare it with the source and with a mount.
  *
  * usage: library-tree WHERE walk [PATH]      everything below PATH, as struct record, path and target with a NUL each
  *        library-tree WHERE list [PATH]      the same of one directory
@@ -76,7 +76,7 @@ static void list(const char *path)
 	check(dsfs_list(fs, find(path), show, NULL));
 }
 
-/* What many paths together give, one gives alone; and whose failure the call explains. */
+/* A path gives alone what it gives together with others; reason is that of the path whose failure the call explains. */
 static void check_lookup(const char *path, int64_t id, const char *reason)
 {
 	int64_t alone;
@@ -186,7 +186,7 @@ static void extents(const char *path)
 	each_extent(path, show_extent);
 }
 
-/* What lies on each member, without what is in the index and without holes. */
+/* The files and bytes on each member, without what is in the index and without holes. */
 static struct {
 	uint64_t files, bytes;
 } spread[256];

@@ -97,7 +97,7 @@ _command_offset() {
 assert_eq "datasetfs-run --compat cat -<TAB>" "$(completed datasetfs-run --compat cat -)" "offset 2 "
 assert_eq "datasetfs-run --report=file cat -x<TAB>" "$(completed datasetfs-run --report = file cat -x)" "offset 4 "
 
-# What the file knows by heart is what the programs know.
+# The programs know every option that the completion file lists.
 { mkdatasetfs --help; datasetfs --help; datasetfs-exporter --help; datasetfs-run --help; } >help.all
 for verb in verify scrub stat describe switch top compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all

@@ -33,7 +33,7 @@ find / -maxdepth 1 -type l -exec cp -P {} root \;
 mount --make-r$1 /
 chroot root sh -c '! mountpoint -q /' || { echo "fail: the root of the chroot is a mount point"; exit 1; }
 mountpoint -q "root$PWD/others" || { echo "fail: the mount of another test is not there"; exit 1; }
-# What is kept of this shell's namespace are its mounts, not those of the test.
+# The mounts that are kept are those of this shell's namespace, not those of the test.
 DATASETFS_TEST_DIR=$PWD/mine chroot root sh -c 'cd "$1" && "$LIB/mount-namespace" bash inside.sh; exit $?' chroot "$PWD"
 END
 for propagation in private shared; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What tests say to tests/run: every word is one that tests/README.md explains, every place of in= is one where the test
+# The line of each test for tests/run: tests/README.md explains every word, every place of in= is one where the test
 # can run, and every test but those with in=none runs somewhere by default. A smoke test needs no program of tests/.
 . "$(dirname "$0")/../lib/common.sh"
 tests=$DATASETFS_SOURCE/tests

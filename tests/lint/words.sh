@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Nothing unfinished, no blanks at line ends, no path or host of the machine it was written on; lines end.
+# Nothing unfinished, no blanks at line ends, no path or host of the machine it was written on; lines end, and comments
+# begin with a subject.
 . "$(dirname "$0")/../lib/common.sh"
 cd "$DATASETFS_SOURCE"
 failed=0
@@ -20,6 +21,11 @@ forbid "unfinished work" '\b(TODO|FIXME|XXX|HACK)\b' "${files[@]}"
 forbid "blanks at the end of a line" '[[:blank:]]+$' "${files[@]}"
 forbid "a path of one machine" '(^|[^a-z.])/work/|(^|[ "=(])/(root|home)/[a-z]' "${files[@]}"
 forbid "a mirror" '(deb|snapshot|security)\.debian\.org|artifactory|[a-z0-9.-]+\.internal\b' "${files[@]}"
+
+# Questions may begin so, and headings of Markdown.
+mapfile -t commented < <(printf '%s\n' "${files[@]}" | grep -v '\.md$')
+forbid "a comment that begins with What, Who, Whoever, Whose or Those: begin with a noun, as in 'Calls that fail'" \
+    '(/\*+|//|#)[[:blank:]]+(What|Who|Whoever|Whose|Those)\b[^?]*$' "${commented[@]}"
 
 # Lines of C, shell, Python, meson and systemd units have at most 120 columns, tabs are 8: two files fit side by side.
 python3 - "${files[@]}" <<'END' || failed=1

@@ -166,7 +166,7 @@ class Job:
 
 
 def machine(kernel, initramfs, name, cpus, memory):
-    # What goes wrong in guests of a busy machine: with a thread for each processor, code that one patches
+    # Three things go wrong in guests of a busy machine: with a thread for each processor, code that one patches
     # is executed half-patched by another; the check of the timer fails; the TSC is calibrated so badly
     # that clocks run twice as fast.
     words = ["console=ttyS0", "quiet", "loglevel=5", "mitigations=off", "random.trust_cpu=on", "no_timer_check",

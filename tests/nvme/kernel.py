@@ -10,7 +10,7 @@ import shutil
 import struct
 import subprocess
 
-# What the guests need; what it depends on is added, what is built into the kernel is left out.
+# The modules that the guests need; their dependencies are added, and those built into the kernel are left out.
 MODULES = ("virtio_pci", "virtio_console", "virtio_net", "virtio_blk", "bridge", "nvmet", "nvmet_tcp", "nvme_core",
            "nvme_fabrics", "nvme_tcp", "fuse", "crc32c_generic")
 # On top of that for the transports beside TCP: a loop, and RDMA over Ethernet without such a card.

@@ -34,7 +34,7 @@ def kept_out(host, volume, holder, devices=()):
     check_contains(f"{host.name}: a change", host.run(f"datasetfsctl current {volume} v1", status=1),
                    f"host {holder.hostid} has it reserved")
     for device in devices or (volume,):
-        # What programs get for a reservation conflict (EBADE).
+        # The error that programs get for a reservation conflict (EBADE).
         raw_write(host, device, "Invalid exchange")
 
 

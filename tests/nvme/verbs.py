@@ -13,7 +13,7 @@ NOTHING = "no NVMe subsystems on this host\n"
 NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only"}
 PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "queues",
         "queue_size", "numa_node", "reconnect_delay", "ctrl_loss_tmo", "fast_io_fail_tmo", "keep_alive_tmo"}
-# What connect sets, as the manual gives it.
+# The timeouts that connect sets, as the manual gives them.
 TIMEOUTS = {"reconnect_delay": 2, "fast_io_fail_tmo": 300, "ctrl_loss_tmo": 3600, "keep_alive_tmo": 5}
 FACTS = {"boundary", "write_granule", "write_alignment", "shared", "write_protected", "can_protect", "can_reserve"}
 

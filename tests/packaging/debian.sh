@@ -99,7 +99,7 @@ datasetfs (1.2.2) unstable; urgency=medium
  -- The datasetfs authors <datasetfs@datasetfs.invalid>  Fri, 02 Jan 2026 12:00:00 +0000"
 say "debian/changelog"
 
-# What is later sorts above, with git and without, and whatever the time zone of the commit.
+# A later snapshot sorts above an earlier one, with git and without, and whatever the time zone of the commit.
 snapshot=$DATASETFS_SOURCE/contrib/packaging/snapshot
 touch -d '2026-03-01 10:00:00 UTC' tree/*
 archive=$("$snapshot" tree tree)

@@ -8,7 +8,7 @@ need_command python3 pkg-config
 python3 -c 'import build, setuptools, venv, wheel' || skip "no python3-build, python3-setuptools or python3-wheel"
 release=$(sed -nE "s/^  version: '([^']+)',$/\1/p" "$DATASETFS_SOURCE/meson.build")
 
-# What is built lies beside its sources, so it is built in a copy.
+# The build writes beside its sources, so it runs in a copy of them.
 mkdir -p copy/contrib
 cp "$DATASETFS_SOURCE/meson.build" "$DATASETFS_SOURCE/LICENSE" copy
 cp -R --preserve=links "$DATASETFS_SOURCE/contrib/python" copy/contrib

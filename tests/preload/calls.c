@@ -77,7 +77,7 @@ static int lowest(void)
 	return fd;
 }
 
-/* What the next bytes are, as a text. */
+/* A text about the next bytes: the result of the read and their sum. */
 static const char *next(int fd, char text[64])
 {
 	char data[16];

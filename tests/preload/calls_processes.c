@@ -95,7 +95,7 @@ void calls_numbers(void)
 	CALL("close, opened a folder", (close(fd), open("/", O_RDONLY)))
 }
 
-/* What a child reads moves the parent's position. */
+/* A read by a child moves the parent's position. */
 static int child_reads(int fd)
 {
 	char part[10];

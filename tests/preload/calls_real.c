@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cannot be answered from memory: the file itself must be behind the number. */
+/* Calls that cannot be answered from memory: the file itself must be behind the number. */
 #include "calls.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is answered from memory: reads, seeks, attributes, flags. */
+/* Calls that are answered from memory: reads, seeks, attributes, flags. */
 #include "calls.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What headers declare only for checked or old programs. */
+/* Functions that headers declare only for checked or old programs. */
 ssize_t __read(int fd, void *buffer, size_t size);
 ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
 ssize_t __pread64(int fd, void *buffer, size_t size, off_t offset);

@@ -12,7 +12,7 @@ LIST = os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "preload", "functio
 PRELOAD = os.path.join(os.environ["DATASETFS_BUILD"], "src", "preload", "libdatasetfs-preload.so")
 OURS = {"served", "real", "all", "table", "off", "report"}
 CALLS = os.path.join(os.environ["DATASETFS_BUILD"], "tests", "preload", "calls")
-# What calls.sh cannot call, or calls by another way.
+# Functions that calls.sh cannot call, or calls by another way.
 UNCALLED = {
     "llseek": "for old programs only: nobody can link with it",
     "io_queue_init": "libaio has no header here, and this is io_setup",

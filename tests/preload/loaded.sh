@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: smoke plain once
-# What libdatasetfs-preload.so brings into a program: no library but the C library, no thread, no memory before the
-# program asks for some, and an errno that calls leave alone.
+# libdatasetfs-preload.so brings no library but the C library and no thread into a program, and takes no memory before
+# the program asks for some; calls leave errno alone.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command cc readelf

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain once timeout=300
-# What paths mean changes while a program runs: mounts come, go and move, versions are switched, root and user of the
-# process become others. Two processes that get the same commands, one with the preloaded library, tell the same; so
-# does one that begins then. PRELOAD= compares the mount with itself, CASES='…' runs some of the cases.
+# The meaning of paths changes while a program runs: mounts come, go and move, versions are switched, root and user of
+# the process become others. Two processes that get the same commands, one with the preloaded library, tell the same;
+# so does one that begins then. PRELOAD= compares the mount with itself, CASES='…' runs some of the cases.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command python3
@@ -215,7 +215,7 @@ versions() {
     open_file h "$TOP/mnt/a/one" served
     says "one of" "next h 6"
     switched v2
-    # What is open keeps its bytes and is the file of the old version in the mount when it is made real.
+    # An open file keeps its bytes and is the file of the old version in the mount when it is made real.
     says "b of 1" "read d"
     same "stat d" "map d 6" "stat d" "read d" "dup e i" "stat e" "stat i" "read i"
     says "one of 1" "read e"
@@ -626,7 +626,7 @@ gone() {
     same "folder c mnt/a" "read a"
     kill -KILL "$DAEMON"
     wait_end "$DAEMON"
-    # What the kernel knows of can be opened, and read as far as it is in memory.
+    # Files that the kernel knows of can be opened, and read as far as they are in memory.
     says ENOTCONN "file . mnt/only1"
     says ENOTCONN "file . $TOP/mnt/a/deep/two"
     same "file . mnt/b" "file . $TOP/mnt/a/one" "file c one" "file . mnt/none" "file . mnt/b/"

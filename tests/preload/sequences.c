@@ -139,7 +139,7 @@ static void side_begin(const char *top)
 	umask(022);
 }
 
-/* What the library did for the parent, its children inherit. */
+/* Children inherit what the library did for their parent. */
 static void side_warm_up(void)
 {
 	static const char *const names[] = { "small", "dir/8k", "dir/text", "in" };

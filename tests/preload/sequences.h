@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of sequences share: the state of one sequence, its log, what is chosen at random, bare system calls.
- */
+/* The common part of the files of sequences: the state of one sequence, its log, random choices, bare system calls. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

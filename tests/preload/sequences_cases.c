@@ -18,7 +18,7 @@ static int open_file(const char *name)
 	return fd;
 }
 
-/* What a descriptor is, by as many ways as there are. */
+/* Looks at a descriptor in as many ways as there are. */
 static void look(int fd)
 {
 	struct stat attributes;

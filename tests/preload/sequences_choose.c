@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call is made with: numbers from the seed, descriptors that are open, paths in all their forms. */
+/* The arguments of calls: numbers from the seed, descriptors that are open, paths in all their forms. */
 #include "sequences.h"
 
 #include <errno.h>
@@ -138,7 +138,7 @@ static void add_detours(const char *prefix, const char *name, char *path, size_t
 		snprintf(path, room, "%s%s%s", prefix, name, behind[choose(4)]);
 }
 
-/* What is opened through its descriptor again: a pipe would be one that blocks then. */
+/* A descriptor to open its file again through; -1 for a pipe, as opening that again would block. */
 static int any_reopened(void)
 {
 	int fd = choose_regular();

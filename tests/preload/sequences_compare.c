@@ -148,7 +148,7 @@ static void find_fewest(char **tops, struct options *options, char *list, size_t
 	list_skipped(is_skipped, list, room);
 }
 
-/* What differed once may not do so when it runs alone, as when the two sides disturb each other. */
+/* A sequence that differed once may not do so when it runs alone, as when the two sides disturb each other. */
 static void show_sequence(char **tops, struct options options, char *texts[2])
 {
 	char list[MOST_CALLS * 5] = "";

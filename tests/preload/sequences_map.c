@@ -58,7 +58,7 @@ static void map_again(void)
 		map_look(slot);
 }
 
-/* What has come through a pipe or lies in memory, and is taken away. */
+/* Reads everything that arrived in a pipe or in memory, and logs its length and hash. */
 static void log_arrived(int from, const char *what)
 {
 	uint64_t hash = 0, total = 0;

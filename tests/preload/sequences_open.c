@@ -105,7 +105,8 @@ static void open_at(void)
 	case 5:
 		how.flags = (unsigned)flags;
 		how.mode = flags & CREATING ? 0640 : 0;
-		/* What the kernel has cached, and renames beside us, do not count. */
+		/* The result must not depend on the kernel's cache, so without RESOLVE_CACHED; nor on renames beside
+		 * us, so EAGAIN is tried again. */
 		how.resolve = chance(50) ? choose(64) & ~(uint64_t)RESOLVE_CACHED : 0;
 		do {
 			errno = 0;
@@ -116,7 +117,7 @@ static void open_at(void)
 		   (unsigned)how.resolve);
 }
 
-/* What most programs do, and what most of a sequence should be about. */
+/* The open that most programs make, and that most of a sequence should be about. */
 static void open_reading(void)
 {
 	const char *name = state.pool[choose(POOL)];

@@ -122,7 +122,7 @@ static void advise(void)
 	}
 }
 
-/* What changes a file's attributes or asks for its bytes to be written. */
+/* Calls that change a file's attributes or ask for its bytes to be written. */
 static void change_file(void)
 {
 	int fd = choose_regular();
@@ -244,7 +244,7 @@ static void read_asynchronously(void)
 	log_bytes(aio_return(&request), state.buffer, "aio_return");
 }
 
-/* What libaio does, by way of syscall(2). */
+/* A read as libaio makes it, by way of syscall(2). */
 static void read_by_kernel(void)
 {
 	struct iocb request = { .aio_lio_opcode = IOCB_CMD_PREAD,

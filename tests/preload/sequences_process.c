@@ -84,7 +84,7 @@ static void fork_child(void)
 	state.next = end;
 }
 
-/* What the reader wrote, and how it ended. */
+/* The text that the reader wrote, and how it ended. */
 static void log_reader(pid_t pid, int pair[2], const char *what, int fd)
 {
 	char text[300];
@@ -231,7 +231,7 @@ static void shell_reader(void)
 	log_result(pclose(output), "pclose");
 }
 
-/* What cannot be executed is refused, and the program goes on. */
+/* A file that cannot be executed is refused, and the program goes on. */
 static void execute_nothing(void)
 {
 	int fd = choose_regular();

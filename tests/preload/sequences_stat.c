@@ -14,7 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* What programs call that were linked before glibc 2.33. */
+/* Functions that programs linked before glibc 2.33 call. */
 int __fxstat(int version, int fd, struct stat *ret);
 int __fxstat64(int version, int fd, struct stat64 *ret);
 int __xstat(int version, const char *path, struct stat *ret);

@@ -209,7 +209,7 @@ static void stream_seek(void)
 	log_result(chance(50) ? ftell(stream) : ftello64(stream), "ftell");
 }
 
-/* What the descriptor below has to do with the stream: its offset after a flush, its number. */
+/* The descriptor below a stream: its number, and its offset after a flush. */
 static void stream_below(void)
 {
 	FILE **slot = any_stream();

@@ -108,7 +108,7 @@ static bool tree_write(int fd, const struct entry *entry)
 	else
 		is_written = write(fd, bytes, entry->size) == (ssize_t)entry->size;
 	free(bytes);
-	/* Who is not root cannot pack what he cannot read. */
+	/* A user other than root cannot pack a file that he cannot read. */
 	return is_written && fchmod(fd, entry->mode | (geteuid() == 0 ? 0 : 0400)) == 0;
 }
 

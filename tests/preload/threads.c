@@ -78,7 +78,7 @@ static void case_unshare(void)
 	pthread_join(thread, NULL);
 }
 
-/* What gets the numbers of descriptors that the program does not know is the program's. */
+/* A file that gets the number of a descriptor that the program did not know of is the program's. */
 static void case_system_close(void)
 {
 	int last = 0;
@@ -177,7 +177,7 @@ static void read_large(void)
 	CHECK(read(fd, &byte, 1) == 1 && close(fd) == 0);
 }
 
-/* What a handler opens in the middle of a call is the program's, with the first number that is free. */
+/* A file that a signal handler opens in the middle of a call is the program's, with the first number that is free. */
 static void case_handler(void)
 {
 	every(50000, open_in_handler);

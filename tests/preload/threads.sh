@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=240
-# What else a program does besides reading files: threads with small stacks, signal handlers, limits, allocators that
+# A program does more than read files: threads with small stacks, signal handlers, limits, allocators that
 # open files. With libdatasetfs-preload.so it does the same, and each process has its line in the report.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What will happen, in the order of time; at the same time, in the order in which it was added. */
+/* Events to come, in the order of time; at the same time, in the order in which they were added. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

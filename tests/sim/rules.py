@@ -54,7 +54,7 @@ def faults(workers):
     check(f"{workers} workers: p99 in us", healthy["p99_us"], 100, 400)
     check(f"{workers} workers: busiest member", healthy["busiest"], 1, 1.05)
     check(f"{workers} workers: idlest member", healthy["idlest"], 0.95, 1)
-    # Whoever chooses what was fastest, and nothing else, chooses what all others choose.
+    # A worker that chooses by nothing but speed chooses the member that all others choose.
     herd = sim(**{**CLUSTER, "workers": workers, "load": 90})
     check(f"{workers} workers, load 90 %: p99, of load 50 %", herd["p99_us"] / healthy["p99_us"], 1, 2)
     one_of_several(workers, healthy)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is ahead of readers, files and reads under way together, takes no more memory than there is for it. */
+/* Files that are kept ahead of readers and reads under way together take no more memory than there is for them. */
 #include "lib/check.h"
 #include "read/op.h"
 #include "serve/ahead/allowance.h"

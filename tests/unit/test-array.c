@@ -42,7 +42,7 @@ static uint64_t array_file_size(struct source *source, uint32_t member)
 static const struct source_ops file_ops = { .read = array_file_read, .write = array_file_write,
 					    .flush = array_file_flush, .size = array_file_size };
 
-/* What array_close() frees. */
+/* A file in memory that array_close() frees. */
 static struct array_file *file_of(uint32_t logical_block)
 {
 	struct array_file *file = calloc(1, sizeof(*file));
@@ -199,7 +199,7 @@ static void test_a_member_comes_later(void **state)
 	assert_int_equal(fcntl(number, F_GETFD), -1);
 }
 
-/* What it is goes with it: a file without direct I/O, one with it, and back. */
+/* The geometry of a member changes with its file: a file without direct I/O, one with it, and back. */
 static void test_a_member_is_of_another_kind(void **state)
 {
 	struct array_source *array;

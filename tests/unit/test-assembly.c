@@ -16,7 +16,7 @@
 #define COUNT 3u
 #define SIZE  (4 * DSFS_DATA_AT)
 
-/* What the members of a volume are written from. */
+/* The state that the members of a volume are written from. */
 struct state {
 	struct member list[COUNT];
 	struct member_group groups[COUNT];
@@ -295,7 +295,7 @@ static void test_other_count(void **argument)
 	assembly_close(&assembly);
 }
 
-/* Whoever only says that he is one, and knows the newest state, is not believed. */
+/* A file that only claims to be a member, and has the newest state, is not believed. */
 static void test_forged(void **argument)
 {
 	struct state state = state_of("volume", "XYZ"), forged = state_of("volume", "XYF");

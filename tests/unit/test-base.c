@@ -326,7 +326,7 @@ static void test_json(void **state)
 	free(text);
 }
 
-/* What a terminal shows, and what it would obey or is no UTF-8. */
+/* Characters that a terminal shows, and bytes that it would obey or that are not UTF-8. */
 static void test_shown(void **state)
 {
 	static const char *const shown[] = {
@@ -347,7 +347,7 @@ static void test_shown(void **state)
 		assert_int_equal(utf8_shown((const uint8_t *)others[i], strlen(others[i])), 0);
 }
 
-/* What turns the direction of the text around it, or is not seen at all: names would look like others. */
+/* Characters that turn the direction of the text around them, or are invisible: names would look like others. */
 static void test_hidden(void **state)
 {
 	static const char *const hidden[] = {

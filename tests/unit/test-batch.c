@@ -119,7 +119,7 @@ static void test_path(void **state)
 	assert_int_equal(why.code, 0);
 }
 
-/* What the device says of one block does not pass: it is tried once more, and the other file is right. */
+/* An error of one block is taken as lasting: the read is tried once more, and the other file is right. */
 static void test_block(void **state)
 {
 	struct dsfs_read reads[2];
@@ -247,7 +247,7 @@ static void test_peek(void **state)
 	fifo_free(&fifo);
 }
 
-/* What a device may write to is not used again before it has let go, also by who has freed the arena. */
+/* A block that a device may write to is not used again before it is let go, and outlives a freed arena until then. */
 static void test_held(void **state)
 {
 	struct dsfs_arena *arena;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may switch a mount, and read a file of it. The process that asks is this one. */
+/* Permission to switch a mount, and to read a file of it. The process that asks is this one. */
 #include <errno.h>
 #include <grp.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What verify says of chunks wherever they lie, and of a device that is wrong now and then. */
+/* The verdicts of verify on chunks wherever they lie, and on a device that is wrong now and then. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@ enum { LARGEST = 70000 };
 
 static uint8_t bytes[LARGEST + 64];
 
-/* Those that this CPU can run; NULL behind the last one. */
+/* The implementations that this CPU can run; NULL behind the last one. */
 static const struct checksum_code *codes[4];
 
 static int set_up(void **state)
@@ -74,7 +74,7 @@ static void test_same(void **state)
 			check_length(length);
 }
 
-/* What other code of XXH3 says: sums stand on volumes. */
+/* Sums of other implementations of XXH3: sums are stored on volumes. */
 static void test_known(void **state)
 {
 	static const char text[] = "datasetfs";

@@ -34,7 +34,7 @@ static void close_section(void)
 	index_close(index_now);
 }
 
-/* What the walk says. */
+/* Parents and children, as a walk of the names finds them. */
 struct model {
 	uint64_t parent[SECTION_MAX + 1]; /* of an ordinal's first name */
 	uint64_t first[SECTION_MAX + 2], count[SECTION_MAX + 2];

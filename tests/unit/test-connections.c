@@ -83,7 +83,7 @@ static void test_oldest(void **state)
 		leave(&many, k);
 }
 
-/* Who waits for metrics is not ended; of many that got them, those go that have taken them. */
+/* A connection that waits for metrics is not ended; of many that were answered, those end that took the answer. */
 static void test_waiting(void **state)
 {
 	struct many many = { 0 };
@@ -105,7 +105,7 @@ static void test_waiting(void **state)
 		leave(&many, i);
 }
 
-/* Who is gone goes before all others, unless something is left to read. */
+/* A connection whose client is gone ends before all others, unless something is left to read. */
 static void test_gone(void **state)
 {
 	struct many many = { 0 };
@@ -127,7 +127,7 @@ static void test_gone(void **state)
 		leave(&many, i);
 }
 
-/* Who has the most connections loses one, however young they are. */
+/* The user with the most connections loses one, however young they are. */
 static void test_shares(void **state)
 {
 	struct many many = { 0 };
@@ -213,7 +213,7 @@ static int connect_to_us(int *ret_fd)
 	return client;
 }
 
-/* Who has closed the connection, with something left to read, is no user: the kernel would say root. */
+/* A client that closed the connection, with something left to read, is no user: the kernel would say root. */
 static void test_users(void **state)
 {
 	int diag = peer_open(), fd, client = connect_to_us(&fd);

@@ -341,7 +341,7 @@ static void test_xattrs(void **state)
 	section_refused("damaged");
 }
 
-/* What the kernel would believe, if root copied it. */
+/* Attributes that the kernel would believe, if root copied them. */
 static void test_foreign_xattrs(void **state)
 {
 	static const char *const foreign[] = {

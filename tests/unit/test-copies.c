@@ -110,7 +110,7 @@ static void copy_wrong(struct read_op *which, const struct reader_place *place, 
 	wrong |= 1u << place->member;
 }
 
-/* What each group has in its data column lies at the same offsets of the others. */
+/* The bytes in the data column of each group lie at the same offsets of its other columns. */
 static void make_devices(void)
 {
 	for (size_t i = 0; i < 2 * SEGMENT; i++)

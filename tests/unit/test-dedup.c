@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the indexes on a volume say is only a hint: records that no packer writes, and chunks that cannot be
+/* The indexes on a volume are only a hint: records that no packer writes, and chunks that cannot be
  * read, are not shared, and nothing is read for a record that cannot be right. */
 #include <errno.h>
 #include <stdbool.h>
@@ -80,7 +80,7 @@ static struct batch_chunk *file_of_content(void)
 	return &batch.chunks[0];
 }
 
-/* What can be no record of this content, or lies nowhere. */
+/* Records that cannot be of this content, or lie nowhere. */
 static const struct {
 	uint64_t address;
 	uint32_t stored;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the exporter makes of the texts of mounts, which may be hostile; which format a client gets; addresses;
- * which mounts are asked. */
+/* The exporter: how it reads the texts of mounts, which may be hostile; which format a client gets; addresses; which
+ * mounts are asked. */
 #include "lib/check.h"
 
 #include <errno.h>
@@ -251,7 +251,7 @@ static bool give_up_ipv6(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* What does not hold there; 0: all does. */
+/* The number of the check that fails there; 0: none does. */
 static int without_ipv6(void)
 {
 	char name[LISTENER_NAME_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who keeps a version open, and what is given to nobody any more once it is about to be closed. */
+/* A version that is held stays open, and nobody gets it any more once it is about to be closed. */
 #include "lib/check.h"
 #include "serve/version/generations.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept is bounded, however small the files are. */
+/* The cache of files read ahead is bounded, however small they are. */
 #include "lib/check.h"
 #include "serve/ahead/kept.h"
 

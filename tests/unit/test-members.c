@@ -644,7 +644,7 @@ static void shows(struct multi_member *volume, uint64_t seen, uint64_t sequence,
 	catalogue_free(&found);
 }
 
-/* Who has the volume open follows what can be lost no more: one more than every group can lose must show it. */
+/* An open volume follows only a state that cannot be lost: one member more than every group can lose must show it. */
 static void shown_by_enough(void **state)
 {
 	struct members m = plain_members();

@@ -162,7 +162,7 @@ static void test_again(void **state)
 	assert_true(names_find_again(&find, tree.file.size - 2, &ordinal) < 0);
 }
 
-/* What comes from a daemon is not checked before. */
+/* Pages that come from a daemon are not checked before. */
 static void test_damaged_pages(void **state)
 {
 	uint8_t *bytes = (uint8_t *)tree.file.base;

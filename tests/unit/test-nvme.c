@@ -400,7 +400,7 @@ static void test_host(void **state)
 	assert_string_equal(host.nqn, "nqn.2026-01.org.example:node7");
 	assert_string_equal(host.id, "00112233-4455-6677-8899-aabbccddeeff");
 
-	/* What was given stays; the id may be in the NQN. */
+	/* An NQN that was given stays, and the id may be in it. */
 	sysfs_write("host/hostid", "");
 	host = (struct host){ 0 };
 	snprintf(host.nqn, sizeof(host.nqn), "%s", nqn);

@@ -95,7 +95,7 @@ static uint64_t slot_of(uint64_t sequence)
 	return sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING;
 }
 
-/* What a mount of v1 has. */
+/* The state of a mount of v1. */
 static int setup(void **state)
 {
 	struct open_target current = { 0 };
@@ -264,7 +264,7 @@ static void test_opened_twice_at_once(void **state)
 	assert_null(generations_find(&serve.generations, 2));
 }
 
-/* What the thread that loads a version is about to take is not there for the other one that does. */
+/* Memory that a thread is about to take for a version is not there for another thread that loads one. */
 static void no_room_meanwhile(void)
 {
 	struct generation *generation;

@@ -403,7 +403,7 @@ static void test_left(void **state)
 	}
 }
 
-/* What devices keep is not taken, and as much as there are spare slots for. Then reads wait. */
+/* Slots that devices keep are not taken, and they may keep as many as there are spare ones. Then reads wait. */
 static void test_left_is_bounded(void **state)
 {
 	struct slot *slots[DEPTH];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What datasetfsctl top and status make of counters: rates, percentiles, troubles in words, columns. */
+/* Counters as datasetfsctl top and status show them: rates, percentiles, troubles in words, columns. */
 #include "lib/check.h"
 
 #include <locale.h>

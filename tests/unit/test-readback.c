@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a device may do to bytes after it accepted them: the packer finds out before it publishes. */
+/* The packer finds out before it publishes when a device has changed bytes that it accepted. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -243,7 +243,7 @@ static struct chunk small_chunk(uint32_t at, uint32_t length)
 			       .sum = checksum_64(device + AT + at, length) };
 }
 
-/* What lies between two chunks on the device is read over when it is no larger than allowed. */
+/* A gap between two chunks on the device is read as well when it is no larger than allowed. */
 static void test_gap(void **state)
 {
 	struct chunk chunks[2] = { small_chunk(0, 1000), small_chunk(5000, 700) };

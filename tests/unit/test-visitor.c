@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What one visitor may hold open, and which versions are not loaded for him again. */
+/* Limits for one visitor: the versions that he may hold open, and those that are not loaded for him again. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ static void hold(uint32_t uid, unsigned from, unsigned count)
 static void places_of_one_user(void **state)
 {
 	(void)state;
-	/* What was opened for a switch is nobody's, and so is what is current. */
+	/* A version that was opened for a switch is nobody's, and so is the current one. */
 	atomic_store(&generations.slots[255], &current);
 	current.has_visitor = true;
 	current.visitor = 1;

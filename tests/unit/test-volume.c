@@ -126,7 +126,7 @@ static void test_ring_takes_the_newest_valid(void **state)
 	memory_done(&memory);
 }
 
-/* Who formats what is not a volume must not take one for blank because of a read that failed. */
+/* A publisher that formats whatever is not a volume must not take one for blank because of a read that failed. */
 static void test_ring_seen(void **state)
 {
 	struct superblock super = good;
@@ -433,7 +433,7 @@ static void test_catalogue_segments(void **state)
 	segments_refused(descending, 2, "segments at 0 come after those up to 0x200000");
 }
 
-/* What a newer release wrote may be read, and is not written anew by this one. */
+/* A volume that a newer release wrote may be read, and is not written anew by this one. */
 static void test_catalogue_writable(void **state)
 {
 	struct catalogue c = make_catalogue();

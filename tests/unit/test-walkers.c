@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who walks: in order, with gaps, over jumps; not who is shuffled; threads apart, known by number or not. */
+/* Threads that walk: in order, with gaps, over jumps, not shuffled; each by itself, known by number or not. */
 #include "lib/check.h"
 #include "serve/ahead/walkers.h"
 
@@ -77,7 +77,7 @@ static void test_threads(void **state)
 	assert_true(walks);
 }
 
-/* Those of another namespace, which have no number. */
+/* Threads of another namespace, which have no number. */
 static void test_nobody(void **state)
 {
 	bool walks = true;

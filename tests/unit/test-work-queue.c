@@ -97,7 +97,7 @@ static void test_out_of_order(void **state)
 	work_queue_close(&queue);
 }
 
-/* Who waits for room, for a place or for a job is told that there will be none. */
+/* A thread that waits for room, for a place or for a job is told that there will be none. */
 static void test_stopped(void **state)
 {
 	const struct thread_setup giver = { .run = give }, worker = { .run = square };
