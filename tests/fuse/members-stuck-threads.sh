@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=tsan timeout=1800
+# tests/run: daemon in=tsan queue=stuck timeout=1800
 # A member of a mirrored volume hangs or becomes slow under readers of the thread pool: nobody notices. There are fewer
 # readers, as a thread that hangs does nothing else.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
