@@ -20,8 +20,8 @@
 #include "base/thread/thread.h"
 #include "content/batcher.h"
 #include "content/dedup.h"
+#include "content/ingest.h"
 #include "content/loader.h"
-#include "content/reader.h"
 #include "content/stat_cache.h"
 #include "image/catalogue/block_sums.h"
 #include "image/names/names.h"
@@ -77,7 +77,7 @@ struct packer {
 	struct writer *writer;
 	struct layout layout;
 	struct compress_hints *hints;
-	struct reader_setup reader;
+	struct ingest_setup ingest;
 	struct pipeline *pipeline;
 	struct names_writer *names;
 	struct batcher batcher;
@@ -267,9 +267,9 @@ static unsigned packer_jobs(const struct pack_options *options)
 static int packer_open_pipeline(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader, packer->is_archive };
+	struct pipeline_work work = { ingest_work, ingest_new, ingest_free, &packer->ingest, packer->is_archive };
 
-	packer->reader = (struct reader_setup){ options->chunk_log, options->level, packer_dedup(packer),
+	packer->ingest = (struct ingest_setup){ options->chunk_log, options->level, packer_dedup(packer),
 						packer_stat_cache(packer) };
 	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);

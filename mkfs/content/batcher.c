@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/round.h"
-#include "content/reader.h"
+#include "content/ingest.h"
 #include "image/names/names.h"
 
 /* Holes are skipped only in files larger than this. */
@@ -115,7 +115,7 @@ static struct batcher_holes batcher_open_holes(struct dirfd *dir, const struct s
 	struct batcher_holes holes = { .fd = -1, .size = entry->attributes->size };
 
 	if (entry->attributes->has_holes && holes.size > BATCHER_SKIP_FROM)
-		(void)!reader_open(&item, &holes.fd, NULL); /* the reader reports the error */
+		(void)!ingest_open(&item, &holes.fd, NULL); /* ingest_work() reports the error */
 	return holes;
 }
 

@@ -14,7 +14,7 @@
 #define LMDB_FLAGS    0x4008u /* of the free list's tree: integer keys, and MDB_NOSUBDIR of the environment */
 #define LMDB_DEPTH    32u   /* LMDB's cursors hold no more levels */
 
-struct check {
+struct names_check {
 	names_check_record *each;
 	void *argument;
 	struct span file;
@@ -24,7 +24,7 @@ struct check {
 	struct span last_key, bound; /* base NULL: not set */
 };
 
-static int check_record(struct check *c, struct span key, struct span value, struct error *err)
+static int check_record(struct names_check *c, struct span key, struct span value, struct error *err)
 {
 	if (key.size <= DSFS_KEY_PARENT)
 		return error_set(err, -EBADMSG, "names: key of %" PRIu64 " bytes", key.size);
@@ -36,7 +36,7 @@ static int check_record(struct check *c, struct span key, struct span value, str
 	return c->each(c->argument, key, value, err);
 }
 
-static int check_page_header(struct check *c, uint64_t number, uint32_t flags, const struct lmdb_page **ret,
+static int check_page_header(struct names_check *c, uint64_t number, uint32_t flags, const struct lmdb_page **ret,
 			     struct error *err)
 {
 	const struct lmdb_page *page = NULL;
@@ -75,7 +75,7 @@ static const struct lmdb_node *page_node(const struct lmdb_page *page, uint32_t 
 	return node;
 }
 
-static int check_leaf(struct check *c, uint64_t number, struct error *err)
+static int check_leaf(struct names_check *c, uint64_t number, struct error *err)
 {
 	const struct lmdb_page *page = NULL;
 	struct span key, value;
@@ -95,7 +95,7 @@ static int check_leaf(struct check *c, uint64_t number, struct error *err)
 	return 0;
 }
 
-static int check_tree(struct check *c, uint64_t number, uint32_t level, struct error *err)
+static int check_tree(struct names_check *c, uint64_t number, uint32_t level, struct error *err)
 {
 	const struct lmdb_page *page = NULL;
 	const struct lmdb_node *node;
@@ -125,7 +125,7 @@ static int check_tree(struct check *c, uint64_t number, uint32_t level, struct e
 
 /* --- metas --- */
 
-static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_meta **ret, struct error *err)
+static int check_meta_page(struct names_check *c, uint64_t number, const struct lmdb_meta **ret, struct error *err)
 {
 	const struct lmdb_meta *meta = span_at(c->file, number * NAMES_PAGE, NAMES_PAGE);
 
@@ -141,7 +141,7 @@ static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_m
 
 /* Chooses the meta like LMDB: the one with the higher transaction, the first if they are equal. A compact copy numbers
  * them 0 and 1, an empty one 0 and 0. */
-static int check_metas(struct check *c, const struct lmdb_meta **ret, struct error *err)
+static int check_metas(struct names_check *c, const struct lmdb_meta **ret, struct error *err)
 {
 	const struct lmdb_meta *first = NULL, *second = NULL, *meta;
 	int r;
@@ -167,7 +167,7 @@ static int check_metas(struct check *c, const struct lmdb_meta **ret, struct err
 	return 0;
 }
 
-static int check_all(struct check *c, struct error *err)
+static int check_all(struct names_check *c, struct error *err)
 {
 	const struct lmdb_meta *meta = NULL;
 	int r;
@@ -191,7 +191,7 @@ static int check_all(struct check *c, struct error *err)
 
 int names_check(struct span file, names_check_record *each, void *argument, struct error *err)
 {
-	struct check c = { .each = each, .argument = argument, .file = file };
+	struct names_check c = { .each = each, .argument = argument, .file = file };
 	int r;
 
 	c.page_count = file.size / NAMES_PAGE;

@@ -242,34 +242,36 @@ int replacement_resume(struct replacement *replacement, struct file_source *file
 
 /* --- copying --- */
 
-struct batch_write {
+struct replacement_write {
 	uint64_t offset, length, sum;
 };
 
-struct batch {
+struct replacement_batch {
 	struct replacement *replacement;
 	struct file_source *file;
 	struct column_reader reader;
 	uint8_t *buffer;            /* REPLACEMENT_STEP bytes for reading back */
-	struct batch_write *writes; /* writes since the last flush */
+	struct replacement_write *writes; /* writes since the last flush */
 	size_t count, room;
 	uint64_t bytes;
 	uint32_t first; /* first column of the batch */
 };
 
-static int batch_write(struct batch *batch, uint64_t offset, const uint8_t *bytes, uint64_t length, struct error *err)
+static int batch_write(struct replacement_batch *batch, uint64_t offset, const uint8_t *bytes, uint64_t length,
+		       struct error *err)
 {
 	int r = grow(batch->writes, batch->room, batch->count + 1, err);
 
 	if (r < 0)
 		return r;
-	batch->writes[batch->count++] = (struct batch_write){ offset, length, checksum_64(bytes, length) };
+	batch->writes[batch->count++] = (struct replacement_write){ offset, length, checksum_64(bytes, length) };
 	batch->replacement->written_bytes += length;
 	progress_add(batch->replacement->progress, 0, length);
 	return source_write(&batch->file->source, 0, offset, bytes, length, err);
 }
 
-static int batch_copy_column(struct batch *batch, const struct replacement_column *column, struct error *err)
+static int batch_copy_column(struct replacement_batch *batch, const struct replacement_column *column,
+			     struct error *err)
 {
 	const struct members *members = replacement_members(batch->replacement);
 	uint64_t sources[DSFS_COPIES_MAX], at, length = 1;
@@ -290,7 +292,7 @@ static int batch_copy_column(struct batch *batch, const struct replacement_colum
 	return r;
 }
 
-static int batch_check_write(struct batch *batch, const struct batch_write *write, struct error *err)
+static int batch_check_write(struct replacement_batch *batch, const struct replacement_write *write, struct error *err)
 {
 	int r = source_read(&batch->file->source, 0, write->offset, batch->buffer, write->length, err);
 
@@ -303,7 +305,7 @@ static int batch_check_write(struct batch *batch, const struct batch_write *writ
 }
 
 /* Flushes and reads back what was written, then marks it as done in the record. end: behind the last column. */
-static int batch_finish(struct batch *batch, uint32_t end, struct error *err)
+static int batch_finish(struct replacement_batch *batch, uint32_t end, struct error *err)
 {
 	struct replacement *replacement = batch->replacement;
 	auto_free uint64_t *sums = NULL;
@@ -324,7 +326,7 @@ static int batch_finish(struct batch *batch, uint32_t end, struct error *err)
 	return r;
 }
 
-static int batch_run(struct batch *batch, struct error *err)
+static int batch_run(struct replacement_batch *batch, struct error *err)
 {
 	struct replacement *replacement = batch->replacement;
 	int r = 0;
@@ -371,7 +373,7 @@ static int replacement_begin(struct replacement *replacement, struct file_source
 int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err)
 {
 	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, REPLACEMENT_STEP);
-	struct batch batch = { .replacement = replacement, .file = file, .buffer = buffer };
+	struct replacement_batch batch = { .replacement = replacement, .file = file, .buffer = buffer };
 	uint64_t missing = replacement->used_bytes - replacement->kept_bytes;
 	int r = buffer ? replacement_begin(replacement, file, err) : error_no_memory(err);
 

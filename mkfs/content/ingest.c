@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Does a batch's work in a thread of the pipeline, which has a reader of its own. */
-#include "content/reader.h"
+/* Does a batch's work in a thread of the pipeline, which has a struct ingest of its own. */
+#include "content/ingest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,41 +20,41 @@
 
 #define READER_OPEN (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-struct reader {
-	struct reader_setup setup;
+struct ingest {
+	struct ingest_setup setup;
 	struct codec *codec;
 	struct dedup_view *view; /* NULL on a new volume */
 };
 
-void *reader_new(const void *setup)
+void *ingest_new(const void *setup)
 {
-	struct reader *reader = calloc(1, sizeof(*reader));
+	struct ingest *ingest = calloc(1, sizeof(*ingest));
 
-	if (!reader)
+	if (!ingest)
 		return NULL;
-	reader->setup = *(const struct reader_setup *)setup;
-	reader->codec = codec_new();
-	if (reader->setup.dedup)
-		reader->view = dedup_view_new(reader->setup.dedup);
-	if (reader->codec && (reader->view || !reader->setup.dedup)) {
-		codec_set_level(reader->codec, reader->setup.level);
-		return reader;
+	ingest->setup = *(const struct ingest_setup *)setup;
+	ingest->codec = codec_new();
+	if (ingest->setup.dedup)
+		ingest->view = dedup_view_new(ingest->setup.dedup);
+	if (ingest->codec && (ingest->view || !ingest->setup.dedup)) {
+		codec_set_level(ingest->codec, ingest->setup.level);
+		return ingest;
 	}
-	reader_free(reader);
+	ingest_free(ingest);
 	return NULL;
 }
 
-void reader_free(void *argument)
+void ingest_free(void *argument)
 {
-	struct reader *reader = argument;
+	struct ingest *ingest = argument;
 
-	codec_free(reader->codec);
-	dedup_view_free(reader->view);
-	free(reader);
+	codec_free(ingest->codec);
+	dedup_view_free(ingest->view);
+	free(ingest);
 }
 
 /* Sets an error that names the item. */
-static int reader_failed(const struct item *item, int code, const char *reason, struct error *err)
+static int ingest_failed(const struct item *item, int code, const char *reason, struct error *err)
 {
 	auto_free char *path = dirfd_join(item->dir->path, item->name);
 	const char *name = path && *path ? path : ".";
@@ -64,40 +64,40 @@ static int reader_failed(const struct item *item, int code, const char *reason, 
 	return error_set(err, code, "'%s': %s", name, reason);
 }
 
-static int reader_changed(const struct item *item, struct error *err)
+static int ingest_changed(const struct item *item, struct error *err)
 {
-	return reader_failed(item, -ESTALE, "changed while being packed", err);
+	return ingest_failed(item, -ESTALE, "changed while being packed", err);
 }
 
 /* Checks, after the bytes were read, that the file is still the one that the scan saw. */
-static int reader_check(const struct item *item, int fd, struct error *err)
+static int ingest_check(const struct item *item, int fd, struct error *err)
 {
 	struct attributes now;
 	int r = attributes_read(fd, "", &now);
 
 	if (r < 0)
-		return reader_failed(item, r, strerror(-r), err);
-	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
+		return ingest_failed(item, r, strerror(-r), err);
+	return attributes_are_same(&now, &item->attributes) ? 0 : ingest_changed(item, err);
 }
 
 /* Checks the name before it is opened, because opening a FIFO or a device that replaced the file would have side
  * effects. If one replaces the file in the microseconds before the open, the open does not block, and the first read
  * notices it. */
-static int reader_look(const struct item *item, struct error *err)
+static int ingest_look(const struct item *item, struct error *err)
 {
 	struct attributes now;
 	int r = attributes_read(item->dir->fd, item->name, &now);
 
 	if (r < 0)
-		return reader_failed(item, r, strerror(-r), err);
-	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
+		return ingest_failed(item, r, strerror(-r), err);
+	return attributes_are_same(&now, &item->attributes) ? 0 : ingest_changed(item, err);
 }
 
-int reader_open(const struct item *item, int *ret_fd, struct error *err)
+int ingest_open(const struct item *item, int *ret_fd, struct error *err)
 {
 	int fd, code, r;
 
-	r = reader_look(item, err);
+	r = ingest_look(item, err);
 	if (r < 0)
 		return r;
 	fd = openat(item->dir->fd, item->name, READER_OPEN | O_NOATIME);
@@ -105,34 +105,34 @@ int reader_open(const struct item *item, int *ret_fd, struct error *err)
 		fd = openat(item->dir->fd, item->name, READER_OPEN);
 	code = -errno;
 	if (fd < 0) {
-		r = reader_look(item, err);
-		return r < 0 ? r : reader_failed(item, code, strerror(-code), err);
+		r = ingest_look(item, err);
+		return r < 0 ? r : ingest_failed(item, code, strerror(-code), err);
 	}
 	*ret_fd = fd;
 	return 0;
 }
 
 /* Finds out why a read failed: either the file was changed, or the caller's reason holds. */
-static int reader_read_failed(const struct item *item, int fd, int code, const char *reason, struct error *err)
+static int ingest_read_failed(const struct item *item, int fd, int code, const char *reason, struct error *err)
 {
-	int r = reader_check(item, fd, err);
+	int r = ingest_check(item, fd, err);
 
-	return r < 0 ? r : reader_failed(item, code, reason, err);
+	return r < 0 ? r : ingest_failed(item, code, reason, err);
 }
 
-static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, struct error *err)
+static int ingest_read(struct item *item, int fd, uint64_t from, uint64_t to, struct error *err)
 {
 	ssize_t n = transfer_read_at(fd, item->content + (from - item->offset), to - from, from);
 
 	if (n < 0)
-		return reader_read_failed(item, fd, -errno, strerror(errno), err);
+		return ingest_read_failed(item, fd, -errno, strerror(errno), err);
 	item->result.read_bytes += (uint64_t)n;
-	return (uint64_t)n < to - from ? reader_changed(item, err) : 0;
+	return (uint64_t)n < to - from ? ingest_changed(item, err) : 0;
 }
 
 /* Reads data and fills holes with zeros. *ret_empty: the whole range is a hole, and nothing was filled in. Only ENXIO
  * means that no data follows; if the filesystem gives any other answer that makes no sense, everything is read. */
-static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
+static int ingest_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
 {
 	uint64_t at = item->offset, end = item->offset + item->length, stop;
 	off_t data, hole;
@@ -141,7 +141,7 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 	for (; at < end; at = stop) {
 		data = lseek(fd, (off_t)at, SEEK_DATA);
 		if (data < 0 ? errno != ENXIO : (uint64_t)data < at)
-			return reader_read(item, fd, at, end, err);
+			return ingest_read(item, fd, at, end, err);
 		if (data < 0 || (uint64_t)data > end)
 			data = (off_t)end;
 		if (at == item->offset && (uint64_t)data == end && item->kind == ITEM_PIECE) {
@@ -151,7 +151,7 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 		memset(item->content + (at - item->offset), 0, (uint64_t)data - at);
 		hole = lseek(fd, data, SEEK_HOLE);
 		stop = hole <= data || (uint64_t)hole > end ? end : (uint64_t)hole;
-		r = reader_read(item, fd, (uint64_t)data, stop, err);
+		r = ingest_read(item, fd, (uint64_t)data, stop, err);
 		if (r < 0)
 			return r;
 	}
@@ -160,7 +160,7 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 
 /* Compresses the chunk. A frame is kept if it saves a sixteenth; below that, raw bytes, read without a copy, are worth
  * more. */
-static int reader_compress(struct reader *reader, struct batch *batch, struct batch_chunk *chunk, struct error *err)
+static int ingest_compress(struct ingest *ingest, struct batch *batch, struct batch_chunk *chunk, struct error *err)
 {
 	size_t room = chunk->length - chunk->length / 16;
 	size_t stored;
@@ -168,7 +168,7 @@ static int reader_compress(struct reader *reader, struct batch *batch, struct ba
 
 	if (chunk->length / 16 == 0)
 		return 0;
-	r = codec_compress(reader->codec, span_of(chunk->content, chunk->length),
+	r = codec_compress(ingest->codec, span_of(chunk->content, chunk->length),
 			   batch->memory.frames + batch->frames_used, room, &stored, err);
 	if (r < 0 || stored == 0)
 		return r;
@@ -179,7 +179,7 @@ static int reader_compress(struct reader *reader, struct batch *batch, struct ba
 	return 0;
 }
 
-static void reader_sum(struct batch_chunk *chunk, bool empty)
+static void ingest_sum(struct batch_chunk *chunk, bool empty)
 {
 	chunk->is_hole = empty || bytes_are_zero(chunk->content, chunk->length);
 	if (chunk->is_hole)
@@ -191,7 +191,7 @@ static void reader_sum(struct batch_chunk *chunk, bool empty)
 
 /* Sums the blocks of a chunk of a large file, which may be read in parts. Small files are read from start to end, and
  * then whole chunks, cached for the next step, take fewer reads. A chunk of one block already has the block's sum. */
-static void reader_sum_blocks(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
+static void ingest_sum_blocks(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
 {
 	if (item->kind != ITEM_PIECE || chunk->is_hole || size == DSFS_BLOCK)
 		return;
@@ -199,7 +199,7 @@ static void reader_sum_blocks(struct batch *batch, const struct item *item, stru
 	batch->block_count += block_sums_compute(chunk->content, chunk->length, batch->blocks + batch->block_count);
 }
 
-static struct checksum_key reader_key(const struct batch *batch, const struct item *item)
+static struct checksum_key ingest_key(const struct batch *batch, const struct item *item)
 {
 	uint64_t sums[KEY_CHUNKS];
 	struct table_key key;
@@ -210,10 +210,10 @@ static struct checksum_key reader_key(const struct batch *batch, const struct it
 	return (struct checksum_key){ key.low, key.high };
 }
 
-static int reader_chunks(struct reader *reader, struct batch *batch, struct item *item, bool empty,
+static int ingest_chunks(struct ingest *ingest, struct batch *batch, struct item *item, bool empty,
 			 struct error *err)
 {
-	uint32_t size = 1u << reader->setup.chunk_log;
+	uint32_t size = 1u << ingest->setup.chunk_log;
 	int r = 0;
 
 	item->result.first_chunk = batch->chunk_count;
@@ -222,175 +222,175 @@ static int reader_chunks(struct reader *reader, struct batch *batch, struct item
 
 		*chunk = (struct batch_chunk){ .content = item->content + at,
 					       .length = item->length - at < size ? item->length - at : size };
-		reader_sum(chunk, empty);
-		reader_sum_blocks(batch, item, chunk, size);
+		ingest_sum(chunk, empty);
+		ingest_sum_blocks(batch, item, chunk, size);
 	}
 	item->result.chunk_count = batch->chunk_count - item->result.first_chunk;
 	if (item->kind == ITEM_FILE)
-		item->result.key = reader_key(batch, item);
-	if (reader->view && item->length)
-		dedup_find(reader->view, batch, item);
+		item->result.key = ingest_key(batch, item);
+	if (ingest->view && item->length)
+		dedup_find(ingest->view, batch, item);
 	for (uint32_t i = item->result.first_chunk; r == 0 && item->compress && i < batch->chunk_count; i++)
 		if (!batch->chunks[i].is_hole && !batch->chunks[i].duplicate_of)
-			r = reader_compress(reader, batch, &batch->chunks[i], err);
+			r = ingest_compress(ingest, batch, &batch->chunks[i], err);
 	return r;
 }
 
-static int reader_xattrs(struct item *item, int fd, const char *path, struct error *err)
+static int ingest_xattrs(struct item *item, int fd, const char *path, struct error *err)
 {
 	struct error why = { 0 };
 	int r = xattrs_read(fd, path, &item->result.xattrs, &item->result.xattrs_length, &why);
 
-	return r < 0 ? reader_failed(item, r, why.reason, err) : 0;
+	return r < 0 ? ingest_failed(item, r, why.reason, err) : 0;
 }
 
 /* Refuses a file that has content although its size is 0, as in /proc. */
-static int reader_check_empty(const struct item *item, int fd, struct error *err)
+static int ingest_check_empty(const struct item *item, int fd, struct error *err)
 {
 	char byte;
 	ssize_t n = pread(fd, &byte, 1, 0);
 
 	if (n < 0)
-		return reader_read_failed(item, fd, -errno, strerror(errno), err);
-	return n ? reader_read_failed(item, fd, -EINVAL, "has content but a size of 0", err) : 0;
+		return ingest_read_failed(item, fd, -errno, strerror(errno), err);
+	return n ? ingest_read_failed(item, fd, -EINVAL, "has content but a size of 0", err) : 0;
 }
 
-static int reader_file(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+static int ingest_file(struct ingest *ingest, struct batch *batch, struct item *item, struct error *err)
 {
 	auto_close int fd = -1;
 	bool empty = false;
 	int r;
 
-	r = reader_open(item, &fd, err);
+	r = ingest_open(item, &fd, err);
 	if (r < 0)
 		return r;
 	if (item->attributes.size == 0)
-		r = reader_check_empty(item, fd, err);
+		r = ingest_check_empty(item, fd, err);
 	else if (item->attributes.has_holes)
-		r = reader_read_sparse(item, fd, &empty, err);
+		r = ingest_read_sparse(item, fd, &empty, err);
 	else
-		r = reader_read(item, fd, item->offset, item->offset + item->length, err);
+		r = ingest_read(item, fd, item->offset, item->offset + item->length, err);
 	if (r == 0 && item->offset == 0)
-		r = reader_xattrs(item, fd, NULL, err);
+		r = ingest_xattrs(item, fd, NULL, err);
 	if (r == 0)
-		r = reader_check(item, fd, err);
+		r = ingest_check(item, fd, err);
 	if (r < 0)
 		return r;
-	return reader_chunks(reader, batch, item, empty, err);
+	return ingest_chunks(ingest, batch, item, empty, err);
 }
 
 /* Checks that a skipped range is still a hole, without reading it. */
-static int reader_skip(const struct item *item, struct error *err)
+static int ingest_skip(const struct item *item, struct error *err)
 {
 	auto_close int fd = -1;
 	off_t data;
 	int r;
 
-	r = reader_open(item, &fd, err);
+	r = ingest_open(item, &fd, err);
 	if (r < 0)
 		return r;
 	data = lseek(fd, (off_t)item->offset, SEEK_DATA);
 	if (data < 0 && errno != ENXIO)
-		return reader_failed(item, -errno, strerror(errno), err);
+		return ingest_failed(item, -errno, strerror(errno), err);
 	if (data >= 0 && (uint64_t)data < item->offset + item->skip)
-		return reader_changed(item, err);
-	return reader_check(item, fd, err);
+		return ingest_changed(item, err);
+	return ingest_check(item, fd, err);
 }
 
 /* Reads the xattrs of an unchanged file, which the stat cache does not have, by path and without opening the file. */
-static int reader_unchanged_xattrs(const struct reader *reader, struct item *item, struct error *err)
+static int ingest_unchanged_xattrs(const struct ingest *ingest, struct item *item, struct error *err)
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
 
-	if (stat_cache_has_no_xattrs(reader->setup.stat_cache, item->previous_ordinal))
+	if (stat_cache_has_no_xattrs(ingest->setup.stat_cache, item->previous_ordinal))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->dir->fd, item->name);
-	return reader_xattrs(item, -1, path, err);
+	return ingest_xattrs(item, -1, path, err);
 }
 
-static int reader_unchanged(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+static int ingest_unchanged(struct ingest *ingest, struct batch *batch, struct item *item, struct error *err)
 {
 	const void *content;
 	struct inode inode;
 	int r;
 
-	r = reader_unchanged_xattrs(reader, item, err);
+	r = ingest_unchanged_xattrs(ingest, item, err);
 	if (r < 0 || item->kind == ITEM_UNCHANGED)
 		return r;
-	if (!stat_cache_find(reader->setup.stat_cache, &item->attributes, item->previous_ordinal, &inode))
-		return reader_changed(item, err);
-	content = stat_cache_inline_bytes(reader->setup.stat_cache, &inode);
+	if (!stat_cache_find(ingest->setup.stat_cache, &item->attributes, item->previous_ordinal, &inode))
+		return ingest_changed(item, err);
+	content = stat_cache_inline_bytes(ingest->setup.stat_cache, &inode);
 	if (!content)
-		return reader_changed(item, err);
+		return ingest_changed(item, err);
 	memcpy(item->content, content, item->length);
-	return reader_chunks(reader, batch, item, false, err);
+	return ingest_chunks(ingest, batch, item, false, err);
 }
 
-static int reader_symlink(struct item *item, struct error *err)
+static int ingest_symlink(struct item *item, struct error *err)
 {
 	ssize_t n = readlinkat(item->dir->fd, item->name, (char *)item->content, item->length);
 
 	if (n < 0 && errno == EINVAL)
-		return reader_changed(item, err);
+		return ingest_changed(item, err);
 	if (n < 0)
-		return reader_failed(item, -errno, strerror(errno), err);
+		return ingest_failed(item, -errno, strerror(errno), err);
 	if (n == 0 || (size_t)n > DSFS_LINK_MAX)
-		return reader_failed(item, -ENAMETOOLONG, "the symlink's target is empty or too long", err);
+		return ingest_failed(item, -ENAMETOOLONG, "the symlink's target is empty or too long", err);
 	if ((size_t)n == item->length)
-		return reader_changed(item, err);
+		return ingest_changed(item, err);
 	item->length = (uint32_t)n;
 	return 0;
 }
 
-static int reader_directory(struct item *item, struct error *err)
+static int ingest_directory(struct item *item, struct error *err)
 {
-	int r = reader_xattrs(item, item->dir->fd, NULL, err);
+	int r = ingest_xattrs(item, item->dir->fd, NULL, err);
 
-	return r < 0 ? r : reader_check(item, item->dir->fd, err);
+	return r < 0 ? r : ingest_check(item, item->dir->fd, err);
 }
 
 /* Makes the chunks of an item that came with its content. */
-static int reader_loaded(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+static int ingest_loaded(struct ingest *ingest, struct batch *batch, struct item *item, struct error *err)
 {
 	if (item->kind != ITEM_FILE && item->kind != ITEM_PIECE)
 		return 0;
 	item->result.read_bytes = item->length;
-	return reader_chunks(reader, batch, item, false, err);
+	return ingest_chunks(ingest, batch, item, false, err);
 }
 
-static int reader_item(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+static int ingest_item(struct ingest *ingest, struct batch *batch, struct item *item, struct error *err)
 {
 	if (item->is_loaded)
-		return reader_loaded(reader, batch, item, err);
+		return ingest_loaded(ingest, batch, item, err);
 	switch (item->kind) {
 	case ITEM_FILE:
 		if (item->previous_ordinal)
-			return reader_unchanged(reader, batch, item, err);
-		return reader_file(reader, batch, item, err);
+			return ingest_unchanged(ingest, batch, item, err);
+		return ingest_file(ingest, batch, item, err);
 	case ITEM_PIECE:
-		return reader_file(reader, batch, item, err);
+		return ingest_file(ingest, batch, item, err);
 	case ITEM_SKIP:
-		return reader_skip(item, err);
+		return ingest_skip(item, err);
 	case ITEM_UNCHANGED:
-		return reader_unchanged(reader, batch, item, err);
+		return ingest_unchanged(ingest, batch, item, err);
 	case ITEM_SYMLINK:
-		return reader_symlink(item, err);
+		return ingest_symlink(item, err);
 	case ITEM_DIRECTORY:
-		return reader_directory(item, err);
+		return ingest_directory(item, err);
 	case ITEM_LINK:
 		break;
 	}
 	return 0;
 }
 
-int reader_work(void *argument, struct batch *batch, struct error *err)
+int ingest_work(void *argument, struct batch *batch, struct error *err)
 {
 	int r;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
 		r = interrupt_check(err);
 		if (r == 0)
-			r = reader_item(argument, batch, &batch->items[i], err);
+			r = ingest_item(argument, batch, &batch->items[i], err);
 		if (r < 0)
 			return r;
 	}

@@ -5,16 +5,16 @@
 #include "content/dedup.h"
 #include "content/stat_cache.h"
 
-struct reader_setup {
+struct ingest_setup {
 	uint32_t chunk_log;
 	int level; /* zstd, for items with .compress */
 	const struct dedup *dedup; /* NULL on a new volume */
 	const struct stat_cache *stat_cache; /* NULL: items are never unchanged */
 };
 
-/* The functions for a struct pipeline_work, whose argument is a struct reader_setup. */
-void *reader_new(const void *setup);
-void reader_free(void *reader);
-must_check int reader_work(void *reader, struct batch *batch, struct error *err);
+/* The functions for a struct pipeline_work, whose argument is a struct ingest_setup. */
+void *ingest_new(const void *setup);
+void ingest_free(void *ingest);
+must_check int ingest_work(void *ingest, struct batch *batch, struct error *err);
 /* Opens the item's file for reading, also for a caller that looks for holes. */
-must_check int reader_open(const struct item *item, int *ret_fd, struct error *err);
+must_check int ingest_open(const struct item *item, int *ret_fd, struct error *err);
