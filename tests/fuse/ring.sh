@@ -76,7 +76,7 @@ mount_volume volume mnt -o channel=dev
 assert_eq "the channel of channel=dev" "$(stats mnt channel)" dev
 unmount mnt
 
-rounds=$(length 10 30)
+rounds=$(length 6 30)
 [ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 6 8)
 mapfile -t files < <(cd source && find . -type f -size +0 -printf '%P\n' | grep -v '[^ -~]' | head -n 60)
 for ((round = 0; round < rounds; round++)); do

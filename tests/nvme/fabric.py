@@ -282,7 +282,7 @@ done >/run/reads.{number}"""
 # --- trees ---------------------------------------------------------------------------------------------
 
 
-def make_tree(folder, seed, like=None, count=150):
+def make_tree(folder, seed, like=None, count=90):
     """A folder of files from empty to some hundred KB; like: a folder of which most files are taken over."""
     chance = random.Random(seed)
     folder = pathlib.Path(folder)
