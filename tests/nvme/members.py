@@ -149,8 +149,8 @@ def replaced(members, third, a, b, volume):
 
 
 def scenarios():
-    first = make_tree("v1", 1, count=30)
-    second = make_tree("v2", 2, like=first, count=30)
+    first = make_tree("v1", 1, count=60)
+    second = make_tree("v2", 2, like=first, count=60)
     large = make_tree("large", 3, count=120)
     with Fabric("newest", ["a", "b"], {"v1": first, "v2": second, "large": large}, disks=(2, 1, 1)) as net:
         a, b = net.hosts
