@@ -177,11 +177,6 @@ int collector_begin(struct collector *collector, struct error *err)
 	return 0;
 }
 
-bool collector_is_busy(const struct collector *collector)
-{
-	return collector->is_busy;
-}
-
 int collector_fd(const struct collector *collector)
 {
 	return collector->epoll;

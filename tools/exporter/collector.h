@@ -16,7 +16,6 @@ void collector_free(struct collector *collector); /* NULL does nothing */
 must_check int collector_begin(struct collector *collector, struct error *err);
 /* Forgets the processes that it had given up and that have ended since. Call it when a child process has ended. */
 void collector_reap(struct collector *collector);
-bool collector_is_busy(const struct collector *collector);
 /* Returns the descriptor to poll for input. */
 int collector_fd(const struct collector *collector);
 /* Returns for how many ms to poll; -1: without a limit. */
