@@ -7,22 +7,11 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
-mkdir -p source back
-python3 - "${SEED:=$RANDOM}" <<'END'
-import random
-import sys
-rng = random.Random(int(sys.argv[1]))
-for number in range(600):
-    with open(f"source/{number}", "wb") as file:
-        file.write(rng.randbytes(200 + min(100_000, int(rng.lognormvariate(8.6, 0.9)))))
-for number in range(6):
-    with open(f"source/large{number}", "wb") as file:
-        file.write(rng.randbytes(3_000_000))
-END
+mkdir back
+small_files source "${SEED:=$RANDOM}" 600 6
 say "SEED=$SEED"
 pack back/a,back/b source --protect mirror:2
 for member in a b; do
-    echo 2000 >$member.control
     slow_device back/$member $member 2000 $member.control
 done
 

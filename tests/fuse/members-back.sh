@@ -8,17 +8,6 @@ need_fuse
 . "$LIB/clock.sh"
 export PATH=$DATASETFS_BUILD/tests/library:$PATH
 
-# member NUMBER FIELD
-member() {
-    python3 -c '
-import json, sys
-print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])][sys.argv[2]])' "$1" "$2"
-}
-
-is_member() {
-    test "$(member "$1" "$2")" "$3" "$4"
-}
-
 is_told() {
     grep -q "$1" daemon.log
 }

@@ -12,15 +12,7 @@ pack a,back/b,c source --protect mirror:2
 cp -r source second
 head -c 500000 /dev/urandom >second/more
 pack a,back/b,c second
-echo 0 >b.control
 slow_device back/b b 0 b.control
-
-# member NUMBER: its state
-member() {
-    python3 -c '
-import json, sys
-print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])]["state"])' "$1"
-}
 
 # Nobody reads it when it begins to hang, so nobody knows. The second time its read is known to be out.
 for io in $(length uring "uring threads"); do
@@ -41,12 +33,12 @@ for io in $(length uring "uring threads"); do
     mv c away/
     : >daemon.log
     mount_volume a mnt -o "io=$io"
-    assert_eq "the state of one that is missing" "$(member 2)" missing
+    assert_eq "the state of one that is missing" "$(member 2 state)" missing
     slow_control b.control hang
     mv away/c c
     wait_for 100 grep -q "member 2 of '.*/a' is used again, it is '.*/c'" daemon.log ||
         fail "it is not found: $(cat daemon.log)"
-    assert_eq "its state" "$(member 2)" ok
+    assert_eq "its state" "$(member 2 state)" ok
     compare second mnt || fail "wrong bytes with a member that is back"
     slow_control b.control 0
     unmount mnt

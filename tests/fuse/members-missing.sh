@@ -14,13 +14,6 @@ sums_right() {
     WAY=direct library-way mnt sums | sort | cmp - sums || fail "$1: the library has something else"
 }
 
-# state MEMBER: as the mount has it
-state() {
-    python3 -c '
-import json, sys
-print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])]["state"])' "$1"
-}
-
 mkdir -p source/many away
 for i in {1..300}; do head -c $((i * 97)) /dev/urandom >"source/many/$i"; done
 head -c 6000000 /dev/urandom >source/large
@@ -34,7 +27,7 @@ for member in a b c; do
     mount_volume "$there" mnt
     assert_contains "the log without $member" "$(cat daemon.log)" "is degraded: member $number is missing or stale"
     compare source mnt || fail "without $member: the mount has something else"
-    assert_eq "state of the member that is away" "$(state $number)" missing
+    assert_eq "state of the member that is away" "$(member $number state)" missing
     sums_right "without $member"
     client it
     told it "open mnt" "direct v1"
@@ -54,7 +47,7 @@ for member in a b c; do
     number=$((number + 1))
 done
 mount_volume a mnt
-assert_eq "state with all there" "$(state 0) $(state 1) $(state 2)" "ok ok ok"
+assert_eq "state with all there" "$(member 0 state) $(member 1 state) $(member 2 state)" "ok ok ok"
 unmount mnt
 
 # Two of three: some files had both copies there.
@@ -78,7 +71,7 @@ sums_right "with a stale member"
 client it
 for version in v1 v2; do told it "open mnt direct $version" "direct $version"; done # not open in the daemon
 ask it quit
-assert_eq "state of the stale member" "$(state 1)" missing
+assert_eq "state of the stale member" "$(member 1 state)" missing
 unmount mnt
 assert_fails 1 "member 1" mkdatasetfs a source
 

@@ -11,7 +11,6 @@ mkdir -p source real mnt
 head -c 300000 /dev/urandom >source/file
 pack real/a,real/b,real/c source --protect mirror:2
 mv real/b b.real
-echo 0 >b.control
 slow_device b.real b 0 b.control
 all=real/a,b,real/c
 datasetfsctl member list --json "$all" >list.json

@@ -108,7 +108,6 @@ unmount mnt
 say "a member that gives errors"
 mv away "vol/${names[$member]}"
 mv vol/b slow
-echo 0 >b.control
 slow_device slow vol/b 0 b.control
 mount_volume vol/a mnt
 slow_control b.control eio

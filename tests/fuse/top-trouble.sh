@@ -54,7 +54,6 @@ END
 say "a member hangs"
 for member in a b; do
     mv $member back/
-    echo 0 >$member.control
     slow_device back/$member $member 0 $member.control
 done
 mount_volume a mnt -o readahead=off
@@ -78,7 +77,6 @@ unmount mnt
 
 say "reads wait for the device"
 pack back/c source --compress none --label v1
-echo 0 >c.control
 slow_device back/c c 0 c.control
 mount_volume c mnt -o readahead=off,deadline=300
 slow_control c.control hang

@@ -405,12 +405,19 @@ loop_end() {
     wait_for 10 loop_is_over "$1" "$file"
 }
 
+# small_files DIRECTORY SEED COUNT LARGE: so many files named by numbers, with sizes as those of images, and large0 and
+# so on of 3 MB each
+small_files() {
+    python3 "$LIB/small_files.py" "$@" || fail "small_files.py $*"
+}
+
 # slow_device FILE DEVICE MICROSECONDS [CONTROL]: DEVICE is a file with the bytes of FILE, and each read of it takes so
 # much longer, however many there are at a time (tests/lib/slowfs.c). What it did is in slowfs.log when it has ended,
-# with a file that controls it in CONTROL.log.
+# with a file that controls it, which gets MICROSECONDS first, in CONTROL.log.
 slow_device() {
     local log=${4:-slowfs}.log
     : >"$2"
+    [ -z "${4:-}" ] || echo "$3" >"$4"
     "$DATASETFS_BUILD/tests/slowfs" "$@" >"$log" 2>&1 &
     end_daemon_at_exit $! "$2"
     wait_for 10 grep -q '^ready$' "$log" || { cat "$log"; fail "no slow device: slowfs $*"; }
@@ -497,6 +504,16 @@ json() {
 # stats MOUNTPOINT PATH: a counter of a mount
 stats() {
     json "$2" "$1/.datasetfs/stats.json"
+}
+
+# member NUMBER FIELD: what the mount mnt says of a member
+member() {
+    stats mnt "members.$1.$2"
+}
+
+# is_member NUMBER FIELD OPERATOR VALUE: for wait_for, such as is_member 1 state = ok
+is_member() {
+    test "$(member "$1" "$2")" "$3" "$4"
 }
 
 # served REPORT [PROGRAM]: how many files datasetfs-run served, to all processes of its report or to one program's

@@ -6,35 +6,14 @@
 # latency and not CPU time. fuse/members-stuck*.sh do this on one channel each: they call mount_on, then the rest.
 
 LATENCY=30000 # µs
-mkdir -p source back
-python3 - "${SEED:=$RANDOM}" <<'END'
-import random
-import sys
-rng = random.Random(int(sys.argv[1]))
-for number in range(1200):
-    with open(f"source/{number}", "wb") as file:
-        file.write(rng.randbytes(200 + min(100_000, int(rng.lognormvariate(8.6, 0.9)))))
-with open("source/large", "wb") as file:
-    file.write(rng.randbytes(3_000_000))
-END
+mkdir back
+small_files source "${SEED:=$RANDOM}" 1200 1
 say "SEED=$SEED"
 RANDOM=$SEED
 pack back/a,back/b,back/c source --protect mirror:2
 for member in a b c; do
-    echo $LATENCY >$member.control
     slow_device back/$member $member $LATENCY $member.control
 done
-
-# member NUMBER FIELD
-member() {
-    python3 -c '
-import json, sys
-print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])][sys.argv[2]])' "$1" "$2"
-}
-
-is_member() {
-    test "$(member "$1" "$2")" "$3" "$4"
-}
 
 readers() {
     python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt "$@"
