@@ -245,7 +245,7 @@ class Unmounted:
 
 
 OURS = ("dev", "ring")
-BEFORE = "before"  # the variant of 'dev', 'ring' and 'mkdatasetfs' that is an earlier build
+BEFORE = "before"  # the variant of one of ours that is an earlier build
 CHILD = "child"  # the variant of 'run' that is preloaded as what a program starts is, without datasetfs-run itself
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
