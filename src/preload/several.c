@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements lib/direct/several.h for programs that nobody changes: refuses, as a read in the caller's thread cannot
- * leave a member that hangs, and the mount can. */
-#include "lib/direct/several.h"
+/* Implements lib/direct/daemon/several.h for programs that nobody changes: refuses, as a read in the caller's thread
+ * cannot leave a member that hangs, and the mount can. */
+#include "lib/direct/daemon/several.h"
 
 #include <errno.h>
 #include <inttypes.h>

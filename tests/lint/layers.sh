@@ -41,7 +41,7 @@ home() {
 base="base base/text base/thread base/program"
 image="image/sums image/members image/names image image/catalogue"
 device="device/nvme device"
-lib="lib lib/direct lib/mounted lib/api"
+lib="lib lib/direct/daemon lib/direct lib/mounted lib/api"
 volume="volume/space volume/transaction volume volume/compaction volume/replacement"
 # shellcheck disable=SC2086 # lists of folders
 {
@@ -68,7 +68,8 @@ may src/volume/replacement $base $image io $device datasetfs volume/space volume
 may src/read     $base $image io read datasetfs
 may src/fuse     $base io fuse
 may src/lib         $base $image datasetfs lib
-may src/lib/direct  $base $image io handover $device members read datasetfs lib lib/direct
+may src/lib/direct/daemon $base $image io handover read datasetfs lib lib/direct/daemon
+may src/lib/direct  $base $image io $device members read datasetfs lib lib/direct/daemon lib/direct
 may src/lib/mounted $base $image io datasetfs lib lib/mounted
 may src/lib/api     $base $image $device datasetfs lib lib/direct lib/mounted lib/api
 may src/preload/process $base $lib preload/process

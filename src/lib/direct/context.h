@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "image/names/names.h"
+#include "lib/direct/daemon/tally.h"
 #include "lib/direct/direct.h"
-#include "lib/direct/tally.h"
 #include "read/queue.h"
 
 #define CONTEXT_DEPTH 32u /* reads of the device in flight */

@@ -16,7 +16,7 @@
 #include "image/catalogue/index_load.h"
 #include "image/children.h"
 #include "image/inode.h"
-#include "lib/direct/link.h"
+#include "lib/direct/daemon/link.h"
 #include "lib/forked.h"
 #include "lib/high.h"
 #include "members/assembly.h"

@@ -2,10 +2,10 @@
 /* Fills in the operations of the backend past the mount. */
 #include "lib/direct/attributes.h"
 #include "lib/direct/context.h"
+#include "lib/direct/daemon/link.h"
 #include "lib/direct/direct.h"
 #include "lib/direct/direct_read.h"
 #include "lib/direct/extents.h"
-#include "lib/direct/link.h"
 #include "lib/direct/linked.h"
 #include "lib/direct/listing.h"
 #include "lib/direct/lookup.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a mount's version past the mount, with the index and volume that the daemon hands over. */
 #pragma once
+#include "lib/direct/daemon/link.h"
 #include "lib/direct/direct.h"
-#include "lib/direct/link.h"
 
 /* Opens the version asked for. *ret_final, on failure: no other way could open it either, as it does not exist or has
  * another digest. */

@@ -16,7 +16,7 @@
 #include "datasetfs/control.h"
 #include "image/extent.h"
 #include "lib/beneath.h"
-#include "lib/direct/link.h"
+#include "lib/direct/daemon/link.h"
 #include "lib/direct/place.h"
 #include "read/park.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Connects, checks who answers, and receives. Nothing is sent before the greeting: the mount names the socket, which
  * may be anybody's. */
-#include "lib/direct/link.h"
+#include "lib/direct/daemon/link.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "handover/table.h"
 #include "image/catalogue/catalogue.h"
 #include "image/catalogue/index_load.h"
-#include "lib/direct/several.h"
+#include "lib/direct/daemon/several.h"
 #include "lib/high.h"
 #include "lib/question.h"
 

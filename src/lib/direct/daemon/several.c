@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Accepts such volumes. Reading their catalogue, for a label, waits no longer than this for a member; reads of files
  * use the descriptors. */
-#include "lib/direct/several.h"
+#include "lib/direct/daemon/several.h"
 
 int several_take(struct array_source *volume, struct error *err)
 {

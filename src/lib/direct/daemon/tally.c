@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports good news once for many files, as a report is a system call. */
-#include "lib/direct/tally.h"
+#include "lib/direct/daemon/tally.h"
 
 #include <string.h>
 
-#include "lib/direct/link.h"
+#include "lib/direct/daemon/link.h"
 
 #define TALLY_FILES 4096u /* files between two reports, unless there is trouble */
 
