@@ -62,11 +62,6 @@ bool chunk_has_possible_size(const struct chunk *chunk)
 	       chunk->stored < chunk->length;
 }
 
-static bool chunk_is_possible(const struct index *index, const struct chunk *chunk)
-{
-	return chunk_has_possible_size(chunk) && (chunk_is_hole(chunk) || chunk_is_inside(index, chunk));
-}
-
 /* True if the i-th chunk lies in a long hole. Else skips the chunks of long holes before it, which have no records. */
 static bool chunk_find_hole(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *chunk,
 			    uint64_t *ret_count)
@@ -107,7 +102,7 @@ int chunk_get_run(const struct index *index, const struct inode *inode, uint64_t
 	chunk = chunk_of_record(disk);
 	chunk.number = number;
 	chunk.length = chunk_length(index, inode, i);
-	if (!chunk_is_possible(index, &chunk))
+	if (!chunk_has_possible_size(&chunk) || (!chunk_is_hole(&chunk) && !chunk_is_inside(index, &chunk)))
 		return error_set(err, -EBADMSG,
 				 "chunk %" PRIu64 ": impossible record: address=%#" PRIx64 " stored=%" PRIu32
 				 " codec=%u length=%" PRIu32,

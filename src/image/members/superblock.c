@@ -130,12 +130,6 @@ static int reason_weight(const struct error *reason)
 	return strstr(reason->reason, "not a datasetfs") ? 1 : 2;
 }
 
-static struct source_part superblock_part(uint32_t member, uint32_t slot, struct dsfs_superblock *disk)
-{
-	return (struct source_part){ .member = member, .offset = (uint64_t)slot * DSFS_SLOT_SPACING, .buffer = disk,
-				     .length = sizeof(*disk) };
-}
-
 static int superblock_decode_slot(const struct dsfs_superblock *disk, uint32_t slot, struct superblock *ret,
 				  struct error *err)
 {
@@ -196,7 +190,9 @@ static void superblock_read_batch(struct source *source, uint32_t first, struct 
 	struct error why = { 0 };
 
 	for (uint32_t i = 0; disks && parts && i < count * DSFS_SLOT_COUNT; i++)
-		parts[i] = superblock_part(first + list[i / DSFS_SLOT_COUNT], i % DSFS_SLOT_COUNT, &disks[i]);
+		parts[i] = (struct source_part){ .member = first + list[i / DSFS_SLOT_COUNT],
+						 .offset = (uint64_t)(i % DSFS_SLOT_COUNT) * DSFS_SLOT_SPACING,
+						 .buffer = &disks[i], .length = sizeof(disks[i]) };
 	if (disks && parts)
 		source_read_parts(source, parts, (size_t)count * DSFS_SLOT_COUNT);
 	else
