@@ -43,11 +43,6 @@ struct lookup {
 
 /* --- the directory that the last path led to: most paths in a row share it --- */
 
-static bool lookup_is_remembered(const struct context_memo *memo, const char *path, size_t length)
-{
-	return length && memo->length == length && !memcmp(memo->path, path, length);
-}
-
 /* Remembers the directory unless permissions decided: a thread may become another user. */
 static void lookup_remember(struct lookup *lookup)
 {
@@ -66,7 +61,8 @@ static int lookup_begin(struct lookup *lookup, struct lookup_call *call, const c
 {
 	const struct context_memo *memo = &call->context->memo;
 	const char *end = path + strlen(path), *slash = memrchr(path, '/', (size_t)(end - path));
-	bool is_remembered = slash && lookup_is_remembered(memo, path, (size_t)(slash - path));
+	size_t length = slash ? (size_t)(slash - path) : 0;
+	bool is_remembered = length && memo->length == length && !memcmp(memo->path, path, length);
 
 	lookup->call = call;
 	lookup->path = path;
