@@ -289,13 +289,6 @@ static int assembly_refuse_twice(const struct candidate *a, const struct candida
 			 is_held ? "', which is made of them" : "");
 }
 
-static int assembly_refuse_former(const struct candidate *candidate, uint64_t newest, struct error *err)
-{
-	return error_set(err, -ESTALE,
-			 "'%s' was a member of the volume in superblock %" PRIu64 " and is none in %" PRIu64,
-			 candidate->name, candidate->super.sequence, newest);
-}
-
 /* Puts a candidate into its slot. by_slot: the candidates that have one. */
 static int assembly_put(struct assembly *assembly, struct candidate *candidate, uint32_t slot,
 			struct candidate **by_slot, struct error *err)
@@ -326,7 +319,10 @@ static int assembly_fill(struct assembly *assembly, struct search *search, const
 		if (candidate->counts && slot != UINT32_MAX)
 			r = assembly_put(assembly, candidate, slot, by_slot, err);
 		else if (candidate->is_named)
-			r = assembly_refuse_former(candidate, newest, err);
+			r = error_set(err, -ESTALE,
+				      "'%s' was a member of the volume in superblock %" PRIu64
+				      " and is none in %" PRIu64,
+				      candidate->name, candidate->super.sequence, newest);
 	}
 	return r;
 }
