@@ -38,11 +38,6 @@ static void control_prepare_lock(int fd, int command)
 	inside_leave(&inside);
 }
 
-static bool control_is_dup(int command)
-{
-	return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
-}
-
 /* Notes a new number as our own, or forgets its former meaning. */
 static void control_got(int fd, bool is_own)
 {
@@ -65,7 +60,7 @@ HOOK int fcntl(int fd, int command, ...)
 	va_end(rest);
 	control_prepare_lock(fd, command);
 	r = next()->fcntl(fd, command, argument);
-	if (r >= 0 && control_is_dup(command))
+	if (r >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
 		control_got(r, OWN_CALLS());
 	return r;
 }

@@ -138,14 +138,10 @@ static bool real_replace_spare(struct table_file *file, int fd)
 	return is_done;
 }
 
-static bool real_replace_somehow(struct table_file *file, int fd)
-{
-	return real_replace(file, fd) || real_replace_beyond(file, fd) || real_replace_spare(file, fd);
-}
-
 bool real_make_entry(struct table_entry *entry, int fd, const char *caller)
 {
-	bool is_there = entry->file.is_real || real_replace_somehow(&entry->file, fd);
+	bool is_there = entry->file.is_real || real_replace(&entry->file, fd) ||
+			real_replace_beyond(&entry->file, fd) || real_replace_spare(&entry->file, fd);
 
 	if (is_there) {
 		report_real(caller);
