@@ -42,21 +42,15 @@ bool serve_is_silent(const void *owner, uint32_t slot)
 	}
 }
 
-/* If there is no memory to list it, a former name leaks. */
-static void serve_keep_name(struct serve_member *member, char *former)
-{
-	if (grow_one(member->former, member->former_count, NULL) == 0)
-		member->former[member->former_count++] = former;
-}
-
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name)
 {
 	struct serve_member *member = &serve->volume.members[slot];
 	char *former = atomic_exchange(&member->name, name);
 	struct error why = { 0 };
 
-	if (former)
-		serve_keep_name(member, former);
+	/* If there is no memory to list it, a former name leaks. */
+	if (former && grow_one(member->former, member->former_count, NULL) == 0)
+		member->former[member->former_count++] = former;
 	if (locate_identity(serve->volume.array->fds[slot], member->identity, &why) < 0)
 		log_debug("'%s' cannot be found again under another name: %s", name, why.reason);
 }

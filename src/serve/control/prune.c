@@ -249,12 +249,6 @@ static void prune_ended(struct generation_pruning *pruning)
 	pruning->delay = pruning->delay < most / 2 ? pruning->delay * 2 : most;
 }
 
-static bool prune_is_left(struct serve *serve, const struct generation *generation)
-{
-	return generation && generation != serve_current(serve) && generation->pruning.at &&
-	       atomic_load(&generation->lookups);
-}
-
 int64_t prune_settle(struct serve *serve)
 {
 	bool busy = prune_is_busy(serve->prune);
@@ -263,7 +257,8 @@ int64_t prune_settle(struct serve *serve)
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
-		if (!prune_is_left(serve, generation))
+		if (!generation || generation == serve_current(serve) || !generation->pruning.at ||
+		    !atomic_load(&generation->lookups))
 			continue;
 		if (generation->pruning.began && !busy)
 			prune_ended(&generation->pruning);

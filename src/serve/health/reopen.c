@@ -51,12 +51,6 @@ static int reopen_check(const struct serve *serve, struct array_source *array, u
 	return 0;
 }
 
-/* Uses the identity, because another namespace may have the name by now. */
-static int reopen_locate(const struct serve_member *member, char **ret, struct error *err)
-{
-	return locate_path(member->identity[0] ? member->identity : member->name, ret, err);
-}
-
 void reopen_found(struct serve *serve, uint32_t slot)
 {
 	struct serve_volume *volume = &serve->volume;
@@ -77,13 +71,14 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 
 static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 {
+	const struct serve_member *member = &serve->volume.members[slot];
 	struct array_source *array = NULL;
 	struct file_source *file;
 	auto_free char *path = NULL;
 	int r = array_new(serve->volume.array->count, &array, err);
 
-	if (r == 0)
-		r = reopen_locate(&serve->volume.members[slot], &path, err);
+	if (r == 0) /* by the identity, because another namespace may have the name by now */
+		r = locate_path(member->identity[0] ? member->identity : member->name, &path, err);
 	if (r == 0)
 		r = file_open(path, FILE_READ, &file, err);
 	if (r == 0) {

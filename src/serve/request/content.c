@@ -387,12 +387,6 @@ static int content_lay_out(struct worker *worker, struct contents *contents, str
 	return 0;
 }
 
-/* Without io_uring the worker itself hangs in a read that does not complete, so it has no use for spare contents. */
-static unsigned content_spare_count(const struct worker *worker)
-{
-	return worker->serve->volume.route && worker->setup.uring ? (unsigned)worker->slots : 0;
-}
-
 static const struct queue_client content_client = {
 	.slot_size = sizeof(struct content),
 	.events = &content_events,
@@ -413,7 +407,8 @@ int content_open(struct worker *worker, struct error *err)
 			    .route = serve->volume.route,
 			    .counters = &worker->counters.read },
 		.depth = (unsigned)worker->slots,
-		.spare = content_spare_count(worker),
+		/* A worker without io_uring hangs itself in a read that does not complete: spare slots are no use. */
+		.spare = serve->volume.route && worker->setup.uring ? (unsigned)worker->slots : 0,
 	};
 	struct contents *contents = calloc(1, sizeof(*contents));
 	int r;
