@@ -54,12 +54,6 @@ static bool occupant_is_all_hole(const struct file_source *file)
 	return lseek(file->fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
 }
 
-/* Whether others own or may write a file of root. Its mode also limits what an access control list grants. */
-static bool occupant_is_shared(const struct stat *st)
-{
-	return geteuid() == 0 && S_ISREG(st->st_mode) && (st->st_uid != 0 || st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 int occupant_refuse_shared(const struct file_source *file, struct error *err)
 {
 	struct stat st;
@@ -82,7 +76,9 @@ int occupant_find(const struct site *site, struct file_source *file, struct occu
 		r = error_errno(err, "fstat");
 	if (r < 0)
 		return r;
-	occupant.is_shared = occupant_is_shared(&st);
+	/* The mode also limits what an access control list grants. */
+	occupant.is_shared = geteuid() == 0 && S_ISREG(st.st_mode) &&
+			     (st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH));
 	occupant.is_nothing = !file->geometry.is_block_device && occupant_is_all_hole(file);
 	if (!occupant.is_nothing)
 		r = occupant_probe(site, occupant.what, sizeof(occupant.what), err);

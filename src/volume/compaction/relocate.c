@@ -200,15 +200,10 @@ static uint64_t relocate_last(const struct bits *inside, uint64_t first, uint64_
 	return last;
 }
 
-static uint64_t relocate_most(uint64_t segment)
-{
-	return segment / RELOCATE_PIECES / DSFS_BLOCK;
-}
-
 static int relocate_run(struct relocate *relocate, const struct line *line, const struct bits *inside, uint64_t first,
 			uint64_t end, struct error *err)
 {
-	uint64_t most = relocate_most(line->segment), last, to;
+	uint64_t most = line->segment / RELOCATE_PIECES / DSFS_BLOCK, last, to;
 	int r;
 
 	for (;; first = last) {

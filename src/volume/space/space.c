@@ -238,17 +238,12 @@ void space_close(struct space *space)
 	*space = (struct space){ 0 };
 }
 
-static uint64_t space_room(const struct space_run *run)
-{
-	return run->end - run->at;
-}
-
 uint64_t space_free(const struct space *space)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < space->count; i++)
-		bytes += space_room(&space->runs[i]);
+		bytes += space->runs[i].end - space->runs[i].at;
 	return bytes;
 }
 

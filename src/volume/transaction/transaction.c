@@ -783,17 +783,12 @@ static void transaction_undo(struct transaction *transaction)
 	transaction->state = TRANSACTION_OPEN;
 }
 
-static void transaction_lower_fences(struct transaction *transaction)
-{
-	for (uint32_t i = 0; i < transaction->member_count; i++)
-		transaction_lower_fence(&transaction->members[i], transaction->path);
-}
-
 void transaction_end(struct transaction *transaction)
 {
 	if (transaction->state == TRANSACTION_BEGUN)
 		transaction_undo(transaction);
-	transaction_lower_fences(transaction);
+	for (uint32_t i = 0; i < transaction->member_count; i++)
+		transaction_lower_fence(&transaction->members[i], transaction->path);
 }
 
 void transaction_close(struct transaction *transaction)
