@@ -220,12 +220,6 @@ static int loader_entry(struct loader *loader, struct error *err)
 	return loader->number ? loader_begin(loader, &loader->stream->entry, err) : 0;
 }
 
-static void loader_warn(struct loader *loader)
-{
-	if (loader->warnings++ < LOADER_WARNINGS)
-		log_warn("%s, ignoring", loader->stream->text);
-}
-
 /* Adds the inode that all folders without an entry of their own share; it comes first. */
 static int loader_implied(struct loader *loader, struct error *err)
 {
@@ -258,8 +252,8 @@ int loader_run(struct loader *loader, struct error *err)
 			r = loader_entry(loader, err);
 		else if (kind == TAR_STREAM_DATA)
 			r = loader_data(loader, err);
-		else
-			loader_warn(loader);
+		else if (loader->warnings++ < LOADER_WARNINGS)
+			log_warn("%s, ignoring", loader->stream->text);
 	}
 	if (r == 0)
 		r = loader_finish(loader, err);

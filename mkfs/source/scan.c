@@ -43,16 +43,12 @@ static bool scan_is_special(const struct attributes *attributes)
 	return !S_ISREG(attributes->mode) && !S_ISDIR(attributes->mode) && !S_ISLNK(attributes->mode);
 }
 
-static const char *scan_special_kind(uint32_t mode)
-{
-	return S_ISFIFO(mode) ? "FIFO" : S_ISSOCK(mode) ? "socket" : "device";
-}
-
 static int scan_special(struct scan *scan, const struct scan_directory *directory, const struct listing_entry *entry,
 			struct error *err)
 {
 	auto_free char *path = dirfd_join(directory->listing->dir->path, entry->name);
-	const char *kind = scan_special_kind(entry->attributes.mode);
+	uint32_t mode = entry->attributes.mode;
+	const char *kind = S_ISFIFO(mode) ? "FIFO" : S_ISSOCK(mode) ? "socket" : "device";
 
 	if (!path)
 		return error_no_memory(err);
