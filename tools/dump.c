@@ -83,11 +83,6 @@ static int dump_json_content(struct dump_json *dump, const struct inode *inode)
 	return r;
 }
 
-static const char *dump_type(uint32_t mode)
-{
-	return S_ISDIR(mode) ? "directory" : S_ISLNK(mode) ? "symlink" : "file";
-}
-
 static int dump_json_line(struct dump_json *dump, const struct walk_entry *entry)
 {
 	struct json *json = &dump->json;
@@ -103,7 +98,7 @@ static int dump_json_line(struct dump_json *dump, const struct walk_entry *entry
 	json_begin_object(json, NULL);
 	json_bytes(json, "path", entry->path, entry->length);
 	json_number(json, "ordinal", entry->ordinal);
-	json_string(json, "type", dump_type(inode.mode));
+	json_string(json, "type", S_ISDIR(inode.mode) ? "directory" : S_ISLNK(inode.mode) ? "symlink" : "file");
 	json_string(json, "mode", mode);
 	json_number(json, "uid", inode.uid);
 	json_number(json, "gid", inode.gid);

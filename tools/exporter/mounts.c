@@ -35,12 +35,6 @@ static bool mounts_has_option(const char *options, const char *wanted)
 	return false;
 }
 
-/* Returns whether the mount is listed. A bind mount of a folder has no .datasetfs at its top, so it is skipped. */
-static bool mounts_is_wanted(const struct mounts *mounts, const struct mountinfo *info)
-{
-	return !strcmp(info->type, "fuse.datasetfs") && !strcmp(info->root, "/") && !mounts_has(mounts, info->device);
-}
-
 /* Drops an earlier mount on the same point: the new one hides it. */
 static void mounts_drop(struct mounts *mounts, const char *point)
 {
@@ -92,7 +86,11 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 
 int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err)
 {
-	return mounts_is_wanted(mounts, info) ? mounts_add(mounts, info, err) : 0;
+	/* A bind mount of a folder has no .datasetfs at its top. */
+	if (strcmp(info->type, "fuse.datasetfs") != 0 || strcmp(info->root, "/") != 0 ||
+	    mounts_has(mounts, info->device))
+		return 0;
+	return mounts_add(mounts, info, err);
 }
 
 static int mounts_visit(void *argument, const struct mountinfo *info, struct error *err)

@@ -19,11 +19,6 @@ uint64_t list_space_bytes(const struct list_space *space, const struct list_memb
 	return (end < member->size ? end : member->size) - from * space->segment_size;
 }
 
-static const struct list_member *list_space_member(const struct list_space *space, uint64_t address)
-{
-	return &space->members[address_member(address)];
-}
-
 /* --- shares of versions --- */
 
 static void list_space_add_group(const struct volume *volume, uint64_t address, uint64_t bytes,
@@ -45,7 +40,7 @@ static void list_space_add_version(const struct volume *volume, const struct lis
 	for (uint32_t i = 0; i < version->segments.count; i++) {
 		uint64_t address = version->segments.items[i].address;
 		uint64_t length = version->segments.items[i].length;
-		const struct list_member *member = list_space_member(space, address);
+		const struct list_member *member = &space->members[address_member(address)];
 
 		for (uint64_t at = 0; at < length; at += space->segment_size) {
 			uint64_t from = (address_offset(address) + at) / space->segment_size;

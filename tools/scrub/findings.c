@@ -169,14 +169,9 @@ void findings_progress(struct findings *findings)
 	pthread_mutex_unlock(&findings->lock);
 }
 
-static uint64_t findings_left(const struct findings *findings)
-{
-	return findings->states[FINDING_DAMAGED] + findings->states[FINDING_FAILED] + findings->states[FINDING_LOST];
-}
-
 static int findings_status(const struct findings *findings, const struct findings_summary *summary)
 {
-	if (findings_left(findings))
+	if (findings->states[FINDING_DAMAGED] || findings->states[FINDING_FAILED] || findings->states[FINDING_LOST])
 		return VERIFY_DAMAGED;
 	return findings->states[FINDING_UNKNOWN] || summary->interrupted || summary->changed ? VERIFY_INCOMPLETE :
 											      VERIFY_CLEAN;

@@ -62,30 +62,23 @@ static void structures_report(struct findings *findings, uint32_t member, const 
 						  .reason = why->reason });
 }
 
-/* Passes lack of memory on, which ends the run because it says nothing about the bytes. */
-static int structures_means(const struct error *why, struct error *err)
-{
-	return why->code == -ENOMEM ? error_pass(err, why->code, why) : 0;
-}
-
 int structures_check(struct source *source, uint32_t member, bool is_only, struct findings *findings,
 		     struct error *err)
 {
 	char name[STRUCTURES_NAME];
-	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < STRUCTURES_COUNT; i++) {
+	for (uint32_t i = 0; i < STRUCTURES_COUNT; i++) {
 		struct error why = { 0 };
 
 		if (structures_look(source, member, i, &why) == 0)
 			continue;
+		if (why.code == -ENOMEM) /* lack of memory says nothing about the bytes */
+			return error_pass(err, why.code, &why);
 		structures_name(i, member, is_only, name);
-		r = structures_means(&why, err);
-		if (r == 0)
-			structures_report(findings, member, name,
-					  error_is_damage(why.code) ? FINDING_DAMAGED : FINDING_UNKNOWN, &why);
+		structures_report(findings, member, name,
+				  error_is_damage(why.code) ? FINDING_DAMAGED : FINDING_UNKNOWN, &why);
 	}
-	return r;
+	return 0;
 }
 
 void structures_missing(uint32_t member, struct findings *findings)

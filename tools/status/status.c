@@ -39,11 +39,6 @@ const struct command_line status_line = {
 	.options = status_table,
 };
 
-static void status_name(const char *label)
-{
-	text_print("  %-16s  ", label); /* the mount reports the names of its options */
-}
-
 static void status_say(const char *label, const char *fmt, ...) printf_like(2, 3);
 static void status_say(const char *label, const char *fmt, ...)
 {
@@ -53,8 +48,7 @@ static void status_say(const char *label, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	status_name(label);
-	text_print("%s\n", text);
+	text_print("  %-16s  %s\n", label, text); /* the mount reports the names of its options */
 }
 
 static const char *status_plural(uint64_t count)
