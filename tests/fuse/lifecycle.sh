@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 # tests/run: smoke daemon channels in=asan,gcc:ring
 # From mount to unmount: in the background, in the foreground, by signal, by umount, while busy.
-# As from a terminal: nohup(1) has SIGHUP ignored, which programs inherit.
-[ -n "${HANGUP:-}" ] || HANGUP=default exec env --default-signal=HUP "$0"
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
