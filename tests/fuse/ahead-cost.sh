@@ -31,10 +31,13 @@ walk() {
     say "$1: $3: $reads device reads, $requests READs, $stored stored, of $FILES files"
 }
 
-# cost VOLUME COMMAND: of one walk; false when the daemon was not let ahead, as on a busy machine
+# cost VOLUME COMMAND: of one walk; false when the daemon was not let ahead, as on a busy machine. On four members each
+# leg of a walk ends four times, and of so few files there are 150 to 157 reads.
 cost() {
+    local most=$((FILES / 20))
+    [ "$1" = volume ] || most=$((FILES / 18))
     walk "$1" ro "$2"
-    [ "$reads" -le $((FILES / 20)) ] && [ "$requests" -le $((FILES / 2)) ] && [ "$stored" -ge $((FILES / 2)) ]
+    [ "$reads" -le $most ] && [ "$requests" -le $((FILES / 2)) ] && [ "$stored" -ge $((FILES / 2)) ]
 }
 
 # costs_little VOLUME COMMAND
