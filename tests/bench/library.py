@@ -31,7 +31,8 @@ def read_batches(setting, name):
 
 def read_paths(setting, name):
     """open().read() of a rival or of the mount, read() or read_many() of the package."""
-    mode = {"many": "many"}.get(volumes.variant_of(name), "read") if volumes.base_of(name) == "lib" else "open"
+    modes = {"": "read", volumes.BEFORE: "read", "many": "many"}
+    mode = modes[volumes.variant_of(name)] if volumes.base_of(name) == "lib" else "open"
     result = measure.run_script(setting, name, "pyread.py", mode, setting.where(name), setting.folder / "list",
                                 setting.threads(name), setting.seconds or 0, setting.seed,
                                 "processes" if setting.row.processes else "threads")
