@@ -12,10 +12,12 @@ static inline void free_ptr(void *p)
 	free(*(void **)p);
 }
 
+/* Closes the descriptor once: *fd is -1 afterwards, as the number may soon be another file's. */
 static inline void close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 }
 
 static inline void close_file(FILE **file)

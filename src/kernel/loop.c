@@ -56,7 +56,6 @@ int loop_set_up(int file, const char *name, bool is_direct, struct loop *ret, st
 void loop_close(struct loop *loop)
 {
 	close_fd(&loop->fd);
-	loop->fd = -1;
 }
 
 int loop_set_readahead(const struct loop *loop, unsigned kib, struct error *err)

@@ -79,5 +79,4 @@ void child_kill(struct child *child, int64_t until)
 		child_wait(child, until);
 	}
 	close_fd(&child->fd);
-	child->fd = -1;
 }

@@ -69,7 +69,7 @@ static int rendezvous_open_folder(uid_t owner, struct rendezvous_folder *folder,
 		return error_errno(err, "cannot open '%s'", folder->path);
 	r = rendezvous_check_folder(owner, folder, err);
 	if (r < 0)
-		close(take_fd(&folder->fd));
+		close_fd(&folder->fd);
 	return r;
 }
 
@@ -83,7 +83,7 @@ static int rendezvous_make_folder(struct rendezvous_folder *folder, struct error
 	r = rendezvous_open_folder(geteuid(), folder, err);
 	if (r == 0 && made && fchmod(folder->fd, 0755) < 0) { /* whatever the umask is */
 		r = error_errno(err, "cannot open '%s' to all users", folder->path);
-		close(take_fd(&folder->fd));
+		close_fd(&folder->fd);
 	}
 	return r;
 }
@@ -302,10 +302,9 @@ int rendezvous_connect(uid_t owner, const char *prefix)
 	struct rendezvous_search search = { .owner = owner, .prefix = prefix, .fd = -1 };
 	struct rendezvous_folder folder = { .fd = -1 };
 
-	if (rendezvous_runtime(owner, folder.path, NULL) == 0 && rendezvous_open_folder(owner, &folder, NULL) == 0) {
+	if (rendezvous_runtime(owner, folder.path, NULL) == 0 && rendezvous_open_folder(owner, &folder, NULL) == 0)
 		rendezvous_each(folder.fd, rendezvous_try, &search);
-		close(take_fd(&folder.fd));
-	}
+	close_fd(&folder.fd);
 	if (search.fd < 0 && owner && rendezvous_find_temporary(owner, &folder) == 0)
 		rendezvous_each(folder.fd, rendezvous_try, &search);
 	close_fd(&folder.fd);

@@ -19,7 +19,6 @@ int wake_open(struct wake *wake, struct error *err)
 void wake_close(struct wake *wake)
 {
 	close_fd(&wake->fd);
-	wake->fd = -1;
 }
 
 /* EAGAIN means 2^64 - 1 wake-ups are pending, so the thread will wake anyway. */
