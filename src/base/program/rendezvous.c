@@ -255,6 +255,22 @@ int rendezvous_open(const char *prefix, mode_t mode, struct rendezvous *ret, str
 	return 0;
 }
 
+/* The name is removed one day, so it must lead to nothing else. */
+void rendezvous_adopt(struct rendezvous *ret, int folder, int listener, const char *name, const char *path)
+{
+	struct rendezvous adopted = { .folder = folder, .listener = listener };
+
+	if (folder < 0 || listener < 0 || strlen(name) >= sizeof(adopted.name) || !rendezvous_is_ours(name)) {
+		close_fd(&folder);
+		close_fd(&listener);
+		*ret = RENDEZVOUS_NONE;
+		return;
+	}
+	snprintf(adopted.name, sizeof(adopted.name), "%s", name);
+	snprintf(adopted.path, sizeof(adopted.path), "%s", path);
+	*ret = adopted;
+}
+
 void rendezvous_withdraw(const struct rendezvous *rendezvous)
 {
 	if (rendezvous->folder >= 0)

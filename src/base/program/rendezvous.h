@@ -22,6 +22,9 @@ struct rendezvous {
 /* Creates the folder if needed, removes its dead sockets, and listens on a new one whose name begins with prefix.
  * prefix is empty, or digits and colons with a dash at the end. mode says who may connect. */
 must_check int rendezvous_open(const char *prefix, mode_t mode, struct rendezvous *ret, struct error *err);
+/* Takes over a socket that another process opened, with its name and path: *ret owns both descriptors then.
+ * RENDEZVOUS_NONE, and they are closed, if one of them is -1 or the name is none that rendezvous_open() gives. */
+void rendezvous_adopt(struct rendezvous *ret, int folder, int listener, const char *name, const char *path);
 /* Removes the socket's name, so that no new client can connect. Any thread may call it. */
 void rendezvous_withdraw(const struct rendezvous *rendezvous);
 /* Removes the socket's name, if it is still there, and closes folder and socket. */
