@@ -106,6 +106,7 @@ int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
 	ret->minor = request.in.init.minor;
 	ret->offered = flags;
 	ret->taken = flags & (init_wanted | (ring ? WIRE_OVER_IO_URING : 0));
+	ret->resends = flags & WIRE_HAS_RESEND;
 	ret->ring = ret->taken & WIRE_OVER_IO_URING;
 	out.major = FUSE_KERNEL_VERSION;
 	out.minor = request.in.init.minor < WIRE_MINOR ? request.in.init.minor : WIRE_MINOR;

@@ -14,6 +14,7 @@ struct init {
 	uint32_t minor;   /* the kernel's protocol */
 	uint64_t offered; /* flags */
 	uint64_t taken;
+	bool resends;    /* the kernel sends unanswered requests again if asked (resend.h); that is no flag to take */
 	bool ring;       /* the kernel now waits for the queues of FUSE over io_uring */
 };
 

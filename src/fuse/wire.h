@@ -22,6 +22,7 @@
 #define FUSE_COPY_FILE_RANGE_64 53 /* 7.45 */
 #endif
 
+#define WIRE_NOTIFY_RESEND    7 /* FUSE_NOTIFY_RESEND, 7.40 (Linux 6.9) */
 #define WIRE_NOTIFY_INC_EPOCH 8 /* FUSE_NOTIFY_INC_EPOCH, 7.44 (Linux 6.16) */
 #define WIRE_NOTIFY_PRUNE     9 /* FUSE_NOTIFY_PRUNE, 7.45 (Linux 6.18) */
 
@@ -31,6 +32,9 @@ struct wire_notify_prune { /* fuse_notify_prune_out; count nodes follow */
 	uint64_t spare;
 };
 _Static_assert(sizeof(struct wire_notify_prune) == 16, "fuse_notify_prune_out");
+
+#define WIRE_HAS_RESEND    (UINT64_C(1) << 39) /* FUSE_HAS_RESEND, an INIT flag: the kernel knows WIRE_NOTIFY_RESEND */
+#define WIRE_UNIQUE_RESEND (UINT64_C(1) << 63) /* FUSE_UNIQUE_RESEND, in the number of a request that comes again */
 
 /* FUSE over io_uring, 7.42 (Linux 6.14): an entry of a queue is a header and a payload in the daemon's memory. */
 #define WIRE_OVER_IO_URING       (UINT64_C(1) << 41) /* FUSE_OVER_IO_URING, an INIT flag */

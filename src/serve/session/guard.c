@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sleeps until the daemon's first thread ends (PR_SET_PDEATHSIG), and writes to the file by which the kernel aborts a
- * connection. The file was opened before, so it cannot belong to a later connection with the same number. */
+/* Sleeps until the daemon's first thread ends (PR_SET_PDEATHSIG), and writes to the connection's abort file. */
 #include "serve/session/guard.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,35 +13,11 @@
 
 #include "base/cleanup.h"
 #include "base/program/privileges.h"
+#include "fuse/abort.h"
 
-#define GUARD_CONNECTIONS "/sys/fs/fuse/connections"
-#define GUARD_SIGNAL      SIGUSR1
+#define GUARD_SIGNAL SIGUSR1
 
 /* ---- the guard ---- */
-
-/* Mounts fusectl, detached from any path, on a machine where it is not mounted. */
-static int guard_mount(void)
-{
-	auto_close int context = fsopen("fusectl", FSOPEN_CLOEXEC);
-
-	if (context < 0 || fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return -1;
-	return fsmount(context, FSMOUNT_CLOEXEC, 0);
-}
-
-static int guard_abort_file(unsigned device_minor)
-{
-	char path[64];
-	auto_close int top = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), GUARD_CONNECTIONS "/%u/abort", device_minor);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0 || errno != ENOENT)
-		return fd;
-	top = guard_mount();
-	return top < 0 ? -1 : openat(top, path + sizeof(GUARD_CONNECTIONS), O_WRONLY | O_CLOEXEC);
-}
 
 static void guard_wait(int file, pid_t daemon)
 {
@@ -64,12 +36,11 @@ static void guard_wait(int file, pid_t daemon)
 static _Noreturn void guard_main(int socket, pid_t daemon)
 {
 	unsigned device_minor;
-	int file, code;
+	int file = -1, code;
 
 	if (recv(socket, &device_minor, sizeof(device_minor), 0) != sizeof(device_minor))
 		_exit(0);
-	file = guard_abort_file(device_minor);
-	code = file < 0 ? errno : 0;
+	code = -abort_open(device_minor, &file, NULL);
 	privileges_drop();
 	prctl(PR_SET_NAME, "datasetfs-guard");
 	if (send(socket, &code, sizeof(code), MSG_NOSIGNAL) == sizeof(code) && !code)
@@ -124,7 +95,7 @@ int guard_watch(const struct guard *guard, unsigned device_minor, struct error *
 	if (send(guard->socket, &device_minor, sizeof(device_minor), MSG_NOSIGNAL) < 0 ||
 	    recv(guard->socket, &code, sizeof(code), 0) != sizeof(code))
 		return error_set(err, -ECHILD, "its process ended");
-	return code ? error_set(err, -code, "cannot open '" GUARD_CONNECTIONS "/%u/abort': %s", device_minor,
+	return code ? error_set(err, -code, "cannot open '/sys/fs/fuse/connections/%u/abort': %s", device_minor,
 				strerror(code)) : 0;
 }
 
