@@ -57,9 +57,9 @@ bool channel_interrupt(struct channel *channel, uint64_t unique)
 	if (channel->ops->own_thread)
 		return false;
 	for (unsigned i = 0; i < channel->slots; i++)
-		if (channel_take(&channel->requests[i], unique))
-			return channel->ops->reply(channel, unique, -EINTR, NULL, 0, &channel->requests[i]) ==
-			       0;
+		if (channel_take(&channel->requests[i], unique) &&
+		    channel->ops->reply(channel, unique, -EINTR, NULL, 0, &channel->requests[i]) == 0)
+			return true; /* a request that was sent again may be in two slots, and only the last counts */
 	return false;
 }
 

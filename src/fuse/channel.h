@@ -41,6 +41,7 @@ struct channel_setup {
 	const struct channel_handlers *handlers;
 	void *context;
 	int session_fd;      /* the mount's /dev/fuse */
+	int clone;           /* of it, for a channel of /dev/fuse, which closes it in any case; -1: it makes one */
 	unsigned slots;      /* most requests in progress */
 	size_t payload_size; /* bytes of payload for each slot */
 };
@@ -92,7 +93,7 @@ static inline unsigned channel_queues_slots(const struct channel_queues *queues)
 /* Makes a channel of FUSE over io_uring. setup->slots must be channel_queues_slots(). */
 must_check int channel_ring_new(const struct channel_setup *setup, const struct channel_queues *queues,
 				struct channel **ret, struct error *err);
-/* Makes a channel with its own clone of the mount's /dev/fuse. */
+/* Makes a channel with its own clone of the mount's /dev/fuse, which is its poll_fd. */
 must_check int channel_dev_new(const struct channel_setup *setup, struct channel **ret, struct error *err);
 void channel_free(struct channel *channel);
 

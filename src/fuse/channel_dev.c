@@ -183,15 +183,17 @@ int channel_dev_new(const struct channel_setup *setup, struct channel **ret, str
 		.free = channel_dev_free,
 	};
 	struct channel_dev *dev = calloc(1, sizeof(*dev));
-	int r;
+	int r, clone = setup->clone;
 
-	if (!dev)
+	if (!dev) {
+		close_fd(&clone);
 		return error_no_memory(err);
-	dev->fd = -1;
+	}
+	dev->fd = clone;
 	dev->channel =
 		(struct channel){ .ops = &ops, .handlers = setup->handlers, .context = setup->context };
 	r = channel_dev_memory(dev, setup, err);
-	if (r == 0)
+	if (r == 0 && dev->fd < 0)
 		r = channel_dev_clone(setup->session_fd, &dev->fd, err);
 	if (r < 0) {
 		channel_dev_free(&dev->channel);

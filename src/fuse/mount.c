@@ -28,7 +28,8 @@
 #include "fuse/utab.h"
 
 struct mount {
-	struct fuse_session *session;
+	struct fuse_session *session; /* NULL: adopted */
+	int adopted;                  /* /dev/fuse of an adopted mount, else -1 */
 	char *mountpoint, *source;
 	unsigned device_major, device_minor; /* of the mounted filesystem */
 	bool noted;   /* in utab */
@@ -94,7 +95,7 @@ static int mount_session(const struct mount_setup *setup, struct fuse_session **
 
 int mount_fd(const struct mount *mount)
 {
-	return fuse_session_fd(mount->session);
+	return mount->session ? fuse_session_fd(mount->session) : mount->adopted;
 }
 
 bool mount_is_over(const struct mount *mount)
@@ -150,20 +151,32 @@ static int mount_session_mount(struct fuse_session *session, const char *mountpo
 	return r;
 }
 
+static struct mount *mount_new(const char *mountpoint, const char *source)
+{
+	struct mount *mount = calloc(1, sizeof(*mount));
+
+	if (!mount)
+		return NULL;
+	mount->adopted = -1;
+	mount->farewell = RENDEZVOUS_NONE;
+	mount->mountpoint = strdup(mountpoint);
+	mount->source = strdup(source);
+	if (!mount->mountpoint || !mount->source) {
+		mount_free(mount);
+		return NULL;
+	}
+	return mount;
+}
+
 int mount_open(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 		 struct error *err)
 {
-	struct mount *mount;
+	struct mount *mount = mount_new(mountpoint, setup->source);
 	struct statx info;
 	int r;
 
-	mount = calloc(1, sizeof(*mount));
-	if (mount)
-		mount->farewell = RENDEZVOUS_NONE;
-	if (!mount || !(mount->mountpoint = strdup(mountpoint)) || !(mount->source = strdup(setup->source))) {
-		mount_free(mount);
+	if (!mount)
 		return error_no_memory(err);
-	}
 	fuse_set_log_func(mount_log);
 	mount_reason[0] = 0;
 	r = mount_session(setup, &mount->session, err);
@@ -180,6 +193,52 @@ int mount_open(const char *mountpoint, const struct mount_setup *setup, struct m
 	mount->farewell = farewell_listen(mount->device_major, mount->device_minor);
 	*ret = mount;
 	return 0;
+}
+
+static bool mount_kept_is_sound(const struct mount_kept *kept)
+{
+	return memchr(kept->farewell_name, 0, sizeof(kept->farewell_name)) &&
+	       memchr(kept->farewell_path, 0, sizeof(kept->farewell_path));
+}
+
+int mount_adopt(const char *mountpoint, const char *source, const struct mount_kept *kept, int fuse,
+		int farewell_folder, int farewell_listener, struct mount **ret, struct error *err)
+{
+	struct mount *mount = mount_new(mountpoint, source);
+	bool is_sound = mount_kept_is_sound(kept);
+
+	if (!mount || !is_sound) {
+		mount_free(mount);
+		close_fd(&farewell_listener);
+		close_fd(&farewell_folder);
+		close_fd(&fuse);
+		return is_sound ? error_no_memory(err) :
+				  error_set(err, -EPROTO, "the name or path of the mount's socket has no end");
+	}
+	mount->adopted = fuse;
+	mount->device_major = kept->device_major;
+	mount->device_minor = kept->device_minor;
+	mount->noted = kept->noted;
+	rendezvous_adopt(&mount->farewell, farewell_folder, farewell_listener, kept->farewell_name,
+			 kept->farewell_path);
+	*ret = mount;
+	return 0;
+}
+
+void mount_keep(const struct mount *mount, struct mount_kept *ret)
+{
+	*ret = (struct mount_kept){
+		.device_major = mount->device_major,
+		.device_minor = mount->device_minor,
+		.noted = mount->noted,
+	};
+	memcpy(ret->farewell_name, mount->farewell.name, sizeof(ret->farewell_name));
+	memcpy(ret->farewell_path, mount->farewell.path, sizeof(ret->farewell_path));
+}
+
+const struct rendezvous *mount_rendezvous(const struct mount *mount)
+{
+	return &mount->farewell;
 }
 
 void mount_note(struct mount *mount)
@@ -274,6 +333,7 @@ void mount_free(struct mount *mount)
 		mount_forget(mount->session);
 		fuse_session_destroy(mount->session);
 	}
+	close_fd(&mount->adopted);
 	free(mount->mountpoint);
 	free(mount->source);
 	free(mount);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/program/rendezvous.h"
 
 struct mount_setup {
 	const char *source; /* first field of /proc/mounts */
@@ -15,9 +16,25 @@ struct mount_setup {
 
 struct mount;
 
+/* A successor's part of a mount beside its descriptors, see mount_adopt(). */
+struct mount_kept {
+	unsigned device_major, device_minor;
+	bool noted; /* in utab */
+	char farewell_name[sizeof(((struct rendezvous *)0)->name)]; /* of the socket, and its path; "": there is none */
+	char farewell_path[sizeof(((struct rendezvous *)0)->path)];
+};
+
 /* Mounts by mount(2) as root, else through fusermount3. */
 must_check int mount_open(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
+/* Makes a mount of what another process has mounted and left to this one, without touching the mount, which may have
+ * nobody who serves. Closes the three descriptors in the end, also after an error; the last two may be -1. -EPROTO: a
+ * text of *kept has no end. */
+must_check int mount_adopt(const char *mountpoint, const char *source, const struct mount_kept *kept, int fuse,
+			   int farewell_folder, int farewell_listener, struct mount **ret, struct error *err);
+/* Tells what a successor needs to know, and whose folder and listener it needs (RENDEZVOUS_NONE if there are none). */
+void mount_keep(const struct mount *mount, struct mount_kept *ret);
+const struct rendezvous *mount_rendezvous(const struct mount *mount);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
 unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
 /* Enters the mount in utab (utab.h), so that umount(8) waits until the server has ended. Call it while serving. */

@@ -187,6 +187,7 @@ static int worker_channel(struct worker *worker, struct error *err)
 		.handlers = worker->setup.hooks->handlers,
 		.context = worker,
 		.session_fd = worker->setup.session_fd,
+		.clone = -1,
 		.slots = (unsigned)worker->slots,
 		.payload_size = INIT_READ_MAX,
 	};
