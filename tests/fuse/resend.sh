@@ -58,7 +58,7 @@ assert_eq "deaths" "$(has deaths)" "$deaths"
 assert_eq "wrong answers" "$(has wrong)" 0
 [ "$(has held)" -ge $((2 * deaths)) ] || fail "READs in hand at deaths: $(cat successors.log)"
 [ "$(has resent)" -ge "$(has held)" ] || fail "READs that came again: $(cat successors.log)"
-[ "$(has doubled)" -ge "$deaths" ] || fail "answers refused after a RESEND: $(cat successors.log)"
+[ "$(has doubled)" -ge 1 ] || fail "no answer was refused after a RESEND: $(cat successors.log)"
 say "$(tail -n 1 successors.log)"
 
 begin 1 abort

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A mount of the files 0, 1, … of a folder whose servers die and are replaced, for tests/fuse/resend.sh, with what
  * src/fuse/ has for that. The first process mounts, holds all descriptors and forks the servers, one after the other.
- * Each answers some READs, keeps the next ones and kills itself with them in hand. The last one serves until the end; or
- * dies as well, when the first process aborts the connection.
+ * Each answers some READs, keeps the next ones and kills itself with them in hand. The last one serves until the end,
+ * or dies as well, and then the first process aborts the connection.
  *
  * usage: successors FOLDER MOUNTPOINT LIVES serve|abort
- * It prints "ready", and at the end what happened: deaths; held, the READs in hand at deaths; resent, the READs that came
- * again; doubled, the answers that were refused as their request had been sent again; wrong, the answers about known
- * nodes that are not true. File 0 must be open from when it says "ready". */
+ * It prints "ready", and at the end what happened: deaths; held, the READs in hand at deaths; resent, the READs that
+ * came again; doubled, the answers that were refused as their request had been sent again; wrong, whatever should not
+ * be: an untrue answer about a known node, an answer that should have been refused. File 0 must be open from when it
+ * says "ready" until the last server is there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -50,7 +51,7 @@ struct successors {
 	struct happened *happened;
 	int folder, abort;
 	int clones[CHANNELS];
-	bool dies; /* this server */
+	bool is_first, dies; /* this server */
 	_Atomic unsigned reads, kept_reads;
 	atomic_flag has_doubled;
 	struct thread threads[CHANNELS];
@@ -121,7 +122,8 @@ static void successors_getattr(void *context, struct channel_request *request)
 	successors_answer(request, r, &out, r < 0 ? 0 : sizeof(out));
 }
 
-/* The first READ of each server is in its hand while it has all sent again: this answer must come to nothing. */
+/* The first READ of the first server is in its hand while it has all sent again: this answer must come to nothing. No
+ * other server does so, as it would bring back what its takeover should have. */
 static void successors_double(struct successors *all, struct channel_request *request)
 {
 	struct error err = { 0 };
@@ -142,7 +144,7 @@ static void successors_read(void *context, struct channel_request *request)
 
 	if (request->wire.unique & WIRE_UNIQUE_RESEND)
 		atomic_fetch_add(&all->happened->resent, 1);
-	else if (!atomic_flag_test_and_set(&all->has_doubled))
+	else if (all->is_first && !atomic_flag_test_and_set(&all->has_doubled))
 		return successors_double(all, request);
 	if (all->dies && atomic_fetch_add(&all->reads, 1) >= ANSWERS) {
 		atomic_fetch_add(&all->happened->held, 1);
@@ -249,7 +251,7 @@ static void successors_take_over(struct successors *all)
 	successors_ask(all);
 }
 
-static _Noreturn void successors_server(struct successors *all, bool is_first)
+static _Noreturn void successors_server(struct successors *all)
 {
 	const struct rendezvous *farewell = mount_rendezvous(all->mounted);
 	const struct thread_setup setup = { .run = successors_serve, .argument = all };
@@ -259,7 +261,7 @@ static _Noreturn void successors_server(struct successors *all, bool is_first)
 			farewell->listener, &all->mount, &err) < 0)
 		successors_fail(&err);
 	successors_open(all, true);
-	if (!is_first)
+	if (!all->is_first)
 		successors_take_over(all);
 	if (thread_start_all(all->threads, CHANNELS, &setup, &err) < 0)
 		successors_fail(&err);
@@ -301,7 +303,7 @@ static void successors_mount(struct successors *all)
 }
 
 /* Returns whether the server was killed. */
-static bool successors_live(struct successors *all, bool is_first)
+static bool successors_live(struct successors *all)
 {
 	pid_t first = getpid(), server = fork();
 	int status;
@@ -312,7 +314,7 @@ static bool successors_live(struct successors *all, bool is_first)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != first)
 			_exit(1);
-		successors_server(all, is_first);
+		successors_server(all);
 	}
 	while (waitpid(server, &status, 0) < 0)
 		if (errno != EINTR)
@@ -358,7 +360,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	for (unsigned life = 0; life < lives; life++) {
 		all.dies = life + 1 < lives || aborts;
-		if (!successors_live(&all, life == 0))
+		all.is_first = life == 0;
+		if (!successors_live(&all))
 			break;
 	}
 	successors_end(&all, aborts);

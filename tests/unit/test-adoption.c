@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a daemon does that takes over a mount, without a kernel: descriptors of another process, requests that come a
+/* The part of a takeover that needs no kernel: descriptors of another process, requests that come a
  * second time, notifications. A socket stands for /dev/fuse. */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +160,8 @@ static void test_channel(void **state)
 	const struct fuse_in_header request = { .len = sizeof(request), .opcode = FUSE_STATFS, .unique = unique };
 	uint64_t seen = 0;
 	const struct channel_setup setup = {
-		.handlers = &handlers, .context = &seen, .session_fd = -1, .clone = ours, .slots = 1, .payload_size = 4096,
+		.handlers = &handlers, .context = &seen, .session_fd = -1, .clone = ours, .slots = 1,
+		.payload_size = 4096,
 	};
 	struct fuse_out_header reply;
 	struct channel *channel;
