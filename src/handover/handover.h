@@ -17,12 +17,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/program/passing.h"
 #include "image/catalogue/version.h"
 
 #define HANDOVER_MAGIC    0x48534644u /* "DFSH" */
 #define HANDOVER_PROTOCOL 1u          /* the latest and the earliest protocol of this release */
-#define HANDOVER_MAX      4096u       /* bytes of a message */
-#define HANDOVER_FDS      253u        /* most descriptors of a message; the kernel passes no more */
+#define HANDOVER_MAX      PASSING_MAX /* bytes of a message */
+#define HANDOVER_FDS      PASSING_FDS /* most descriptors of a message */
 #define HANDOVER_REASON   504u
 
 enum handover_kind { HANDOVER_GREETING = 1, HANDOVER_OPEN, HANDOVER_OPENED, HANDOVER_REPORT };

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/program/passing.h"
 #include "handover/handover.h"
-#include "handover/passing.h"
 #include "handover/state.h"
 #include "handover/table.h"
 #include "image/members/address.h"

@@ -18,10 +18,10 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/program/passing.h"
 #include "base/program/rendezvous.h"
 #include "base/thread/thread.h"
 #include "datasetfs/control.h"
-#include "handover/passing.h"
 #include "handover/state.h"
 #include "serve/clients/answer.h"
 #include "serve/clients/credentials.h"

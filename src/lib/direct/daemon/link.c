@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/program/passing.h"
 #include "datasetfs/control.h"
-#include "handover/passing.h"
 #include "handover/state.h"
 #include "handover/table.h"
 #include "image/catalogue/catalogue.h"

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends and receives packets with descriptors over a socket between the daemon and its clients. */
+/* Sends and receives packets with descriptors over a SOCK_SEQPACKET socket between two processes. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
-#include "handover/handover.h"
+
+#define PASSING_MAX 4096u /* bytes of a packet */
+#define PASSING_FDS 253u  /* most descriptors of a packet; the kernel passes no more */
 
 struct passing_packet {
-	_Alignas(8) unsigned char bytes[HANDOVER_MAX];
+	_Alignas(8) unsigned char bytes[PASSING_MAX];
 	size_t length;
-	int fds[HANDOVER_FDS]; /* close-on-exec; the receiver closes them */
+	int fds[PASSING_FDS]; /* close-on-exec; the receiver closes them */
 	unsigned fd_count;
 };
 
@@ -18,7 +20,7 @@ struct passing_packet {
 must_check int passing_send(int fd, const void *message, size_t length, const int *fds, unsigned fd_count,
 			    struct error *err);
 /* Receives the next packet. -EAGAIN: none came within timeout ms (0: does not wait); -ECONNRESET: the other side has
- * ended; -EPROTO: it is longer than HANDOVER_MAX, or has more than `most` descriptors, which are then closed. */
+ * ended; -EPROTO: it is longer than PASSING_MAX, or has more than `most` descriptors, which are then closed. */
 must_check int passing_receive(int fd, int timeout, unsigned most, struct passing_packet *ret, struct error *err);
 /* Closes the descriptors that are still in the packet. */
 void passing_close(struct passing_packet *packet);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Wraps sendmsg(2) and recvmsg(2) with SCM_RIGHTS, see unix(7). */
-#include "handover/passing.h"
+#include "base/program/passing.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -11,7 +12,7 @@
 
 int passing_send(int fd, const void *message, size_t length, const int *fds, unsigned fd_count, struct error *err)
 {
-	_Alignas(struct cmsghdr) char space[CMSG_SPACE(HANDOVER_FDS * sizeof(int))] = { 0 };
+	_Alignas(struct cmsghdr) char space[CMSG_SPACE(PASSING_FDS * sizeof(int))] = { 0 };
 	struct iovec iov = { (void *)(uintptr_t)message, length };
 	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct cmsghdr *control;
@@ -56,7 +57,7 @@ static int passing_wait(int fd, int timeout, struct error *err)
 
 int passing_receive(int fd, int timeout, unsigned most, struct passing_packet *ret, struct error *err)
 {
-	_Alignas(struct cmsghdr) char space[CMSG_SPACE(HANDOVER_FDS * sizeof(int))];
+	_Alignas(struct cmsghdr) char space[CMSG_SPACE(PASSING_FDS * sizeof(int))];
 	struct iovec iov = { ret->bytes, sizeof(ret->bytes) };
 	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = most ? space : NULL,
 				 .msg_controllen = most ? CMSG_LEN(most * sizeof(int)) : 0 };
@@ -79,7 +80,7 @@ int passing_receive(int fd, int timeout, unsigned most, struct passing_packet *r
 		return 0;
 	passing_close(ret);
 	return error_set(err, -EPROTO, "a message that is longer than %u bytes, or with more than %u descriptors, "
-			 "or there was no room for one", HANDOVER_MAX, most);
+			 "or there was no room for one", PASSING_MAX, most);
 }
 
 void passing_close(struct passing_packet *packet)
