@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Uses the seals of memfd_create(2), and a robust futex of one thread, see set_robust_list(2): when that thread ends,
- * even by SIGKILL, the kernel marks the futex in the shared page. */
+/* Uses the seals of memfd_create(2), and the life of one thread: when that thread ends, even by SIGKILL, the kernel marks
+ * that in the shared page. */
 #include "handover/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/thread/life.h"
 
 #define STATE_MAGIC UINT64_C(0x3145544154534644) /* "DFSTATE1" */
 #define STATE_SIZE  4096u
@@ -24,14 +23,13 @@ struct state_page {
 	uint64_t magic;
 	_Atomic uint64_t key;    /* of the version that is served; 0: none any more */
 	_Atomic uint64_t volume; /* how often it was opened again */
-	_Atomic uint32_t lives;  /* a futex: number of the thread that stands for the daemon */
+	struct life life;        /* of the thread that stands for the daemon */
 };
 
 struct state {
 	int fd; /* O_RDONLY, for clients */
 	struct state_page *page;
-	struct robust_list entry; /* the only entry of the thread's list */
-	struct robust_list_head list;
+	struct life_holder holder;
 };
 
 /* ---- the daemon's ---- */
@@ -88,16 +86,7 @@ int state_fd(const struct state *state)
 
 void state_live(struct state *state)
 {
-	pid_t thread = (pid_t)syscall(SYS_gettid);
-
-	state->entry.next = &state->list.list;
-	state->list = (struct robust_list_head){
-		.list = { &state->entry },
-		.futex_offset = (char *)&state->page->lives - (char *)&state->entry,
-	};
-	atomic_store(&state->page->lives, (uint32_t)thread);
-	/* Replaces the C library's list, which a thread without robust mutexes does not need. */
-	syscall(SYS_set_robust_list, &state->list, sizeof(state->list));
+	life_begin(&state->page->life, &state->holder);
 }
 
 void state_publish(struct state *state, uint64_t key)
@@ -168,7 +157,7 @@ uint64_t state_view_key(const struct state_view *view)
 {
 	const struct state_page *page = state_page_of(view);
 
-	if (!(atomic_load_explicit(&page->lives, memory_order_relaxed) & FUTEX_TID_MASK))
+	if (!life_goes_on(&page->life))
 		return 0;
 	return atomic_load_explicit(&page->key, memory_order_acquire);
 }
