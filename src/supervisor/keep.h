@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The server's side of its supervisor: descriptors that it keeps for the next server, and word of signals. Without a
+ * supervisor the struct is NULL, and the functions succeed and do nothing. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct keep;
+
+enum keep_kind {
+	KEEP_NOTHING,
+	KEEP_SIGNAL, /* number: of the signal that the supervisor got */
+	KEEP_GONE,   /* number: a server of before, whose last thread has ended now */
+	KEEP_LOST,   /* once: the supervisor has ended, and nobody would replace this server */
+};
+
+struct keep_event {
+	enum keep_kind kind;
+	uint32_t number;
+};
+
+/* Waits for all that the supervisor keeps. *ret is NULL if there is none. The calling thread stands for the server from
+ * now on: when it ends without keep_close(), the next server begins. */
+must_check int keep_open(struct keep **ret, struct error *err);
+/* Tells the supervisor that the mount has ended, waits until it has closed its descriptors (1 s at most), and frees the
+ * struct. To end without it means to be replaced. */
+void keep_close(struct keep *keep);
+
+/* Whether there was a server before. */
+bool keep_is_successor(const struct keep *keep);
+/* How many servers there were before. */
+uint32_t keep_restarts(const struct keep *keep);
+pid_t keep_supervisor(const struct keep *keep); /* 0: none */
+
+/* Takes a descriptor that a server of before has put; the supervisor still keeps it as well. -1: there is none of this
+ * name, or it was taken. By the thread that called keep_open(). */
+int keep_take(struct keep *keep, const char *fmt, ...) printf_like(2, 3);
+/* Has the supervisor keep fd too, instead of the one that had this name. Any thread may call it, and keep_drop(). Waits
+ * for at most 1 s until the socket has room: -EAGAIN. */
+must_check int keep_put(struct keep *keep, int fd, struct error *err, const char *fmt, ...) printf_like(4, 5);
+void keep_drop(struct keep *keep, const char *fmt, ...) printf_like(2, 3);
+
+/* Says that the server serves, and from then on every KEEP_BEAT seconds that it still does: see supervisor.h. */
+#define KEEP_BEAT 5
+void keep_ready(struct keep *keep);
+void keep_beat(struct keep *keep);
+
+/* To be polled: readable when keep_next() has something. -1: no supervisor, or it has ended. */
+int keep_fd(const struct keep *keep);
+struct keep_event keep_next(struct keep *keep);
