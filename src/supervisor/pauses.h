@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Pauses before a server is started again, which grow when servers end by themselves. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zero is the beginning. */
+struct pauses {
+	int64_t crash, start; /* ns: the last pause after a server that served, and after one that did not; 0: none */
+};
+
+/* Returns the pause (ns) after a server that ended with this status (ending.h). served: ns since it was ready, negative
+ * if it never was. */
+int64_t pauses_next(struct pauses *pauses, int status, int64_t served);

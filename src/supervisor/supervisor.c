@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/* One loop of poll(2) over the signals, the server's socket, and the death of the server's first thread. */
+#include "supervisor/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "base/program/descriptors.h"
+#include "base/program/notify.h"
+#include "base/program/passing.h"
+#include "base/program/privileges.h"
+#include "base/program/signal.h"
+#include "supervisor/ending.h"
+#include "supervisor/fdstore.h"
+#include "supervisor/message.h"
+#include "supervisor/pauses.h"
+#include "supervisor/server.h"
+
+#define SUPERVISOR_FUSE  "fuse"  /* the mount is there, and a server is needed, while this is kept */
+#define SUPERVISOR_ABORT "abort" /* a file to which "1" is written when the mount ends by a failure */
+
+#define SUPERVISOR_MS      INT64_C(1000000)      /* in ns */
+#define SUPERVISOR_GRACE   (20 * SUPERVISOR_MS)  /* for a dead server whose status is not known, to end wholly */
+#define SUPERVISOR_CROWDED 10                    /* ms until descriptors are sent again that the kernel refused */
+#define SUPERVISOR_PERIODS 6u                    /* of a server's silence, until it is killed */
+#define SUPERVISOR_FAILED  1                     /* exit statuses of datasetfs(8) */
+#define SUPERVISOR_SYSTEM  2
+#define SUPERVISOR_MOUNT   32
+
+struct supervisor {
+	const struct supervisor_setup *setup;
+	struct server_setup servers;
+	struct wake wake;
+	int signals; /* a signalfd */
+	struct fdstore kept;
+	struct server server;
+	struct pauses pauses;
+	uint32_t started;     /* servers */
+	int64_t start_at;     /* ns, when there is no server */
+	int64_t tick_at;      /* ns, when the period of silence ends */
+	int64_t died_at;      /* ns, the last server that served, and its status */
+	int last_status;
+	bool has_served;      /* the first server was ready */
+	uint64_t signals_due; /* a bit for each signal that came while there was no server */
+	pid_t *old;           /* servers whose first thread has ended, but not all of them */
+	size_t old_count;
+	bool is_over;
+	int status; /* of the program, when it is over */
+};
+
+static void supervisor_end(struct supervisor *supervisor, int status)
+{
+	supervisor->is_over = true;
+	supervisor->status = status;
+}
+
+/* The connection would go on without a server while one that cannot end has it open. */
+static void supervisor_abort(struct supervisor *supervisor)
+{
+	auto_close int file = fdstore_take(&supervisor->kept, SUPERVISOR_ABORT);
+
+	if (file >= 0 && write(file, "1", 1) < 0)
+		log_warn("cannot abort the connection: %s, ignoring", strerror(errno));
+}
+
+/* ---- starting ---- */
+
+static int supervisor_fill_outbox(struct supervisor *supervisor, struct error *err)
+{
+	const struct fdstore *kept = &supervisor->kept;
+	struct server *server = &supervisor->server;
+	int r = 0;
+
+	if (server->page >= 0)
+		r = outbox_add(&server->outbox, SUPERVISOR_KEPT, 0, SUPERVISOR_LIFE, server->page, err);
+	for (size_t i = 0; r == 0 && i < kept->count; i++)
+		r = outbox_add(&server->outbox, SUPERVISOR_KEPT, 0, kept->items[i].name, kept->items[i].fd, err);
+	if (r == 0)
+		r = outbox_add(&server->outbox, SUPERVISOR_BEGIN, supervisor->started, NULL, -1, err);
+	for (uint32_t i = 1; r == 0 && i < 64; i++)
+		if (supervisor->signals_due >> i & 1)
+			r = outbox_add(&server->outbox, SUPERVISOR_SIGNAL, i, NULL, -1, err);
+	return r;
+}
+
+static int supervisor_try_start(struct supervisor *supervisor, struct error *err)
+{
+	int r = server_start(&supervisor->server, &supervisor->servers, err);
+
+	if (r < 0)
+		return r;
+	r = supervisor_fill_outbox(supervisor, err);
+	supervisor->started++;
+	if (r < 0) { /* it is found dead */
+		kill(supervisor->server.process, SIGKILL);
+		return 0;
+	}
+	supervisor->signals_due = 0;
+	return 0;
+}
+
+static void supervisor_start(struct supervisor *supervisor)
+{
+	struct error err = { 0 };
+
+	if (supervisor_try_start(supervisor, &err) == 0)
+		return;
+	log_error(&err, "cannot start a server");
+	if (fdstore_has(&supervisor->kept, SUPERVISOR_FUSE))
+		supervisor->start_at = clock_now() + pauses_next(&supervisor->pauses, ENDING_UNKNOWN, -1);
+	else
+		supervisor_end(supervisor, SUPERVISOR_SYSTEM);
+}
+
+/* ---- the end of a server ---- */
+
+static void supervisor_end_killed(struct supervisor *supervisor, int status)
+{
+	char text[ENDING_TEXT_SIZE];
+
+	ending_text(status, text);
+	if (supervisor->has_served)
+		log_err("the server %s, the mount ends", text);
+	else
+		log_err("the daemon %s before it was ready", text);
+	supervisor_abort(supervisor);
+	supervisor_end(supervisor, supervisor->has_served ? SUPERVISOR_FAILED : SUPERVISOR_MOUNT);
+}
+
+static void supervisor_end_exited(struct supervisor *supervisor, int code)
+{
+	if (code)
+		supervisor_abort(supervisor);
+	if (code == SERVER_NO_PROGRAM)
+		log_err("cannot execute the program again");
+	supervisor_end(supervisor, code == SERVER_NO_PROGRAM ? SUPERVISOR_SYSTEM : code);
+}
+
+static void supervisor_start_again(struct supervisor *supervisor, int status, int64_t served)
+{
+	int64_t now = clock_now(), pause = pauses_next(&supervisor->pauses, status, served);
+	char text[ENDING_TEXT_SIZE];
+
+	supervisor->start_at = now + pause;
+	if (!supervisor->died_at) {
+		supervisor->died_at = now;
+		supervisor->last_status = status;
+	}
+	if (served < 0)
+		log_warn("a server %s before it served, the next one starts in %" PRId64 " ms",
+			 ending_text(status, text), pause / SUPERVISOR_MS);
+}
+
+/* Whether a server that ended so is replaced. */
+static bool supervisor_goes_on(const struct supervisor *supervisor, int status, bool said_so)
+{
+	bool is_mounted = fdstore_has(&supervisor->kept, SUPERVISOR_FUSE);
+
+	if (said_so || !ending_is_exit(status))
+		return !said_so && is_mounted;
+	return WEXITSTATUS(status) == SUPERVISOR_AGAIN || (WEXITSTATUS(status) == SERVER_NO_PROGRAM && is_mounted);
+}
+
+static void supervisor_receive(struct supervisor *supervisor);
+
+static void supervisor_lose(struct supervisor *supervisor, int status)
+{
+	struct server *server = &supervisor->server;
+	int64_t served;
+	bool said_so;
+
+	supervisor_receive(supervisor); /* it may have sent until now */
+	served = server->ready ? clock_now() - server->ready : -1;
+	said_so = server->ends;
+	server_bury(server);
+	if (supervisor_goes_on(supervisor, status, said_so))
+		supervisor_start_again(supervisor, status, served);
+	else if (ending_is_exit(status))
+		supervisor_end_exited(supervisor, WEXITSTATUS(status));
+	else
+		supervisor_end_killed(supervisor, status);
+}
+
+/* ---- processes ---- */
+
+static void supervisor_post(struct supervisor *supervisor, enum supervisor_kind kind, uint32_t number)
+{
+	struct server *server = &supervisor->server;
+	struct error err = { 0 };
+
+	if (server->socket < 0 || outbox_has(&server->outbox, kind, number))
+		return;
+	if (outbox_add(&server->outbox, kind, number, NULL, -1, &err) < 0)
+		log_warn("%s, ignoring", err.reason);
+}
+
+static void supervisor_forget_old(struct supervisor *supervisor, pid_t process)
+{
+	for (size_t i = 0; i < supervisor->old_count; i++) {
+		if (supervisor->old[i] != process)
+			continue;
+		supervisor->old[i] = supervisor->old[--supervisor->old_count];
+		supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
+		return;
+	}
+}
+
+static void supervisor_reap(struct supervisor *supervisor)
+{
+	pid_t process;
+	int status;
+
+	while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (process == supervisor->server.process)
+			supervisor_lose(supervisor, status);
+		else
+			supervisor_forget_old(supervisor, process);
+	}
+}
+
+/* Replaces a server that has not ended wholly. */
+static void supervisor_leave(struct supervisor *supervisor, int status)
+{
+	pid_t process = supervisor->server.process;
+	struct error err = { 0 };
+
+	if (grow_one(supervisor->old, supervisor->old_count, &err) == 0)
+		supervisor->old[supervisor->old_count++] = process;
+	else
+		log_warn("%s, ignoring", err.reason);
+	supervisor_lose(supervisor, status);
+}
+
+/* Looks whether the first thread has ended although the process has not. One that has said that it ends, or exits with
+ * 0, as it seems, gets time to do so. */
+static void supervisor_look_at_life(struct supervisor *supervisor)
+{
+	struct server *server = &supervisor->server;
+	int status;
+
+	if (!server->process || !server_is_dead(server))
+		return;
+	status = ending_of(server->process);
+	if (!server->dead)
+		server->dead = clock_now();
+	if (status != ENDING_UNKNOWN || (!server->ends && clock_now() - server->dead >= SUPERVISOR_GRACE))
+		supervisor_leave(supervisor, status);
+}
+
+/* ---- messages ---- */
+
+static void supervisor_put(struct supervisor *supervisor, const char *name, struct passing_packet *packet)
+{
+	struct error err = { 0 };
+
+	if (packet->fd_count && fdstore_put(&supervisor->kept, name, take_fd(&packet->fds[0]), &err) < 0)
+		log_warn("'%s' is not kept: %s, ignoring", name, err.reason);
+}
+
+static void supervisor_drop(struct supervisor *supervisor, const char *name)
+{
+	auto_close int fd = fdstore_take(&supervisor->kept, name);
+
+	(void)fd;
+}
+
+static void supervisor_ready(struct supervisor *supervisor)
+{
+	const struct supervisor_setup *setup = supervisor->setup;
+	char text[ENDING_TEXT_SIZE];
+
+	supervisor->server.ready = clock_now();
+	if (!supervisor->has_served) {
+		supervisor->has_served = true;
+		if (setup->ready)
+			setup->ready(setup->argument);
+		notify_send("MAINPID=%d\nREADY=1", (int)getpid());
+	}
+	if (supervisor->died_at)
+		log_warn("the server %s, another one serves after %" PRId64 " ms, restarts=%" PRIu32,
+			 ending_text(supervisor->last_status, text),
+			 (supervisor->server.ready - supervisor->died_at) / SUPERVISOR_MS, supervisor->started - 1);
+	supervisor->died_at = 0;
+}
+
+/* The server waits until its socket ends before it says goodbye, as what is kept may keep a filesystem in use. */
+static void supervisor_let_end(struct supervisor *supervisor)
+{
+	supervisor->server.ends = true;
+	fdstore_clear(&supervisor->kept, SUPERVISOR_ABORT);
+	close_fd(&supervisor->server.socket);
+}
+
+static void supervisor_take(struct supervisor *supervisor, struct passing_packet *packet)
+{
+	struct supervisor_message message;
+
+	if (packet->length < sizeof(message))
+		return;
+	memcpy(&message, packet->bytes, sizeof(message));
+	message.name[sizeof(message.name) - 1] = 0;
+	supervisor->server.silent = 0;
+	switch (message.kind) {
+	case SUPERVISOR_PUT:
+		supervisor_put(supervisor, message.name, packet);
+		break;
+	case SUPERVISOR_DROP:
+		supervisor_drop(supervisor, message.name);
+		break;
+	case SUPERVISOR_READY:
+		supervisor_ready(supervisor);
+		break;
+	case SUPERVISOR_BEAT:
+		notify_send("WATCHDOG=1");
+		break;
+	case SUPERVISOR_END:
+		supervisor_let_end(supervisor);
+		break;
+	}
+}
+
+static void supervisor_receive(struct supervisor *supervisor)
+{
+	struct server *server = &supervisor->server;
+	struct passing_packet packet;
+	struct error err = { 0 };
+	int r = 0;
+
+	for (unsigned i = 0; server->socket >= 0 && r != -EAGAIN && i < FDSTORE_MAX; i++) {
+		r = passing_receive(server->socket, 0, 1, &packet, &err);
+		if (r == 0)
+			supervisor_take(supervisor, &packet);
+		else if (r == -EPROTO)
+			log_warn("a message of the server is lost: %s, ignoring", err.reason);
+		else if (r != -EAGAIN)
+			close_fd(&server->socket); /* it has ended */
+		passing_close(&packet);
+	}
+}
+
+static void supervisor_send(struct supervisor *supervisor)
+{
+	struct server *server = &supervisor->server;
+	int r;
+
+	if (server->socket < 0 || outbox_is_empty(&server->outbox))
+		return;
+	r = outbox_send(&server->outbox, server->socket, NULL);
+	server->begun = server->begun || r != -EAGAIN;
+}
+
+static void supervisor_take_signals(struct supervisor *supervisor)
+{
+	struct signalfd_siginfo signal;
+
+	while (read(supervisor->signals, &signal, sizeof(signal)) == sizeof(signal)) {
+		if (signal.ssi_signo == SIGCHLD)
+			continue;
+		if (supervisor->server.process)
+			supervisor_post(supervisor, SUPERVISOR_SIGNAL, signal.ssi_signo);
+		else
+			supervisor->signals_due |= UINT64_C(1) << signal.ssi_signo;
+	}
+}
+
+/* ---- silence ---- */
+
+/* The first server may take as long as its devices until it serves; the next ones read none. */
+static bool supervisor_expects_beats(const struct supervisor *supervisor)
+{
+	return supervisor->server.process && supervisor->has_served;
+}
+
+static int64_t supervisor_period(const struct supervisor *supervisor)
+{
+	int patience = supervisor->setup->patience ? supervisor->setup->patience : SUPERVISOR_PATIENCE;
+
+	return patience * SUPERVISOR_MS / SUPERVISOR_PERIODS;
+}
+
+/* Counts periods instead of the time since the last message, as all processes may have been frozen together. */
+static void supervisor_look_at_silence(struct supervisor *supervisor)
+{
+	struct server *server = &supervisor->server;
+	int64_t now = clock_now();
+
+	if (now < supervisor->tick_at)
+		return;
+	supervisor->tick_at = now + supervisor_period(supervisor);
+	if (!supervisor_expects_beats(supervisor))
+		return;
+	server->silent++;
+	if (server->silent == SUPERVISOR_PERIODS) {
+		log_err("the server does not respond, it is killed");
+		kill(server->process, SIGKILL);
+	} else if (server->silent > SUPERVISOR_PERIODS) { /* its first thread cannot end */
+		supervisor_leave(supervisor, SIGKILL);
+	}
+}
+
+/* ---- the loop ---- */
+
+static int64_t supervisor_earlier(int64_t time, int64_t other)
+{
+	return other < time ? other : time;
+}
+
+/* Returns a timeout for poll(2). */
+static int supervisor_timeout(const struct supervisor *supervisor)
+{
+	const struct server *server = &supervisor->server;
+	int64_t now = clock_now(), until = INT64_MAX;
+
+	if (!server->process)
+		until = supervisor->start_at;
+	if (server->dead && !server->ends)
+		until = supervisor_earlier(until, server->dead + SUPERVISOR_GRACE);
+	if (server->outbox.is_crowded)
+		until = supervisor_earlier(until, now + SUPERVISOR_CROWDED);
+	if (supervisor_expects_beats(supervisor))
+		until = supervisor_earlier(until, supervisor->tick_at);
+	if (until == INT64_MAX)
+		return -1;
+	return until <= now ? 0 : (int)((until - now + SUPERVISOR_MS - 1) / SUPERVISOR_MS);
+}
+
+static void supervisor_wait(const struct supervisor *supervisor)
+{
+	const struct server *server = &supervisor->server;
+	bool waits_for_room = !outbox_is_empty(&server->outbox) && !server->outbox.is_crowded;
+	struct pollfd fds[] = {
+		{ supervisor->signals, POLLIN, 0 },
+		{ supervisor->wake.fd, POLLIN, 0 },
+		{ server->socket, (server->begun ? POLLIN : 0) | (waits_for_room ? POLLOUT : 0), 0 },
+	};
+
+	poll(fds, sizeof(fds) / sizeof(fds[0]), supervisor_timeout(supervisor));
+}
+
+static void supervisor_turn(struct supervisor *supervisor)
+{
+	supervisor_send(supervisor);
+	supervisor_wait(supervisor);
+	wake_take(&supervisor->wake);
+	if (supervisor->server.begun)
+		supervisor_receive(supervisor);
+	supervisor_take_signals(supervisor);
+	supervisor_reap(supervisor);
+	if (!supervisor->is_over)
+		supervisor_look_at_life(supervisor);
+	if (!supervisor->is_over)
+		supervisor_look_at_silence(supervisor);
+	if (!supervisor->is_over && !supervisor->server.process && clock_now() >= supervisor->start_at)
+		supervisor_start(supervisor);
+}
+
+/* ---- the program ---- */
+
+/* SIGHUP is left out if it is ignored, as under nohup(1): blocked, it would be delivered. */
+static void supervisor_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGQUIT);
+	sigaddset(ret, SIGCHLD);
+	if (!signal_is_ignored(SIGHUP))
+		sigaddset(ret, SIGHUP);
+}
+
+/* Servers block none of these signals, whatever the caller did. */
+static void supervisor_block_signals(sigset_t *ret_signals, sigset_t *ret_before)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* ignored, nobody could wait for a server */
+	signal_ignore_size_limit();
+	supervisor_signals(ret_signals);
+	sigprocmask(SIG_BLOCK, ret_signals, ret_before);
+	for (int i = 1; i < 64; i++)
+		if (sigismember(ret_signals, i) == 1)
+			sigdelset(ret_before, i);
+}
+
+static int supervisor_open(struct supervisor *supervisor, struct error *err)
+{
+	sigset_t signals;
+	int r;
+
+	supervisor->servers.program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (supervisor->servers.program < 0)
+		return error_errno(err, "cannot open /proc/self/exe");
+	supervisor_block_signals(&signals, &supervisor->servers.signals);
+	supervisor->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (supervisor->signals < 0)
+		return error_errno(err, "cannot wait for signals");
+	r = wake_open(&supervisor->wake, err);
+	if (r < 0)
+		return r;
+	descriptors_raise_limit();
+	privileges_drop();
+	return 0;
+}
+
+static void supervisor_close(struct supervisor *supervisor)
+{
+	fdstore_clear(&supervisor->kept, NULL);
+	free(supervisor->old);
+	close_fd(&supervisor->servers.program);
+	close_fd(&supervisor->signals);
+	wake_close(&supervisor->wake);
+}
+
+int supervisor_run(const struct supervisor_setup *setup)
+{
+	struct supervisor supervisor = { .setup = setup, .servers = { .program = -1, .argv = setup->argv },
+					 .signals = -1, .wake.fd = -1, .server = { .socket = -1, .page = -1 } };
+	struct error err = { 0 };
+
+	supervisor.servers.wake = &supervisor.wake;
+	if (supervisor_open(&supervisor, &err) < 0) {
+		log_error(&err, "cannot keep a mount");
+		supervisor_end(&supervisor, SUPERVISOR_SYSTEM);
+	} else {
+		supervisor_start(&supervisor);
+	}
+	while (!supervisor.is_over)
+		supervisor_turn(&supervisor);
+	supervisor_close(&supervisor);
+	return supervisor.status;
+}

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: MIT */
+/* A supervisor and its servers. This program is the server as well, when a supervisor starts it: it does as the test
+ * tells it over a socket that all servers inherit, and reports there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/program/descriptors.h"
+#include "lib/check.h"
+#include "supervisor/ending.h"
+#include "supervisor/fdstore.h"
+#include "supervisor/keep.h"
+#include "supervisor/message.h"
+#include "supervisor/outbox.h"
+#include "supervisor/pauses.h"
+#include "supervisor/supervisor.h"
+
+#define ORDERS 100 /* descriptor at which a server gets its orders */
+#define ABORTS 101 /* the file that it has its supervisor keep as the connection's */
+#define LINE   128
+#define MS     INT64_C(1000000)
+
+/* ---- the server ---- */
+
+static void report(const char *fmt, ...) printf_like(1, 2);
+static void report(const char *fmt, ...)
+{
+	char line[LINE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (send(ORDERS, line, strlen(line), MSG_NOSIGNAL) < 0)
+		_exit(99);
+}
+
+static int file_of(const char *text)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		_exit(98);
+	return fd;
+}
+
+static void do_put(struct keep *keep, const char *name, const char *text)
+{
+	struct error err = { 0 };
+	int fd = strcmp(name, "abort") ? file_of(text) : dup(ABORTS);
+
+	if (keep_put(keep, fd, &err, "%s", name) < 0)
+		report("error %s", err.reason);
+	close(fd);
+}
+
+static void do_show(struct keep *keep, const char *name)
+{
+	int fd = keep_take(keep, "%s", name);
+	char text[LINE] = { 0 };
+
+	if (fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) < 0)
+		_exit(97);
+	report("%s", fd >= 0 ? text : "nothing");
+	if (fd >= 0)
+		close(fd);
+}
+
+static void *sleep_for_ever(void *argument)
+{
+	for (;;)
+		pause();
+	return argument;
+}
+
+/* The first thread ends, the process does not. */
+static void do_half_die(void)
+{
+	pthread_t other;
+
+	pthread_create(&other, NULL, sleep_for_ever, NULL);
+	syscall(SYS_exit, 0);
+}
+
+static void obey(struct keep *keep, const char *order)
+{
+	char word[LINE], name[LINE] = "", text[LINE] = "";
+
+	sscanf(order, "%127s %127s %127s", word, name, text);
+	if (!strcmp(word, "put"))
+		do_put(keep, name, text);
+	else if (!strcmp(word, "many"))
+		for (int i = 0; i < atoi(name); i++)
+			do_put(keep, (snprintf(word, sizeof(word), "many.%d", i), word), word);
+	else if (!strcmp(word, "drop"))
+		keep_drop(keep, "%s", name);
+	else if (!strcmp(word, "show"))
+		do_show(keep, name);
+	else if (!strcmp(word, "ready"))
+		keep_ready(keep);
+	else if (!strcmp(word, "beat"))
+		keep_beat(keep);
+	else if (!strcmp(word, "close"))
+		keep_close(keep);
+	else if (!strcmp(word, "half"))
+		do_half_die();
+	else if (!strcmp(word, "exit"))
+		_exit(atoi(name));
+}
+
+static void hear(struct keep *keep)
+{
+	struct keep_event event = keep_next(keep);
+
+	if (event.kind == KEEP_SIGNAL)
+		report("signal %u", event.number);
+	else if (event.kind == KEEP_GONE)
+		report("gone %u", event.number);
+	else if (event.kind == KEEP_LOST)
+		report("lost");
+}
+
+static int serve(void)
+{
+	struct error err = { 0 };
+	struct keep *keep;
+	char order[LINE];
+	struct pollfd fds[2] = { { ORDERS, POLLIN, 0 } };
+	ssize_t n;
+
+	if (keep_open(&keep, &err) < 0) {
+		report("error %s", err.reason);
+		return 96;
+	}
+	report("server %d restarts %u %s", (int)getpid(), keep_restarts(keep),
+	       getpid() == getpgrp() && keep_supervisor(keep) == getppid() ? "alone" : "with others");
+	for (;;) {
+		fds[1] = (struct pollfd){ keep_fd(keep), POLLIN, 0 };
+		if (poll(fds, 2, -1) < 0)
+			return 95;
+		if (fds[1].revents)
+			hear(keep);
+		if (!fds[0].revents)
+			continue;
+		n = recv(ORDERS, order, sizeof(order) - 1, 0);
+		if (n <= 0)
+			return 94;
+		order[n] = 0;
+		obey(keep, order);
+	}
+}
+
+/* ---- the test ---- */
+
+static int orders, errors, aborts;
+static pid_t supervisor, server;
+
+static void report_ready(void *argument)
+{
+	report("%s", (const char *)argument);
+}
+
+static _Noreturn void supervise(int patience)
+{
+	char *argv[] = { "test-supervisor", NULL };
+	struct supervisor_setup setup = { argv, report_ready, "mounted", patience };
+	const struct rlimit none = { 0, 0 };
+
+	setrlimit(RLIMIT_CORE, &none);
+	_exit(supervisor_run(&setup));
+}
+
+static const char *heard_next(void)
+{
+	static char line[LINE];
+	ssize_t n = recv(orders, line, sizeof(line) - 1, 0);
+
+	assert_true(n > 0);
+	line[n] = 0;
+	return line;
+}
+
+/* Mostly a server is replaced before its process is gone, so that word of that may come at any time. */
+static const char *heard(void)
+{
+	const char *line;
+
+	do
+		line = heard_next();
+	while (!strncmp(line, "gone ", 5));
+	return line;
+}
+
+/* A server has begun, with `before` servers before it. */
+static void expect_server(unsigned before)
+{
+	char expected[LINE];
+	const char *line = heard();
+
+	assert_int_equal(sscanf(line, "server %d", &server), 1);
+	snprintf(expected, sizeof(expected), "server %d restarts %u alone", (int)server, before);
+	assert_string_equal(line, expected);
+}
+
+static void order(const char *fmt, ...) printf_like(1, 2);
+static void order(const char *fmt, ...)
+{
+	char line[LINE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	assert_true(send(orders, line, strlen(line), MSG_NOSIGNAL) > 0);
+}
+
+static void begin_with(int patience)
+{
+	int pair[2];
+
+	errors = memfd_create("errors", MFD_CLOEXEC);
+	aborts = memfd_create("aborts", MFD_CLOEXEC);
+	assert_true(errors >= 0 && aborts >= 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	orders = pair[0];
+	supervisor = fork();
+	if (supervisor == 0) {
+		if (dup2(pair[1], ORDERS) < 0 || dup2(aborts, ABORTS) < 0 ||
+		    dup2(errors, STDERR_FILENO) < 0)
+			_exit(93);
+		supervise(patience);
+	}
+	close(pair[1]);
+	expect_server(0);
+}
+
+static void begin(void)
+{
+	begin_with(0);
+}
+
+/* As after mounting. */
+static void begin_serving(int patience)
+{
+	begin_with(patience);
+	order("put fuse the-connection");
+	order("put abort -");
+	order("ready");
+	assert_string_equal(heard(), "mounted");
+}
+
+/* Waits until the supervisor has said this. */
+static void expect_said(const char *text)
+{
+	char said[4096];
+	ssize_t n;
+
+	for (int i = 0; i < 10000; i++) {
+		n = pread(errors, said, sizeof(said) - 1, 0);
+		assert_true(n >= 0);
+		said[n] = 0;
+		if (strstr(said, text))
+			return;
+		usleep(1000);
+	}
+	fail_msg("'%s' does not contain '%s'", said, text);
+}
+
+/* The supervisor ends with this status. */
+static void expect_end(int status)
+{
+	int got;
+
+	assert_int_equal(waitpid(supervisor, &got, 0), supervisor);
+	assert_true(WIFEXITED(got));
+	assert_int_equal(WEXITSTATUS(got), status);
+	close(orders);
+}
+
+static void end(void)
+{
+	order("close");
+	order("exit 0");
+	expect_end(0);
+	close(errors);
+}
+
+static void expect_shown(const char *name, const char *text)
+{
+	order("show %s", name);
+	assert_string_equal(heard(), text);
+}
+
+static void kill_server(int number)
+{
+	assert_int_equal(kill(server, number), 0);
+}
+
+static void kept_descriptors(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	order("put one first");
+	order("put one second");
+	order("put two other");
+	order("put three gone");
+	order("drop three");
+	order("drop four");
+	expect_shown("one", "nothing"); /* a server takes only those of before */
+	kill_server(SIGKILL);
+	expect_server(1);
+	expect_shown("fuse", "the-connection");
+	expect_shown("one", "second");
+	expect_shown("one", "nothing"); /* taken */
+	expect_shown("three", "nothing");
+	order("ready");
+	expect_said("the server was killed by signal 9, another one serves after ");
+	kill_server(SIGKILL);
+	expect_server(2);
+	expect_shown("one", "second");
+	expect_shown("two", "other");
+	expect_shown("life", "nothing");
+	end();
+}
+
+/* More than fit the socket's buffer. */
+static void many_descriptors(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	order("many 600");
+	expect_shown("none", "nothing");
+	kill_server(SIGKILL);
+	expect_server(1);
+	expect_shown("many.0", "many.0");
+	expect_shown("many.599", "many.599");
+	end();
+}
+
+static void signals(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	assert_int_equal(kill(supervisor, SIGTERM), 0);
+	assert_string_equal(heard(), "signal 15");
+	assert_int_equal(kill(supervisor, SIGHUP), 0);
+	assert_string_equal(heard(), "signal 1");
+	end();
+}
+
+/* A process whose first thread has ended is replaced, and its end is told later. */
+static void half_dead(void **state)
+{
+	char gone[LINE];
+	pid_t old;
+
+	(void)state;
+	begin_serving(0);
+	order("half");
+	old = server;
+	expect_server(1);
+	order("ready");
+	expect_said("the server has ended, another one serves after ");
+	assert_int_equal(kill(old, SIGKILL), 0);
+	snprintf(gone, sizeof(gone), "gone %d", (int)old);
+	assert_string_equal(heard_next(), gone);
+	end();
+}
+
+static void exit_statuses(void **state)
+{
+	(void)state;
+	begin(); /* a failure before it serves */
+	order("exit 32");
+	expect_end(32);
+	begin_serving(0);
+	order("exit 7");
+	expect_end(7);
+	begin_serving(0);
+	order("exit %d", SUPERVISOR_AGAIN);
+	expect_server(1);
+	end();
+}
+
+static void killed_without_a_mount(void **state)
+{
+	(void)state;
+	begin();
+	kill_server(SIGKILL);
+	expect_end(32);
+	expect_said("the daemon was killed by signal 9 before it was ready");
+	begin_serving(0);
+	order("drop fuse");
+	expect_shown("none", "nothing");
+	kill_server(SIGABRT);
+	expect_end(1);
+	expect_said("the server was killed by signal 6, the mount ends");
+}
+
+/* A server that has said that it ends is not replaced, and the connection is aborted when it is killed. */
+static void killed_at_its_end(void **state)
+{
+	char byte = 0;
+
+	(void)state;
+	begin_serving(0);
+	order("close");
+	expect_shown("none", "nothing");
+	kill_server(SIGKILL);
+	expect_end(1);
+	assert_int_equal(pread(aborts, &byte, 1, 0), 1);
+	assert_int_equal(byte, '1');
+}
+
+/* Without READY, and with a mount. */
+static void never_ready(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	kill_server(SIGABRT);
+	for (unsigned i = 1; i < 4; i++) {
+		expect_server(i);
+		kill_server(SIGKILL);
+	}
+	expect_server(4);
+	expect_said("a server was killed by signal 9 before it served, the next one starts in 40 ms");
+	order("ready");
+	expect_said("the server was killed by signal 6, another one serves after ");
+	expect_said(" ms, restarts=4");
+	end();
+}
+
+static void silent(void **state)
+{
+	(void)state;
+	begin_serving(60);
+	assert_int_equal(kill(server, SIGSTOP), 0);
+	expect_server(1);
+	expect_said("the server does not respond, it is killed");
+	order("close"); /* before it is killed too */
+	order("exit 0");
+	expect_end(0);
+}
+
+static void supervisor_is_killed(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	assert_int_equal(kill(supervisor, SIGKILL), 0);
+	assert_string_equal(heard(), "lost");
+	order("put more after-that");
+	order("ready");
+	expect_shown("none", "nothing"); /* it goes on */
+	order("close");
+	order("exit 0");
+	assert_int_equal(waitpid(supervisor, NULL, 0), supervisor);
+	close(orders);
+	close(errors);
+}
+
+/* The service manager hears of the supervisor, and of each beat. */
+static void notifications(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), length;
+	char text[LINE], expected[LINE];
+
+	(void)state;
+	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "datasetfs-test-%d", (int)getpid());
+	assert_int_equal(bind(fd, (struct sockaddr *)&address,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)), 0);
+	snprintf(text, sizeof(text), "@%s", address.sun_path + 1);
+	setenv("NOTIFY_SOCKET", text, 1);
+	begin_serving(0);
+	snprintf(expected, sizeof(expected), "MAINPID=%d\nREADY=1", (int)supervisor);
+	text[recv(fd, text, sizeof(text) - 1, 0)] = 0;
+	assert_string_equal(text, expected);
+	order("beat");
+	text[recv(fd, text, sizeof(text) - 1, 0)] = 0;
+	assert_string_equal(text, "WATCHDOG=1");
+	unsetenv("NOTIFY_SOCKET");
+	close(fd);
+	end();
+}
+
+static void without_supervisor(void **state)
+{
+	struct keep *keep;
+
+	(void)state;
+	CHECK_OK(keep_open(&keep, &err));
+	assert_null(keep);
+	assert_false(keep_is_successor(keep));
+	assert_int_equal(keep_take(keep, "fuse"), -1);
+	assert_int_equal(keep_fd(keep), -1);
+	assert_int_equal(keep_next(keep).kind, KEEP_NOTHING);
+	CHECK_OK(keep_put(keep, 0, &err, "fuse"));
+	keep_ready(keep);
+	keep_close(keep);
+	setenv(SUPERVISOR_VARIABLE, "2000000", 1);
+	CHECK_FAILS(keep_open(&keep, &err), -EINVAL, "is not the socket of a supervisor");
+	unsetenv(SUPERVISOR_VARIABLE);
+}
+
+/* ---- the parts ---- */
+
+static void pauses(void **state)
+{
+	const int64_t crash[] = { 10, 20, 40, 80, 160, 250, 250 }, start[] = { 10, 20, 40, 80, 160, 320, 640, 1280,
+									       2560, 5000, 5000 };
+	struct pauses pauses = { 0 };
+
+	(void)state;
+	assert_int_equal(pauses_next(&pauses, SIGKILL, MS), 0);
+	assert_int_equal(pauses_next(&pauses, SIGTERM, MS), 0);
+	assert_int_equal(pauses_next(&pauses, ENDING_UNKNOWN, MS), 0);
+	assert_int_equal(pauses_next(&pauses, SUPERVISOR_AGAIN << 8, MS), 0);
+	for (size_t i = 0; i < sizeof(crash) / sizeof(crash[0]); i++)
+		assert_int_equal(pauses_next(&pauses, SIGSEGV, MS), crash[i] * MS);
+	for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++)
+		assert_int_equal(pauses_next(&pauses, SIGKILL, -1), start[i] * MS);
+	assert_int_equal(pauses_next(&pauses, SIGSEGV, 10001 * MS), 10 * MS); /* it has served for long */
+	assert_int_equal(pauses_next(&pauses, SIGKILL, -1), 10 * MS);
+}
+
+static void full_store(void **state)
+{
+	struct fdstore store = { 0 };
+	char name[SUPERVISOR_NAME];
+	int fd;
+
+	(void)state;
+	descriptors_raise_limit();
+	for (unsigned i = 0; i < FDSTORE_MAX; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		CHECK_OK(fdstore_put(&store, name, dup(STDERR_FILENO), &err));
+	}
+	fd = dup(STDERR_FILENO);
+	CHECK_FAILS(fdstore_put(&store, "more", fd, &err), -ENOSPC, "there are 2048 descriptors already");
+	assert_int_equal(fcntl(fd, F_GETFD), -1); /* closed */
+	CHECK_OK(fdstore_put(&store, "0", dup(STDERR_FILENO), &err));
+	fd = fdstore_take(&store, "1");
+	assert_true(fd >= 0);
+	assert_false(fdstore_has(&store, "1"));
+	close(fd);
+	fdstore_clear(&store, "2");
+	assert_int_equal(store.count, 1);
+	assert_true(fdstore_has(&store, "2"));
+	fdstore_clear(&store, NULL);
+}
+
+static void letters(void **state)
+{
+	struct outbox outbox = { 0 };
+	int pair[2];
+	char text[LINE];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	CHECK_OK(outbox_send(&outbox, pair[0], &err));
+	for (uint32_t i = 0; i < 2000; i++)
+		CHECK_OK(outbox_add(&outbox, SUPERVISOR_GONE, i, NULL, -1, &err));
+	CHECK_FAILS(outbox_send(&outbox, pair[0], &err), -EAGAIN, "cannot send"); /* there is no more room */
+	assert_true(outbox_has(&outbox, SUPERVISOR_GONE, 1999));
+	assert_false(outbox_has(&outbox, SUPERVISOR_GONE, 0));
+	for (uint32_t i = 0; i < 2000; i++) {
+		if (!outbox_is_empty(&outbox))
+			(void)!outbox_send(&outbox, pair[0], NULL);
+		assert_int_equal(recv(pair[1], text, sizeof(text), 0), sizeof(struct supervisor_message));
+		assert_int_equal(((struct supervisor_message *)(void *)text)->number, i);
+	}
+	assert_true(outbox_is_empty(&outbox));
+	close(pair[1]);
+	CHECK_OK(outbox_add(&outbox, SUPERVISOR_GONE, 1, NULL, -1, &err));
+	CHECK_FAILS(outbox_send(&outbox, pair[0], &err), -EPIPE, "cannot send");
+	assert_true(outbox_is_empty(&outbox));
+	close(pair[0]);
+}
+
+/* A first thread that has ended while another has not: waitpid() says nothing, /proc does. */
+static void endings(void **state)
+{
+	char text[ENDING_TEXT_SIZE];
+	pthread_t other;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		pthread_create(&other, NULL, sleep_for_ever, NULL);
+		syscall(SYS_exit, 7);
+	}
+	while (ending_of(child) == ENDING_UNKNOWN)
+		usleep(1000);
+	assert_true(ending_is_exit(ending_of(child)));
+	assert_string_equal(ending_text(ending_of(child), text), "has ended with status 7");
+	assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(ending_of(child), ENDING_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pauses),
+		cmocka_unit_test(full_store),
+		cmocka_unit_test(letters),
+		cmocka_unit_test(endings),
+		cmocka_unit_test(without_supervisor),
+		cmocka_unit_test(kept_descriptors),
+		cmocka_unit_test(many_descriptors),
+		cmocka_unit_test(signals),
+		cmocka_unit_test(half_dead),
+		cmocka_unit_test(exit_statuses),
+		cmocka_unit_test(killed_without_a_mount),
+		cmocka_unit_test(killed_at_its_end),
+		cmocka_unit_test(never_ready),
+		cmocka_unit_test(silent),
+		cmocka_unit_test(supervisor_is_killed),
+		cmocka_unit_test(notifications),
+	};
+
+	if (getenv(SUPERVISOR_VARIABLE))
+		return serve();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
