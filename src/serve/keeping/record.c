@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes, checks and changes the record. The memory file is sealed, so that nothing can cut it off under its mappings. */
+#include "serve/keeping/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define RECORD_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define RECORD_RESENT      (UINT64_C(1) << 63) /* FUSE_UNIQUE_RESEND: in the unique of a request that is sent again */
+#define RECORD_THREADS_MAX (1u << 16)          /* a limit on workers and on slots of one */
+
+_Static_assert(sizeof(struct record_hand) == 64, "workers share cache lines");
+_Static_assert(offsetof(struct record, members) % sizeof(uint64_t) == 0, "members are not aligned");
+
+/* Entries of versions are taken and freed under it. A successor begins with its own. */
+static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Empties a place before its other fields change. The processor's order does not matter for a thread that is killed, but
+ * the compiler's does. */
+static void record_empty(_Atomic uint64_t *mark)
+{
+	atomic_store(mark, 0);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* ---- making one ---- */
+
+/* Sets the file's size. Memory counts as a file for RLIMIT_FSIZE, whose hard limit is often higher. */
+static int record_size(int fd)
+{
+	struct rlimit limit, raised;
+	int r, code;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return -1;
+	raised = (struct rlimit){ limit.rlim_max, limit.rlim_max };
+	if (limit.rlim_cur >= sizeof(struct record) || setrlimit(RLIMIT_FSIZE, &raised) < 0)
+		return ftruncate(fd, sizeof(struct record));
+	r = ftruncate(fd, sizeof(struct record));
+	code = errno;
+	(void)setrlimit(RLIMIT_FSIZE, &limit);
+	errno = code;
+	return r;
+}
+
+static int record_file(int *ret_fd, struct error *err)
+{
+	auto_close int fd = memfd_create("datasetfs-record", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || record_size(fd) < 0)
+		return error_errno(err, "cannot make the recovery record");
+	if (fcntl(fd, F_ADD_SEALS, RECORD_SEALS) < 0)
+		return error_errno(err, "cannot seal the recovery record");
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+static int record_map(int fd, struct record **ret, struct error *err)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	struct record *record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (record == MAP_FAILED)
+		return error_errno(err, "cannot map the recovery record");
+	*ret = record;
+	return 0;
+}
+
+int record_new(struct record **ret, int *ret_fd, struct error *err)
+{
+	auto_close int fd = -1;
+	struct record *record = NULL;
+	int r = ret_fd ? record_file(&fd, err) : 0;
+
+	if (r == 0)
+		r = record_map(fd, &record, err);
+	if (r < 0)
+		return r;
+	record->magic = RECORD_MAGIC;
+	record->format = RECORD_FORMAT;
+	record->size = sizeof(*record);
+	atomic_store(&record->next_key, 1);
+	if (ret_fd)
+		*ret_fd = take_fd(&fd);
+	*ret = record;
+	return 0;
+}
+
+void record_close(struct record *record)
+{
+	if (record)
+		munmap(record, sizeof(*record));
+}
+
+/* ---- checking one ---- */
+
+static int record_check_text(const char *what, const char *text, size_t size, bool may_be_empty, struct error *err)
+{
+	if (!memchr(text, 0, size))
+		return error_set(err, -EPROTO, "recovery record: %s has no NUL in %zu bytes", what, size);
+	if (!*text && !may_be_empty)
+		return error_set(err, -EPROTO, "recovery record: %s is empty", what);
+	return 0;
+}
+
+static int record_check_texts(const struct record *record, struct error *err)
+{
+	const struct {
+		const char *what, *text;
+		size_t size;
+		bool may_be_empty;
+	} texts[] = {
+		{ "the volume", record->volume, sizeof(record->volume), false },
+		{ "the mountpoint", record->mountpoint, sizeof(record->mountpoint), false },
+		{ "the source", record->source, sizeof(record->source), false },
+		{ "farewell_name", record->farewell_name, sizeof(record->farewell_name), true },
+		{ "farewell_path", record->farewell_path, sizeof(record->farewell_path), true },
+		{ "client_name", record->client_name, sizeof(record->client_name), true },
+		{ "client_path", record->client_path, sizeof(record->client_path), true },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(*texts); i++)
+		r = record_check_text(texts[i].what, texts[i].text, texts[i].size, texts[i].may_be_empty, err);
+	return r;
+}
+
+static int record_check_numbers(const struct record *record, struct error *err)
+{
+	uint64_t crashed = atomic_load(&record->crashed);
+	const struct {
+		const char *what;
+		uint64_t found, least, most;
+	} numbers[] = {
+		{ "device_major", record->device_major, 0, (1u << 12) - 1 },
+		{ "device_minor", record->device_minor, 0, (1u << 20) - 1 },
+		{ "noted", record->noted, 0, 1 },
+		{ "started", (uint64_t)record->started, 0, (uint64_t)clock_now() },
+		{ "init_ring", record->init_ring, 0, 1 },
+		{ "init_resends", record->init_resends, 0, 1 },
+		{ "workers", record->workers, 1, RECORD_THREADS_MAX },
+		{ "slots", record->slots, 1, RECORD_THREADS_MAX },
+		{ "the crashed worker", crashed & UINT32_MAX, crashed ? 1 : 0, RECORD_WORKERS },
+		{ "crash_used", atomic_load(&record->crash_used), 0, RECORD_CRASHES },
+		{ "served_now", atomic_load(&record->served_now), 0, 1 },
+		{ "pointed_now", atomic_load(&record->pointed_now), 0, 1 },
+		{ "member_count", record->member_count, 1, RECORD_MEMBERS },
+		{ "reserved", record->reserved, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (numbers[i].found < numbers[i].least || numbers[i].found > numbers[i].most)
+			return error_set(err, -EPROTO,
+					 "recovery record: %s is %" PRIu64 ", expected %" PRIu64 " to %" PRIu64,
+					 numbers[i].what, numbers[i].found, numbers[i].least, numbers[i].most);
+	return 0;
+}
+
+static int record_check_members(const struct record *record, struct error *err)
+{
+	for (uint32_t i = 0; i < record->member_count; i++) {
+		const struct record_member *member = &record->members[i];
+		uint32_t now = atomic_load(&member->name_now);
+
+		if (now > 2 || atomic_load(&member->is_lost) > 1)
+			return error_set(err, -EPROTO, "recovery record: member %" PRIu32 " has the marks %" PRIu32
+					 " and %" PRIu32, i, now, atomic_load(&member->is_lost));
+		if (now && !memchr(member->names[now - 1], 0, RECORD_PATH))
+			return error_set(err, -EPROTO, "recovery record: the name of member %" PRIu32 " has no NUL", i);
+	}
+	return 0;
+}
+
+/* True if an entry before this one has its key or its sequence. */
+static bool record_is_double(const struct record *record, const struct record_version *version)
+{
+	for (const struct record_version *other = record->versions; other < version; other++)
+		if (atomic_load(&other->key) && (atomic_load(&other->key) == atomic_load(&version->key) ||
+						 other->sequence == version->sequence))
+			return true;
+	return false;
+}
+
+static int record_check_versions(const struct record *record, struct error *err)
+{
+	uint64_t next = atomic_load(&record->next_key);
+
+	for (uint32_t i = 0; i < RECORD_VERSIONS; i++) {
+		const struct record_version *version = &record->versions[i];
+		uint64_t key = atomic_load(&version->key);
+
+		if (!key)
+			continue;
+		if (key >= next || !version->sequence || record_is_double(record, version))
+			return error_set(err, -EPROTO,
+					 "recovery record: version %" PRIu64 " of sequence %" PRIu64
+					 " is not below the next one, %" PRIu64 ", or there twice", key,
+					 version->sequence, next);
+	}
+	return 0;
+}
+
+static int record_check_key(const struct record *record, const char *what, uint64_t key, struct error *err)
+{
+	if (record_find_version(record, key))
+		return 0;
+	return error_set(err, -EPROTO, "recovery record: the version that is %s, %" PRIu64 ", is not there", what, key);
+}
+
+/* Checks that what is said about versions is said about ones that are open. */
+static int record_check_keys(const struct record *record, struct error *err)
+{
+	uint64_t prepared = atomic_load(&record->prepared), unique, key;
+	int r = record_check_key(record, "current", atomic_load(&record->current), err);
+
+	if (r == 0)
+		r = record_check_key(record, "served", record_served(record)->key, err);
+	if (r == 0 && prepared)
+		r = record_check_key(record, "prepared", prepared, err);
+	if (r == 0 && atomic_load(&record->pending_unique) & RECORD_RESENT)
+		r = error_set(err, -EPROTO, "recovery record: a command with the unique %#" PRIx64,
+			      atomic_load(&record->pending_unique));
+	if (r == 0 && record_pending(record, &unique, &key))
+		r = record_check_key(record, "a command's", key, err);
+	return r;
+}
+
+static bool record_result_is_good(const struct record *record, const struct record_result *result)
+{
+	const struct dsfs_switch *answer = &result->answer;
+	uint64_t unique = atomic_load(&result->unique);
+
+	return !(unique & RECORD_RESENT) && record_find_result(record, unique) == result && result->result <= 0 &&
+	       result->result >= -4095 && !result->reserved && memchr(answer->label, 0, sizeof(answer->label)) &&
+	       memchr(answer->if_current, 0, sizeof(answer->if_current)) &&
+	       memchr(answer->reason, 0, sizeof(answer->reason));
+}
+
+static int record_check_results(const struct record *record, struct error *err)
+{
+	for (uint32_t i = 0; i < RECORD_RESULTS; i++) {
+		const struct record_result *result = &record->results[i];
+
+		if (atomic_load(&result->unique) && !record_result_is_good(record, result))
+			return error_set(err, -EPROTO, "recovery record: the result %" PRId32 " of command %#" PRIx64
+					 " is wrong, or there twice", result->result, atomic_load(&result->unique));
+	}
+	return 0;
+}
+
+int record_check(const struct record *record, struct error *err)
+{
+	int (*const checks[])(const struct record *, struct error *) = {
+		record_check_texts,    record_check_numbers, record_check_members,
+		record_check_versions, record_check_results, record_check_keys,
+	};
+	int r = 0;
+
+	if (record->magic != RECORD_MAGIC || record->format != RECORD_FORMAT || record->size != sizeof(*record))
+		return error_set(err, -EPROTO, "recovery record: it begins with %#" PRIx64 ", has format %" PRIu32
+				 " and %" PRIu32 " bytes, expected %#" PRIx64 ", %u and %zu", record->magic,
+				 record->format, record->size, RECORD_MAGIC, RECORD_FORMAT, sizeof(*record));
+	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(*checks); i++)
+		r = checks[i](record, err);
+	return r;
+}
+
+/* Checks that the file is as long as this format's record and stays so. */
+static int record_check_file(int fd, struct error *err)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & RECORD_SEALS) != RECORD_SEALS)
+		return error_set(err, -EPROTO, "recovery record: its seals are %#x, expected %#x", seals < 0 ? 0 : seals,
+				 RECORD_SEALS);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "recovery record");
+	if (st.st_size != sizeof(struct record))
+		return error_set(err, -EPROTO, "recovery record: it has %lld bytes, expected %zu, another release's?",
+				 (long long)st.st_size, sizeof(struct record));
+	return 0;
+}
+
+int record_open(int fd, struct record **ret, struct error *err)
+{
+	struct record *record = NULL;
+	int r = record_check_file(fd, err);
+
+	if (r == 0)
+		r = record_map(fd, &record, err);
+	if (r < 0)
+		return r;
+	r = record_check(record, err);
+	if (r < 0) {
+		record_close(record);
+		return r;
+	}
+	*ret = record;
+	return 0;
+}
+
+/* ---- crashes ---- */
+
+void record_mark_crash(struct record *record, unsigned worker)
+{
+	uint64_t none = 0, mark = (uint64_t)atomic_load(&record->incarnation) << 32 | (worker + 1);
+
+	if (worker < RECORD_WORKERS)
+		atomic_compare_exchange_strong(&record->crashed, &none, mark);
+}
+
+static bool record_crash_is(const struct record_crash *crash, const struct record_request *request)
+{
+	return atomic_load_explicit(&crash->count, memory_order_relaxed) && crash->nodeid == request->nodeid &&
+	       crash->offset == request->offset && crash->opcode == request->opcode && crash->size == request->size;
+}
+
+uint32_t record_crashes(const struct record *record, const struct record_request *request)
+{
+	uint32_t used = atomic_load_explicit(&record->crash_used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (record_crash_is(&record->crashes[i], request))
+			return (uint32_t)atomic_load(&record->crashes[i].count);
+	return 0;
+}
+
+/* The place for another request: one that is free, else that of the request that was at fault longest ago. */
+static struct record_crash *record_crash_place(struct record *record)
+{
+	struct record_crash *oldest = record->crashes;
+
+	for (uint32_t i = 0; i < RECORD_CRASHES; i++) {
+		struct record_crash *crash = &record->crashes[i];
+
+		if (!atomic_load(&crash->count))
+			return crash;
+		if (atomic_load(&crash->count) >> 32 < atomic_load(&oldest->count) >> 32)
+			oldest = crash;
+	}
+	return oldest;
+}
+
+static struct record_crash *record_crash_find(struct record *record, const struct record_request *request)
+{
+	struct record_crash *crash;
+
+	for (uint32_t i = 0; i < RECORD_CRASHES; i++)
+		if (record_crash_is(&record->crashes[i], request))
+			return &record->crashes[i];
+	crash = record_crash_place(record);
+	record_empty(&crash->count);
+	crash->nodeid = request->nodeid;
+	crash->offset = request->offset;
+	crash->opcode = request->opcode;
+	crash->size = request->size;
+	return crash;
+}
+
+/* Counts a crash once, even if this server is killed before it has removed the mark and the next one comes here again. */
+static uint32_t record_count_crash(struct record *record, uint32_t incarnation, const struct record_request *request)
+{
+	struct record_crash *crash = record_crash_find(record, request);
+	uint64_t count = atomic_load(&crash->count);
+	uint32_t index = (uint32_t)(crash - record->crashes), times = (uint32_t)count;
+
+	if (!count || count >> 32 != incarnation) {
+		times += times < UINT32_MAX;
+		atomic_store(&crash->count, (uint64_t)incarnation << 32 | times);
+	}
+	if (index >= atomic_load(&record->crash_used))
+		atomic_store(&record->crash_used, index + 1);
+	return times;
+}
+
+uint32_t record_take_over(struct record *record, uint32_t incarnation, struct record_request *ret)
+{
+	uint64_t crashed = atomic_load(&record->crashed);
+	const struct record_hand *hand = &record->hands[((uint32_t)crashed - 1) % RECORD_WORKERS];
+	uint32_t times = 0;
+
+	if (crashed && atomic_load(&hand->unique)) {
+		*ret = (struct record_request){ .unique = atomic_load(&hand->unique), .nodeid = hand->nodeid,
+						.offset = hand->offset, .opcode = hand->opcode, .size = hand->size };
+		times = record_count_crash(record, (uint32_t)(crashed >> 32), ret);
+	}
+	atomic_store(&record->crashed, 0);
+	for (uint32_t i = 0; i < RECORD_WORKERS && i < record->workers; i++)
+		atomic_store(&record->hands[i].unique, 0);
+	atomic_store(&record->incarnation, incarnation);
+	return times;
+}
+
+/* ---- versions ---- */
+
+const struct record_version *record_find_version(const struct record *record, uint64_t key)
+{
+	for (uint32_t i = 0; key && i < RECORD_VERSIONS; i++)
+		if (atomic_load(&record->versions[i].key) == key)
+			return &record->versions[i];
+	return NULL;
+}
+
+static struct record_version *record_free_version(struct record *record)
+{
+	for (uint32_t i = 0; i < RECORD_VERSIONS; i++)
+		if (!atomic_load(&record->versions[i].key))
+			return &record->versions[i];
+	return NULL;
+}
+
+int record_add_version(struct record *record, uint64_t key, uint64_t sequence, const uint8_t uuid[16],
+		       struct error *err)
+{
+	struct record_version *version;
+
+	pthread_mutex_lock(&record_lock);
+	version = record_free_version(record);
+	if (version) {
+		if (atomic_load(&record->next_key) <= key)
+			atomic_store(&record->next_key, key + 1);
+		version->sequence = sequence;
+		memcpy(version->uuid, uuid, sizeof(version->uuid));
+		atomic_store(&version->key, key);
+	}
+	pthread_mutex_unlock(&record_lock);
+	return version ? 0 : error_set(err, -ENFILE, "%u versions are open", RECORD_VERSIONS);
+}
+
+void record_remove_version(struct record *record, uint64_t key)
+{
+	pthread_mutex_lock(&record_lock);
+	for (uint32_t i = 0; key && i < RECORD_VERSIONS; i++)
+		if (atomic_load(&record->versions[i].key) == key)
+			atomic_store(&record->versions[i].key, 0);
+	pthread_mutex_unlock(&record_lock);
+}
+
+void record_serve(struct record *record, const struct record_served *served)
+{
+	uint32_t other = !atomic_load(&record->served_now);
+
+	record->served[other] = *served;
+	atomic_store(&record->served_now, other);
+}
+
+const struct record_served *record_served(const struct record *record)
+{
+	return &record->served[atomic_load(&record->served_now)];
+}
+
+void record_set_pointed(struct record *record, const uint8_t uuid[16])
+{
+	uint32_t other = !atomic_load(&record->pointed_now);
+
+	memcpy(record->pointed[other], uuid, sizeof(record->pointed[other]));
+	atomic_store(&record->pointed_now, other);
+}
+
+const uint8_t *record_pointed(const struct record *record)
+{
+	return record->pointed[atomic_load(&record->pointed_now)];
+}
+
+/* ---- commands ---- */
+
+void record_begin_command(struct record *record, uint64_t unique, uint64_t key)
+{
+	record_empty(&record->pending_unique);
+	record->pending_key = key;
+	atomic_store(&record->pending_unique, unique & ~RECORD_RESENT);
+}
+
+/* Writes a result over the oldest one. Its place is taken first: a server that is killed here leaves the place empty,
+ * and no later result is lost for it. */
+static void record_add_result(struct record *record, uint64_t unique, int result, const struct dsfs_switch *answer)
+{
+	struct record_result *place = &record->results[atomic_load(&record->result_count) % RECORD_RESULTS];
+
+	record_empty(&place->unique);
+	atomic_fetch_add(&record->result_count, 1);
+	place->result = result;
+	place->reserved = 0;
+	place->answer = *answer;
+	/* The caller may have sent labels without a NUL, which was an error, and nothing that a successor refuses. */
+	place->answer.label[sizeof(answer->label) - 1] = 0;
+	place->answer.if_current[sizeof(answer->if_current) - 1] = 0;
+	place->answer.reason[sizeof(answer->reason) - 1] = 0;
+	atomic_store(&place->unique, unique);
+}
+
+void record_end_command(struct record *record, uint64_t unique, int result, const struct dsfs_switch *answer)
+{
+	unique &= ~RECORD_RESENT;
+	if (!record_find_result(record, unique))
+		record_add_result(record, unique, result, answer);
+	if (atomic_load(&record->pending_unique) == unique)
+		atomic_store(&record->pending_unique, 0);
+}
+
+bool record_pending(const struct record *record, uint64_t *ret_unique, uint64_t *ret_key)
+{
+	uint64_t unique = atomic_load(&record->pending_unique);
+
+	if (!unique || record_find_result(record, unique))
+		return false;
+	*ret_unique = unique;
+	*ret_key = record->pending_key;
+	return true;
+}
+
+const struct record_result *record_find_result(const struct record *record, uint64_t unique)
+{
+	unique &= ~RECORD_RESENT;
+	for (uint32_t i = 0; unique && i < RECORD_RESULTS; i++)
+		if (atomic_load(&record->results[i].unique) == unique)
+			return &record->results[i];
+	return NULL;
+}
+
+/* ---- members ---- */
+
+void record_set_member(struct record *record, uint32_t slot, const char *name)
+{
+	struct record_member *member = &record->members[slot];
+	uint32_t other = atomic_load(&member->name_now) == 1 ? 2 : 1;
+
+	if (*name)
+		snprintf(member->names[other - 1], RECORD_PATH, "%s", name);
+	atomic_store(&member->name_now, *name ? other : 0);
+}
+
+const char *record_member(const struct record *record, uint32_t slot)
+{
+	uint32_t now = atomic_load(&record->members[slot].name_now);
+
+	return now ? record->members[slot].names[now - 1] : "";
+}

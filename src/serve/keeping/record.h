@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server of a mount leaves to its successor, beside descriptors: one struct in a memory file that both map.
+ *
+ * A server may be killed between any two stores, and its successor goes on with what it finds. So each change takes
+ * effect with one store of an atomic field, which comes last; whatever has two parts lies in two copies, and a number
+ * says which one counts. A switch takes these steps:
+ *
+ *   record_add_version()    when the version's descriptors are kept already; they go after record_remove_version()
+ *   record_begin_command()  all checks have passed, --if-current among them: from here on the switch goes forward
+ *   current = new           before the first name is answered from it
+ *   record_serve()          the kernel knows of the switch, and it counts; until then current differs from served
+ *   record_end_command()    the result, before the answer goes to the kernel
+ *
+ * A successor that finds current different from served announces current again and finishes. If it finds a command with
+ * record_pending(), it finishes that, whether or not the kernel sends the request again; if the request comes again
+ * later, record_find_result() has the answer. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "datasetfs/control.h"
+
+#define RECORD_MAGIC    UINT64_C(0x4443455253465344) /* "DSFSRECD" */
+#define RECORD_FORMAT   1u
+#define RECORD_PATH     4096u /* bytes of a path, including its NUL */
+#define RECORD_MEMBERS  256u
+#define RECORD_VERSIONS 256u /* as GENERATIONS_MAX */
+#define RECORD_RESULTS  64u  /* a power of two */
+#define RECORD_WORKERS  1024u
+#define RECORD_CRASHES  64u
+
+/* A request, as far as it says what a worker did. */
+struct record_request {
+	uint64_t unique, nodeid, offset;
+	uint32_t opcode, size;
+};
+
+struct record_version {
+	_Atomic uint64_t key; /* 0: the entry is free; written last by record_add_version() */
+	uint64_t sequence;
+	uint8_t uuid[16];
+};
+
+/* The version that the kernel knows as the mount's, and the history that changes with it. */
+struct record_served {
+	uint64_t key;
+	uint64_t switches;
+	uint64_t serving_since, outdated_until; /* seconds since 1970, as in struct serve_history */
+};
+
+struct record_result {
+	_Atomic uint64_t unique; /* of the request, without bit 63; 0: none; written last */
+	int32_t result;          /* 0 or a negative errno */
+	uint32_t reserved;       /* 0 */
+	struct dsfs_switch answer;
+};
+
+struct record_hand {
+	_Alignas(64) _Atomic uint64_t unique; /* of the request in the worker's hand; 0: none */
+	uint64_t nodeid, offset;
+	uint32_t opcode, size;
+};
+
+struct record_crash {
+	_Atomic uint64_t count; /* upper half: the server that crashed last; lower half: how often; 0: the entry is free */
+	uint64_t nodeid, offset;
+	uint32_t opcode, size;
+};
+
+struct record_member {
+	_Atomic uint32_t name_now; /* 0: it was never found; else 1 + index of the name that counts: record_set_member() */
+	_Atomic uint32_t is_lost;  /* 0 or 1; whoever sets serve_member.is_lost */
+	char names[2][RECORD_PATH];
+};
+
+/* "Setup": written once by the first server, before it has the record kept. The page is zero at first. */
+struct record {
+	uint64_t magic;  /* RECORD_MAGIC; record_new() */
+	uint32_t format; /* RECORD_FORMAT; a server refuses what it does not know; record_new() */
+	uint32_t size;   /* of this struct; record_new() */
+
+	/* The mount. */
+	uint32_t owner;         /* uid of the mounting user; setup */
+	uint32_t control_group; /* numbers of the options' groups, which names could stand for others by now; setup */
+	uint32_t direct_group;
+	uint32_t device_major;  /* of the filesystem; setup */
+	uint32_t device_minor;
+	uint32_t noted;         /* 0 or 1: the mount stands in utab, see mount_note(); setup */
+	int64_t started;        /* time of the mount, ns, CLOCK_MONOTONIC; setup */
+	uint8_t volume_uuid[16]; /* setup */
+	uint64_t opened;         /* sequence of the superblock at the mount; setup */
+	_Atomic uint64_t newest; /* highest superblock sequence seen; whoever sees it */
+
+	/* The connection: what INIT agreed on, as in struct init, and the first server's threads. */
+	uint64_t init_offered, init_taken; /* setup */
+	uint32_t init_minor;
+	uint32_t init_ring;    /* 0 or 1 */
+	uint32_t init_resends; /* 0 or 1 */
+	uint32_t workers;      /* how many; at least 1; setup */
+	uint32_t slots;        /* of a worker on /dev/fuse; at least 1; setup */
+
+	/* The server. */
+	_Atomic uint32_t incarnation; /* how many servers there were before; record_take_over() */
+	_Atomic uint64_t crashed;     /* upper half: incarnation; lower half: worker + 1; 0: none; record_mark_crash() */
+	_Atomic uint32_t crash_used;  /* entries of crashes that count, from the first one on; record_take_over() */
+
+	/* Numbers that never begin again. */
+	_Atomic uint64_t next_key;       /* greater than every key; record_add_version() */
+	_Atomic uint64_t snapshots_made; /* files made below .datasetfs; serve/dotdir/snapshots */
+
+	/* Versions. The control thread writes all of these but the keys of versions. */
+	_Atomic uint64_t current;    /* key of the version that answers names in the root */
+	_Atomic uint64_t prepared;   /* key of the one that is kept open for a switch; 0: none */
+	_Atomic uint32_t served_now; /* index of the served that counts; record_serve() */
+	_Atomic uint32_t pointed_now;
+	struct record_served served[2];
+	uint8_t pointed[2][16]; /* UUID of the volume's current version that was handled last; record_set_pointed() */
+
+	/* Commands; the control thread. */
+	_Atomic uint64_t pending_unique; /* of the command that is being carried out, without bit 63; 0: none */
+	uint64_t pending_key;            /* the version that it leads to */
+	_Atomic uint64_t result_count;   /* results begun; modulo RECORD_RESULTS it is the next place */
+
+	/* Who is asked for what, and where sockets are; setup. */
+	char volume[RECORD_PATH], mountpoint[RECORD_PATH], source[RECORD_PATH];
+	char farewell_name[72], farewell_path[108]; /* as in struct rendezvous; "": none */
+	char client_name[72], client_path[108];
+
+	struct record_version versions[RECORD_VERSIONS];
+	struct record_result results[RECORD_RESULTS];
+	struct record_crash crashes[RECORD_CRASHES]; /* requests in whose work a server crashed; record_take_over() */
+	struct record_hand hands[RECORD_WORKERS];    /* by worker; record_take() and record_leave() */
+
+	uint32_t member_count; /* setup; pages of members beyond are never touched */
+	uint32_t reserved;
+	struct record_member members[RECORD_MEMBERS]; /* by slot */
+};
+
+/* Makes an empty record. *ret_fd is for the supervisor: the caller's, close-on-exec; ret_fd NULL: a record that nobody
+ * will take over, which needs no file. Raises a limit on the size of files (RLIMIT_FSIZE) for the moment, if it may. */
+must_check int record_new(struct record **ret, int *ret_fd, struct error *err);
+/* Maps the record of a predecessor, and checks it. The caller keeps the descriptor. -EPROTO: it is of another format,
+ * or wrong. */
+must_check int record_open(int fd, struct record **ret, struct error *err);
+void record_close(struct record *record); /* NULL is allowed */
+/* Checks that the record is complete and every function may be called with it; record_open() does that. */
+must_check int record_check(const struct record *record, struct error *err);
+
+/* Begins a server: counts the request in whose work the last one crashed, if one is marked, empties all hands, and sets
+ * the incarnation, which must be greater than the last one's. Call it before workers run. Returns how often that request
+ * was at fault, and sets *ret; 0: no crash, or no request. */
+uint32_t record_take_over(struct record *record, uint32_t incarnation, struct record_request *ret);
+/* Marks that the calling worker crashed. Async-signal-safe. */
+void record_mark_crash(struct record *record, unsigned worker);
+/* Returns in how many crashes this request was in hand, whatever its unique. Any thread. */
+uint32_t record_crashes(const struct record *record, const struct record_request *request);
+
+/* Notes a request that a worker begins to handle. Workers beyond RECORD_WORKERS have no place. */
+static inline void record_take(struct record *record, unsigned worker, const struct record_request *request)
+{
+	struct record_hand *hand = &record->hands[worker % RECORD_WORKERS];
+
+	if (worker >= RECORD_WORKERS)
+		return;
+	hand->nodeid = request->nodeid;
+	hand->offset = request->offset;
+	hand->opcode = request->opcode;
+	hand->size = request->size;
+	atomic_store_explicit(&hand->unique, request->unique, memory_order_release);
+}
+
+/* Notes that the worker's request is answered, or waits for a device or another thread. */
+static inline void record_leave(struct record *record, unsigned worker)
+{
+	if (worker < RECORD_WORKERS)
+		atomic_store_explicit(&record->hands[worker].unique, 0, memory_order_release);
+}
+
+/* Adds an open version, whose key is new and whose sequence no other one has. Any thread. -ENFILE: there are
+ * RECORD_VERSIONS already. */
+must_check int record_add_version(struct record *record, uint64_t key, uint64_t sequence, const uint8_t uuid[16],
+				  struct error *err);
+/* Removes a version, which is neither current, served, prepared, nor a pending command's. Any thread. */
+void record_remove_version(struct record *record, uint64_t key);
+const struct record_version *record_find_version(const struct record *record, uint64_t key); /* NULL: none */
+
+/* Sets what is served, in one step. Control thread. */
+void record_serve(struct record *record, const struct record_served *served);
+const struct record_served *record_served(const struct record *record);
+void record_set_pointed(struct record *record, const uint8_t uuid[16]); /* control thread */
+const uint8_t *record_pointed(const struct record *record);             /* 16 bytes */
+
+/* Notes the command that leads to this version. Control thread. */
+void record_begin_command(struct record *record, uint64_t unique, uint64_t key);
+/* Notes the result of a command, whether or not it was begun; of one that has a result already the first one stays.
+ * Control thread. */
+void record_end_command(struct record *record, uint64_t unique, int result, const struct dsfs_switch *answer);
+/* The command that was begun and has no result, or false. */
+bool record_pending(const struct record *record, uint64_t *ret_unique, uint64_t *ret_key);
+/* Returns the result of a command, or NULL. Bit 63 of unique, by which the kernel marks what it sends again, does not
+ * count. Control thread, or before it runs. */
+const struct record_result *record_find_result(const struct record *record, uint64_t unique);
+
+/* Sets the name by which a member was found, in one step; "": it was never found. One thread at a time. */
+void record_set_member(struct record *record, uint32_t slot, const char *name);
+const char *record_member(const struct record *record, uint32_t slot); /* "": it was never found */
