@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes, checks and changes the record. The memory file is sealed, so that nothing can cut it off under its mappings. */
+/* Makes, checks and changes the record. The memory file is sealed, so that nobody can shorten it under a mapping. */
 #include "serve/keeping/record.h"
 
 #include <errno.h>
@@ -20,6 +20,7 @@
 #define RECORD_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define RECORD_RESENT      (UINT64_C(1) << 63) /* FUSE_UNIQUE_RESEND: in the unique of a request that is sent again */
 #define RECORD_THREADS_MAX (1u << 16)          /* a limit on workers and on slots of one */
+#define RECORD_KEY_MAX     (UINT64_C(1) << 62) /* far more than a mount can open */
 
 _Static_assert(sizeof(struct record_hand) == 64, "workers share cache lines");
 _Static_assert(offsetof(struct record, members) % sizeof(uint64_t) == 0, "members are not aligned");
@@ -27,8 +28,8 @@ _Static_assert(offsetof(struct record, members) % sizeof(uint64_t) == 0, "member
 /* Entries of versions are taken and freed under it. A successor begins with its own. */
 static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Empties a place before its other fields change. The processor's order does not matter for a thread that is killed, but
- * the compiler's does. */
+/* Empties a place before its other fields change. The processor's order does not matter for a thread that is killed,
+ * but the compiler's does. */
 static void record_empty(_Atomic uint64_t *mark)
 {
 	atomic_store(mark, 0);
@@ -153,6 +154,7 @@ static int record_check_numbers(const struct record *record, struct error *err)
 		{ "workers", record->workers, 1, RECORD_THREADS_MAX },
 		{ "slots", record->slots, 1, RECORD_THREADS_MAX },
 		{ "the crashed worker", crashed & UINT32_MAX, crashed ? 1 : 0, RECORD_WORKERS },
+		{ "next_key", atomic_load(&record->next_key), 1, RECORD_KEY_MAX },
 		{ "crash_used", atomic_load(&record->crash_used), 0, RECORD_CRASHES },
 		{ "served_now", atomic_load(&record->served_now), 0, 1 },
 		{ "pointed_now", atomic_load(&record->pointed_now), 0, 1 },
@@ -260,11 +262,23 @@ static int record_check_results(const struct record *record, struct error *err)
 	return 0;
 }
 
+static int record_check_crashes(const struct record *record, struct error *err)
+{
+	for (uint32_t i = 0; i < RECORD_CRASHES; i++) {
+		uint64_t count = atomic_load(&record->crashes[i].count);
+
+		if (count && !(uint32_t)count)
+			return error_set(err, -EPROTO, "recovery record: request %" PRIu32 " is at fault no time", i);
+	}
+	return 0;
+}
+
 int record_check(const struct record *record, struct error *err)
 {
 	int (*const checks[])(const struct record *, struct error *) = {
 		record_check_texts,    record_check_numbers, record_check_members,
 		record_check_versions, record_check_results, record_check_keys,
+		record_check_crashes,
 	};
 	int r = 0;
 
@@ -284,8 +298,8 @@ static int record_check_file(int fd, struct error *err)
 	struct stat st;
 
 	if (seals < 0 || (seals & RECORD_SEALS) != RECORD_SEALS)
-		return error_set(err, -EPROTO, "recovery record: its seals are %#x, expected %#x", seals < 0 ? 0 : seals,
-				 RECORD_SEALS);
+		return error_set(err, -EPROTO, "recovery record: its seals are %#x, expected %#x",
+				 seals < 0 ? 0 : seals, RECORD_SEALS);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "recovery record");
 	if (st.st_size != sizeof(struct record))
@@ -370,7 +384,7 @@ static struct record_crash *record_crash_find(struct record *record, const struc
 	return crash;
 }
 
-/* Counts a crash once, even if this server is killed before it has removed the mark and the next one comes here again. */
+/* Counts a crash once, even if this server is killed before it has removed the mark and the next one comes here. */
 static uint32_t record_count_crash(struct record *record, uint32_t incarnation, const struct record_request *request)
 {
 	struct record_crash *crash = record_crash_find(record, request);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a server of a mount leaves to its successor, beside descriptors: one struct in a memory file that both map.
+/* The recovery record: all that a server of a mount leaves to its successor beside descriptors, in one struct in a
+ * memory file.
  *
  * A server may be killed between any two stores, and its successor goes on with what it finds. So each change takes
  * effect with one store of an atomic field, which comes last; whatever has two parts lies in two copies, and a number
@@ -64,13 +65,13 @@ struct record_hand {
 };
 
 struct record_crash {
-	_Atomic uint64_t count; /* upper half: the server that crashed last; lower half: how often; 0: the entry is free */
+	_Atomic uint64_t count; /* upper half: which server crashed last; lower half: how often; 0: the entry is free */
 	uint64_t nodeid, offset;
 	uint32_t opcode, size;
 };
 
 struct record_member {
-	_Atomic uint32_t name_now; /* 0: it was never found; else 1 + index of the name that counts: record_set_member() */
+	_Atomic uint32_t name_now; /* 0: it was never found; else 1 + index of the one in names; record_set_member() */
 	_Atomic uint32_t is_lost;  /* 0 or 1; whoever sets serve_member.is_lost */
 	char names[2][RECORD_PATH];
 };
@@ -103,7 +104,7 @@ struct record {
 
 	/* The server. */
 	_Atomic uint32_t incarnation; /* how many servers there were before; record_take_over() */
-	_Atomic uint64_t crashed;     /* upper half: incarnation; lower half: worker + 1; 0: none; record_mark_crash() */
+	_Atomic uint64_t crashed;     /* upper half: incarnation, lower: worker + 1; 0: none; record_mark_crash() */
 	_Atomic uint32_t crash_used;  /* entries of crashes that count, from the first one on; record_take_over() */
 
 	/* Numbers that never begin again. */
@@ -123,7 +124,7 @@ struct record {
 	uint64_t pending_key;            /* the version that it leads to */
 	_Atomic uint64_t result_count;   /* results begun; modulo RECORD_RESULTS it is the next place */
 
-	/* Who is asked for what, and where sockets are; setup. */
+	/* Names of the mount, and of its sockets; setup. */
 	char volume[RECORD_PATH], mountpoint[RECORD_PATH], source[RECORD_PATH];
 	char farewell_name[72], farewell_path[108]; /* as in struct rendezvous; "": none */
 	char client_name[72], client_path[108];
@@ -149,8 +150,8 @@ void record_close(struct record *record); /* NULL is allowed */
 must_check int record_check(const struct record *record, struct error *err);
 
 /* Begins a server: counts the request in whose work the last one crashed, if one is marked, empties all hands, and sets
- * the incarnation, which must be greater than the last one's. Call it before workers run. Returns how often that request
- * was at fault, and sets *ret; 0: no crash, or no request. */
+ * the incarnation, which must be greater than the last one's. Call it before workers run. Returns how often that
+ * request was at fault, and sets *ret; 0: no crash, or no request. */
 uint32_t record_take_over(struct record *record, uint32_t incarnation, struct record_request *ret);
 /* Marks that the calling worker crashed. Async-signal-safe. */
 void record_mark_crash(struct record *record, unsigned worker);
@@ -160,10 +161,11 @@ uint32_t record_crashes(const struct record *record, const struct record_request
 /* Notes a request that a worker begins to handle. Workers beyond RECORD_WORKERS have no place. */
 static inline void record_take(struct record *record, unsigned worker, const struct record_request *request)
 {
-	struct record_hand *hand = &record->hands[worker % RECORD_WORKERS];
+	struct record_hand *hand;
 
 	if (worker >= RECORD_WORKERS)
 		return;
+	hand = &record->hands[worker];
 	hand->nodeid = request->nodeid;
 	hand->offset = request->offset;
 	hand->opcode = request->opcode;
