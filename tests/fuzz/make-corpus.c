@@ -18,6 +18,7 @@
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
+#include "serve/keeping/record.h"
 #include "source/archive/tar_stream.h"
 
 static struct section section;
@@ -288,6 +289,41 @@ static size_t add_entry(uint8_t *seed, size_t used, uint32_t mode, const char *p
 	return add_message(seed, used, TAR_STREAM_ENTRY, &head, sizeof(head), bytes, length);
 }
 
+/* Changes to a valid record, as fuzz-record.c reads them. */
+static void seed_record(const char *folder)
+{
+	static const struct record_patch {
+		uint32_t at, value;
+	} valid[] = {
+		{ offsetof(struct record, prepared), 6 },
+		{ offsetof(struct record, pending_unique), 20 },
+		{ offsetof(struct record, pending_key), 6 },
+		{ offsetof(struct record, incarnation), 3 },
+		{ offsetof(struct record, crashed), 2 },
+		{ offsetof(struct record, hands[1].unique), 30 },
+		{ offsetof(struct record, hands[1].nodeid), 77 },
+		{ offsetof(struct record, members[1].name_now), 2 },
+		{ offsetof(struct record, members[1].is_lost), 1 },
+		{ offsetof(struct record, results[0].unique), 20 },
+		{ offsetof(struct record, crashes[0].count), 1 },
+		{ offsetof(struct record, crashes[0].nodeid), 77 },
+		{ offsetof(struct record, crash_used), 1 },
+	}, unfinished[] = {
+		{ offsetof(struct record, current), 6 },
+		{ offsetof(struct record, served_now), 0 },
+		{ offsetof(struct record, pointed_now), 1 },
+		{ offsetof(struct record, result_count), UINT32_MAX },
+		{ offsetof(struct record, next_key), 7 },
+		{ offsetof(struct record, versions[2].sequence), 12 },
+		{ offsetof(struct record, versions[2].key), 3 },
+		{ offsetof(struct record, member_count), 256 },
+		{ offsetof(struct record, workers), 2000 },
+	};
+
+	write_seed(folder, "record-valid", "", 0, valid, sizeof(valid));
+	write_seed(folder, "record-unfinished", "", 0, unfinished, sizeof(unfinished));
+}
+
 static void seed_tar_stream(const char *folder)
 {
 	uint8_t seed[4096];
@@ -324,6 +360,7 @@ int main(int argc, char **argv)
 	seed_block_sums(argv[1], "block-sums-many", 17, 1000);
 	seed_wire(argv[1]);
 	seed_handover(argv[1]);
+	seed_record(argv[1]);
 	seed_tar_stream(argv[1]);
 	return 0;
 }
