@@ -259,7 +259,9 @@ static void test_opened_twice_at_once(void **state)
 	assert_int_equal(atomic_load(&mine->lookups), 2);
 	generations_remove(&serve.generations, mine); /* not while somebody knows it */
 	assert_ptr_equal(generations_find(&serve.generations, 2), mine);
-	atomic_store(&mine->lookups, 0);
+	generations_unpin(&serve.generations, mine, true); /* both visitors got the name */
+	generations_unpin(&serve.generations, mine, true);
+	generations_forget(&serve.generations, mine, 2);
 	generations_remove(&serve.generations, mine);
 	assert_null(generations_find(&serve.generations, 2));
 }

@@ -44,7 +44,7 @@ struct fetcher_slot {
 /* The place from which kept files can be stored now. The thread that sets is_taken fills it in and then sets is_set. */
 struct fetcher_again {
 	_Atomic bool is_taken, is_set;
-	struct generation *generation; /* holds a lookup */
+	struct generation *generation; /* pinned */
 	uint64_t ordinal;
 };
 
@@ -104,7 +104,7 @@ bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
 	struct generations *generations = &fetcher->serve->generations;
 	bool posted = false;
 
-	if (clock_now() < atomic_load(&fetcher->paused) || !generations_hold(job->generation))
+	if (clock_now() < atomic_load(&fetcher->paused) || !generations_pin(job->generation))
 		return false;
 	pthread_mutex_lock(&fetcher->jobs.lock);
 	if (fetcher->has_engine && fetcher->jobs.count < FETCHER_JOBS && atomic_load(&fetcher->going)) {
@@ -117,7 +117,7 @@ bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
 	if (posted)
 		wake_up(&fetcher->wake);
 	else
-		generations_forget(generations, job->generation, 1);
+		generations_unpin(generations, job->generation, false);
 	return posted;
 }
 
@@ -150,7 +150,7 @@ static void fetcher_settle(struct fetcher *fetcher, struct fetcher_job *job)
 	if (job->next_file < job->count || job->pending)
 		return;
 	job->done(job);
-	generations_forget(&fetcher->serve->generations, generation, 1);
+	generations_unpin(&fetcher->serve->generations, generation, false);
 }
 
 /* ---- a batch that has arrived ---- */
@@ -249,7 +249,7 @@ void fetcher_again(struct fetcher *fetcher, struct generation *generation, uint6
 
 	if (atomic_exchange(&again->is_taken, true))
 		return;
-	if (!generations_hold(generation)) {
+	if (!generations_pin(generation)) {
 		atomic_store(&again->is_taken, false);
 		return;
 	}
@@ -277,7 +277,7 @@ static void fetcher_store_again(struct fetcher *fetcher)
 		kept_unpin(fetcher->kept, file);
 		last = ordinal + FETCHER_SKIP;
 	}
-	generations_forget(&fetcher->serve->generations, generation, 1);
+	generations_unpin(&fetcher->serve->generations, generation, false);
 }
 
 static void fetcher_arrived(struct fetcher *fetcher, struct kept_batch *batch, struct fetcher_job *job, uint64_t bytes)

@@ -81,7 +81,7 @@ static void metrics_open_versions(struct serve *serve, FILE *out)
 		if (!generation)
 			continue;
 		count++;
-		lookups += atomic_load(&generation->lookups) & ~GENERATION_GONE;
+		lookups += generation_lookups(generation);
 		index_bytes += generation->version.index.length;
 		sums_bytes += block_sums_memory(generation->block_sums);
 	}

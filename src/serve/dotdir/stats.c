@@ -51,7 +51,7 @@ static void stats_generation(const struct generation *generation, bool current, 
 	json_begin_object(json, NULL);
 	json_string(json, DSFS_CONTROL_LABEL, generation->version.label);
 	json_number(json, DSFS_CONTROL_SEQUENCE, generation->sequence);
-	json_number(json, DSFS_CONTROL_LOOKUPS, atomic_load(&generation->lookups));
+	json_number(json, DSFS_CONTROL_LOOKUPS, generation_lookups(generation));
 	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->version.index.length);
 	json_number(json, DSFS_CONTROL_SUMS_BYTES, block_sums_memory(generation->block_sums));
 	json_bool(json, DSFS_CONTROL_IS_CURRENT, current);
@@ -64,7 +64,7 @@ static void stats_generations(struct serve *serve, struct json *json)
 
 	json_begin_object(json, DSFS_CONTROL_GENERATION);
 	json_number(json, DSFS_CONTROL_SEQUENCE, current->sequence);
-	json_number(json, DSFS_CONTROL_LOOKUPS, atomic_load(&current->lookups));
+	json_number(json, DSFS_CONTROL_LOOKUPS, generation_lookups(current));
 	json_end_object(json);
 	json_begin_array(json, DSFS_CONTROL_GENERATIONS);
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {

@@ -33,7 +33,7 @@ struct visit {
 	struct channel_request *request;
 	enum { VISIT_LOOKUP, VISIT_LIST, VISIT_DESCRIBE, VISIT_TELL } kind;
 	char label[DSFS_LABEL_MAX + 1];  /* label to look up */
-	struct generation *generation; /* version that was found; a lookup of it is counted */
+	struct generation *generation; /* version that was found, pinned */
 	struct fuse_entry_out entry;
 	struct dirlist list;
 	char *text;     /* result of VISIT_DESCRIBE */
@@ -116,7 +116,7 @@ static int visits_do_lookup(struct visits *visits, struct visit *visit)
 	}
 	r = visits_entry(visit->generation, valid, &visit->entry, &err);
 	if (r < 0)
-		generations_forget(&visits->serve->generations, visit->generation, 1);
+		generations_unpin(&visits->serve->generations, visit->generation, false);
 	else /* Orders our loads before the version's end: reply and FORGET are ordered by the kernel alone. */
 		atomic_fetch_add(&visit->generation->lookups, 0);
 	return visits_report(r, &err, visit);
@@ -287,11 +287,14 @@ static void visits_free(struct visit *visit)
 static void visits_answer_lookup(struct worker_task *task)
 {
 	struct visit *visit = (struct visit *)task; /* its first field */
+	bool is_given;
 
-	if (visit->result < 0)
+	if (visit->result < 0) {
 		reply_error(visit->worker, visit->request, visit->result);
-	else if (!reply_data(visit->worker, visit->request, &visit->entry, sizeof(visit->entry)))
-		generations_forget(&visit->worker->serve->generations, visit->generation, 1);
+	} else {
+		is_given = reply_data(visit->worker, visit->request, &visit->entry, sizeof(visit->entry));
+		generations_unpin(&visit->worker->serve->generations, visit->generation, is_given);
+	}
 	visits_free(visit);
 }
 

@@ -159,13 +159,13 @@ static int open_make_way(struct serve *serve, struct generation *undone, const s
 	return 0;
 }
 
-/* A visit closes no version, so it fails, and the lookup that was counted for it is given up. */
+/* A visit closes no version, so it fails, and gives up its pin. */
 static int open_refuse_visitor(struct serve *serve, struct generation *undone, const struct version *version,
 			       struct error *err)
 {
 	int r = open_refuse_number(undone, version, err);
 
-	generations_forget(&serve->generations, undone, 1);
+	generations_unpin(&serve->generations, undone, false);
 	return r;
 }
 
@@ -232,7 +232,7 @@ int open_version(struct serve *serve, const struct open_target *target, struct g
 	return open_try_again(serve, target, &super, ret, err);
 }
 
-/* The open version with this label, or NULL; a lookup of it is counted. */
+/* The open version with this label, pinned, or NULL. */
 static struct generation *open_under(struct serve *serve, const char *label)
 {
 	struct generation *generation;
@@ -240,7 +240,7 @@ static struct generation *open_under(struct serve *serve, const char *label)
 	pthread_mutex_lock(&serve->generations.lock);
 	generation = generations_by_label(&serve->generations, label);
 	if (generation)
-		atomic_fetch_add(&generation->lookups, 1);
+		generations_pin_locked(generation);
 	pthread_mutex_unlock(&serve->generations.lock);
 	return generation;
 }

@@ -16,7 +16,7 @@ struct open_target {
  * version stays open while it is current, prepared, or known to the kernel. Control thread only, or before it runs. */
 must_check int open_version(struct serve *serve, const struct open_target *target, struct generation **ret,
 			    struct error *err);
-/* Opens a version for a visitor of .datasetfs/versions and counts a lookup of it. 1: the catalogue cannot be read, err
+/* Opens a version for a visitor of .datasetfs/versions and pins it. 1: the catalogue cannot be read, err
  * says why, and *ret is the open version with that label. Visits thread only. */
 must_check int open_visit(struct serve *serve, const char *label, const struct visitor *visitor,
 			  struct generation **ret, struct error *err);

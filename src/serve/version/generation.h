@@ -16,7 +16,11 @@
 #include "read/op.h"
 #include "serve/version/nodeid.h"
 
-#define GENERATION_GONE (UINT64_C(1) << 63) /* in `lookups`: the version is being closed, nobody can hold it */
+/* In `lookups`: the version is being closed, nobody can hold it. */
+#define GENERATION_GONE (UINT64_C(1) << 63)
+/* In `lookups`: the kernel may know more names than are counted, because another process gave them out. The count then
+ * only grows, and control/search.h finds out when the kernel knows none. */
+#define GENERATION_UNKNOWN (UINT64_C(1) << 62)
 
 /* Whether an opened version is still on the volume. In every state but the first its space may have been reused, and
  * reads fail like those of damaged content. */
@@ -34,7 +38,7 @@ struct generation_pruning {
 };
 
 struct generation {
-	struct version version; /* a copy, without most of its lists */
+	struct version version; /* a copy with lists of its own */
 	uint64_t sequence;
 	uint64_t key; /* unique for each opening; a sequence is reused when a publish is undone */
 	struct index *index;
@@ -43,7 +47,9 @@ struct generation {
 	unsigned reader_count;
 	uint32_t hidden_mode; /* mode bits the mount hides, also of directories: in a copy they would take effect */
 	_Atomic uint64_t uses;    /* requests in progress, plus one for the owner */
-	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten */
+	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten, plus one for each pin */
+	_Atomic uint64_t pins;    /* lookups of our own threads, see generations_pin() */
+	_Atomic uint64_t searched; /* the value of `lookups` at which the kernel knew no node; 0: it was never found */
 	_Atomic(enum generation_fate) fate; /* as of the catalogue read last, see generations_compare() */
 	_Atomic bool maybe_stale; /* a read of the version failed; see control/stale.c */
 	enum generation_fate told; /* the fate that was last handled; control thread only */
@@ -54,6 +60,7 @@ struct generation {
 	_Atomic bool visited;      /* the kernel knows nodes of the version below .datasetfs/versions */
 	_Atomic bool root_pruned;   /* names in the root were pruned since the mount left the version */
 	struct generation_pruning pruning;
+	uint64_t known; /* ordinal of the node that a search last found known, or 0; prune's thread only */
 };
 
 /* Whether the generation is this version. The sequence alone is not enough: an undone publish frees it for reuse. */
@@ -74,6 +81,35 @@ static inline void generation_note(_Atomic bool *flag)
  * checksums do not fail the opening. The caller owns one use of *ret. */
 must_check int generation_open(struct source *source, const struct version *version, const struct members *members,
 			       unsigned readers, struct generation **ret, struct error *err);
+/* Writes what another process needs to open the version without reading the volume; *ret_fd is a sealed memfd, and
+ * close-on-exec. */
+must_check int generation_record(const struct generation *generation, int *ret_fd, struct error *err);
+/* Opens a version from such a record and its index (index->memfd), which it takes on success. It has the key that it
+ * had, and later openings get greater ones. How many names of it the kernel holds is unknown. -EPROTO says what is
+ * wrong with the record or the index. */
+must_check int generation_adopt(int record_fd, int index_fd, unsigned readers, struct generation **ret,
+				struct error *err);
+/* Makes the keys of later openings greater than this one. Any thread may call this. */
+void generation_continue(uint64_t key);
+/* Returns how many names are counted; of an adopted version only those that this process gave out. */
+static inline uint64_t generation_lookups(const struct generation *generation)
+{
+	return atomic_load(&generation->lookups) & ~(GENERATION_GONE | GENERATION_UNKNOWN);
+}
+/* Whether the kernel knows more names than are counted. */
+static inline bool generation_is_unknown(const struct generation *generation)
+{
+	return atomic_load(&generation->lookups) & GENERATION_UNKNOWN;
+}
+/* Whether the kernel knows no name: the count is 0, or a search found nothing and no name was given out since it
+ * began. */
+static inline bool generation_is_forgotten(const struct generation *generation)
+{
+	uint64_t lookups = atomic_load(&generation->lookups);
+
+	return !lookups || (lookups & GENERATION_UNKNOWN && lookups == atomic_load(&generation->searched));
+}
+
 /* Takes a use. */
 static inline void generation_get(struct generation *generation)
 {

@@ -51,11 +51,55 @@ bool generations_hold(struct generation *generation)
 	return false;
 }
 
+/* Returns true if the count is 0 now. */
+static bool generations_subtract(struct generation *generation, uint64_t lookups)
+{
+	uint64_t now = atomic_load(&generation->lookups), then;
+
+	do {
+		if (now & (GENERATION_GONE | GENERATION_UNKNOWN))
+			return false;
+		then = now < lookups ? now | GENERATION_UNKNOWN : now - lookups;
+	} while (!atomic_compare_exchange_weak(&generation->lookups, &now, then));
+	return !then;
+}
+
+/* Has the reaping thread look whether a version can be closed, which may be closed already. */
+static void generations_wake(struct generations *generations, const struct generation *generation)
+{
+	if (generation != generations_current(generations) && generations->wake)
+		wake_up(generations->wake);
+}
+
 void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups)
 {
-	if (lookups && atomic_fetch_sub(&generation->lookups, lookups) == lookups &&
-	    generation != generations_current(generations))
-		wake_up(generations->wake);
+	if (lookups && generations_subtract(generation, lookups))
+		generations_wake(generations, generation);
+}
+
+/* The pin comes first: whoever sees the lookup counted sees the pin. */
+bool generations_pin(struct generation *generation)
+{
+	atomic_fetch_add(&generation->pins, 1);
+	if (generations_hold(generation))
+		return true;
+	atomic_fetch_sub(&generation->pins, 1);
+	return false;
+}
+
+void generations_pin_locked(struct generation *generation)
+{
+	atomic_fetch_add(&generation->pins, 1);
+	atomic_fetch_add(&generation->lookups, 1);
+}
+
+/* The version cannot be closed before the pin is gone, so that comes last. */
+void generations_unpin(struct generations *generations, struct generation *generation, bool is_given)
+{
+	if (!is_given)
+		(void)generations_subtract(generation, 1);
+	if (atomic_fetch_sub(&generation->pins, 1) == 1)
+		generations_wake(generations, generation);
 }
 
 void generations_mark_stale(struct generations *generations, struct generation *generation)
@@ -92,16 +136,34 @@ void generations_compare(struct generations *generations, const struct catalogue
 		wake_up(generations->wake);
 }
 
-struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold)
+struct generation *generations_get(struct generations *generations, uint64_t sequence, bool pin)
 {
 	struct generation *generation;
 
 	pthread_mutex_lock(&generations->lock);
 	generation = generations_find(generations, sequence);
-	if (generation && hold)
-		atomic_fetch_add(&generation->lookups, 1);
+	if (generation && pin)
+		generations_pin_locked(generation);
 	pthread_mutex_unlock(&generations->lock);
 	return generation;
+}
+
+/* The kernel may still tell what it forgot of an adopted version when that is closed and opened again. So a sequence
+ * whose count was unknown once begins with an unknown count for good. The caller holds the lock. */
+static void generations_mark_adopted(struct generations *generations, struct generation *generation)
+{
+	uint64_t *place = NULL;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		if (generations->adopted[i] == generation->sequence)
+			atomic_fetch_or(&generation->lookups, GENERATION_UNKNOWN);
+		if (generations->adopted[i] == generation->sequence)
+			return;
+		if (!place && !generations->adopted[i])
+			place = &generations->adopted[i];
+	}
+	if (place && generation_is_unknown(generation))
+		*place = generation->sequence;
 }
 
 /* The caller holds the lock. False: the table is full. */
@@ -119,7 +181,7 @@ static bool generations_put_in(struct generations *generations, struct generatio
 	return false;
 }
 
-int generations_add(struct generations *generations, struct generation **generation, bool hold, struct error *err)
+int generations_add(struct generations *generations, struct generation **generation, bool pin, struct error *err)
 {
 	struct generation *mine = *generation, *found;
 	bool there, is_other;
@@ -127,11 +189,11 @@ int generations_add(struct generations *generations, struct generation **generat
 	pthread_mutex_lock(&generations->lock);
 	found = generations_find(generations, mine->sequence);
 	is_other = found && !generation_is(found, &mine->version);
-	if (!found && hold)
-		atomic_fetch_add(&mine->lookups, 1);
+	if (!found)
+		generations_mark_adopted(generations, mine);
+	if (pin && !is_other)
+		generations_pin_locked(found ? found : mine);
 	there = found || generations_put_in(generations, mine);
-	if (found && hold && !is_other)
-		atomic_fetch_add(&found->lookups, 1);
 	pthread_mutex_unlock(&generations->lock);
 	if (is_other)
 		return error_set(err, -ESTALE, "another version with the sequence of '%s' is open",
@@ -146,30 +208,51 @@ int generations_add(struct generations *generations, struct generation **generat
 
 /* Sections are short, except with io=threads: there a worker reads the device inside its section, and this function
  * waits for the device. A worker that waits for requests is outside. */
-void generations_wait(const struct generations *generations)
+bool generations_wait_unless(const struct generations *generations, const _Atomic bool *is_cancelled)
 {
 	const struct timespec pause = { .tv_nsec = 20000 };
 
 	for (const struct generations_section *section = generations->sections; section; section = section->next) {
 		uint64_t before = atomic_load(&section->count);
 
-		while (before % 2 && atomic_load(&section->count) == before)
+		while (before % 2 && atomic_load(&section->count) == before) {
+			if (atomic_load(is_cancelled))
+				return false;
 			nanosleep(&pause, NULL);
+		}
 	}
+	return true;
+}
+
+void generations_wait(const struct generations *generations)
+{
+	static const _Atomic bool never;
+
+	(void)generations_wait_unless(generations, &never);
+}
+
+/* Marks the version as being closed, if nobody can know it. */
+static bool generations_seize(struct generation *generation)
+{
+	uint64_t lookups = atomic_load(&generation->lookups);
+
+	if (lookups && (!(lookups & GENERATION_UNKNOWN) || lookups != atomic_load(&generation->searched)))
+		return false;
+	return !atomic_load(&generation->pins) &&
+	       atomic_compare_exchange_strong(&generation->lookups, &lookups, GENERATION_GONE);
 }
 
 bool generations_remove(struct generations *generations, struct generation *generation)
 {
-	uint64_t none = 0;
-	bool known;
+	bool seized;
 
 	pthread_mutex_lock(&generations->lock);
-	known = !atomic_compare_exchange_strong(&generation->lookups, &none, GENERATION_GONE);
-	for (unsigned i = 0; i < GENERATIONS_MAX && !known; i++)
+	seized = generations_seize(generation);
+	for (unsigned i = 0; i < GENERATIONS_MAX && seized; i++)
 		if (atomic_load(&generations->slots[i]) == generation)
 			atomic_store(&generations->slots[i], NULL);
 	pthread_mutex_unlock(&generations->lock);
-	if (known)
+	if (!seized)
 		return false;
 	generations_wait(generations);
 	generation_put(generation);
@@ -183,7 +266,7 @@ void generations_reap(struct generations *generations)
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&generations->slots[i]);
 		if (!generation || generation == generations->prepared ||
-		    generation == generations_current(generations) || atomic_load(&generation->lookups))
+		    generation == generations_current(generations) || !generation_is_forgotten(generation))
 			continue;
 		log_debug("version '%s' is closed", generation->version.label);
 		generations_remove(generations, generation);

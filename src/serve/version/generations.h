@@ -30,6 +30,7 @@ struct generations {
 	const struct wake *wake; /* wakes the reaping thread, to close or examine a version; NULL before it runs */
 	struct generation *prepared; /* kept open for a later switch; reaping thread only */
 	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* open addressing, hashed by sequence */
+	uint64_t adopted[GENERATIONS_MAX]; /* sequences of versions that were unknown when they were added; 0: free */
 	struct generations_section *sections; /* list of all workers' sections; constant while they run */
 };
 
@@ -71,8 +72,17 @@ struct generation *generations_by_label(struct generations *generations, const c
  * may go out. Call it in a section. */
 bool generations_hold(struct generation *generation);
 
-/* Subtracts lookups for names that the kernel forgot or never took. The version may be closed on return. */
+/* Subtracts lookups for names that the kernel forgot or never took. The version may be closed on return. Nothing is
+ * subtracted while the count is unknown, and it becomes unknown if it is less than that: the kernel tells late of what
+ * it forgot, maybe after the version was closed and opened again. */
 void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups);
+
+/* Counts a lookup for a thread that uses the version outside of a section, and keeps it open until generations_unpin(),
+ * also if the count is unknown. False: the version is being closed. Call it in a section. */
+bool generations_pin(struct generation *generation);
+/* Ends a pin. is_given: the lookup belongs to a name that the kernel has got now. The version may be closed on
+ * return. */
+void generations_unpin(struct generations *generations, struct generation *generation, bool is_given);
 /* Notes that a read of the version failed for good, and has the reaping thread check that it is still on the volume.
  * Any thread may call this, in a section or with a use of the version. */
 void generations_mark_stale(struct generations *generations, struct generation *generation);
@@ -81,20 +91,26 @@ void generations_mark_stale(struct generations *generations, struct generation *
  * Any thread may call this. */
 void generations_compare(struct generations *generations, const struct catalogue *catalogue);
 
-/* Finds an open version by its sequence, or returns NULL; takes the lock. hold: a lookup is counted for the caller, so
- * that the version stays open. Any thread may call this. */
-struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
+/* Finds an open version by its sequence, or returns NULL; takes the lock. pin: pins it for the caller, as
+ * generations_pin() does. Any thread may call this. */
+struct generation *generations_get(struct generations *generations, uint64_t sequence, bool pin);
+/* Pins a version that the caller found under the lock. */
+void generations_pin_locked(struct generation *generation);
 /* Puts *generation into the table. If another thread has added the same version meanwhile, gives up the caller's use
- * and sets *generation to that one. hold: a lookup is counted. -ENFILE: GENERATIONS_MAX versions are open; -ESTALE:
- * another version with this sequence is open. Any thread may call this. */
-must_check int generations_add(struct generations *generations, struct generation **generation, bool hold,
+ * and sets *generation to that one. pin: pins it for the caller. -ENFILE: GENERATIONS_MAX versions are open; -ESTALE:
+ * another version with this sequence is open. Its count is unknown if it was once for a version of this sequence. Any
+ * thread may call this. */
+must_check int generations_add(struct generations *generations, struct generation **generation, bool pin,
 			       struct error *err);
+/* Waits until every worker has left the section that it was in at the call. False: is_cancelled was set meanwhile. Any
+ * thread outside a section may call this. */
+bool generations_wait_unless(const struct generations *generations, const _Atomic bool *is_cancelled);
 
 /* The functions below are for the reaping thread only. */
-/* Waits until every worker has left the section that it was in at the call. */
+/* Waits like generations_wait_unless(), but cannot be cancelled. */
 void generations_wait(const struct generations *generations);
 /* Takes a version out of the table, waits until no worker's section can have it, and gives up the owner's use. False:
- * the kernel still knows the version, and nothing was done. */
+ * the kernel may still know the version, or it is pinned, and nothing was done. */
 bool generations_remove(struct generations *generations, struct generation *generation);
 /* Closes every version that is neither current, nor prepared, nor known to the kernel. */
 void generations_reap(struct generations *generations);
