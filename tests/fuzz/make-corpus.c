@@ -19,6 +19,7 @@
 #include "lib/rows.h"
 #include "lib/section.h"
 #include "serve/keeping/record.h"
+#include "serve/version/version_record.h"
 #include "source/archive/tar_stream.h"
 
 static struct section section;
@@ -253,6 +254,61 @@ static void seed_handover(const char *folder)
 	write_seed(folder, "handover-greeting", "", 0, &greeting, sizeof(greeting));
 }
 
+static void seed_record_of(const char *folder, const char *name, const struct version_record *record)
+{
+	struct version_record back = { 0 };
+	struct stat st;
+	int fd = -1;
+	void *map;
+
+	CHECK_OK(version_record_write(record, &fd, &err));
+	CHECK_OK(version_record_read(fd, &back, &err));
+	version_record_free(&back);
+	assert_int_equal(fstat(fd, &st), 0);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	assert_true(map != MAP_FAILED);
+	write_seed(folder, name, "", 0, map, (size_t)st.st_size);
+	munmap(map, (size_t)st.st_size);
+	close(fd);
+}
+
+/* On one member, and on two with a group of copies. Chunk 1 of 3 has block checksums. */
+static void seed_version_record(const char *folder)
+{
+	const uint64_t mib = 1u << 20, places[] = { 2 * mib, UINT64_C(1) << DSFS_ADDRESS_BITS | 3 * mib };
+	const struct member_group group = { .birth = 9, .tail = 1u << 20, .kind = DSFS_GROUP_COPIES, .data = 1,
+					    .redundant = 1 };
+	struct member list[2] = { { .uuid = { 1 }, .size = 16 * mib },
+				  { .uuid = { 2 }, .size = 16 * mib, .missing_from = 9 } };
+	struct extent segment = { places[0], mib }, index = { places[0], 20480 };
+	const struct rows_chunk rows[] = { { 1, "row", 3 } };
+	struct version_record record = {
+		.key = 3, .hidden_mode = 06000, .has_visitor = true, .visitor = 1000, .member_size = 16 * mib,
+		.version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
+			     .segments = { &segment, 1 }, .index.extents = { &index, 1 }, .index.length = 20480,
+			     .shape = { .names_length = 8192, .inode_count = 1, .chunk_count = 3,
+					.class_count = 1 } },
+	};
+	struct block_sums_layout layout;
+	uint8_t *bytes = rows_section(&record.version, places[0] + 65536, rows, 1), *head;
+
+	block_sums_layout(17, 3, 1, &layout);
+	head = aligned_alloc(DSFS_BLOCK, layout.head);
+	assert_non_null(head);
+	memcpy(head, bytes, layout.head);
+	free(bytes);
+	CHECK_OK(block_sums_open(head, layout.head, &record.version, &record.block_sums, &err));
+	seed_record_of(folder, "version-record-1", &record);
+	record.members = (struct members){ .segment_log = 20, .list = list, .count = 2 };
+	CHECK_OK(members_add_group(&record.members, &group, places, &err));
+	seed_record_of(folder, "version-record-2", &record);
+	block_sums_close(record.block_sums);
+	extent_list_free(&record.version.block_sums.extents);
+	free(record.members.groups);
+	free(record.members.columns);
+	free(record.members.places);
+}
+
 /* Appends a message to the seed; returns the bytes of it that are used now. */
 static size_t add_message(uint8_t *seed, size_t used, enum tar_stream_kind kind, const void *head, size_t head_length,
 			  const char *bytes, size_t length)
@@ -361,6 +417,7 @@ int main(int argc, char **argv)
 	seed_wire(argv[1]);
 	seed_handover(argv[1]);
 	seed_record(argv[1]);
+	seed_version_record(argv[1]);
 	seed_tar_stream(argv[1]);
 	return 0;
 }

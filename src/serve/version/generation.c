@@ -8,6 +8,10 @@
 #include "base/log.h"
 #include "image/catalogue/index_load.h"
 #include "image/names/names.h"
+#include "image/records.h"
+#include "serve/version/version_record.h"
+
+static _Atomic uint64_t generation_opened; /* the greatest key that a version has */
 
 static void generation_free(struct generation *generation)
 {
@@ -51,28 +55,46 @@ static int generation_open_block_sums(struct generation *generation, struct sour
 	return 0;
 }
 
+/* Gives the generation's copy of the version lists of its own. */
+static int generation_copy_lists(const struct version *from, struct version *to, struct error *err)
+{
+	int r;
+
+	version_disown_lists(to);
+	r = extent_list_copy(&from->segments, &to->segments, err);
+	if (r == 0)
+		r = extent_list_copy(&from->index.extents, &to->index.extents, err);
+	if (r == 0)
+		r = extent_list_copy(&from->source.extents, &to->source.extents, err);
+	if (r == 0)
+		r = extent_list_copy(&from->block_sums.extents, &to->block_sums.extents, err);
+	return r;
+}
+
+static int generation_check_sequence(const struct version *version, struct error *err)
+{
+	if (version->sequence <= NODE_SEQUENCE_MAX)
+		return 0;
+	return error_set(err, -EOPNOTSUPP, "version '%s' has sequence %llu, expected at most %llu", version->label,
+			 (unsigned long long)version->sequence, (unsigned long long)NODE_SEQUENCE_MAX);
+}
+
 int generation_open(struct source *source, const struct version *version, const struct members *members,
 		    unsigned readers, struct generation **ret, struct error *err)
 {
-	static _Atomic uint64_t opened;
 	struct generation *generation;
-	int r;
+	int r = generation_check_sequence(version, err);
 
-	if (version->sequence > NODE_SEQUENCE_MAX)
-		return error_set(err, -EOPNOTSUPP, "version '%s' has sequence %llu, expected at most %llu",
-				 version->label, (unsigned long long)version->sequence,
-				 (unsigned long long)NODE_SEQUENCE_MAX);
+	if (r < 0)
+		return r;
 	generation = calloc(1, sizeof(*generation));
 	if (!generation)
 		return error_no_memory(err);
 	generation->version = *version;
-	version_disown_lists(&generation->version); /* two are copied below: clients get one, users see the other */
 	generation->sequence = version->sequence;
-	generation->key = atomic_fetch_add(&opened, 1) + 1;
+	generation->key = atomic_fetch_add(&generation_opened, 1) + 1;
 	atomic_init(&generation->uses, 1);
-	r = extent_list_copy(&version->block_sums.extents, &generation->version.block_sums.extents, err);
-	if (r == 0)
-		r = extent_list_copy(&version->segments, &generation->version.segments, err);
+	r = generation_copy_lists(version, &generation->version, err);
 	if (r == 0)
 		r = index_load(backing_of(source, members), version, &generation->index, err);
 	if (r == 0)
@@ -85,6 +107,113 @@ int generation_open(struct source *source, const struct version *version, const 
 	}
 	*ret = generation;
 	return 0;
+}
+
+/* ---- from one process to the next ---- */
+
+void generation_continue(uint64_t key)
+{
+	uint64_t opened = atomic_load(&generation_opened);
+
+	while (opened < key && !atomic_compare_exchange_weak(&generation_opened, &opened, key))
+		continue;
+}
+
+int generation_record(const struct generation *generation, int *ret_fd, struct error *err)
+{
+	const struct index *index = generation->index;
+	const struct version_record record = {
+		.key = generation->key,
+		.hidden_mode = generation->hidden_mode,
+		.has_visitor = generation->has_visitor,
+		.visitor = generation->visitor,
+		.member_size = index->member_sizes[0],
+		.version = generation->version,
+		.members = index->members,
+		.block_sums = generation->block_sums,
+	};
+
+	return version_record_write(&record, ret_fd, err);
+}
+
+/* Opens the index, and finds its holes: the process that checked the index kept them for itself. */
+static int generation_adopt_index(struct generation *generation, const struct version_record *record, int fd,
+				  struct error *err)
+{
+	struct index *index;
+	int r = index_load_sealed(fd, &generation->version, record->member_size, &record->members, &index, err);
+
+	if (r < 0)
+		return r;
+	r = records_measure(index, err);
+	if (r < 0) {
+		index->memfd = -1; /* stays the caller's */
+		index_close(index);
+		return r;
+	}
+	generation->index = index;
+	return 0;
+}
+
+/* Takes over the record's version and block checksums. */
+static struct generation *generation_of_record(struct version_record *record)
+{
+	struct generation *generation = calloc(1, sizeof(*generation));
+
+	if (!generation)
+		return NULL;
+	generation->version = record->version;
+	generation->block_sums = record->block_sums;
+	version_disown_lists(&record->version);
+	record->block_sums = NULL;
+	generation->sequence = generation->version.sequence;
+	generation->key = record->key;
+	generation->hidden_mode = record->hidden_mode;
+	generation->has_visitor = record->has_visitor;
+	generation->visitor = record->visitor;
+	atomic_init(&generation->uses, 1);
+	atomic_init(&generation->lookups, GENERATION_UNKNOWN);
+	atomic_init(&generation->has_absences, true);
+	atomic_init(&generation->visited, true);
+	return generation;
+}
+
+static int generation_adopt_parts(struct version_record *record, int index_fd, unsigned readers,
+				  struct generation **ret, struct error *err)
+{
+	struct generation *generation;
+	int r = generation_check_sequence(&record->version, err);
+
+	if (r < 0)
+		return r;
+	generation = generation_of_record(record);
+	if (!generation)
+		return error_no_memory(err);
+	r = generation_adopt_index(generation, record, index_fd, err);
+	if (r == 0)
+		r = generation_open_readers(generation, readers, err);
+	if (r < 0) {
+		if (generation->index)
+			generation->index->memfd = -1; /* stays the caller's */
+		generation_free(generation);
+		return r;
+	}
+	*ret = generation;
+	return 0;
+}
+
+int generation_adopt(int record_fd, int index_fd, unsigned readers, struct generation **ret, struct error *err)
+{
+	struct version_record record;
+	int r = version_record_read(record_fd, &record, err);
+
+	if (r < 0)
+		return r;
+	r = generation_adopt_parts(&record, index_fd, readers, ret, err);
+	if (r == 0)
+		generation_continue(record.key);
+	version_record_free(&record);
+	return r;
 }
 
 void generation_put(struct generation *generation)

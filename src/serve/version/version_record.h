@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The record of an open version: a sealed file in memory from which another process opens the version without reading
+ * the volume. It has the version and the table of members as a catalogue has them, which members are missing, and the
+ * head of the block checksums; the index is a file of its own. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/span.h"
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/version.h"
+#include "image/members/members.h"
+
+#define VERSION_RECORD_FORMAT 1u /* a reader takes this one only */
+
+struct version_record {
+	uint64_t key; /* see struct generation, also for the next three; not 0 */
+	uint32_t hidden_mode;
+	bool has_visitor;
+	uint32_t visitor;
+	uint64_t member_size; /* of member 0 */
+	struct version version;
+	struct members members;        /* count 0: the volume has one member and no table */
+	struct block_sums *block_sums; /* NULL: the version has none, or they are damaged */
+};
+
+/* Writes the file; *ret_fd is close-on-exec and sealed. */
+must_check int version_record_write(const struct version_record *record, int *ret_fd, struct error *err);
+/* Reads and checks the file, whose descriptor stays the caller's. -EPROTO says what is wrong with it, -EOPNOTSUPP what
+ * this release does not know. */
+must_check int version_record_read(int fd, struct version_record *ret, struct error *err);
+/* Reads and checks the bytes of such a file, which must be aligned to 8 bytes. */
+must_check int version_record_decode(struct span bytes, struct version_record *ret, struct error *err);
+void version_record_free(struct version_record *record); /* frees its contents, not the struct */
