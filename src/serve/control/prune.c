@@ -15,6 +15,7 @@
 #include "base/thread/thread.h"
 #include "fuse/invalidate.h"
 #include "image/names/names.h"
+#include "serve/control/search.h"
 
 #define PRUNE_FIRST INT64_C(1000000000)   /* ns between the first two runs for a version; the time doubles after each */
 #define PRUNE_LEAST INT64_C(10000000000)  /* least limit of that time, ns */
@@ -40,7 +41,7 @@ static bool prune_is_over(const struct prune *prune)
 {
 	const struct generation *generation = prune->generation;
 
-	return atomic_load(&prune->cancelled) || !atomic_load(&generation->lookups) ||
+	return atomic_load(&prune->cancelled) || generation_is_forgotten(generation) ||
 	       generation == serve_current(prune->serve);
 }
 
@@ -113,6 +114,8 @@ static void prune_one(struct prune *prune)
 		prune_drop_nodes(prune);
 	if (!prune->dropped_nodes || atomic_load(&prune->generation->has_absences))
 		prune_drop_names(prune);
+	if (generation_is_unknown(prune->generation) && !prune_is_over(prune))
+		search_version(prune->serve, prune->generation, &prune->cancelled);
 }
 
 /* ---- the thread ---- */
@@ -238,6 +241,18 @@ void prune_left(struct serve *serve, struct generation *left)
 	atomic_store(&left->root_pruned, serve->options.notify == SERVE_NOTIFY_ENTRIES);
 }
 
+void prune_adopted(struct serve *serve)
+{
+	struct generation *generation;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (generation && generation != serve_current(serve) && !generation->pruning.at &&
+		    generation_is_unknown(generation))
+			generation->pruning = (struct generation_pruning){ .at = clock_now(), .delay = PRUNE_FIRST };
+	}
+}
+
 /* Schedules the next run for a version when one has ended; the longer it took, the later. */
 static void prune_ended(struct generation_pruning *pruning)
 {
@@ -255,10 +270,11 @@ int64_t prune_settle(struct serve *serve)
 	struct generation *generation;
 	int64_t next = 0;
 
+	prune_adopted(serve);
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
 		if (!generation || generation == serve_current(serve) || !generation->pruning.at ||
-		    !atomic_load(&generation->lookups))
+		    generation_is_forgotten(generation))
 			continue;
 		if (generation->pruning.began && !busy)
 			prune_ended(&generation->pruning);
