@@ -97,6 +97,7 @@ struct serve {
 	struct page_cache *pages; /* cached pages of block checksums */
 	struct damage *damage;    /* damaged places that reads found */
 	struct snapshots *snapshots;
+	bool adopts;              /* another server was before this one: the kernel may know nodes that we do not */
 	struct serve_history history;
 	/* Threads beside the workers, and what is asked of them. */
 	struct clients *clients;     /* constant once workers run */

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "datasetfs/control.h"
-#include "serve/dotdir/snapshots.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 
@@ -53,17 +52,17 @@ int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *re
 	return 0;
 }
 
-static int describe_keep(struct worker *worker, const struct channel_request *request, char *text, size_t length,
-			 struct fuse_entry_out *ret)
+static int describe_keep(struct worker *worker, const struct channel_request *request, enum snapshots_file file,
+			 char *text, size_t length, struct fuse_entry_out *ret)
 {
 	static struct log_limit limit = { .burst = 5 };
 	uint32_t uid = request->wire.uid;
 	struct error ignored;
 	unsigned suppressed;
-	int r = snapshots_keep(worker->serve->snapshots, uid, false, text, length, ret);
+	int r = snapshots_keep(worker->serve->snapshots, file, uid, false, text, length, ret);
 
 	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
-		r = snapshots_keep(worker->serve->snapshots, uid, true, text, length, ret);
+		r = snapshots_keep(worker->serve->snapshots, file, uid, true, text, length, ret);
 	if (r == -EDQUOT && log_allow(&limit, &suppressed))
 		log_warn("user %u holds %u files of '" DSFS_CONTROL_FOLDER "' open, refusing more, "
 			 "suppressed=%u", (unsigned)uid, SNAPSHOTS_OF_USER, suppressed);
@@ -75,10 +74,11 @@ static int describe_keep(struct worker *worker, const struct channel_request *re
 	return r;
 }
 
-void describe_reply(struct worker *worker, struct channel_request *request, char *text, size_t length)
+void describe_reply(struct worker *worker, struct channel_request *request, enum snapshots_file file, char *text,
+		    size_t length)
 {
 	struct fuse_entry_out entry;
-	int r = describe_keep(worker, request, text, length, &entry);
+	int r = describe_keep(worker, request, file, text, length, &entry);
 
 	if (r < 0)
 		reply_error(worker, request, r);

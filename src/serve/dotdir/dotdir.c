@@ -48,15 +48,17 @@ static void dotdir_metrics_write(struct serve *serve, struct json *json)
 	metrics_write(serve, json->out);
 }
 
+/* Listings give positions in this table, which readers keep while one server follows another: none may change. */
 static const struct dotdir_file {
 	const char *name;
+	enum snapshots_file file;
 	void (*write)(struct serve *serve, struct json *json);
 } dotdir_files[] = {
-	{ DSFS_CONTROL_STATS, stats_write },
-	{ DSFS_CONTROL_VERSION, dotdir_version_write },
-	{ DSFS_CONTROL_CLIENT, clients_write },
-	{ DSFS_CONTROL_DAMAGE, dotdir_damage_write },
-	{ DSFS_CONTROL_METRICS, dotdir_metrics_write },
+	{ DSFS_CONTROL_STATS, SNAPSHOTS_STATS, stats_write },
+	{ DSFS_CONTROL_VERSION, SNAPSHOTS_VERSION, dotdir_version_write },
+	{ DSFS_CONTROL_CLIENT, SNAPSHOTS_CLIENT, clients_write },
+	{ DSFS_CONTROL_DAMAGE, SNAPSHOTS_DAMAGE, dotdir_damage_write },
+	{ DSFS_CONTROL_METRICS, SNAPSHOTS_METRICS, dotdir_metrics_write },
 };
 
 #define DOTDIR_FILES (sizeof(dotdir_files) / sizeof(*dotdir_files))
@@ -139,92 +141,175 @@ static void dotdir_reply_client(struct worker *worker, struct channel_request *r
 {
 	struct fuse_entry_out entry;
 
-	snapshots_keep_client(worker->serve->snapshots, text, length, &entry);
-	reply_data(worker, request, &entry, sizeof(entry));
+	if (snapshots_keep_client(worker->serve->snapshots, text, length, &entry) < 0)
+		reply_error(worker, request, -ENOMEM);
+	else
+		reply_data(worker, request, &entry, sizeof(entry));
+}
+
+static void dotdir_reply_catalogue(struct worker *worker, struct channel_request *request, char *text, size_t length)
+{
+	describe_reply(worker, request, SNAPSHOTS_CATALOGUE, text, length);
+}
+
+static void dotdir_lookup_file(struct worker *worker, struct channel_request *request)
+{
+	const struct dotdir_file *file = dotdir_files;
+	size_t length = 0;
+	char *text = NULL;
+	int r;
+
+	while (file < dotdir_files + DOTDIR_FILES && strcmp(request->wire.name, file->name))
+		file++;
+	r = file < dotdir_files + DOTDIR_FILES ? dotdir_text(file, worker->serve, &text, &length) : -ENOENT;
+	if (r < 0)
+		reply_error(worker, request, r);
+	else if (file->file == SNAPSHOTS_CLIENT)
+		dotdir_reply_client(worker, request, text, length);
+	else
+		describe_reply(worker, request, file->file, text, length);
 }
 
 void dotdir_lookup(struct worker *worker, struct channel_request *request)
 {
+	const char *name = request->wire.name;
+
+	if (request->wire.nodeid == NODE_VERSIONS)
+		visits_lookup(worker, request);
+	else if (request->wire.nodeid != NODE_DOTDIR)
+		reply_error(worker, request, -ENOTDIR);
+	else if (!worker->serve->options.noversions && !strcmp(name, DSFS_CONTROL_VERSIONS))
+		dotdir_reply_folder(worker, request, NODE_VERSIONS);
+	else if (!strcmp(name, DSFS_CONTROL_CONTROL))
+		dotdir_lookup_control(worker, request);
+	else if (!strcmp(name, DSFS_CONTROL_CATALOGUE))
+		visits_describe(worker, request, dotdir_reply_catalogue);
+	else
+		dotdir_lookup_file(worker, request);
+}
+
+/* ---- requests on files ---- */
+
+static bool dotdir_reply_attr(struct worker *worker, struct channel_request *request, const struct snapshot *snapshot)
+{
+	struct fuse_attr_out out = { .attr_valid = REPLY_FOREVER };
+
+	snapshots_attr(snapshot, &out.attr);
+	return reply_data(worker, request, &out, sizeof(out));
+}
+
+static bool dotdir_reply_read(struct worker *worker, struct channel_request *request, const struct snapshot *snapshot)
+{
+	const struct fuse_read_in *in = &request->wire.in.read;
+	size_t size = in->size < request->payload_size ? in->size : request->payload_size;
+
+	size = snapshots_read(snapshot, in->offset, request->payload, size);
+	return reply_data(worker, request, request->payload, size);
+}
+
+/* Answers LSEEK; a snapshot has no holes. */
+static bool dotdir_reply_seek(struct worker *worker, struct channel_request *request, const struct snapshot *snapshot)
+{
+	const struct fuse_lseek_in *in = &request->wire.in.lseek;
+	struct fuse_lseek_out out = { .offset = in->offset };
+	uint64_t length = snapshots_length(snapshot);
+
+	if (in->offset >= length) {
+		reply_error(worker, request, -ENXIO);
+		return false;
+	}
+	out.offset = in->whence == SEEK_HOLE ? length : in->offset;
+	return reply_data(worker, request, &out, sizeof(out));
+}
+
+/* Answers from a snapshot, and gives it back. False: the kernel did not take the reply, or we do not know. */
+static bool dotdir_answer(struct worker *worker, struct channel_request *request, struct snapshot *snapshot)
+{
+	bool taken;
+
+	if (request->wire.opcode == FUSE_GETATTR)
+		taken = dotdir_reply_attr(worker, request, snapshot);
+	else if (request->wire.opcode == FUSE_READ)
+		taken = dotdir_reply_read(worker, request, snapshot);
+	else
+		taken = dotdir_reply_seek(worker, request, snapshot);
+	snapshots_put(snapshot);
+	return taken;
+}
+
+/* Answers with a text of now, which becomes the node's. If the kernel does not take the reply, the request was answered
+ * before: the kernel may have forgotten the node since, so no FORGET would come. */
+static void dotdir_answer_anew(struct worker *worker, struct channel_request *request, char *text, size_t length)
+{
+	struct snapshots *snapshots = worker->serve->snapshots;
+	uint64_t nodeid = request->wire.nodeid;
+	bool kept;
+	struct snapshot *snapshot = snapshots_adopt(snapshots, nodeid, request->wire.uid, text, length, &kept);
+
+	if (!snapshot)
+		reply_error(worker, request, -ENOMEM);
+	else if (!dotdir_answer(worker, request, snapshot) && kept)
+		snapshots_forget(snapshots, nodeid, 1);
+}
+
+/* Answers a request on a file that was looked up at an earlier server. missing: the error if the node is no file. */
+static void dotdir_adopt(struct worker *worker, struct channel_request *request, int missing)
+{
+	enum snapshots_file file = snapshots_file(request->wire.nodeid);
 	size_t length = 0;
 	char *text = NULL;
-	int r = -ENOENT;
+	int r = missing;
 
-	if (request->wire.nodeid == NODE_VERSIONS) {
-		visits_lookup(worker, request);
+	if (file == SNAPSHOTS_CATALOGUE) {
+		visits_describe(worker, request, dotdir_answer_anew);
 		return;
 	}
-	if (request->wire.nodeid != NODE_DOTDIR)
-		r = -ENOTDIR;
-	if (r == -ENOENT && !worker->serve->options.noversions && !strcmp(request->wire.name, DSFS_CONTROL_VERSIONS)) {
-		dotdir_reply_folder(worker, request, NODE_VERSIONS);
-		return;
-	}
-	if (r == -ENOENT && !strcmp(request->wire.name, DSFS_CONTROL_CONTROL)) {
-		dotdir_lookup_control(worker, request);
-		return;
-	}
-	if (r == -ENOENT && !strcmp(request->wire.name, DSFS_CONTROL_CATALOGUE)) {
-		visits_describe(worker, request);
-		return;
-	}
-	for (size_t i = 0; i < DOTDIR_FILES && r == -ENOENT; i++)
-		if (!strcmp(request->wire.name, dotdir_files[i].name))
+	for (size_t i = 0; i < DOTDIR_FILES; i++)
+		if (dotdir_files[i].file == file)
 			r = dotdir_text(&dotdir_files[i], worker->serve, &text, &length);
 	if (r < 0)
 		reply_error(worker, request, r);
-	else if (!strcmp(request->wire.name, DSFS_CONTROL_CLIENT))
-		dotdir_reply_client(worker, request, text, length);
 	else
-		describe_reply(worker, request, text, length);
+		dotdir_answer_anew(worker, request, text, length);
+}
+
+/* Answers GETATTR, READ or LSEEK. missing: the error if the node is no file. */
+static void dotdir_handle(struct worker *worker, struct channel_request *request, int missing)
+{
+	struct snapshot *snapshot = snapshots_get(worker->serve->snapshots, request->wire.nodeid);
+
+	if (snapshot)
+		dotdir_answer(worker, request, snapshot);
+	else if (worker->serve->adopts)
+		dotdir_adopt(worker, request, missing);
+	else
+		reply_error(worker, request, missing);
 }
 
 void dotdir_getattr(struct worker *worker, struct channel_request *request)
 {
 	struct fuse_attr_out out = { .attr_valid = REPLY_FOREVER };
 	uint64_t nodeid = request->wire.nodeid;
-	int r = 0;
 
-	if (nodeid == NODE_DOTDIR || nodeid == NODE_VERSIONS)
+	if (nodeid == NODE_DOTDIR || nodeid == NODE_VERSIONS) {
 		dotdir_folder_attr(worker, nodeid, &out.attr);
-	else if (nodeid == NODE_CONTROL)
+	} else if (nodeid == NODE_CONTROL) {
 		dotdir_control_attr(&out.attr);
-	else
-		r = snapshots_getattr(worker->serve->snapshots, nodeid, &out.attr);
-	if (r < 0)
-		reply_error(worker, request, r);
-	else
-		reply_data(worker, request, &out, sizeof(out));
+	} else {
+		dotdir_handle(worker, request, -ESTALE);
+		return;
+	}
+	reply_data(worker, request, &out, sizeof(out));
 }
 
 void dotdir_read(struct worker *worker, struct channel_request *request)
 {
-	const struct fuse_read_in *in = &request->wire.in.read;
-	size_t size = in->size < request->payload_size ? in->size : request->payload_size;
-	int r = snapshots_read(worker->serve->snapshots, request->wire.nodeid, in->offset, request->payload, &size);
-
-	if (request->wire.nodeid == NODE_DOTDIR)
-		r = -EISDIR;
-	if (r < 0)
-		reply_error(worker, request, r);
-	else
-		reply_data(worker, request, request->payload, size);
+	dotdir_handle(worker, request, request->wire.nodeid == NODE_DOTDIR ? -EISDIR : -ESTALE);
 }
 
-/* Answers LSEEK; a snapshot has no holes. */
 void dotdir_seek(struct worker *worker, struct channel_request *request)
 {
-	const struct fuse_lseek_in *in = &request->wire.in.lseek;
-	struct fuse_lseek_out out = { .offset = in->offset };
-	uint64_t length;
-
-	if (snapshots_length(worker->serve->snapshots, request->wire.nodeid, &length) < 0) {
-		reply_error(worker, request, -EINVAL);
-	} else if (in->offset >= length) {
-		reply_error(worker, request, -ENXIO);
-	} else {
-		out.offset = in->whence == SEEK_HOLE ? length : in->offset;
-		reply_data(worker, request, &out, sizeof(out));
-	}
+	dotdir_handle(worker, request, -EINVAL);
 }
 
 void dotdir_list(struct worker *worker, struct channel_request *request)

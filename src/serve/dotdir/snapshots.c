@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,30 +14,42 @@
 #include "serve/request/reply.h"
 #include "serve/version/nodeid.h"
 
-#define SNAPSHOTS_MAX 1024u /* limit of snapshots, each of which holds its text in memory */
+/* A node's number is NODE_SNAPSHOT + ((count % SNAPSHOTS_COUNTS) * SNAPSHOTS_KINDS + file) * SNAPSHOTS_MAX + slot. The
+ * kernel keeps it while servers of several releases follow each other, so none of these may ever change. */
+#define SNAPSHOTS_MAX    1024u /* limit of snapshots, each of which holds its text in memory */
+#define SNAPSHOTS_KINDS  8u
+#define SNAPSHOTS_COUNTS (UINT64_C(1) << 26) /* after so many a number comes again */
+
+static_assert(NODE_SNAPSHOT % SNAPSHOTS_MAX == 0, "a number modulo the size of the table is its slot");
+static_assert(SNAPSHOTS_FILES <= SNAPSHOTS_KINDS, "a number has room for every file");
+static_assert(NODE_SNAPSHOT + SNAPSHOTS_COUNTS * SNAPSHOTS_KINDS * SNAPSHOTS_MAX < UINT64_C(1) << DSFS_ORDINAL_BITS,
+	      "all numbers have sequence 0");
 
 struct snapshot {
-	uint64_t nodeid; /* NODE_SNAPSHOT + count * SNAPSHOTS_MAX + slot; 0: free */
-	uint64_t lookups;
-	uint32_t uid; /* user who looked it up */
+	uint64_t nodeid;
+	uint64_t lookups; /* protected by the table's lock; not counted for NODE_CLIENT */
+	uint32_t uid;     /* user who looked it up */
+	_Atomic unsigned users; /* the table, and callers of snapshots_get() and snapshots_adopt() */
 	struct timespec when;
 	char *text;
 	size_t length;
 };
 
 struct snapshots {
-	pthread_mutex_t lock; /* protects all fields below */
-	struct snapshot client; /* nodeid 0: not looked up yet */
-	uint64_t made;
-	struct snapshot slots[SNAPSHOTS_MAX];
+	_Atomic uint64_t *made;
+	_Atomic uint64_t own_made; /* what `made` points to if the caller has no number */
+	pthread_mutex_t lock;      /* protects all fields below */
+	struct snapshot *client;   /* NULL: not looked up yet */
+	struct snapshot *slots[SNAPSHOTS_MAX];
 };
 
-int snapshots_new(struct snapshots **ret, struct error *err)
+int snapshots_new(_Atomic uint64_t *made, struct snapshots **ret, struct error *err)
 {
 	struct snapshots *snapshots = calloc(1, sizeof(*snapshots));
 
 	if (!snapshots)
 		return error_no_memory(err);
+	snapshots->made = made ? made : &snapshots->own_made;
 	pthread_mutex_init(&snapshots->lock, NULL);
 	*ret = snapshots;
 	return 0;
@@ -46,30 +59,47 @@ void snapshots_free(struct snapshots *snapshots)
 {
 	if (!snapshots)
 		return;
-	free(snapshots->client.text);
+	snapshots_put(snapshots->client);
 	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
-		free(snapshots->slots[i].text);
+		snapshots_put(snapshots->slots[i]);
 	pthread_mutex_destroy(&snapshots->lock);
 	free(snapshots);
+}
+
+enum snapshots_file snapshots_file(uint64_t nodeid)
+{
+	uint64_t file;
+
+	if (nodeid == NODE_CLIENT)
+		return SNAPSHOTS_CLIENT;
+	if (nodeid < NODE_SNAPSHOT)
+		return SNAPSHOTS_FILES;
+	file = (nodeid - NODE_SNAPSHOT) / SNAPSHOTS_MAX % SNAPSHOTS_KINDS;
+	return file < SNAPSHOTS_FILES && file != SNAPSHOTS_CLIENT ? (enum snapshots_file)file : SNAPSHOTS_FILES;
+}
+
+/* The place of a node in the table. NULL: the number is no snapshot's. */
+static struct snapshot **snapshots_place(struct snapshots *snapshots, uint64_t nodeid)
+{
+	if (nodeid == NODE_CLIENT)
+		return &snapshots->client;
+	return nodeid < NODE_SNAPSHOT ? NULL : &snapshots->slots[nodeid % SNAPSHOTS_MAX];
 }
 
 /* Finds a snapshot, or returns NULL. The caller holds the lock. */
 static struct snapshot *snapshots_find(struct snapshots *snapshots, uint64_t nodeid)
 {
-	struct snapshot *snapshot;
+	struct snapshot **place = snapshots_place(snapshots, nodeid);
 
-	if (nodeid < NODE_SNAPSHOT && nodeid != NODE_CLIENT)
-		return NULL;
-	snapshot = nodeid == NODE_CLIENT ? &snapshots->client : &snapshots->slots[nodeid % SNAPSHOTS_MAX];
-	return snapshot->nodeid == nodeid ? snapshot : NULL;
+	return place && *place && (*place)->nodeid == nodeid ? *place : NULL;
 }
 
-static void snapshots_attr(const struct snapshot *snapshot, struct fuse_attr *attr)
+void snapshots_attr(const struct snapshot *snapshot, struct fuse_attr *ret)
 {
 	uint64_t seconds = (uint64_t)snapshot->when.tv_sec;
 	uint32_t nanoseconds = (uint32_t)snapshot->when.tv_nsec;
 
-	*attr = (struct fuse_attr){
+	*ret = (struct fuse_attr){
 		.ino = snapshot->nodeid,
 		.size = snapshot->length,
 		.mtime = seconds,
@@ -84,122 +114,162 @@ static void snapshots_attr(const struct snapshot *snapshot, struct fuse_attr *at
 	};
 }
 
-/* Finds a free slot, if the user may have one more snapshot. The caller holds the lock. */
-static int snapshots_find_free(struct snapshots *snapshots, uint32_t uid, bool may_switch, struct snapshot **ret)
+/* Checks that the user may have one more snapshot. The caller holds the lock. */
+static int snapshots_check(const struct snapshots *snapshots, uint32_t uid, bool may_switch)
 {
-	struct snapshot *snapshot, *free = NULL;
 	unsigned own = 0, all = 0;
 
 	for (size_t i = 0; i < SNAPSHOTS_MAX; i++) {
-		snapshot = &snapshots->slots[i];
-		all += snapshot->nodeid != 0;
-		own += snapshot->nodeid && snapshot->uid == uid;
-		if (!snapshot->nodeid && !free)
-			free = snapshot;
+		all += snapshots->slots[i] != NULL;
+		own += snapshots->slots[i] && snapshots->slots[i]->uid == uid;
 	}
 	if (!may_switch && own >= SNAPSHOTS_OF_USER)
 		return -EDQUOT;
-	if (!free || (!may_switch && all >= SNAPSHOTS_OF_USERS))
-		return -ENFILE;
-	*ret = free;
-	return 0;
+	return all >= (may_switch ? SNAPSHOTS_MAX : SNAPSHOTS_OF_USERS) ? -ENFILE : 0;
 }
 
-static void snapshots_fill(struct snapshot *snapshot, uint64_t nodeid, char *text, size_t length)
+/* Makes a snapshot that the table has. Takes the text unless it returns NULL. */
+static struct snapshot *snapshots_make(uint64_t nodeid, uint32_t uid, char *text, size_t length)
 {
-	*snapshot = (struct snapshot){ .nodeid = nodeid, .lookups = 1, .text = text, .length = length };
+	struct snapshot *snapshot = malloc(sizeof(*snapshot));
+
+	if (!snapshot)
+		return NULL;
+	*snapshot = (struct snapshot){ .nodeid = nodeid, .lookups = 1, .uid = uid, .users = 1, .text = text,
+				       .length = length };
 	clock_gettime(CLOCK_REALTIME, &snapshot->when);
+	return snapshot;
 }
 
-int snapshots_keep(struct snapshots *snapshots, uint32_t uid, bool may_switch, char *text, size_t length,
-		   struct fuse_entry_out *ret)
+/* The number of the next snapshot. The caller holds the lock and knows that a slot is free. */
+static uint64_t snapshots_number(struct snapshots *snapshots, enum snapshots_file file)
 {
-	struct snapshot *snapshot;
+	uint64_t count = atomic_fetch_add(snapshots->made, 1) % SNAPSHOTS_COUNTS, slot = 0;
+
+	while (snapshots->slots[slot])
+		slot++;
+	return NODE_SNAPSHOT + (count * SNAPSHOTS_KINDS + file) * SNAPSHOTS_MAX + slot;
+}
+
+int snapshots_keep(struct snapshots *snapshots, enum snapshots_file file, uint32_t uid, bool may_switch, char *text,
+		   size_t length, struct fuse_entry_out *ret)
+{
+	struct snapshot *snapshot = snapshots_make(0, uid, text, length);
 	int r;
 
+	if (!snapshot)
+		return -ENOMEM;
 	pthread_mutex_lock(&snapshots->lock);
-	r = snapshots_find_free(snapshots, uid, may_switch, &snapshot);
+	r = snapshots_check(snapshots, uid, may_switch);
 	if (r == 0) {
-		snapshots_fill(snapshot,
-			       NODE_SNAPSHOT + snapshots->made++ * SNAPSHOTS_MAX +
-				       (uint64_t)(snapshot - snapshots->slots),
-			       text, length);
-		snapshot->uid = uid;
+		snapshot->nodeid = snapshots_number(snapshots, file);
+		*snapshots_place(snapshots, snapshot->nodeid) = snapshot;
 		*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
 		snapshots_attr(snapshot, &ret->attr);
 	}
 	pthread_mutex_unlock(&snapshots->lock);
+	if (r < 0)
+		free(snapshot);
 	return r;
 }
 
-/* The snapshot has one lookup more than the kernel knows of, so it is never freed. */
-void snapshots_keep_client(struct snapshots *snapshots, char *text, size_t length, struct fuse_entry_out *ret)
+int snapshots_keep_client(struct snapshots *snapshots, char *text, size_t length, struct fuse_entry_out *ret)
 {
-	struct snapshot *client = &snapshots->client;
+	struct snapshot *client;
+	bool kept;
 
-	pthread_mutex_lock(&snapshots->lock);
-	if (client->nodeid)
-		free(text);
-	else
-		snapshots_fill(client, NODE_CLIENT, text, length);
-	client->lookups++;
+	client = snapshots_adopt(snapshots, NODE_CLIENT, 0, text, length, &kept);
+	if (!client)
+		return -ENOMEM;
 	*ret = (struct fuse_entry_out){ .nodeid = NODE_CLIENT, .entry_valid = REPLY_FOREVER,
 					.attr_valid = REPLY_FOREVER };
 	snapshots_attr(client, &ret->attr);
-	pthread_mutex_unlock(&snapshots->lock);
+	snapshots_put(client);
+	return 0;
 }
 
-int snapshots_getattr(struct snapshots *snapshots, uint64_t nodeid, struct fuse_attr *ret)
+/* Whether the snapshot may take its place in the table. The caller holds the lock. */
+static bool snapshots_has_room(const struct snapshots *snapshots, const struct snapshot *snapshot)
 {
-	const struct snapshot *snapshot;
-
-	pthread_mutex_lock(&snapshots->lock);
-	snapshot = snapshots_find(snapshots, nodeid);
-	if (snapshot)
-		snapshots_attr(snapshot, ret);
-	pthread_mutex_unlock(&snapshots->lock);
-	return snapshot ? 0 : -ESTALE;
+	if (snapshot->nodeid == NODE_CLIENT)
+		return true;
+	return !snapshots->slots[snapshot->nodeid % SNAPSHOTS_MAX] &&
+	       snapshots_check(snapshots, snapshot->uid, false) == 0;
 }
 
-int snapshots_read(struct snapshots *snapshots, uint64_t nodeid, uint64_t offset, void *buffer, size_t *size)
+struct snapshot *snapshots_adopt(struct snapshots *snapshots, uint64_t nodeid, uint32_t uid, char *text,
+				 size_t length, bool *ret_kept)
 {
-	const struct snapshot *snapshot;
+	struct snapshot *made = snapshots_make(nodeid, uid, text, length), *there;
 
+	*ret_kept = false;
+	if (!made) {
+		free(text);
+		return NULL;
+	}
 	pthread_mutex_lock(&snapshots->lock);
-	snapshot = snapshots_find(snapshots, nodeid);
-	if (!snapshot || offset >= snapshot->length) {
-		*size = 0;
-	} else {
-		*size = *size < snapshot->length - offset ? *size : snapshot->length - offset;
-		memcpy(buffer, snapshot->text + offset, *size);
+	there = snapshots_find(snapshots, nodeid);
+	if (there) {
+		atomic_fetch_add(&there->users, 1);
+	} else if (snapshots_has_room(snapshots, made)) {
+		*snapshots_place(snapshots, nodeid) = made;
+		atomic_fetch_add(&made->users, 1);
+		*ret_kept = true;
 	}
 	pthread_mutex_unlock(&snapshots->lock);
-	return snapshot ? 0 : -ESTALE;
+	if (!there)
+		return made;
+	snapshots_put(made);
+	return there;
 }
 
-int snapshots_length(struct snapshots *snapshots, uint64_t nodeid, uint64_t *ret)
+struct snapshot *snapshots_get(struct snapshots *snapshots, uint64_t nodeid)
 {
-	const struct snapshot *snapshot;
+	struct snapshot *snapshot;
 
 	pthread_mutex_lock(&snapshots->lock);
 	snapshot = snapshots_find(snapshots, nodeid);
 	if (snapshot)
-		*ret = snapshot->length;
+		atomic_fetch_add(&snapshot->users, 1);
 	pthread_mutex_unlock(&snapshots->lock);
-	return snapshot ? 0 : -ESTALE;
+	return snapshot;
+}
+
+void snapshots_put(struct snapshot *snapshot)
+{
+	if (!snapshot || atomic_fetch_sub(&snapshot->users, 1) > 1)
+		return;
+	free(snapshot->text);
+	free(snapshot);
+}
+
+size_t snapshots_read(const struct snapshot *snapshot, uint64_t offset, void *buffer, size_t size)
+{
+	if (offset >= snapshot->length)
+		return 0;
+	size = size < snapshot->length - offset ? size : snapshot->length - offset;
+	memcpy(buffer, snapshot->text + offset, size);
+	return size;
+}
+
+size_t snapshots_length(const struct snapshot *snapshot)
+{
+	return snapshot->length;
 }
 
 void snapshots_forget(struct snapshots *snapshots, uint64_t nodeid, uint64_t lookups)
 {
 	struct snapshot *snapshot;
 
+	if (nodeid == NODE_CLIENT)
+		return;
 	pthread_mutex_lock(&snapshots->lock);
 	snapshot = snapshots_find(snapshots, nodeid);
 	if (snapshot) {
 		snapshot->lookups -= lookups < snapshot->lookups ? lookups : snapshot->lookups;
 		if (!snapshot->lookups) {
-			free(snapshot->text);
-			*snapshot = (struct snapshot){ 0 };
+			*snapshots_place(snapshots, nodeid) = NULL;
+			snapshots_put(snapshot);
 		}
 	}
 	pthread_mutex_unlock(&snapshots->lock);

@@ -36,7 +36,8 @@ struct visit {
 	struct generation *generation; /* version that was found, pinned */
 	struct fuse_entry_out entry;
 	struct dirlist list;
-	char *text;     /* result of VISIT_DESCRIBE */
+	char *text;     /* result of VISIT_DESCRIBE, and who answers with it: */
+	void (*answer)(struct worker *worker, struct channel_request *request, char *text, size_t length);
 	size_t length;  /* of the text, or of the answer of VISIT_TELL */
 	uint64_t after; /* of VISIT_TELL, see struct dsfs_version_list */
 	int result;
@@ -316,7 +317,7 @@ static void visits_answer_describe(struct worker_task *task)
 	if (visit->result < 0)
 		reply_error(visit->worker, visit->request, visit->result);
 	else
-		describe_reply(visit->worker, visit->request, visit->text, visit->length);
+		visit->answer(visit->worker, visit->request, visit->text, visit->length);
 	visits_free(visit);
 }
 
@@ -453,13 +454,15 @@ void visits_list(struct worker *worker, struct channel_request *request)
 	visits_submit(visit);
 }
 
-void visits_describe(struct worker *worker, struct channel_request *request)
+void visits_describe(struct worker *worker, struct channel_request *request,
+		     void (*answer)(struct worker *worker, struct channel_request *request, char *text, size_t length))
 {
 	struct visit *visit = visits_new(worker, request, visits_answer_describe);
 
 	if (!visit)
 		return;
 	visit->kind = VISIT_DESCRIBE;
+	visit->answer = answer;
 	visits_submit(visit);
 }
 

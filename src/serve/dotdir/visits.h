@@ -15,7 +15,9 @@ void visits_stop(struct visits *visits);
 void visits_lookup(struct worker *worker, struct channel_request *request);
 /* Answers a READDIR of the directory. */
 void visits_list(struct worker *worker, struct channel_request *request);
-/* Answers the LOOKUP of .datasetfs/versions.json, which describes all versions. */
-void visits_describe(struct worker *worker, struct channel_request *request);
+/* Answers a request on .datasetfs/versions.json: with an error if the volume cannot be read, or else by `answer`, which
+ * takes the text that describes all versions, on the worker's thread. */
+void visits_describe(struct worker *worker, struct channel_request *request,
+		     void (*answer)(struct worker *worker, struct channel_request *request, char *text, size_t length));
 /* Answers DSFS_IOC_VERSIONS, which lists the volume's versions in a struct. */
 void visits_tell(struct worker *worker, struct channel_request *request);

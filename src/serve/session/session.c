@@ -198,7 +198,7 @@ static int session_prepare(struct session *session, struct error *err)
 	r = session_open_version(serve, err);
 	if (r < 0)
 		return r;
-	r = snapshots_new(&serve->snapshots, err);
+	r = snapshots_new(NULL, &serve->snapshots, err);
 	if (r == 0)
 		r = damage_new(&serve->damage, err);
 	if (r < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Node numbers, which are also st_ino: the version's sequence and the inode's ordinal; the root is 1 in every version.
  * Sequence 0 belongs to .datasetfs. The kernel allows a directory only one place in its tree, so a directory below
- * .datasetfs/versions has a node of its own: the top bit is set, st_ino is the same. */
+ * .datasetfs/versions has a node of its own: the top bit is set, st_ino is the same. The kernel keeps these numbers
+ * while one server follows another, also one of a later release: none may ever mean something else. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #define NODE_CONTROL      UINT64_C(16)   /* .datasetfs/control, the file that takes commands */
 #define NODE_VERSIONS     UINT64_C(17)   /* .datasetfs/versions, the directory with every version under its label */
 #define NODE_CLIENT       UINT64_C(18)   /* .datasetfs/client, which does not change while the mount exists */
-#define NODE_SNAPSHOT     UINT64_C(1024) /* the first snapshot of another file of .datasetfs; one node per lookup */
+#define NODE_SNAPSHOT     UINT64_C(1024) /* the first snapshot of another file; one node per lookup, see snapshots.c */
 #define NODE_SIDE         (UINT64_C(1) << 63)
 #define NODE_SEQUENCE_MAX ((UINT64_C(1) << (63 - DSFS_ORDINAL_BITS)) - 1)
 

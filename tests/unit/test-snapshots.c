@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Snapshots of the files of .datasetfs: their numbers, their limits, and those that an earlier server made. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "lib/check.h"
+#include "serve/dotdir/snapshots.h"
+#include "serve/version/nodeid.h"
+
+#define USER  1000u
+#define OTHER 1001u
+
+static _Atomic uint64_t made;
+static struct snapshots *snapshots;
+
+static int setup(void **state)
+{
+	struct error err;
+
+	(void)state;
+	atomic_store(&made, 0);
+	return snapshots_new(&made, &snapshots, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	snapshots_free(snapshots);
+	return 0;
+}
+
+/* Another server begins with an empty table. */
+static void take_over(void)
+{
+	teardown(NULL);
+	CHECK_OK(snapshots_new(&made, &snapshots, &err));
+}
+
+static int keep_by(uint32_t uid, bool may_switch, enum snapshots_file file, const char *text, uint64_t *ret)
+{
+	struct fuse_entry_out entry;
+	char *copy = strdup(text);
+	int r = snapshots_keep(snapshots, file, uid, may_switch, copy, strlen(text), &entry);
+
+	if (r < 0) {
+		free(copy);
+		return r;
+	}
+	assert_int_equal(entry.entry_valid, 0);
+	assert_int_equal(entry.attr.ino, entry.nodeid);
+	assert_int_equal(entry.attr.size, strlen(text));
+	*ret = entry.nodeid;
+	return 0;
+}
+
+static uint64_t keep(enum snapshots_file file, const char *text)
+{
+	uint64_t nodeid = 0;
+
+	assert_int_equal(keep_by(USER, false, file, text, &nodeid), 0);
+	return nodeid;
+}
+
+static struct snapshot *adopt(uint64_t nodeid, uint32_t uid, const char *text, bool expected)
+{
+	bool kept;
+	struct snapshot *snapshot = snapshots_adopt(snapshots, nodeid, uid, strdup(text), strlen(text), &kept);
+
+	assert_non_null(snapshot);
+	assert_int_equal(kept, expected);
+	return snapshot;
+}
+
+/* Checks the text of a snapshot, and gives it back. */
+static void check_text(struct snapshot *snapshot, const char *text)
+{
+	char buffer[64];
+
+	assert_non_null(snapshot);
+	assert_int_equal(snapshots_length(snapshot), strlen(text));
+	assert_int_equal(snapshots_read(snapshot, 0, buffer, sizeof(buffer)), strlen(text));
+	assert_memory_equal(buffer, text, strlen(text));
+	snapshots_put(snapshot);
+}
+
+static void each_lookup_has_a_text_of_its_own(void **state)
+{
+	uint64_t one = keep(SNAPSHOTS_STATS, "one"), two = keep(SNAPSHOTS_STATS, "two");
+	struct snapshot *held;
+
+	(void)state;
+	assert_int_not_equal(one, two);
+	check_text(snapshots_get(snapshots, one), "one");
+	check_text(snapshots_get(snapshots, two), "two");
+	held = snapshots_get(snapshots, one);
+	snapshots_forget(snapshots, one, 1);
+	assert_null(snapshots_get(snapshots, one));
+	check_text(held, "one"); /* a reply is being made from it */
+	assert_int_not_equal(keep(SNAPSHOTS_STATS, "three"), one);
+}
+
+static void reads_end_with_the_text(void **state)
+{
+	struct snapshot *snapshot = snapshots_get(snapshots, keep(SNAPSHOTS_STATS, "0123456789"));
+	char buffer[4] = "....";
+
+	(void)state;
+	assert_int_equal(snapshots_read(snapshot, 8, buffer, 4), 2);
+	assert_memory_equal(buffer, "89..", 4);
+	assert_int_equal(snapshots_read(snapshot, 2, buffer, 3), 3);
+	assert_memory_equal(buffer, "234.", 4);
+	assert_int_equal(snapshots_read(snapshot, 10, buffer, 4), 0);
+	assert_int_equal(snapshots_read(snapshot, UINT64_MAX, buffer, 4), 0);
+	snapshots_put(snapshot);
+}
+
+static void a_number_tells_the_file(void **state)
+{
+	(void)state;
+	for (enum snapshots_file file = 0; file < SNAPSHOTS_FILES; file++)
+		if (file != SNAPSHOTS_CLIENT)
+			assert_int_equal(snapshots_file(keep(file, "text")), file);
+	assert_int_equal(snapshots_file(NODE_CLIENT), SNAPSHOTS_CLIENT);
+	assert_int_equal(snapshots_file(NODE_DOTDIR), SNAPSHOTS_FILES);
+	assert_int_equal(snapshots_file(NODE_CONTROL), SNAPSHOTS_FILES);
+	assert_int_equal(snapshots_file(NODE_SNAPSHOT - 1), SNAPSHOTS_FILES);
+	assert_int_equal(snapshots_file(NODE_SNAPSHOT + 3 * 1024), SNAPSHOTS_FILES); /* the client's */
+	assert_int_equal(snapshots_file(NODE_SNAPSHOT + 6 * 1024), SNAPSHOTS_FILES); /* of a later release */
+}
+
+/* The kernel shows numbers of earlier releases to later ones. */
+static void numbers_stay_what_they_are(void **state)
+{
+	(void)state;
+	assert_int_equal(keep(SNAPSHOTS_CATALOGUE, ""), 1024);
+	assert_int_equal(keep(SNAPSHOTS_STATS, ""), 1024 + (1 * 8 + 1) * 1024 + 1);
+	assert_int_equal(keep(SNAPSHOTS_VERSION, ""), 1024 + (2 * 8 + 2) * 1024 + 2);
+	assert_int_equal(keep(SNAPSHOTS_DAMAGE, ""), 1024 + (3 * 8 + 4) * 1024 + 3);
+	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + (4 * 8 + 5) * 1024 + 4);
+	atomic_store(&made, UINT64_MAX);
+	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + (((UINT64_C(1) << 26) - 1) * 8 + 5) * 1024 + 5);
+	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + 5 * 1024 + 6);
+}
+
+static void a_successor_begins_no_number_again(void **state)
+{
+	uint64_t before[8], nodeid;
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++)
+		before[i] = keep(SNAPSHOTS_STATS, "then");
+	take_over();
+	for (size_t i = 0; i < 8; i++) {
+		nodeid = keep(SNAPSHOTS_STATS, "now");
+		for (size_t k = 0; k < 8; k++)
+			assert_int_not_equal(nodeid, before[k]);
+		assert_null(snapshots_get(snapshots, before[i]));
+	}
+}
+
+static void what_is_made_anew_goes_with_its_forget(void **state)
+{
+	uint64_t nodeid = keep(SNAPSHOTS_STATS, "then");
+
+	(void)state;
+	take_over();
+	check_text(adopt(nodeid, USER, "now", true), "now");
+	check_text(adopt(nodeid, USER, "later", false), "now"); /* another request was first */
+	check_text(snapshots_get(snapshots, nodeid), "now");
+	snapshots_forget(snapshots, nodeid, 1);
+	assert_null(snapshots_get(snapshots, nodeid));
+}
+
+static void a_slot_that_is_taken_stays(void **state)
+{
+	uint64_t before = keep(SNAPSHOTS_STATS, "then"), now;
+
+	(void)state;
+	take_over();
+	now = keep(SNAPSHOTS_METRICS, "metrics");
+	check_text(adopt(before, USER, "now", false), "now");
+	assert_null(snapshots_get(snapshots, before));
+	snapshots_forget(snapshots, before, 1);
+	check_text(snapshots_get(snapshots, now), "metrics");
+}
+
+static void limits_of_users(void **state)
+{
+	uint64_t nodes[SNAPSHOTS_OF_USER], ignored, before;
+
+	(void)state;
+	for (unsigned i = 0; i < SNAPSHOTS_OF_USER; i++)
+		nodes[i] = keep(SNAPSHOTS_STATS, "text");
+	assert_int_equal(keep_by(USER, false, SNAPSHOTS_STATS, "text", &ignored), -EDQUOT);
+	assert_int_equal(keep_by(USER, true, SNAPSHOTS_STATS, "text", &ignored), 0);
+	snapshots_forget(snapshots, ignored, 1);
+	snapshots_forget(snapshots, nodes[0], 1);
+	before = nodes[0];
+	/* Now there is room for one that an earlier server made, and then for no more. */
+	check_text(adopt(before, USER, "now", true), "now");
+	check_text(adopt(before + SNAPSHOTS_OF_USER, USER, "now", false), "now");
+	check_text(adopt(before + SNAPSHOTS_OF_USER, OTHER, "now", true), "now");
+	for (unsigned i = SNAPSHOTS_OF_USER + 1; i < SNAPSHOTS_OF_USERS; i++)
+		assert_int_equal(keep_by(OTHER + i, false, SNAPSHOTS_STATS, "text", &ignored), 0);
+	assert_int_equal(keep_by(OTHER, false, SNAPSHOTS_STATS, "text", &ignored), -ENFILE);
+	for (unsigned i = SNAPSHOTS_OF_USERS; i < 1024; i++)
+		assert_int_equal(keep_by(USER, true, SNAPSHOTS_STATS, "text", &ignored), 0);
+	assert_int_equal(keep_by(USER, true, SNAPSHOTS_STATS, "text", &ignored), -ENFILE);
+}
+
+static void the_client_has_one_for_ever(void **state)
+{
+	struct fuse_entry_out entry;
+
+	(void)state;
+	assert_null(snapshots_get(snapshots, NODE_CLIENT));
+	check_text(adopt(NODE_CLIENT, USER, "socket", true), "socket"); /* looked up at an earlier server */
+	assert_int_equal(snapshots_keep_client(snapshots, strdup("another"), 7, &entry), 0);
+	assert_int_equal(entry.nodeid, NODE_CLIENT);
+	assert_int_not_equal(entry.entry_valid, 0);
+	assert_int_equal(entry.attr.size, 6);
+	snapshots_forget(snapshots, NODE_CLIENT, 100); /* lookups that the earlier server counted */
+	check_text(snapshots_get(snapshots, NODE_CLIENT), "socket");
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(each_lookup_has_a_text_of_its_own),
+		CASE(reads_end_with_the_text),
+		CASE(a_number_tells_the_file),
+		CASE(numbers_stay_what_they_are),
+		CASE(a_successor_begins_no_number_again),
+		CASE(what_is_made_anew_goes_with_its_forget),
+		CASE(a_slot_that_is_taken_stays),
+		CASE(limits_of_users),
+		CASE(the_client_has_one_for_ever),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
