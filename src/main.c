@@ -25,6 +25,9 @@
 #include "kernel/kernel.h"
 #include "members/naming.h"
 #include "serve/session/session.h"
+#include "supervisor/keep.h"
+#include "supervisor/message.h"
+#include "supervisor/supervisor.h"
 #include "unmount.h"
 
 /* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */
@@ -45,6 +48,7 @@ struct main_options {
 	char *volume, *mountpoint; /* absolute */
 	char **operands;           /* the same as they were given, for messages */
 	struct main_list *lists;
+	struct keep *keep;       /* the supervisor that started this process; NULL: none */
 	bool kernel;             /* no daemon: the kernel serves */
 	const char *daemon_word; /* a mount option that only a daemon can do */
 	bool foreground;
@@ -191,6 +195,8 @@ static const struct main_word {
 	{ "notify", true, true, MAIN_WORD(serve.notify, "auto", "epoch", "entries") },
 	{ "versions", false, true, MAIN_FALSE(serve.noversions) },
 	{ "noversions", false, false, MAIN_TRUE(serve.noversions) },
+	{ "supervisor", false, true, MAIN_FALSE(serve.nosupervisor) },
+	{ "nosupervisor", false, false, MAIN_TRUE(serve.nosupervisor) },
 	{ "allow_other", false, false, MAIN_TRUE(serve.allow_other) },
 	{ "rw", false, false, OPTION_CALL(main_set_rw) },
 	{ "exec", false, false, MAIN_FALSE(serve.noexec) },
@@ -430,8 +436,8 @@ static int main_fork(int *ret_ready)
 	return status;
 }
 
-/* Ready: lets go of the terminal and of the parent. */
-static void main_detach(int ready)
+/* Lets go of the terminal. */
+static void main_detach(void)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -445,49 +451,99 @@ static void main_detach(int ready)
 				dup2(null, fd);
 	if (null >= 0 && null <= 2)
 		null = -1;
-	if (write(ready, "", 1) < 0)
-		log_warn("nobody waits for the report that the mount serves: %s, ignoring", strerror(errno));
-	close(ready);
 }
 
-static int main_run(const struct main_options *options, struct session *session, int ready)
+/* The process that was started: it supervises the one that serves, or serves itself. */
+struct main_daemon {
+	const struct main_options *options;
+	int ready; /* where its parent waits for the report that it serves; -1: in the foreground */
+};
+
+/* Reports that the mount serves. */
+static void main_ready(void *argument)
 {
+	struct main_daemon *daemon = argument;
+	const struct serve_options *serve = &daemon->options->serve;
+
+	if (daemon->ready >= 0) {
+		main_detach();
+		if (write(daemon->ready, "", 1) < 0)
+			log_warn("nobody waits for the report that the mount serves: %s, ignoring", strerror(errno));
+		close_fd(&daemon->ready);
+	}
+	notify_send("MAINPID=%d\nREADY=1\nSTATUS=serving '%s' on '%s'", (int)getpid(), serve->volume,
+		    serve->mountpoint);
+}
+
+static int main_run(struct main_daemon *daemon, struct session *session)
+{
+	struct keep *keep = daemon->options->keep;
 	struct error err = { 0 };
 	int r;
 
-	if (ready >= 0)
-		main_detach(ready);
-	notify_send("MAINPID=%d\nREADY=1\nSTATUS=serving '%s' on '%s'", (int)getpid(), options->serve.volume,
-		    options->serve.mountpoint);
+	if (!keep)
+		main_ready(daemon);
+	else if (!daemon->options->foreground && !keep_is_successor(keep))
+		main_detach();
+	keep_ready(keep);
 	r = session_run(session, &err);
 	if (r < 0)
-		log_error(&err, "'%s'", options->serve.mountpoint);
+		log_error(&err, "'%s'", session_mountpoint(session));
 	return r < 0 ? EXIT_FAILED : 0;
 }
 
-static int main_serve(const struct main_options *options, int ready)
+/* A successor that cannot start now may be able to in a moment; one that refuses what its predecessor left never is. */
+static int main_failed(const struct main_options *options, const struct error *err)
 {
+	if (options->keep && keep_is_successor(options->keep)) {
+		log_error(err, "cannot take over the mount");
+		return err->code == -EPROTO ? EXIT_FAILED : SUPERVISOR_AGAIN;
+	}
+	log_error(err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
+	return EXIT_MOUNT;
+}
+
+/* Tells the supervisor that the mount has ended, unless the next server is to try. */
+static void main_end(const struct main_options *options, int status)
+{
+	if (options->keep && status != SUPERVISOR_AGAIN)
+		keep_close(options->keep);
+}
+
+static int main_serve(struct main_daemon *daemon)
+{
+	const struct main_options *options = daemon->options;
 	struct session *session = NULL;
 	struct error err = { 0 };
 	int status;
 
 	if (options->foreground)
 		log_with_time();
+	else if (options->keep && keep_is_successor(options->keep))
+		log_to_syslog();
 	descriptors_raise_limit();
 	session_block_signals();
-	if (session_start(&options->serve, &session, &err) < 0) {
-		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
-		status = EXIT_MOUNT;
-	} else {
-		status = main_run(options, session, ready);
-	}
+	if (session_start(&options->serve, options->keep, &session, &err) < 0)
+		status = main_failed(options, &err);
+	else
+		status = main_run(daemon, session);
 	if (!session_free(session)) {
+		main_end(options, status);
 		/* A thread that the kernel keeps would keep what is open, too. */
 		(void)close_range(0, ~0u, 0);
 		/* _exit() of a sanitizer takes a second, in which such a thread may go on without its descriptors. */
 		syscall(SYS_exit_group, status);
 	}
 	return status;
+}
+
+static int main_supervise(struct main_daemon *daemon, char **argv)
+{
+	const struct supervisor_setup setup = { .argv = argv, .ready = main_ready, .argument = daemon };
+
+	if (daemon->options->foreground)
+		log_with_time();
+	return supervisor_run(&setup);
 }
 
 /* mount -f */
@@ -564,11 +620,42 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 			line->program);
 		return usage;
 	}
+	if (options->keep && keep_is_successor(options->keep)) /* the mountpoint would wait for this process */
+		return -1;
 	if (main_resolve(options, argv + 1, &err) < 0) {
 		log_err("%s", err.reason);
 		return EXIT_MOUNT;
 	}
 	return -1;
+}
+
+/* Copies argv, whose order the parser changes. */
+static char **main_copy(int argc, char **argv)
+{
+	char **copy = calloc((size_t)argc + 1, sizeof(*copy));
+
+	if (copy)
+		memcpy(copy, argv, (size_t)argc * sizeof(*copy));
+	else
+		log_err("no memory");
+	return copy;
+}
+
+/* The same for the process that was started, which may go to the background, and for the server that it starts. */
+static int main_begin(const struct main_options *options, char **argv)
+{
+	struct main_daemon daemon = { .options = options, .ready = -1 };
+	int status;
+
+	if (options->keep)
+		return main_serve(&daemon);
+	if (!options->foreground) {
+		descriptors_close_inherited();
+		status = main_fork(&daemon.ready);
+		if (status >= 0)
+			return status;
+	}
+	return options->serve.nosupervisor ? main_serve(&daemon) : main_supervise(&daemon, argv);
 }
 
 int main(int argc, char **argv)
@@ -582,23 +669,28 @@ int main(int argc, char **argv)
 		},
 		.helper = main_is_called(argv[0], "mount."),
 	};
-	int ready = -1, status;
+	struct error err = { 0 };
+	char **arguments;
+	int status;
 
 	descriptors_reserve();
 	signal_ignore_size_limit();
 	if (main_is_called(argv[0], "umount."))
 		return unmount_main(argc, argv);
-	status = main_command_line(argc, argv, &options);
+	if (keep_open(&options.keep, &err) < 0) {
+		log_err("%s", err.reason);
+		return EXIT_SYSTEM;
+	}
+	arguments = main_copy(argc, argv);
+	status = arguments ? main_command_line(argc, argv, &options) : EXIT_SYSTEM;
 	if (status < 0 && options.kernel)
 		status = main_mount_kernel(&options);
 	if (status < 0 && options.fake)
 		status = main_rehearse(&options);
-	if (status < 0 && !options.foreground) {
-		descriptors_close_inherited();
-		status = main_fork(&ready);
-	}
 	if (status < 0)
-		status = main_serve(&options, ready);
+		status = main_begin(&options, arguments);
+	free(arguments);
 	main_free(&options);
+	main_end(&options, status);
 	return status;
 }

@@ -82,6 +82,9 @@ struct dsfs_prefetch {
 	uint8_t digest[32];   /* in: of the version that has the files */
 	uint32_t taken;       /* out: how many of the files, from the first one on */
 	uint32_t credit;      /* out: how many more the mount takes from this user now; 0: try again after some reads */
+	uint32_t restarts;    /* out: DSFS_CONTROL_RESTARTS; if it has changed, files that were announced before and not
+			       * read yet are forgotten */
+	uint32_t reserved;    /* out: 0 */
 	char reason[DSFS_PREFETCH_REASON_SIZE]; /* out */
 	uint64_t files[DSFS_PREFETCH_MOST];     /* in; not written to */
 };
@@ -143,7 +146,12 @@ struct dsfs_daemon_facts {
 
 /* Fields of DSFS_CONTROL_STATS. */
 #define DSFS_CONTROL_RELEASE          "release"        /* of the daemon */
-#define DSFS_CONTROL_PID              "pid"
+#define DSFS_CONTROL_PID              "pid"            /* process that takes signals and starts the servers */
+#define DSFS_CONTROL_SERVER_PID       "server_pid"     /* process that serves; equal to pid with nosupervisor */
+#define DSFS_CONTROL_RESTARTS         "restarts"       /* servers that died and were replaced */
+#define DSFS_CONTROL_SURVIVES         "survives"       /* what goes on when the server dies: "requests" (all of them),
+						     * "mount" (requests under way may end with ECONNABORTED), or
+						     * "nothing" */
 #define DSFS_CONTROL_UPTIME           "uptime_seconds"
 #define DSFS_CONTROL_CHANNEL          "channel"        /* "ring" (FUSE over io_uring) or "dev" (/dev/fuse) */
 #define DSFS_CONTROL_IO               "io"             /* "uring" or "threads" */

@@ -16,12 +16,12 @@ void channel_dispatch(struct channel *channel, struct channel_request *request)
 	const struct channel_handlers *handlers = channel->handlers;
 	uint32_t opcode = request->wire.opcode;
 
-	if (handlers->enter)
-		handlers->enter(channel->context);
-	if (opcode < WIRE_OPCODES && handlers->handle[opcode])
-		handlers->handle[opcode](channel->context, request);
-	else
-		handlers->other(channel->context, request);
+	if (!handlers->enter || handlers->enter(channel->context, request)) {
+		if (opcode < WIRE_OPCODES && handlers->handle[opcode])
+			handlers->handle[opcode](channel->context, request);
+		else
+			handlers->other(channel->context, request);
+	}
 	if (handlers->leave)
 		handlers->leave(channel->context);
 }

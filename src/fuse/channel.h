@@ -33,7 +33,9 @@ struct channel_request {
 struct channel_handlers {
 	void (*handle[WIRE_OPCODES])(void *context, struct channel_request *request);
 	void (*other)(void *context, struct channel_request *request);
-	void (*enter)(void *context); /* called before and after each handler; both may be NULL */
+	/* Called before and after each handler; both may be NULL. If enter() returns false, it has answered the
+	 * request, and no handler is called. */
+	bool (*enter)(void *context, struct channel_request *request);
 	void (*leave)(void *context);
 };
 

@@ -105,6 +105,16 @@ bool mount_is_over(const struct mount *mount)
 	return poll(&fd, 1, 0) > 0 && fd.revents & POLLERR;
 }
 
+dev_t mount_device(const struct mount *mount)
+{
+	return makedev(mount->device_major, mount->device_minor);
+}
+
+const char *mount_source(const struct mount *mount)
+{
+	return mount->source;
+}
+
 unsigned mount_device_minor(const struct mount *mount)
 {
 	return mount->device_minor;

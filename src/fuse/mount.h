@@ -3,6 +3,7 @@
  * descriptor. The only user of libfuse. */
 #pragma once
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/program/rendezvous.h"
@@ -36,6 +37,8 @@ must_check int mount_adopt(const char *mountpoint, const char *source, const str
 void mount_keep(const struct mount *mount, struct mount_kept *ret);
 const struct rendezvous *mount_rendezvous(const struct mount *mount);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
+const char *mount_source(const struct mount *mount); /* first field of /proc/mounts */
+dev_t mount_device(const struct mount *mount); /* of the filesystem */
 unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
 /* Enters the mount in utab (utab.h), so that umount(8) waits until the server has ended. Call it while serving. */
 void mount_note(struct mount *mount);

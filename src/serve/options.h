@@ -28,6 +28,7 @@ struct serve_options {
 	bool allow_other;
 	bool noexec;
 	bool suid; /* setuid and setgid bits are shown and take effect */
+	bool nosupervisor; /* no other server takes over when this one dies */
 	bool noversions; /* the mount has no .datasetfs/versions */
 	enum serve_io io;
 	enum serve_channel channel;

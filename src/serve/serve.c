@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "device/locate.h"
 #include "serve/damage.h"
+#include "serve/keeping/record.h"
 
 #define SERVE_SILENCE INT64_C(5000000000) /* ns without an answer after which a member counts as missing */
 #define SERVE_NAP     50000u              /* µs between two checks of a silent member */
@@ -51,6 +52,7 @@ void serve_rename_member(struct serve *serve, uint32_t slot, char *name)
 	/* If there is no memory to list it, a former name leaks. */
 	if (former && grow_one(member->former, member->former_count, NULL) == 0)
 		member->former[member->former_count++] = former;
+	record_set_member(serve->record, slot, name);
 	if (locate_identity(serve->volume.array->fds[slot], member->identity, &why) < 0)
 		log_debug("'%s' cannot be found again under another name: %s", name, why.reason);
 }

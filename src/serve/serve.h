@@ -21,6 +21,8 @@ struct ahead;
 struct clients;
 struct control;
 struct damage;
+struct keep;
+struct record;
 struct snapshots;
 struct standby;
 struct prune;
@@ -90,6 +92,10 @@ struct serve {
 	struct serve_volume volume;
 	struct generations generations;
 	_Atomic uint64_t loading; /* upper bound of the bytes that loads of versions under way will take */
+	struct keep *keep;        /* the supervisor; NULL: none */
+	struct record *record;    /* what a successor needs to know */
+	bool is_kept;             /* the record and the versions are kept for another server */
+	bool adopts;              /* another server served the mount before, and this one took over */
 	int mount_fd;             /* the mount's /dev/fuse, through which the kernel is notified */
 	struct worker **workers;
 	unsigned worker_count;
@@ -97,7 +103,6 @@ struct serve {
 	struct page_cache *pages; /* cached pages of block checksums */
 	struct damage *damage;    /* damaged places that reads found */
 	struct snapshots *snapshots;
-	bool adopts;              /* another server was before this one: the kernel may know nodes that we do not */
 	struct serve_history history;
 	/* Threads beside the workers, and what is asked of them. */
 	struct clients *clients;     /* constant once workers run */
@@ -110,7 +115,7 @@ struct serve {
 	struct serve_due due;
 	struct ahead *ahead;         /* NULL: no read-ahead */
 	struct announced *announced; /* NULL: users cannot announce files */
-	bool may_store;              /* files may be stored into the page cache; constant once workers run */
+	_Atomic bool may_store;      /* files may be stored into the page cache, as something can end that */
 	_Atomic bool storing;        /* a thread that reads ahead is storing into the page cache */
 };
 

@@ -286,7 +286,6 @@ static void supervisor_ready(struct supervisor *supervisor)
 		supervisor->has_served = true;
 		if (setup->ready)
 			setup->ready(setup->argument);
-		notify_send("MAINPID=%d\nREADY=1", (int)getpid());
 	}
 	if (supervisor->died_at)
 		log_warn("the server %s, another one serves after %" PRId64 " ms, restarts=%" PRIu32,

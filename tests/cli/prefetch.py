@@ -35,7 +35,7 @@ def check_layout():
                    "(unsigned long)DSFS_IOC_PREFETCH, DSFS_PREFETCH_MOST); }\n")
     subprocess.run(["cc", "-I", os.path.join(SOURCE, "include"), "-o", "layout", "layout.c"], check=True)
     found = [int(word) for word in subprocess.run(["./layout"], check=True, capture_output=True).stdout.split()]
-    check("layout", found, [8, 40, 48, module.HEAD.size, module.HEAD.size + 8 * module.DSFS_PREFETCH_MOST,
+    check("layout", found, [8, 40, 56, module.HEAD.size, module.HEAD.size + 8 * module.DSFS_PREFETCH_MOST,
                             module.DSFS_IOC_PREFETCH, module.DSFS_PREFETCH_MOST])
 
 
@@ -44,20 +44,20 @@ class Control:
 
     def __init__(self, room=1 << 30, credit=1 << 20, code=0):
         self.room, self.credit, self.code = room, credit, code
-        self.calls, self.told = 0, []
+        self.calls, self.told, self.restarts = 0, [], 0
         module.fcntl.ioctl = self
 
     def __call__(self, _fd, number, command, _mutate):
-        flags, count, digest, _, _, _ = module.HEAD.unpack_from(command)
+        flags, count, digest = module.HEAD.unpack_from(command)[:3]
         check("number and flags", (number, flags), (module.DSFS_IOC_PREFETCH, 0))
         check("digest", digest, bytes.fromhex(DIGEST[7:]))
         self.calls += 1
         if self.code:
-            module.HEAD.pack_into(command, 0, 0, count, digest, 0, 0, b"it is so")
+            module.HEAD.pack_into(command, 0, 0, count, digest, 0, 0, self.restarts, 0, b"it is so")
             raise OSError(self.code, os.strerror(self.code))
         taken = min(count, self.room)
         self.told += array.array("Q", bytes(command[module.HEAD.size:module.HEAD.size + 8 * taken]))
-        module.HEAD.pack_into(command, 0, 0, count, digest, taken, self.credit, b"")
+        module.HEAD.pack_into(command, 0, 0, count, digest, taken, self.credit, self.restarts, 0, b"")
 
 
 class Shuffle:
@@ -128,6 +128,21 @@ def check_distance():
     items = iter(PrefetchSampler(range(1000), "mount", FILES, batches_ahead=3, batch_size=10))
     next(items)
     check("told when the first index comes", control.told, numbers(range(30)))
+
+
+def check_other_server():
+    """What was told and not handed out yet is told again, and nothing else."""
+    control = Control()
+    items = iter(PrefetchSampler(Batches(range(1000), 10), "mount", FILES, batches_ahead=3))
+    for _ in range(5):
+        next(items)
+    check("told before", control.told, numbers(range(80)))
+    control.restarts, control.told = 1, []
+    next(items)
+    check("told again", control.told, numbers(range(80, 90)) + numbers(range(50, 90)))
+    control.told = []
+    check("the rest", len(list(items)), 94)
+    check("told later", control.told, numbers(range(90, 1000)))
 
 
 def check_little_room():
@@ -215,6 +230,7 @@ check_layout()
 check_order()
 check_distance()
 check_little_room()
+check_other_server()
 check_refusal()
 check_state()
 check_paths()

@@ -55,7 +55,7 @@ def content(path):
 
 def tell(mount, numbers, digest=None):
     return module.prefetch(datasetfs.Mount(mount), digest or datasetfs.Mount(mount).version["digest"],
-                           array.array("Q", numbers))
+                           array.array("Q", numbers))[:2]
 
 
 def tell_all(mount, numbers):
@@ -373,13 +373,13 @@ def raw(mount, command, number=module.DSFS_IOC_PREFETCH):
     finally:
         os.close(fd)
     words = module.HEAD.unpack_from(command)
-    return code, words[3], words[5].split(b"\0")[0].decode()
+    return code, words[3], words[7].split(b"\0")[0].decode()
 
 
 def make(digest, numbers, flags=0, count=None):
     command = bytearray(module.HEAD.size + 8 * MOST)
     module.HEAD.pack_into(command, 0, flags, len(numbers) if count is None else count,
-                          bytes.fromhex(digest[7:]), 9, 9, b"left")
+                          bytes.fromhex(digest[7:]), 9, 9, 9, 9, b"left")
     command[module.HEAD.size:module.HEAD.size + 8 * len(numbers)] = array.array("Q", numbers).tobytes()
     return command
 

@@ -204,8 +204,8 @@ is_mounted() {
 }
 
 # mount_volume VOLUME MOUNTPOINT [OPTIONS…]: a daemon in the foreground whose lines go to daemon.log; its process
-# number is in DAEMON. It has said that it serves: before that it answers as well, but with the kernel's read-ahead, and
-# the line is still to come. The options of the variant (tests/run --variant) are added unless channel or io is named.
+# number is in DAEMON, that of the process that serves in SERVER. It has said that it serves: before that it answers as
+# well, but with the kernel's read-ahead, and the line is still to come. The options of the variant (tests/run --variant) are added unless channel or io is named.
 mount_volume() {
     local variant=() before
     if [ -n "${DATASETFS_MOUNT_OPTIONS:-}" ] && [[ " ${*:3}" != *[\ ,]channel=* && " ${*:3}" != *[\ ,]io=* ]]; then
@@ -223,6 +223,28 @@ mount_volume() {
         fail "the daemon ended: datasetfs -f ${*:3} $1 $2"
     fi
     stat "$2/." >/dev/null || fail "the mount does not serve: datasetfs -f ${*:3} $1 $2"
+    SERVER=$(server_of "$DAEMON")
+}
+
+# server_of PROCESS: the process that serves for a daemon, itself if it has no supervisor
+server_of() {
+    pgrep -P "$1" -x datasetfs | tail -n 1 | grep . || echo "$1"
+}
+
+# kill_server MOUNTPOINT: as the kernel does when memory runs out; another one has answered on return
+kill_server() {
+    kill -KILL "$(server_of "$DAEMON")"
+    cat "$1/.datasetfs/version" >/dev/null || fail "no server takes over: $(cat daemon.log)"
+    SERVER=$(server_of "$DAEMON")
+}
+
+# kill_daemon: supervisor and server, so that the mount dies
+kill_daemon() {
+    local server
+    server=$(server_of "$DAEMON")
+    kill -KILL "$DAEMON"
+    kill -KILL "$server" 2>/dev/null || true
+    wait_end "$server"
 }
 
 # serving LOG: how many daemons have said there that they serve
@@ -266,7 +288,7 @@ end_daemon() {
         command umount "$3" || fusermount3 -u "$3" || umount -l "$3" || fusermount3 -u -z "$3"
     fi
     [ -n "$2" ] || return 0
-    wait_for 5 has_ended "$1" "$2" || kill -KILL "$1"
+    wait_for 5 has_ended "$1" "$2" || { pkill -KILL -P "$1" -x datasetfs || true; kill -KILL "$1"; }
 }
 
 # unmount MOUNTPOINT: and the daemon of mount_volume ends with status 0

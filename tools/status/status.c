@@ -117,6 +117,15 @@ static void status_version(const struct reported *reported, const struct reporte
 
 /* --- the daemon --- */
 
+static const char *status_survives(const char *word)
+{
+	if (!strcmp(word, "requests"))
+		return "another one goes on and no request fails";
+	if (!strcmp(word, "mount"))
+		return "another one goes on; requests under way may fail with ECONNABORTED";
+	return "the mount ends";
+}
+
 static void status_daemon(const struct reported *reported, const struct reported_stats *stats)
 {
 	const char *reason = reported_text(reported, DSFS_CONTROL_IO_REASON);
@@ -125,6 +134,10 @@ static void status_daemon(const struct reported *reported, const struct reported
 	printf("\ndaemon\n");
 	status_say("process", "%" PRIu64 ", release %s, up for %s", stats->pid,
 		   reported_text(reported, DSFS_CONTROL_RELEASE), text_span(stats->uptime, span));
+	if (stats->server_pid != stats->pid)
+		status_say("served by", "process %" PRIu64 ", after %" PRIu64 " that died", stats->server_pid,
+			   stats->restarts);
+	status_say("if it dies", "%s", status_survives(reported_text(reported, DSFS_CONTROL_SURVIVES)));
 	status_say("requests by", "%s, %" PRIu64 " worker%s, buffers up to %s",
 		   reported_text(reported, DSFS_CONTROL_CHANNEL), stats->workers, status_plural(stats->workers),
 		   format_size(stats->buffer_budget, size));

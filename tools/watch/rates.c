@@ -66,6 +66,8 @@ void rates_between(const struct reported_stats *before, const struct reported_st
 	else if (before->pid != after->pid || before->uptime > after->uptime)
 		before = &none;
 	rates.seconds = after->uptime - before->uptime;
+	if (before->restarts != after->restarts) /* the counters of another server began at 0 */
+		before = &none;
 	rates_count(before, after, &rates);
 	rates_latency(before, after, &rates);
 	rates_divide(&rates);

@@ -27,7 +27,7 @@ struct reported_stats {
 	bool follows;                       /* the mount switches to each new current version */
 	uint64_t serving_since, switches;   /* seconds since 1970 */
 	double uptime;                      /* seconds */
-	uint64_t pid, workers, buffer_budget;
+	uint64_t pid, server_pid, restarts, workers, buffer_budget;
 	double cpu;                         /* seconds */
 	uint64_t requests, errors, interrupted;
 	uint64_t in_flight;                 /* requests, except our own */

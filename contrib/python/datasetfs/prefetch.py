@@ -10,8 +10,8 @@ import warnings
 from .mount import Mount
 
 DSFS_PREFETCH_MOST = 1024
-# struct dsfs_prefetch: flags, count, digest, taken, credit, reason; then the numbers of files
-HEAD = struct.Struct("=II32sII504s")
+# struct dsfs_prefetch: flags, count, digest, taken, credit, restarts, reserved, reason; then the numbers of files
+HEAD = struct.Struct("=II32sIIII504s")
 DSFS_IOC_PREFETCH = 3 << 30 | HEAD.size + 8 * DSFS_PREFETCH_MOST << 16 | ord("d") << 8 | 2
 
 NO_FILE = 0  # the mount passes it over
@@ -68,47 +68,52 @@ def _numbers_of(files, mount):
 def prefetch(mount, digest, files):
     """One call: tells the mount of at most DSFS_PREFETCH_MOST numbers of files, an array('Q').
 
-    Returns how many of them it took, from the first one on, and how many more it would take. OSError says why it takes
-    none.
+    Returns how many of them it took, from the first one on, how many more it would take, and how many of its servers
+    have died: with each it forgot what it had been told. OSError says why it takes none.
     """
     command = bytearray(HEAD.size + 8 * DSFS_PREFETCH_MOST)
-    HEAD.pack_into(command, 0, 0, len(files), bytes.fromhex(digest.partition(":")[2]), 0, 0, b"")
+    HEAD.pack_into(command, 0, 0, len(files), bytes.fromhex(digest.partition(":")[2]), 0, 0, 0, 0, b"")
     command[HEAD.size:HEAD.size + 8 * len(files)] = files.tobytes()
     fd = os.open(os.path.join(mount.path, ".datasetfs", "control"), os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.ioctl(fd, DSFS_IOC_PREFETCH, command, True)
     except OSError as error:
-        reason = HEAD.unpack_from(command)[5].split(b"\0")[0].decode(errors="replace")
+        reason = HEAD.unpack_from(command)[7].split(b"\0")[0].decode(errors="replace")
         raise OSError(error.errno, reason or error.strerror, mount.path) from None
     finally:
         os.close(fd)
-    return HEAD.unpack_from(command)[3:5]
+    return HEAD.unpack_from(command)[3:6]
 
 
 class _Ahead:
-    """Of an epoch: the numbers of files that the sampler has given, and which of them the mount does not know yet."""
+    """Of an epoch: the numbers of files that the sampler has given, and how many of them the mount was told of."""
 
     def __init__(self, mount, numbers, digest):
         self.mount, self.numbers, self.digest = mount, numbers, digest
         self.files = array.array("Q")
         self.first = self.passed = 0  # how many of the epoch came before those in files; how many were handed out
+        self.told = 0  # of those in files
+        self.restarts = None
 
     def add(self, indices):
         self.files.extend(map(self.numbers.__getitem__, indices))
 
-    def _drop(self, count):
+    def _drop_passed(self):
+        """Those that were handed out are left out: it is too late for them."""
+        count = min(self.passed - self.first, len(self.files))
         del self.files[:count]
+        self.told = max(self.told - count, 0)
         self.first += count
 
     def tell(self):
-        """Those that were handed out meanwhile are left out: it is too late for them."""
+        """Another server of the mount is told everything again."""
         credit = 1
-        if self.first < self.passed:
-            self._drop(self.passed - self.first)
-        while self.files and credit:
-            files = self.files[:DSFS_PREFETCH_MOST]
-            taken, credit = prefetch(self.mount, self.digest, files)
-            self._drop(taken)
+        self._drop_passed()
+        while self.told < len(self.files) and credit:
+            files = self.files[self.told:self.told + DSFS_PREFETCH_MOST]
+            taken, credit, restarts = prefetch(self.mount, self.digest, files)
+            self.told = self.told + taken if self.restarts in (None, restarts) else 0
+            self.restarts = restarts
 
 
 class PrefetchSampler:

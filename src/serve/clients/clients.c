@@ -25,6 +25,9 @@
 #include "handover/state.h"
 #include "serve/clients/answer.h"
 #include "serve/clients/credentials.h"
+#include "serve/keeping/keeping.h"
+#include "serve/keeping/record.h"
+#include "supervisor/keep.h"
 
 #define CLIENTS_MAX        1024u
 #define CLIENTS_OF_MEMBER  256u /* limit for a user who is entitled by direct_group alone */
@@ -288,6 +291,24 @@ static unsigned clients_most(void)
 	return (unsigned)limit.rlim_cur / 4;
 }
 
+/* A successor listens where the former server did. credentials_check() decides who gets anything. */
+static int clients_listen(struct clients *clients, struct error *err)
+{
+	struct serve *serve = clients->serve;
+	int r;
+
+	if (serve->adopts)
+		rendezvous_adopt(&clients->place, keep_take(serve->keep, "client-folder"),
+				 keep_take(serve->keep, "client"), serve->record->client_name,
+				 serve->record->client_path);
+	if (clients->place.listener >= 0)
+		return 0;
+	r = rendezvous_open("", 0666, &clients->place, err);
+	if (r == 0)
+		keeping_clients(serve, &clients->place);
+	return r;
+}
+
 static int clients_run(struct clients *clients, struct error *err)
 {
 	const struct thread_setup setup = { .run = clients_main, .argument = clients, .what = "the thread of clients" };
@@ -296,7 +317,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	if (r == 0)
 		r = wake_open(&clients->ending, err);
 	if (r == 0)
-		r = rendezvous_open("", 0666, &clients->place, err); /* credentials_check() decides who gets anything */
+		r = clients_listen(clients, err);
 	if (r < 0)
 		return r;
 	clients->most = clients_most();
@@ -325,13 +346,9 @@ int clients_start(struct serve *serve, struct error *err)
 	return 0;
 }
 
-void clients_settle(struct clients *clients, const char *mountpoint)
+void clients_settle(struct clients *clients, dev_t device)
 {
-	struct statx info;
-
-	/* DONT_SYNC: this must not become a request to ourselves. */
-	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) == 0)
-		atomic_store(&clients->device, makedev(info.stx_dev_major, info.stx_dev_minor));
+	atomic_store(&clients->device, device);
 }
 
 void clients_switched(struct clients *clients, const struct generation *generation)

@@ -2,6 +2,8 @@
 /* The thread that serves programs which read past the mount: it listens on a socket, gives entitled clients descriptors
  * of the index and the volume, and counts what they report. */
 #pragma once
+#include <sys/types.h>
+
 #include "base/text/json.h"
 #include "base/thread/counter.h"
 #include "handover/handover.h"
@@ -23,7 +25,7 @@ struct clients_counters {
  * says why. */
 must_check int clients_start(struct serve *serve, struct error *err);
 /* Notes the mount's device number once the mount serves. Before that, clients get no version. */
-void clients_settle(struct clients *clients, const char *mountpoint);
+void clients_settle(struct clients *clients, dev_t device);
 /* Tells clients that another version is served. Only on the control thread, or before that thread runs. */
 void clients_switched(struct clients *clients, const struct generation *generation);
 /* Tells clients to ask again, as they would get more members of the volume, or reopened ones. Any thread may call

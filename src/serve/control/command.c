@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "datasetfs/control.h"
 #include "serve/control/control.h"
 #include "serve/control/switch.h"
+#include "serve/keeping/keeping.h"
+#include "serve/keeping/record.h"
 #include "serve/opening/open.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
@@ -19,6 +22,7 @@ struct command {
 	struct control_job job; /* must be the first field */
 	struct channel_request *request;
 	struct dsfs_switch arguments; /* sent back as the answer */
+	uint64_t unique; /* of the request */
 	int64_t came; /* when the command arrived, ns, monotonic */
 	int result;
 };
@@ -49,10 +53,17 @@ static uint64_t command_us_since(int64_t then)
 	return (uint64_t)(clock_now() - then) / 1000;
 }
 
-/* came: when the command arrived; the time reported to the caller includes the wait in the queue. */
-static int command_switch(struct serve *serve, struct dsfs_switch *arguments, int64_t came,
-			  struct error *err)
+static void command_describe(struct dsfs_switch *answer, const struct generation *generation)
 {
+	memcpy(answer->label, generation->version.label, sizeof(answer->label));
+	memcpy(answer->uuid, generation->version.uuid, sizeof(answer->uuid));
+	answer->sequence = generation->sequence;
+}
+
+/* The time reported to the caller includes the wait in the queue. */
+static int command_switch(struct serve *serve, struct command *command, struct error *err)
+{
+	struct dsfs_switch *arguments = &command->arguments;
 	struct open_target target = { .label = arguments->label };
 	struct generation *generation;
 	int64_t start;
@@ -66,16 +77,17 @@ static int command_switch(struct serve *serve, struct dsfs_switch *arguments, in
 	r = open_version(serve, &target, &generation, err);
 	if (r < 0)
 		return r;
-	arguments->prepare_us = command_us_since(came);
+	arguments->prepare_us = command_us_since(command->came);
 	start = clock_now();
-	if (arguments->flags & DSFS_SWITCH_PREPARE)
+	if (arguments->flags & DSFS_SWITCH_PREPARE) {
 		serve->generations.prepared = generation;
-	else
+		keeping_served(serve);
+	} else {
+		record_begin_command(serve->record, command->unique, generation->key);
 		r = switch_to(serve, generation, err);
+	}
 	arguments->switch_us = command_us_since(start);
-	memcpy(arguments->label, generation->version.label, sizeof(arguments->label));
-	memcpy(arguments->uuid, generation->version.uuid, sizeof(arguments->uuid));
-	arguments->sequence = generation->sequence;
+	command_describe(arguments, generation);
 	return r;
 }
 
@@ -88,16 +100,45 @@ static int command_do(struct serve *serve, struct command *command)
 	if (r == 0 && caller_is_gone(command->request))
 		r = error_set(&err, -EINTR, "its process was killed");
 	if (r == 0)
-		r = command_switch(serve, &command->arguments, command->came, &err);
+		r = command_switch(serve, command, &err);
 	snprintf(command->arguments.reason, sizeof(command->arguments.reason), "%s", r < 0 ? err.reason : "");
 	return r;
 }
 
+/* The kernel may send a command again that the former server carried out, or that another worker has. */
 static void command_run(struct serve *serve, struct control_job *job)
 {
 	struct command *command = (struct command *)job; /* its first field */
+	const struct record_result *known = record_find_result(serve->record, command->unique);
 
+	if (known) {
+		command->result = known->result;
+		command->arguments = known->answer;
+		return;
+	}
 	command->result = command_do(serve, command);
+	record_end_command(serve->record, command->unique, command->result, &command->arguments);
+}
+
+void command_finish(struct serve *serve)
+{
+	struct dsfs_switch answer = { 0 };
+	struct generation *generation;
+	struct error err = { 0 };
+	uint64_t unique, key;
+	int r = switch_finish(serve, &err);
+	bool is_pending = record_pending(serve->record, &unique, &key);
+
+	generation = is_pending ? generations_by_key(&serve->generations, key) : NULL;
+	if (r == 0 && generation)
+		r = switch_to(serve, generation, &err);
+	if (r < 0)
+		log_error(&err, "cannot finish the switch that the former server began");
+	if (!generation)
+		return;
+	command_describe(&answer, generation);
+	snprintf(answer.reason, sizeof(answer.reason), "%s", r < 0 ? err.reason : "");
+	record_end_command(serve->record, unique, r, &answer);
 }
 
 /* ---- the worker's side ---- */
@@ -141,6 +182,7 @@ void command_ioctl(struct worker *worker, struct channel_request *request)
 	command->job.worker = worker;
 	command->request = request;
 	memcpy(&command->arguments, request->wire.rest, sizeof(command->arguments));
+	command->unique = request->wire.unique;
 	command->came = clock_now();
 	worker->waiting.commands++;
 	/* Check the caller now: when the command's turn comes, another process may have this pid. */

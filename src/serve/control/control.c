@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread/thread.h"
+#include "serve/control/command.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
@@ -79,11 +80,20 @@ static int64_t control_look_after(struct control *control)
 			     control_first(listing, rejoin));
 }
 
+/* Goes on where the former server stopped. Requests are answered meanwhile, as the kernel may wait for them. */
+static void control_take_over(struct serve *serve)
+{
+	command_finish(serve);
+	listing_answered(serve); /* the kernel may have taken one over for ever */
+}
+
 static void control_main(void *argument)
 {
 	struct control *control = argument;
 	bool ending;
 
+	if (control->serve->adopts)
+		control_take_over(control->serve);
 	for (;;) {
 		while (control_do_next(control, &ending))
 			continue;

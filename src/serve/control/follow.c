@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "serve/control/switch.h"
 #include "serve/health/watchdog.h"
+#include "serve/keeping/record.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 
@@ -22,7 +23,10 @@ static int64_t follow_next(const struct serve *serve)
 
 int64_t follow_begin(struct serve *serve, struct follow *follow)
 {
-	memcpy(follow->pointed, serve_current(serve)->version.uuid, sizeof(follow->pointed));
+	const uint8_t *pointed = serve->adopts ? record_pointed(serve->record) : serve_current(serve)->version.uuid;
+
+	memcpy(follow->pointed, pointed, sizeof(follow->pointed));
+	record_set_pointed(serve->record, follow->pointed);
 	return follow_next(serve);
 }
 
@@ -58,8 +62,10 @@ static int follow_act(struct serve *serve, struct follow *follow, const struct s
 	if (r < 0)
 		return r;
 	memcpy(follow->acted, super->catalogue_sha256, sizeof(follow->acted));
-	if (current)
+	if (current) {
 		memcpy(follow->pointed, current->uuid, sizeof(follow->pointed));
+		record_set_pointed(serve->record, follow->pointed);
+	}
 	return 0;
 }
 

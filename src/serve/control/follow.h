@@ -11,8 +11,8 @@ struct follow {
 	uint8_t pointed[16]; /* UUID of the version that was current in that catalogue */
 };
 
-/* Starts from the assumption that the served version is the volume's current one. Returns when to call follow_look()
- * first, ns, monotonic. */
+/* Starts where the former server stopped, or from the assumption that the served version is the volume's current one.
+ * Returns when to call follow_look() first, ns, monotonic. */
 int64_t follow_begin(struct serve *serve, struct follow *follow);
 /* Checks the catalogue and notes the fate of the open versions (mounted_read()). A mount that follows switches if
  * another version became current, or if its own was moved. Returns when to call it again, ns, monotonic. */

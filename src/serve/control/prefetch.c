@@ -15,6 +15,7 @@
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
+#include "supervisor/keep.h"
 
 static_assert(DSFS_PREFETCH_ORDINAL_BITS == DSFS_ORDINAL_BITS, "numbers of files are st_ino");
 
@@ -119,7 +120,8 @@ static int prefetch_do(struct prefetch *prefetch)
 	struct error err = { 0 };
 	int r = prefetch_check_head(prefetch, &err);
 
-	arguments->taken = arguments->credit = 0;
+	arguments->taken = arguments->credit = arguments->reserved = 0;
+	arguments->restarts = keep_restarts(prefetch->serve->keep);
 	if (r == 0)
 		r = prefetch_check_files(prefetch, &err);
 	if (r == 0)

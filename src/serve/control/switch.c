@@ -20,17 +20,23 @@
 #include "serve/clients/clients.h"
 #include "serve/control/announce.h"
 #include "serve/control/prune.h"
+#include "serve/keeping/keeping.h"
+#include "serve/keeping/record.h"
 
-static int switch_current(struct serve *serve, struct generation *generation, struct error *err)
+/* Makes a version the one that answers names in the root. A successor goes on from the note in the record. */
+static void switch_set(struct serve *serve, struct generation *generation)
 {
-	struct generation *old = serve_current(serve);
-	struct error why = { 0 }, ignored = { 0 };
-	int r;
-
-	prune_cancel(serve->prune);
+	atomic_store(&serve->record->current, generation->key);
 	atomic_store(&serve->generations.current, generation);
 	generations_wait(&serve->generations);
-	r = announce_switch(serve, old, generation, &why);
+}
+
+static int switch_announce(struct serve *serve, struct generation *old, struct generation *generation,
+			   struct error *err)
+{
+	struct error why = { 0 }, ignored = { 0 };
+	int r = announce_switch(serve, old, generation, &why);
+
 	if (r == 0) {
 		atomic_store(&serve->generations.announced, generation);
 		clients_switched(serve->clients, generation);
@@ -39,8 +45,7 @@ static int switch_current(struct serve *serve, struct generation *generation, st
 	}
 	/* A half-announced switch is worse than none, so make the old version current again, and announce as much of
 	 * that as possible. */
-	atomic_store(&serve->generations.current, old);
-	generations_wait(&serve->generations);
+	switch_set(serve, old);
 	(void)!announce_switch(serve, generation, old, &ignored);
 	prune_left(serve, generation);
 	return error_pass(err, r, &why);
@@ -58,14 +63,12 @@ static void switch_log(const struct serve *serve, const struct generation *old, 
 		log_info("'%s' serves version '%s', previously '%s'", mountpoint, label, old->version.label);
 }
 
-int switch_to(struct serve *serve, struct generation *generation, struct error *err)
+/* Announces the version that is current, and counts the switch. */
+static int switch_complete(struct serve *serve, struct generation *old, struct error *err)
 {
-	struct generation *old = serve_current(serve);
-	int r;
+	struct generation *generation = serve_current(serve);
+	int r = switch_announce(serve, old, generation, err);
 
-	if (old == generation)
-		return 0;
-	r = switch_current(serve, generation, err);
 	if (r < 0)
 		return r;
 	atomic_fetch_add(&serve->history.switches, 1);
@@ -74,6 +77,25 @@ int switch_to(struct serve *serve, struct generation *generation, struct error *
 		atomic_store(&serve->history.outdated_until, (uint64_t)time(NULL));
 	if (serve->generations.prepared == generation)
 		serve->generations.prepared = NULL;
+	keeping_served(serve);
 	switch_log(serve, old, generation);
 	return 0;
+}
+
+int switch_to(struct serve *serve, struct generation *generation, struct error *err)
+{
+	struct generation *old = serve_current(serve);
+
+	if (old == generation)
+		return 0;
+	prune_cancel(serve->prune);
+	switch_set(serve, generation);
+	return switch_complete(serve, old, err);
+}
+
+int switch_finish(struct serve *serve, struct error *err)
+{
+	struct generation *old = atomic_load(&serve->generations.announced);
+
+	return old == serve_current(serve) ? 0 : switch_complete(serve, old, err);
 }

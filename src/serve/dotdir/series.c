@@ -10,6 +10,7 @@
 #include "serve/request/standby.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
+#include "supervisor/keep.h"
 
 /* ---- counters of threads ---- */
 
@@ -120,6 +121,12 @@ static uint64_t series_damaged(const struct serve *serve, size_t offset)
 	return damage_count(serve->damage);
 }
 
+static uint64_t series_restarts(const struct serve *serve, size_t offset)
+{
+	(void)offset;
+	return keep_restarts(serve->keep);
+}
+
 /* ---- the table ---- */
 
 #define SERIES_HISTORY(FIELD)   series_history, offsetof(struct serve_history, FIELD)
@@ -131,6 +138,8 @@ static uint64_t series_damaged(const struct serve *serve, size_t offset)
 	series_clients, offsetof(struct clients_counters, reported) + HANDOVER_##COUNT * sizeof(counter64)
 
 const struct series series_list[] = {
+	{ DSFS_CONTROL_RESTARTS, "server_restarts_total", "counter", "Servers that died and were replaced.",
+	  series_restarts, 0 },
 	{ DSFS_CONTROL_SWITCHES, "switches_total", "counter", "Switches to another version.",
 	  SERIES_HISTORY(switches) },
 	{ DSFS_CONTROL_LOADS, "version_loads_total", "counter", "Versions loaded, failed attempts included.",

@@ -14,8 +14,10 @@
 #include "serve/dotdir/protection.h"
 #include "serve/dotdir/series.h"
 #include "serve/health/watchdog.h"
+#include "serve/keeping/keeping.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
+#include "supervisor/keep.h"
 
 static void stats_requests(const struct serve *serve, struct json *json)
 {
@@ -111,6 +113,7 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_number(json, "follow", options->follow);
 	json_string(json, "notify", notices[options->notify]);
 	json_bool(json, "versions", !options->noversions);
+	json_bool(json, "supervisor", !options->nosupervisor);
 	json_bool(json, "allow_other", options->allow_other);
 	json_bool(json, "exec", !options->noexec);
 	json_bool(json, "suid", options->suid);
@@ -120,7 +123,9 @@ static void stats_options(const struct serve_options *options, struct json *json
 static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
-	json_number(json, DSFS_CONTROL_PID, (uint64_t)getpid());
+	json_number(json, DSFS_CONTROL_PID, (uint64_t)(serve->keep ? keep_supervisor(serve->keep) : getpid()));
+	json_number(json, DSFS_CONTROL_SERVER_PID, (uint64_t)getpid());
+	json_string(json, DSFS_CONTROL_SURVIVES, keeping_survives(serve));
 	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->history.started) / 1e9);
 	json_real(json, DSFS_CONTROL_CPU, (double)clock_cpu() / 1e9);
 	json_string(json, DSFS_CONTROL_CHANNEL, serve->machine.ring ? "ring" : "dev");

@@ -14,6 +14,7 @@
 #include "device/locate.h"
 #include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
+#include "serve/keeping/keeping.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
 
@@ -66,6 +67,7 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
 	fetchers_renew(serve);
+	keeping_member(serve, slot);
 	clients_renew(serve->clients);
 }
 

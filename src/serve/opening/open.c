@@ -11,6 +11,7 @@
 #include "base/text/format.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
+#include "serve/keeping/keeping.h"
 #include "serve/opening/mounted.h"
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */
@@ -84,6 +85,20 @@ static void open_note_missing(struct serve *serve, const struct generation *gene
 			serve_request_rejoin(serve);
 }
 
+/* Keeps the version before its first name goes out. If another thread has opened it meanwhile, that was in vain. */
+static int open_add(struct serve *serve, struct generation **generation, const struct visitor *visitor,
+		    struct error *err)
+{
+	uint64_t key = (*generation)->key;
+	int r = keeping_version(serve, *generation, err);
+
+	if (r == 0)
+		r = generations_add(&serve->generations, generation, visitor != NULL, err);
+	if (r < 0 || (*generation)->key != key)
+		keeping_drop_descriptors(serve, key);
+	return r;
+}
+
 static int open_load_new(struct serve *serve, const struct version *version, const struct members *members,
 			 const struct visitor *visitor, struct generation **ret, struct error *err)
 {
@@ -97,7 +112,7 @@ static int open_load_new(struct serve *serve, const struct version *version, con
 		return error_pass(err, r, &why);
 	generation->has_visitor = visitor && !visitor->may_switch;
 	generation->visitor = visitor ? visitor->uid : 0;
-	r = generations_add(&serve->generations, &generation, visitor != NULL, err);
+	r = open_add(serve, &generation, visitor, err);
 	if (r < 0) {
 		generation_put(generation);
 		return r;

@@ -13,6 +13,7 @@
 #include "serve/dotdir/facts.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
+#include "serve/keeping/crash.h"
 #include "serve/request/caller.h"
 #include "serve/request/content.h"
 #include "serve/request/dir.h"
@@ -323,17 +324,23 @@ static void ops_no_answer(void *context, struct channel_request *request)
 	reply_none(context, request);
 }
 
-static void ops_enter(void *context)
+static bool ops_enter(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
 
 	generations_enter(&worker->section);
+	if (crash_begin(worker->serve->record, worker->number, request))
+		return true;
+	ops_count(worker, request);
+	reply_error(worker, request, -EIO);
+	return false;
 }
 
 static void ops_leave(void *context)
 {
 	struct worker *worker = context;
 
+	record_leave(worker->serve->record, worker->number);
 	generations_leave(&worker->section);
 }
 

@@ -24,7 +24,7 @@
 #include "device/occupied.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
-#include "members/assembly.h"
+#include "fuse/resend.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/announced.h"
 #include "serve/ahead/fetchers.h"
@@ -35,15 +35,20 @@
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
 #include "serve/health/watchdog.h"
+#include "serve/keeping/keeping.h"
+#include "serve/keeping/record.h"
 #include "serve/opening/open.h"
 #include "serve/request/standby.h"
 #include "serve/serve.h"
-#include "serve/session/guard.h"
 #include "serve/session/machine.h"
+#include "serve/session/takeover.h"
+#include "serve/session/volume.h"
 #include "serve/session/workers.h"
 #include "serve/worker/worker.h"
+#include "supervisor/keep.h"
 
 #define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
+#define SESSION_BEAT 5000 /* ms between two signs of life for the supervisor */
 
 struct session {
 	struct serve serve;
@@ -52,7 +57,7 @@ struct session {
 	bool detached;  /* it was detached lazily, and ends with its last user */
 	bool was_busy;  /* a signal could not unmount it, as it was in use */
 	int signal_fd;
-	struct guard guard;
+	struct init init;
 	struct workers workers;
 };
 
@@ -66,6 +71,7 @@ static int session_open_version(struct serve *serve, struct error *err)
 
 	if (r < 0)
 		return r;
+	atomic_store(&serve->record->current, generation->key);
 	atomic_store(&serve->generations.current, generation);
 	atomic_store(&serve->generations.announced, generation);
 	atomic_store(&serve->history.serving_since, (uint64_t)time(NULL));
@@ -80,8 +86,8 @@ static int session_mount(struct session *session, struct error *err)
 	struct mount_setup setup = { .allow_other = options->allow_other,
 				     .noexec = options->noexec,
 				     .suid = options->suid };
+	struct init *init = &session->init;
 	auto_free char *source = NULL;
-	struct init init;
 	int r;
 
 	if (asprintf(&source, "%s%s%s", options->volume, options->version ? "@" : "",
@@ -93,72 +99,42 @@ static int session_mount(struct session *session, struct error *err)
 		r = mount_open(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
 		return r;
-	session->serve.mount_fd = mount_fd(session->mount);
-	r = init_negotiate(session->serve.mount_fd, session->serve.machine.ring, &init, err);
+	r = init_negotiate(mount_fd(session->mount), session->serve.machine.ring, init, err);
 	if (r < 0)
 		return r;
-	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
-	return session->serve.machine.ring == init.ring ? 0 : machine_lose_ring(&session->serve, err);
+	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init->minor, init->offered, init->taken);
+	return session->serve.machine.ring == init->ring ? 0 : machine_lose_ring(&session->serve, err);
 }
 
-/* Does what is possible only while requests are answered. */
-static void session_settle(struct session *session, const char *label)
+/* Does once what is possible only while requests are answered. */
+static void session_settle_mount(struct session *session)
 {
 	const struct serve *serve = &session->serve;
-	char budget[SIZE_TEXT_SIZE];
 	struct error why = { 0 };
+	struct mount_kept kept;
 
 	if (geteuid() == 0 && init_raise_readahead(serve->options.mountpoint, &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
 	mount_note(session->mount);
-	clients_settle(serve->clients, serve->options.mountpoint);
+	mount_keep(session->mount, &kept);
+	serve->record->noted = kept.noted;
 	workers_report_idle(serve);
+}
+
+static void session_settle(struct session *session, const char *label)
+{
+	const struct serve *serve = &session->serve;
+	char budget[SIZE_TEXT_SIZE];
+
+	clients_settle(serve->clients, mount_device(session->mount));
+	if (serve->adopts) /* the supervisor tells of it */
+		return;
 	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
 		 serve->options.mountpoint, label, serve->options.volume,
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
 		 format_size(serve->machine.buffer_budget, budget), serve->machine.uring ? "uring" : "threads",
 		 serve->machine.ring ? "ring" : "dev");
-}
-
-static int session_open_volume(struct serve *serve, struct error *err)
-{
-	struct serve_volume *volume = &serve->volume;
-	struct assembly assembly;
-	int r = assembly_open_patient(serve->options.volume, &assembly, err);
-
-	if (r < 0)
-		return r;
-	volume->members = calloc(assembly.array->count, sizeof(*volume->members));
-	if (!volume->members) {
-		assembly_close(&assembly);
-		return error_no_memory(err);
-	}
-	if (assembly.array->count > 1)
-		r = route_new(assembly.array->count, &volume->route, err);
-	if (r < 0) {
-		assembly_close(&assembly);
-		return r;
-	}
-	r = array_reserve(assembly.array, err);
-	if (r < 0) {
-		assembly_close(&assembly);
-		return r;
-	}
-	volume->array = take_ptr(&assembly.array);
-	atomic_store(&volume->rings, take_ptr(&assembly.rings));
-	volume->array->owner = serve;
-	volume->array->is_silent = volume->route ? serve_is_silent : NULL;
-	for (uint32_t i = 0; i < volume->array->count; i++) {
-		if (array_has(volume->array, i)) /* if it does not answer, another member may */
-			volume->array->files[i]->patience = volume->route ? FILE_PATIENCE : 0;
-		if (assembly.names[i])
-			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
-		else
-			log_warn("volume '%s' is degraded: member %" PRIu32 " is missing or stale, copies are read "
-				 "instead", serve->options.volume, i);
-	}
-	assembly_close(&assembly);
-	return 0;
+	log_info("'%s': %s", serve->options.mountpoint, keeping_promise(serve));
 }
 
 /* The signals that unmount. SIGHUP is left out if it is ignored, as under nohup(1): blocked, it would be delivered. */
@@ -189,34 +165,22 @@ static int session_prepare(struct session *session, struct error *err)
 		return r;
 	serve->generations.wake = &serve->wake;
 	serve->history.started = clock_now();
-	r = session_open_volume(serve, err);
-	if (r < 0)
-		return r;
-	r = machine_choose(serve, err);
-	if (r < 0)
-		return r;
-	r = session_open_version(serve, err);
-	if (r < 0)
-		return r;
-	r = snapshots_new(NULL, &serve->snapshots, err);
+	r = keeping_begin(serve, err);
+	if (r == 0)
+		r = serve->adopts ? volume_adopt(serve, err) : volume_open(serve, err);
+	if (r == 0)
+		r = machine_choose(serve, err);
+	if (r == 0)
+		r = serve->adopts ? takeover_versions(serve, err) : session_open_version(serve, err);
+	if (r == 0)
+		r = snapshots_new(&serve->record->snapshots_made, &serve->snapshots, err);
 	if (r == 0)
 		r = damage_new(&serve->damage, err);
-	if (r < 0)
-		return r;
-	r = page_cache_new(&serve->pages, err);
+	if (r == 0)
+		r = page_cache_new(&serve->pages, err);
 	if (r < 0)
 		return r;
 	return chunk_cache_new((size_t)1 << serve_current(serve)->index->chunk_log, &serve->cache, err);
-}
-
-/* Without a guard nothing may be stored into the page cache, so files that are read ahead are kept for their READ. */
-static void session_guard(struct session *session)
-{
-	struct error why = { 0 };
-
-	session->serve.may_store = guard_watch(&session->guard, mount_device_minor(session->mount), &why) == 0;
-	if (!session->serve.may_store)
-		log_debug("nothing is stored into the page cache, as nothing could end that: %s", why.reason);
 }
 
 /* Starts the threads in the order in which they need each other; the control thread comes last, because it tells the
@@ -233,33 +197,50 @@ static int session_start_threads(struct serve *serve, struct error *err)
 	return r;
 }
 
+/* Has the kernel send again what the former server had in hand. Interrupts that it had not read must be out of the
+ * kernel's list by then, or older kernels free requests that are still in it: a worker reads them first. */
+static void session_resend(struct session *session)
+{
+	struct error err = { 0 };
+
+	workers_await_requests(&session->workers);
+	if (session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
+		log_error(&err, "'%s': requests of the former server are lost", session->serve.options.mountpoint);
+}
+
 static int session_bring_up(struct session *session, struct error *err)
 {
+	struct serve *serve = &session->serve;
 	char label[DSFS_LABEL_MAX + 1];
 	int r;
 
 	r = session_prepare(session, err);
 	if (r < 0)
 		return r;
-	r = session_mount(session, err);
+	r = serve->adopts ? takeover_mount(serve, &session->mount, &session->init, err) : session_mount(session, err);
 	if (r < 0)
 		return r;
-	r = workers_create(&session->workers, &session->serve, err);
+	serve->mount_fd = mount_fd(session->mount);
+	r = workers_create(&session->workers, serve, err);
+	if (r == 0)
+		r = keeping_mount(serve, session->mount, &session->init, err);
 	if (r < 0)
 		return r;
-	session_guard(session);
 	privileges_drop(); /* for this thread and all that it starts */
-	r = standby_start(&session->serve, err);
+	r = standby_start(serve, err);
 	if (r < 0)
 		return r;
 	/* Copy the label: outside a section, the control thread may close the version as soon as it runs. */
-	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
-	r = session_start_threads(&session->serve, err);
+	memcpy(label, serve_current(serve)->version.label, sizeof(label));
+	r = session_start_threads(serve, err);
+	if (r == 0)
+		r = workers_start(&session->workers, err);
 	if (r < 0)
 		return r;
-	r = workers_start(&session->workers, err);
-	if (r < 0)
-		return r;
+	if (serve->adopts)
+		session_resend(session);
+	else
+		session_settle_mount(session);
 	session_settle(session, label);
 	return 0;
 }
@@ -273,14 +254,20 @@ void session_block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static int session_new(const struct serve_options *options, struct session **ret, struct error *err)
+static int session_new(const struct serve_options *options, struct keep *keep, struct session **ret,
+		       struct error *err)
 {
 	struct session *session = calloc(1, sizeof(*session));
 
 	if (!session)
 		return error_no_memory(err);
 	session->serve.options = *options;
+	session->serve.keep = keep;
+	session->serve.adopts = keep && keep_is_successor(keep);
 	session->serve.owner = geteuid();
+	session->serve.generations.adding = keeping_add_version;
+	session->serve.generations.removed = keeping_remove_version;
+	session->serve.generations.owner = &session->serve;
 	pthread_mutex_init(&session->serve.generations.lock, NULL);
 	session->signal_fd = session->workers.ended.fd = session->serve.wake.fd = -1;
 	*ret = session;
@@ -290,7 +277,7 @@ static int session_new(const struct serve_options *options, struct session **ret
 int session_check(const struct serve_options *options, struct error *err)
 {
 	struct session *session = NULL;
-	int r = session_new(options, &session, err);
+	int r = session_new(options, NULL, &session, err);
 
 	if (r == 0)
 		r = session_prepare(session, err);
@@ -298,14 +285,16 @@ int session_check(const struct serve_options *options, struct error *err)
 	return r;
 }
 
-int session_start(const struct serve_options *options, struct session **ret, struct error *err)
+int session_start(const struct serve_options *options, struct keep *keep, struct session **ret, struct error *err)
 {
-	struct error why = { 0 };
-	int r = session_new(options, ret, err);
+	int r = session_new(options, keep, ret, err);
 
-	if (r == 0 && guard_open(&(*ret)->guard, &why) < 0)
-		log_debug("a mount without a guard: %s", why.reason);
 	return r < 0 ? r : session_bring_up(*ret, err);
+}
+
+const char *session_mountpoint(const struct session *session)
+{
+	return session->serve.options.mountpoint;
 }
 
 /* ---- going down ---- */
@@ -342,21 +331,78 @@ static bool session_is_over(const struct session *session)
 	return !session->serve.machine.uring && mount_is_over(session->mount);
 }
 
+/* Takes a signal. The supervisor passes its own on, and whoever signals both processes signals once. */
+static void session_take_signal(struct session *session)
+{
+	struct keep *keep = session->serve.keep;
+	struct signalfd_siginfo signal;
+
+	if (read(session->signal_fd, &signal, sizeof(signal)) != sizeof(signal))
+		return;
+	if (keep_fd(keep) >= 0)
+		log_info("signal %" PRIu32 " is for the supervisor, process %d, ignoring", signal.ssi_signo,
+			 (int)keep_supervisor(keep));
+	else
+		session_signal(session, signal.ssi_signo);
+}
+
+/* Nothing may be stored into the page cache from now on, as nothing could end a store that hangs. */
+static void session_lose_supervisor(struct session *session)
+{
+	atomic_store(&session->serve.may_store, false);
+	log_warn("the supervisor of '%s' has ended: if this process ends, too, the mount does, so unmount and mount it "
+		 "when you can", session->serve.options.mountpoint);
+}
+
+static void session_hear(struct session *session)
+{
+	struct keep_event event;
+	struct error err = { 0 };
+
+	while ((event = keep_next(session->serve.keep)).kind != KEEP_NOTHING) {
+		if (event.kind == KEEP_SIGNAL)
+			session_signal(session, event.number);
+		else if (event.kind == KEEP_LOST)
+			session_lose_supervisor(session);
+		else if (session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
+			log_error(&err, "requests of the former server, process %" PRIu32 ", are lost", event.number);
+	}
+}
+
+/* Returns for how many ms to wait. */
+static int session_beat(struct session *session)
+{
+	if (keep_fd(session->serve.keep) < 0)
+		return session->serve.machine.uring ? -1 : SESSION_LOOK;
+	workers_check_pulse(&session->workers);
+	keep_beat(session->serve.keep);
+	return session->serve.machine.uring ? SESSION_BEAT : SESSION_LOOK;
+}
+
+static int session_wait(struct session *session, struct error *err)
+{
+	struct pollfd fds[3] = { { session->signal_fd, POLLIN, 0 }, { session->workers.ended.fd, POLLIN, 0 },
+				 { keep_fd(session->serve.keep), POLLIN, 0 } };
+
+	if (poll(fds, 3, session_beat(session)) < 0 && errno != EINTR)
+		return error_errno(err, "poll");
+	return 0;
+}
+
 int session_run(struct session *session, struct error *err)
 {
-	struct pollfd fds[2] = { { session->signal_fd, POLLIN, 0 }, { session->workers.ended.fd, POLLIN, 0 } };
-	struct signalfd_siginfo signal;
 	uint64_t ended = 0;
 	int r;
 
 	while (ended < session->serve.worker_count && !session_is_over(session)) {
-		if (poll(fds, 2, session->serve.machine.uring ? -1 : SESSION_LOOK) < 0 && errno != EINTR)
-			return error_errno(err, "poll");
+		r = session_wait(session, err);
 		ended += wake_take(&session->workers.ended);
-		if (workers_check_queues(&session->workers, err) < 0)
-			return err->code;
-		if (read(session->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
-			session_signal(session, signal.ssi_signo);
+		if (r == 0)
+			r = workers_check_queues(&session->workers, err);
+		if (r < 0)
+			return r;
+		session_take_signal(session);
+		session_hear(session);
 	}
 	notify_send("STOPPING=1");
 	r = workers_join(&session->workers, err);
@@ -407,7 +453,7 @@ bool session_free(struct session *session)
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
 	is_stuck = session_stop_threads(session);
-	guard_close(&session->guard);
+	keeping_end(&session->serve);
 	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
 		array_close(session->serve.volume.array);
@@ -428,6 +474,7 @@ bool session_free(struct session *session)
 	route_free(session->serve.volume.route);
 	free(atomic_load(&session->serve.volume.rings));
 	session_close_versions(&session->serve);
+	keeping_free(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
 	close_fd(&session->signal_fd);
 	wake_close(&session->serve.wake);

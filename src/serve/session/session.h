@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "serve/options.h"
 
+struct keep;
 struct session;
 
 /* Blocks the signals that session_run() waits for. Call it before any thread is started. */
@@ -13,9 +14,13 @@ void session_block_signals(void);
 /* Does everything that session_start() does before the mount, as a check: opens the volume and the version, compares
  * the digest, and probes what the options ask of the machine. */
 must_check int session_check(const struct serve_options *options, struct error *err);
-/* Mounts the filesystem and begins to serve it. The strings in options must live as long as the session. After an error
+/* Mounts the filesystem, or takes it over from the former server if keep is a successor's, and begins to serve it.
+ * keep: the supervisor; NULL: none. The strings in options must live as long as the session. After an error
  * the caller frees *ret as well, if it was set, as threads may have begun. */
-must_check int session_start(const struct serve_options *options, struct session **ret, struct error *err);
+must_check int session_start(const struct serve_options *options, struct keep *keep, struct session **ret,
+			     struct error *err);
+/* The mountpoint, absolute. */
+const char *session_mountpoint(const struct session *session);
 /* Serves until the filesystem is unmounted by umount(8), fusermount3 or a signal. */
 must_check int session_run(struct session *session, struct error *err);
 /* Unmounts if necessary, ends all threads and frees the session. NULL is allowed. False: a thread is stuck in a device,

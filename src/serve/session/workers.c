@@ -6,14 +6,25 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "serve/keeping/crash.h"
 #include "serve/request/content.h"
 #include "serve/session/ops.h"
 #include "serve/worker/worker.h"
+#include "supervisor/keep.h"
+
+#define WORKERS_FIRST 100000000 /* ns in which a worker reads its first requests */
+
+static void workers_begin(struct worker *worker)
+{
+	crash_name(worker->number);
+	content_start(worker);
+}
 
 static const struct worker_hooks workers_hooks = {
 	.handlers = &ops_handlers,
-	.start = content_start,
+	.start = workers_begin,
 	.drain = content_drain,
 	.is_left = content_is_left,
 };
@@ -30,11 +41,13 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.hooks = &workers_hooks,
 		.number = number,
 		.session_fd = serve->mount_fd,
+		.clone = ring ? -1 : keep_take(serve->keep, "clone.%u", number),
 		.volume = serve->volume.array,
 		.uring = serve->machine.uring,
 		.cpu = -1,
 		.slots = serve->machine.slots,
 		.started = &workers->started,
+		.received = &workers->received,
 		.ended = &workers->ended,
 	};
 	int r;
@@ -61,6 +74,7 @@ int workers_create(struct workers *workers, struct serve *serve, struct error *e
 
 	workers->serve = serve;
 	sem_init(&workers->started, 0, 0);
+	sem_init(&workers->received, 0, 0);
 	serve->workers = calloc(serve->worker_count, sizeof(*serve->workers));
 	if (!serve->workers)
 		return error_no_memory(err);
@@ -90,6 +104,45 @@ int workers_start(struct workers *workers, struct error *err)
 			return error_set(err, -EIO, "worker %u did not start: %s", i,
 					 serve->workers[i]->failure.reason);
 	return 0;
+}
+
+/* A worker that is in its first handler for long has read a request, before which the kernel gives out interrupts. */
+void workers_await_requests(struct workers *workers)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += WORKERS_FIRST;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	while (sem_timedwait(&workers->received, &until) < 0 && errno == EINTR)
+		continue;
+}
+
+static void workers_check_worker(struct worker *worker, int64_t now)
+{
+	uint64_t section = atomic_load(&worker->section.count);
+
+	if (!(section % 2) || section != worker->pulse.section) {
+		worker->pulse = (struct worker_pulse){ section, now };
+		return;
+	}
+	if (now - worker->pulse.since < WORKERS_PULSE * INT64_C(1000000000))
+		return;
+	log_err("worker %u has been working on one request for %d s, the server ends", worker->number, WORKERS_PULSE);
+	record_mark_crash(worker->serve->record, worker->number);
+	abort();
+}
+
+void workers_check_pulse(struct workers *workers)
+{
+	struct serve *serve = workers->serve;
+	int64_t now = clock_now();
+
+	for (unsigned i = 0; serve->machine.uring && i < serve->worker_count; i++)
+		workers_check_worker(serve->workers[i], now);
 }
 
 void workers_report_idle(const struct serve *serve)
@@ -172,6 +225,7 @@ void workers_free(struct workers *workers)
 	}
 	if (serve) {
 		free(serve->workers);
+		sem_destroy(&workers->received);
 		sem_destroy(&workers->started);
 	}
 	wake_close(&workers->ended);

@@ -10,6 +10,7 @@
 struct workers {
 	struct serve *serve; /* NULL: workers_create() was not called */
 	sem_t started;       /* each worker posts it when it has started */
+	sem_t received;      /* each worker posts it when it has read requests for the first time */
 	struct wake ended;   /* counts the workers that ended */
 	unsigned running;    /* threads that were started and not joined */
 	bool is_stuck;       /* a thread does not end, as it is stuck in a device */
@@ -19,6 +20,12 @@ struct workers {
 must_check int workers_create(struct workers *workers, struct serve *serve, struct error *err);
 /* Starts all threads, and waits until each has its engine. */
 must_check int workers_start(struct workers *workers, struct error *err);
+/* Waits until a worker has read requests, or all of them had the time to. */
+void workers_await_requests(struct workers *workers);
+/* Ends the process as one that crashed if a worker has been in one handler for WORKERS_PULSE seconds. Does nothing
+ * without io_uring, where a worker reads the device in a handler. Call it often. */
+#define WORKERS_PULSE 30
+void workers_check_pulse(struct workers *workers);
 /* Logs why fewer workers serve than the option workers= asked for. */
 void workers_report_idle(const struct serve *serve);
 /* Fails if a worker that serves kernel queues has failed: no other takes them over, so readers on its CPUs would hang.

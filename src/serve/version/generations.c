@@ -26,6 +26,18 @@ struct generation *generations_find(struct generations *generations, uint64_t se
 	return NULL;
 }
 
+struct generation *generations_by_key(struct generations *generations, uint64_t key)
+{
+	struct generation *generation;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&generations->slots[i]);
+		if (generation && generation->key == key)
+			return generation;
+	}
+	return NULL;
+}
+
 struct generation *generations_by_label(struct generations *generations, const char *label)
 {
 	struct generation *generation, *found = NULL;
@@ -166,25 +178,29 @@ static void generations_mark_adopted(struct generations *generations, struct gen
 		*place = generation->sequence;
 }
 
-/* The caller holds the lock. False: the table is full. */
-static bool generations_put_in(struct generations *generations, struct generation *generation)
+/* The caller holds the lock. */
+static int generations_put_in(struct generations *generations, struct generation *generation, struct error *err)
 {
 	_Atomic(struct generation *) *slot;
+	int r;
 
 	for (uint64_t i = 0; i < GENERATIONS_MAX; i++) {
 		slot = &generations->slots[(generation->sequence + i) % GENERATIONS_MAX];
 		if (atomic_load(slot))
 			continue;
-		atomic_store(slot, generation);
-		return true;
+		r = generations->adding ? generations->adding(generations->owner, generation, err) : 0;
+		if (r == 0)
+			atomic_store(slot, generation);
+		return r;
 	}
-	return false;
+	return error_set(err, -ENFILE, "%u versions are open, which is the limit", GENERATIONS_MAX);
 }
 
 int generations_add(struct generations *generations, struct generation **generation, bool pin, struct error *err)
 {
 	struct generation *mine = *generation, *found;
-	bool there, is_other;
+	bool is_other;
+	int r;
 
 	pthread_mutex_lock(&generations->lock);
 	found = generations_find(generations, mine->sequence);
@@ -193,13 +209,13 @@ int generations_add(struct generations *generations, struct generation **generat
 		generations_mark_adopted(generations, mine);
 	if (pin && !is_other)
 		generations_pin_locked(found ? found : mine);
-	there = found || generations_put_in(generations, mine);
+	r = found ? 0 : generations_put_in(generations, mine, err);
 	pthread_mutex_unlock(&generations->lock);
 	if (is_other)
 		return error_set(err, -ESTALE, "another version with the sequence of '%s' is open",
 				 mine->version.label);
-	if (!there)
-		return error_set(err, -ENFILE, "%u versions are open, which is the limit", GENERATIONS_MAX);
+	if (r < 0)
+		return r;
 	if (found)
 		generation_put(mine);
 	*generation = found ? found : mine;
@@ -255,6 +271,8 @@ bool generations_remove(struct generations *generations, struct generation *gene
 	if (!seized)
 		return false;
 	generations_wait(generations);
+	if (generations->removed)
+		generations->removed(generations->owner, generation);
 	generation_put(generation);
 	return true;
 }

@@ -28,6 +28,11 @@ struct generations {
 	_Atomic(struct generation *) announced; /* during a switch the former version, otherwise the current one */
 	pthread_mutex_t lock; /* held to write a slot, and to count a lookup of a version that may be removed */
 	const struct wake *wake; /* wakes the reaping thread, to close or examine a version; NULL before it runs */
+	/* Called under the lock before a version is put into the table, and after one was taken out, before it is
+	 * closed. Both may be NULL. */
+	int (*adding)(void *owner, const struct generation *generation, struct error *err);
+	void (*removed)(void *owner, const struct generation *generation);
+	void *owner; /* for both */
 	struct generation *prepared; /* kept open for a later switch; reaping thread only */
 	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* open addressing, hashed by sequence */
 	uint64_t adopted[GENERATIONS_MAX]; /* sequences of versions that were unknown when they were added; 0: free */
@@ -65,6 +70,8 @@ static inline struct generation *generations_by_node(struct generations *generat
 	return nodeid == NODE_ROOT ? generations_current(generations) :
 				     generations_find(generations, nodeid_sequence(nodeid));
 }
+/* The open version with this key, or NULL. Call it in a section, under the lock, or on the reaping thread. */
+struct generation *generations_by_key(struct generations *generations, uint64_t key);
 /* The open version with the highest sequence among those that had this label when they were opened, or NULL. Call it
  * in a section, under the lock, or on the reaping thread. */
 struct generation *generations_by_label(struct generations *generations, const char *label);

@@ -91,8 +91,9 @@ int worker_probe_ring(const struct array_source *volume, bool commands, struct e
 static int worker_serve(struct worker *worker, struct error *err)
 {
 	bool drained = false, readable = true;
-	int r = 0;
+	int r = channel_receive(worker->channel, &drained, err);
 
+	sem_post(worker->setup.received);
 	while (r == 0 && !atomic_load(&worker->stopping)) {
 		if (readable || !drained)
 			r = channel_receive(worker->channel, &drained, err);
@@ -187,7 +188,7 @@ static int worker_channel(struct worker *worker, struct error *err)
 		.handlers = worker->setup.hooks->handlers,
 		.context = worker,
 		.session_fd = worker->setup.session_fd,
-		.clone = -1,
+		.clone = worker->setup.clone,
 		.slots = (unsigned)worker->slots,
 		.payload_size = INIT_READ_MAX,
 	};

@@ -40,12 +40,14 @@ struct worker_setup {
 	const struct worker_hooks *hooks;
 	unsigned number;
 	int session_fd;
+	int clone;                           /* of it, for /dev/fuse, see struct channel_setup; only for worker_new() */
 	const struct array_source *volume;   /* the thread takes its descriptors when it starts */
 	bool uring;                          /* reads with io_uring; false: with preadv(2) */
 	int cpu;                             /* CPU of its queue; -1: any */
 	const struct channel_queues *queues; /* queues of the ring channel; NULL: /dev/fuse; only for worker_new() */
 	size_t slots;                        /* slots of /dev/fuse; only for worker_new() */
 	sem_t *started;                      /* posted when the thread has its engine or failed to get it */
+	sem_t *received;                     /* posted when the thread has read from /dev/fuse for the first time */
 	const struct wake *ended;            /* woken by each worker that ends */
 };
 
@@ -59,6 +61,12 @@ struct worker_tasks {
 struct worker_waiting {
 	unsigned commands, visits;
 	unsigned reads; /* READs of files that are being read ahead */
+};
+
+/* When a worker was seen in a handler. */
+struct worker_pulse {
+	uint64_t section;
+	int64_t since; /* ns, monotonic */
 };
 
 struct worker {
@@ -77,6 +85,7 @@ struct worker {
 	struct worker_tasks tasks;
 	struct worker_waiting waiting;
 	struct worker_setup setup;
+	struct worker_pulse pulse; /* as the session's thread saw it last */
 	bool is_stuck;           /* thread only: it ended while is_left() was true */
 	bool has_engine;         /* set before the thread posts `started` */
 	atomic_bool stopping;    /* the thread must end although the filesystem is mounted */

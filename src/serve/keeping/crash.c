@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Handles the signals of faults on a stack of its own, as a full stack may be the fault; then the signal ends the
+ * process as it would have. */
+#include "serve/keeping/crash.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "base/hash.h"
+
+static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGSYS };
+
+#define CRASH_SIGNALS (sizeof(crash_signals) / sizeof(*crash_signals))
+
+static _Atomic(struct record *) crash_record;
+static struct sigaction crash_former[CRASH_SIGNALS];
+static __thread unsigned crash_worker; /* its number and 1; 0: the thread is no worker */
+
+/* Restores the former handling, under which the same fault, or the signal that is raised here, comes again. */
+static void crash_handle(int number)
+{
+	struct record *record = atomic_load(&crash_record);
+
+	if (record && crash_worker)
+		record_mark_crash(record, crash_worker - 1);
+	for (size_t i = 0; i < CRASH_SIGNALS; i++)
+		if (crash_signals[i] == number)
+			sigaction(number, &crash_former[i], NULL);
+	raise(number);
+}
+
+void crash_watch(struct record *record)
+{
+	struct sigaction action = { .sa_handler = crash_handle, .sa_flags = SA_ONSTACK };
+	static bool is_set;
+
+	atomic_store(&crash_record, record);
+	for (size_t i = 0; i < CRASH_SIGNALS && !is_set; i++)
+		sigaction(crash_signals[i], &action, &crash_former[i]);
+	is_set = true;
+}
+
+void crash_name(unsigned worker)
+{
+	static __thread uint8_t stack[16384]; /* MINSIGSTKSZ is not constant any more */
+	const stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
+
+	crash_worker = worker + 1;
+	sigaltstack(&alternative, NULL);
+}
+
+/* A name stands in place of the offset and size that requests by name do not have. */
+static struct record_request crash_request(const struct request *wire)
+{
+	struct record_request request = { .unique = wire->unique, .nodeid = wire->nodeid, .opcode = wire->opcode };
+
+	switch (wire->opcode) {
+	case FUSE_READ:
+	case FUSE_READDIR:
+	case FUSE_READDIRPLUS:
+		request.offset = wire->in.read.offset;
+		request.size = wire->in.read.size;
+		break;
+	case FUSE_LOOKUP:
+	case FUSE_GETXATTR:
+		for (size_t i = 0; i < wire->name_length; i++)
+			request.offset = hash_spread(request.offset ^ (uint8_t)wire->name[i]);
+		request.size = (uint32_t)wire->name_length;
+		break;
+	default:
+		break;
+	}
+	return request;
+}
+
+bool crash_begin(struct record *record, unsigned worker, const struct channel_request *request)
+{
+	const struct record_request now = crash_request(&request->wire);
+
+	record_take(record, worker, &now);
+	return !atomic_load_explicit(&record->crash_used, memory_order_relaxed) ||
+	       !wire_wants_reply(now.opcode) || record_crashes(record, &now) < CRASH_MOST;
+}

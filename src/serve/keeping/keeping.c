@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the record and names the descriptors; session/takeover.c reads both. */
+#include "serve/keeping/keeping.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "fuse/abort.h"
+#include "fuse/init.h"
+#include "fuse/mount.h"
+#include "serve/keeping/crash.h"
+#include "serve/keeping/record.h"
+#include "serve/worker/worker.h"
+#include "supervisor/keep.h"
+
+/* No kernel sends again what came over io_uring. */
+static bool keeping_is_possible(const struct serve *serve)
+{
+	return serve->is_kept && !serve->machine.ring;
+}
+
+/* ---- the beginning ---- */
+
+/* Without a record for it, no other server can take over, and the mount ends with this one. */
+static int keeping_make(struct serve *serve, struct error *err)
+{
+	auto_close int fd = -1;
+	struct error why = { 0 };
+	int r = -ENOENT;
+
+	if (serve->keep) {
+		r = record_new(&serve->record, &fd, &why);
+		if (r < 0)
+			log_warn("no other server can take over if this one dies: %s", why.reason);
+	}
+	serve->is_kept = r == 0;
+	return r < 0 ? record_new(&serve->record, NULL, err) : keep_put(serve->keep, fd, err, "record");
+}
+
+/* The groups' names may stand for other numbers by now. */
+static void keeping_take_options(struct serve *serve)
+{
+	struct serve_options *options = &serve->options;
+	const struct record *record = serve->record;
+
+	options->volume = record->volume;
+	options->mountpoint = record->mountpoint;
+	options->control_group = record->control_group;
+	options->direct_group = record->direct_group;
+	serve->owner = record->owner;
+}
+
+static void keeping_tell_crash(const struct serve *serve, uint32_t times, const struct record_request *request)
+{
+	if (times)
+		log_err("'%s': the server crashed in the work on a request%s, node=%#" PRIx64 " opcode=%s offset=%" PRIu64
+			" size=%" PRIu32 " times=%" PRIu32, serve->options.mountpoint,
+			times >= CRASH_MOST ? ", which is answered EIO from now on" : "", request->nodeid,
+			wire_opcode_name(request->opcode), request->offset, request->size, times);
+}
+
+static int keeping_open(struct serve *serve, struct error *err)
+{
+	auto_close int fd = keep_take(serve->keep, "record");
+	struct record_request request = { 0 };
+	uint32_t times;
+	int r;
+
+	if (fd < 0)
+		return error_set(err, -EPROTO, "the former server left no record");
+	r = record_open(fd, &serve->record, err);
+	if (r < 0)
+		return r;
+	serve->is_kept = true;
+	keeping_take_options(serve);
+	times = record_take_over(serve->record, keep_restarts(serve->keep), &request);
+	keeping_tell_crash(serve, times, &request);
+	return 0;
+}
+
+int keeping_begin(struct serve *serve, struct error *err)
+{
+	int r = serve->adopts ? keeping_open(serve, err) : keeping_make(serve, err);
+
+	if (r == 0)
+		crash_watch(serve->record);
+	return r;
+}
+
+enum { KEEPING_REQUESTS, KEEPING_MOUNT, KEEPING_NOTHING };
+
+static unsigned keeping_level(const struct serve *serve)
+{
+	if (keep_fd(serve->keep) < 0 || !keeping_is_possible(serve))
+		return KEEPING_NOTHING;
+	return serve->record->init_resends ? KEEPING_REQUESTS : KEEPING_MOUNT;
+}
+
+const char *keeping_survives(const struct serve *serve)
+{
+	static const char *const words[] = { "requests", "mount", "nothing" };
+
+	return words[keeping_level(serve)];
+}
+
+const char *keeping_promise(const struct serve *serve)
+{
+	static const char *const promises[] = {
+		"if its server dies, another one goes on and no request fails",
+		"if its server dies, another one goes on; requests under way may fail with ECONNABORTED, as this "
+		"kernel (before 6.9) does not send them again",
+		"if its server dies, the mount ends",
+	};
+
+	return promises[keeping_level(serve)];
+}
+
+void keeping_end(struct serve *serve)
+{
+	keep_drop(serve->keep, "fuse");
+	for (uint32_t i = 0; serve->volume.array && i < serve->volume.array->count; i++)
+		keep_drop(serve->keep, "member.%" PRIu32, i);
+	keep_drop(serve->keep, "farewell");
+}
+
+void keeping_free(struct serve *serve)
+{
+	crash_watch(NULL);
+	record_close(serve->record);
+}
+
+/* ---- versions and members ---- */
+
+int keeping_version(struct serve *serve, const struct generation *generation, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = 0;
+
+	if (serve->is_kept) {
+		r = generation_record(generation, &fd, err);
+		if (r == 0)
+			r = keep_put(serve->keep, fd, err, "version.%" PRIu64, generation->key);
+		if (r == 0)
+			r = keep_put(serve->keep, generation->index->memfd, err, "index.%" PRIu64, generation->key);
+	}
+	return r;
+}
+
+void keeping_drop_descriptors(struct serve *serve, uint64_t key)
+{
+	keep_drop(serve->keep, "index.%" PRIu64, key);
+	keep_drop(serve->keep, "version.%" PRIu64, key);
+}
+
+int keeping_add_version(void *owner, const struct generation *generation, struct error *err)
+{
+	struct serve *serve = owner;
+
+	if (record_find_version(serve->record, generation->key)) /* it is taken over */
+		return 0;
+	return record_add_version(serve->record, generation->key, generation->sequence, generation->version.uuid, err);
+}
+
+void keeping_remove_version(void *owner, const struct generation *generation)
+{
+	struct serve *serve = owner;
+
+	record_remove_version(serve->record, generation->key);
+	keeping_drop_descriptors(serve, generation->key);
+}
+
+/* If the supervisor cannot take it, a successor reads the old one, which it finds lost. */
+void keeping_member(struct serve *serve, uint32_t slot)
+{
+	struct error err = { 0 };
+
+	if (array_has(serve->volume.array, slot) &&
+	    keep_put(serve->keep, serve->volume.array->fds[slot], &err, "member.%" PRIu32, slot) < 0)
+		log_error(&err, "member %" PRIu32 " is not kept for another server", slot);
+}
+
+void keeping_served(struct serve *serve)
+{
+	const struct generation *announced = atomic_load(&serve->generations.announced);
+	const struct generation *prepared = serve->generations.prepared;
+	struct record_served served = {
+		.key = announced->key,
+		.switches = atomic_load(&serve->history.switches),
+		.serving_since = atomic_load(&serve->history.serving_since),
+		.outdated_until = atomic_load(&serve->history.outdated_until),
+	};
+
+	atomic_store(&serve->record->prepared, prepared ? prepared->key : 0);
+	atomic_store(&serve->record->newest, atomic_load(&serve->volume.newest));
+	record_serve(serve->record, &served);
+}
+
+/* ---- sockets ---- */
+
+static int keeping_rendezvous(struct serve *serve, const struct rendezvous *place, const char *name, struct error *err)
+{
+	int r;
+
+	if (place->listener < 0)
+		return 0;
+	r = keep_put(serve->keep, place->listener, err, "%s", name);
+	return r < 0 ? r : keep_put(serve->keep, place->folder, err, "%s-folder", name);
+}
+
+void keeping_clients(struct serve *serve, const struct rendezvous *place)
+{
+	struct error err = { 0 };
+
+	if (keeping_rendezvous(serve, place, "client", &err) < 0) {
+		log_error(&err, "the socket of programs is not kept for another server");
+		return;
+	}
+	snprintf(serve->record->client_name, sizeof(serve->record->client_name), "%s", place->name);
+	snprintf(serve->record->client_path, sizeof(serve->record->client_path), "%s", place->path);
+}
+
+/* ---- the mount ---- */
+
+static void keeping_note_mount(struct serve *serve, const struct mount *mount, const struct init *init)
+{
+	struct record *record = serve->record;
+	struct mount_kept kept;
+
+	mount_keep(mount, &kept);
+	record->owner = serve->owner;
+	record->control_group = serve->options.control_group;
+	record->direct_group = serve->options.direct_group;
+	record->device_major = kept.device_major;
+	record->device_minor = kept.device_minor;
+	record->started = serve->history.started;
+	record->opened = serve->volume.opened;
+	memcpy(record->volume_uuid, serve->volume.uuid, sizeof(record->volume_uuid));
+	record->init_minor = init->minor;
+	record->init_offered = init->offered;
+	record->init_taken = init->taken;
+	record->init_ring = init->ring;
+	record->init_resends = init->resends;
+	record->member_count = serve->volume.array->count;
+	record->workers = serve->worker_count;
+	record->slots = (uint32_t)serve->machine.slots;
+	snprintf(record->volume, sizeof(record->volume), "%s", serve->options.volume);
+	snprintf(record->mountpoint, sizeof(record->mountpoint), "%s", serve->options.mountpoint);
+	snprintf(record->source, sizeof(record->source), "%s", mount_source(mount));
+	snprintf(record->farewell_name, sizeof(record->farewell_name), "%s", kept.farewell_name);
+	snprintf(record->farewell_path, sizeof(record->farewell_path), "%s", kept.farewell_path);
+}
+
+/* Without the file by which something else can end a store that hangs, nothing is stored. */
+static void keeping_abort(struct serve *serve, const struct mount *mount)
+{
+	auto_close int fd = -1;
+	struct error why = { 0 };
+	int r = abort_open(mount_device_minor(mount), &fd, &why);
+
+	if (r == 0)
+		r = keep_put(serve->keep, fd, &why, "abort");
+	atomic_store(&serve->may_store, r == 0);
+	if (r < 0)
+		log_debug("nothing is stored into the page cache, as nothing could end that: %s", why.reason);
+}
+
+/* Requests that a clone has under way can be sent again only by kernels with RESEND; others keep them for ever, unless
+ * the clone is closed. */
+static int keeping_clones(struct serve *serve, bool resends, struct error *err)
+{
+	int r = 0;
+
+	for (unsigned i = 0; resends && r == 0 && i < serve->worker_count; i++)
+		r = keep_put(serve->keep, serve->workers[i]->channel->poll_fd, err, "clone.%u", i);
+	return r;
+}
+
+int keeping_mount(struct serve *serve, struct mount *mount, const struct init *init, struct error *err)
+{
+	int r;
+
+	if (!serve->adopts) {
+		keeping_note_mount(serve, mount, init);
+		keeping_served(serve);
+	}
+	if (!serve->keep)
+		return 0;
+	if (!serve->adopts)
+		keeping_abort(serve, mount);
+	if (!keeping_is_possible(serve))
+		return 0;
+	for (uint32_t i = 0; !serve->adopts && i < serve->volume.array->count; i++)
+		keeping_member(serve, i);
+	r = keeping_rendezvous(serve, mount_rendezvous(mount), "farewell", err);
+	if (r == 0)
+		r = keeping_clones(serve, init->resends, err);
+	return r < 0 ? r : keep_put(serve->keep, serve->mount_fd, err, "fuse");
+}

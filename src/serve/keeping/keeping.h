@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaves to a successor what the mount is made of: descriptors with the supervisor, and facts in the record. Without a
+ * supervisor only the record is written. */
+#pragma once
+#include "serve/serve.h"
+
+struct init;
+struct mount;
+
+/* Makes the record, or opens the one of the former server and takes the mount's options from it. Call it before
+ * anything else of the mount is made. */
+must_check int keeping_begin(struct serve *serve, struct error *err);
+/* Keeps the mount and its members once everything is ready to serve: a successor takes over from then on. */
+must_check int keeping_mount(struct serve *serve, struct mount *mount, const struct init *init, struct error *err);
+/* Keeps a version's descriptors, before it is put into the table. */
+must_check int keeping_version(struct serve *serve, const struct generation *generation, struct error *err);
+void keeping_drop_descriptors(struct serve *serve, uint64_t key);
+/* Notes a version that enters the table, and drops one that has left it: generations.adding and generations.removed;
+ * `owner` is the struct serve. */
+must_check int keeping_add_version(void *owner, const struct generation *generation, struct error *err);
+void keeping_remove_version(void *owner, const struct generation *generation);
+/* Keeps a member whose descriptor refers to something else now. */
+void keeping_member(struct serve *serve, uint32_t slot);
+/* Keeps the socket of programs that read past the mount; without one does nothing. */
+struct rendezvous;
+void keeping_clients(struct serve *serve, const struct rendezvous *place);
+/* Notes what is served and prepared: record_serve(). Control thread only, or before it runs. */
+void keeping_served(struct serve *serve);
+/* What goes on when the server dies: "requests", "mount" or "nothing", see DSFS_CONTROL_SURVIVES. */
+const char *keeping_survives(const struct serve *serve);
+/* The same in a sentence. */
+const char *keeping_promise(const struct serve *serve);
+/* Drops what has to be closed for somebody else to go on: the members, then the socket on which umount(8) waits. Call
+ * it when the mount has ended, before the server closes them itself. */
+void keeping_end(struct serve *serve);
+void keeping_free(struct serve *serve);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the record that keeping/keeping.c has written, and takes the descriptors by their names. */
+#include "serve/session/takeover.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "serve/keeping/record.h"
+#include "supervisor/keep.h"
+
+/* ---- versions ---- */
+
+static int takeover_adopt(struct serve *serve, const struct record_version *version, struct generation **ret,
+			  struct error *err)
+{
+	uint64_t key = atomic_load(&version->key);
+	auto_close int record = keep_take(serve->keep, "version.%" PRIu64, key);
+	auto_close int index = keep_take(serve->keep, "index.%" PRIu64, key);
+	int r;
+
+	if (record < 0 || index < 0)
+		return error_set(err, -EPROTO, "the former server left no %s of the version with the key %" PRIu64,
+				 record < 0 ? "record" : "index", key);
+	r = generation_adopt(record, index, serve->worker_count, ret, err);
+	if (r < 0)
+		return r;
+	(void)take_fd(&index);
+	if ((*ret)->key == key && (*ret)->sequence == version->sequence &&
+	    !memcmp((*ret)->version.uuid, version->uuid, sizeof(version->uuid)))
+		return 0;
+	r = error_set(err, -EPROTO, "the version with the key %" PRIu64 " and sequence %" PRIu64 " has the key %" PRIu64
+		      " and sequence %" PRIu64 " in its own record", key, version->sequence, (*ret)->key,
+		      (*ret)->sequence);
+	generation_put(*ret);
+	return r;
+}
+
+static int takeover_version(struct serve *serve, const struct record_version *version, struct error *err)
+{
+	struct generation *generation;
+	int r = takeover_adopt(serve, version, &generation, err);
+
+	if (r < 0)
+		return r;
+	r = generations_add(&serve->generations, &generation, false, err);
+	if (r < 0) {
+		generation_put(generation);
+		return r;
+	}
+	for (uint32_t i = 0; i < generation->index->members.count; i++)
+		if (generation->index->members.list[i].missing_from)
+			serve_request_rejoin(serve);
+	return 0;
+}
+
+/* The record was checked: these keys are those of versions in it. */
+static void takeover_history(struct serve *serve)
+{
+	const struct record_served *served = record_served(serve->record);
+	struct generations *generations = &serve->generations;
+	struct serve_history *history = &serve->history;
+
+	atomic_store(&generations->current, generations_by_key(generations, atomic_load(&serve->record->current)));
+	atomic_store(&generations->announced, generations_by_key(generations, served->key));
+	generations->prepared = generations_by_key(generations, atomic_load(&serve->record->prepared));
+	history->started = serve->record->started;
+	atomic_store(&history->switches, served->switches);
+	atomic_store(&history->serving_since, served->serving_since);
+	atomic_store(&history->outdated_until, served->outdated_until);
+}
+
+int takeover_versions(struct serve *serve, struct error *err)
+{
+	int r = 0;
+
+	generation_continue(atomic_load(&serve->record->next_key));
+	for (uint32_t i = 0; r == 0 && i < RECORD_VERSIONS; i++)
+		if (atomic_load(&serve->record->versions[i].key))
+			r = takeover_version(serve, &serve->record->versions[i], err);
+	if (r == 0)
+		takeover_history(serve);
+	return r;
+}
+
+/* ---- the mount ---- */
+
+int takeover_mount(struct serve *serve, struct mount **ret, struct init *ret_init, struct error *err)
+{
+	const struct record *record = serve->record;
+	struct mount_kept kept = { .device_major = record->device_major, .device_minor = record->device_minor,
+				   .noted = record->noted };
+	int fuse = keep_take(serve->keep, "fuse");
+	auto_close int aborts = keep_take(serve->keep, "abort");
+
+	if (fuse < 0)
+		return error_set(err, -EPROTO, "the former server left no connection to the kernel");
+	memcpy(kept.farewell_name, record->farewell_name, sizeof(kept.farewell_name));
+	memcpy(kept.farewell_path, record->farewell_path, sizeof(kept.farewell_path));
+	*ret_init = (struct init){ .minor = record->init_minor, .offered = record->init_offered,
+				   .taken = record->init_taken, .ring = record->init_ring,
+				   .resends = record->init_resends };
+	atomic_store(&serve->may_store, aborts >= 0); /* the supervisor has it, too */
+	return mount_adopt(record->mountpoint, record->source, &kept, fuse,
+			   keep_take(serve->keep, "farewell-folder"), keep_take(serve->keep, "farewell"), ret, err);
+}
