@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; systemd finds
-# no fault with it, with the exporter's unit, the mount unit, the manual's unit of a job, and with what it makes of the
-# manual's line of fstab. Where it cannot be installed the build says so.
+# The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; within its limits
+# a server is replaced, and who tells systemd what may do so. systemd finds no fault with it, with the exporter's unit, the
+# mount unit, the manual's unit of a job, and with what it makes of the manual's line of fstab. Where it cannot be
+# installed the build says so.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -29,6 +30,29 @@ start() {
     wait_for 30 cmp source/file "a mountpoint/file" || { cat daemon.log; fail "no mount"; }
 }
 
+# Notes what systemd would be told, a line each, behind the process that tells it.
+cat >listen.py <<'END'
+import socket, struct
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+listener.bind("notify.socket")
+while True:
+    text, ancillary, _, _ = listener.recvmsg(4096, socket.CMSG_SPACE(12))
+    process = struct.unpack("3i", ancillary[0][2][:12])[0]
+    with open("told", "a") as told:
+        for line in text.decode().split("\n"):
+            print(process, line, file=told)
+END
+python3 listen.py &
+end_process_at_exit $!
+wait_for 30 test -S notify.socket || fail "nobody listens"
+export NOTIFY_SOCKET=$PWD/notify.socket
+
+# told PROCESS LINE: that process has told systemd so
+told() {
+    wait_for 30 grep -qx "$1 $2" told || fail "no '$2' of process $1: $(cat told)"
+}
+
 sed -n 's/\\-/-/g; /^\[Unit\]$/,/^\.ft$/{/^\.ft$/!p}' "$page" >job.service
 read -ra findmnt < <(sed -n 's/^ExecStartPre=//p' job.service)
 [ "${findmnt[-1]:-}" = /mnt/train ] || fail "the manual's unit of a job: $(cat job.service)"
@@ -51,6 +75,9 @@ wait_end "$DAEMON" || fail "the daemon runs on"
 assert_eq "the mountpoint that was made" "$(stat -c %a "a mountpoint")" 755
 start
 job_may_start || fail "no job starts on the mount"
+SERVER=$(server_of "$DAEMON")
+[ "$SERVER" != "$DAEMON" ] || fail "no supervisor"
+for line in "MAINPID=$DAEMON" READY=1 WATCHDOG=1; do told "$DAEMON" "$line"; done
 grep -q " $PWD/a.040mountpoint fuse.datasetfs .*noexec" /proc/mounts || fail "no noexec in: $(cat /proc/mounts)"
 exec 7<"a mountpoint/file"
 run ExecStop || fail "ExecStop"
@@ -58,12 +85,18 @@ assert_eq "an open file after the stop" "$(cat <&7)" hello
 exec 7<&-
 wait_end "$DAEMON" || fail "the daemon runs on"
 wait "$DAEMON" || fail "status $? at the end"
+told "$SERVER" STOPPING=1
+grep -qx NotifyAccess=all "$unit" || fail "systemd hears the main process alone, others told: $(cat told)"
 run ExecStopPost || say "nothing to clear up"
 
 sed -i '/^OPTIONS/d' etc/datasetfs/train.conf
 start
-kill -KILL "$DAEMON"
-wait_end "$DAEMON" || fail "it survives SIGKILL"
+: >told
+kill_server "a mountpoint"
+cmp source/file "a mountpoint/file" || fail "another server, and another file"
+told "$DAEMON" WATCHDOG=1
+! grep -E 'MAINPID|READY|STOPPING' told || fail "the unit's state changes with its server"
+kill_daemon || fail "it survives SIGKILL"
 ! stat -f "a mountpoint" 2>dead.err || fail "the mount of a killed daemon answers"
 run ExecStopPost || fail "a dead mount is not cleared up"
 start
