@@ -164,7 +164,8 @@ struct dsfs_daemon_facts {
 						     * given), true or false, else texts ("": none given) */
 #define DSFS_CONTROL_GENERATION       "generation"     /* object: sequence, lookups */
 #define DSFS_CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds; of an old version, the names
-							* of open files, open and working directories */
+							* of open files, open and working directories; of one that
+							* was open when a server was replaced, those learnt since */
 #define DSFS_CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
 						     * sequence, lookups, index_bytes, block_checksum_bytes, current */
 #define DSFS_CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
