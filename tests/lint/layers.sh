@@ -67,6 +67,7 @@ may src/volume/compaction  $base $image io $device datasetfs volume/space volume
 may src/volume/replacement $base $image io $device datasetfs volume/space volume/transaction volume volume/replacement
 may src/read     $base $image io read datasetfs
 may src/fuse     $base io fuse
+may src/supervisor $base supervisor
 may src/lib         $base $image datasetfs lib
 may src/lib/direct/daemon $base $image io handover read datasetfs lib lib/direct/daemon
 may src/lib/direct  $base $image io $device members read datasetfs lib lib/direct/daemon lib/direct
@@ -78,9 +79,9 @@ may src/preload/table   $base $image read datasetfs $lib preload/process preload
 may src/preload/hooks   $base $image datasetfs $lib preload/process preload/mounts preload/table preload/hooks
 may src/preload         $base $image io $lib preload/process preload/hooks preload
 may src/serve/version $base $image read datasetfs serve/version
-may src/serve/keeping $base datasetfs serve/keeping
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image io $device read serve/version serve/worker serve
+may src/serve/keeping $base fuse supervisor datasetfs serve/version serve/worker serve serve/keeping
 may src/serve/opening $base $image $device datasetfs serve/version serve serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request $base $image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
