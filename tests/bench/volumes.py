@@ -65,14 +65,14 @@ class Ours:
 
     @contextlib.contextmanager
     def mounted(self, programs, device, mountpoint):
-        """Gives the daemon's process number."""
+        """Gives the number of the process that serves."""
         with uring_enabled(self.channel == "ring"):
             sh(programs.datasetfs, "-o", self.options, device, mountpoint)
             stats = own_stats(mountpoint)
         try:
             if stats["channel"] != self.channel:
                 raise Trouble(f"asked for channel={self.channel}, the daemon took {stats['channel']}")
-            yield stats["pid"]
+            yield stats["server_pid"]
         finally:
             machine.unmount(mountpoint)
             wait_end(stats["pid"])

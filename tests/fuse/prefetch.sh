@@ -88,7 +88,7 @@ limit=memory.limit_in_bytes
 if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$group/$limit" ]; then
     at_exit rmdir "$group"
     mount_volume megabytes.volume mnt -o readahead=off
-    echo $DAEMON >"$group/cgroup.procs"
+    echo $SERVER >"$group/cgroup.procs"
     echo $((12 << 20)) >"$group/$limit"
     announce starved mnt megabytes.numbers || fail "a control group without memory"
     echo $((1 << 30)) >"$group/$limit"
@@ -108,8 +108,8 @@ END
     pack crowd.volume crowd --compress zstd
     mount_volume crowd.volume mnt -o readahead=off,prefetch=8G,allow_other,workers=2
     echo $((256 << 20)) >"$group/$limit"
-    echo $DAEMON >"$group/cgroup.procs"
-    announce crowd mnt crowd $((256 << 20)) "$DAEMON" "$group" || fail "more than the control group has"
+    echo $SERVER >"$group/cgroup.procs"
+    announce crowd mnt crowd $((256 << 20)) "$SERVER" "$group" || fail "more than the control group has"
     unmount mnt
     say "memory that many users want"
 else

@@ -18,7 +18,7 @@ pack volume source --label v2
 # DAC_READ_SEARCH, IPC_LOCK, SYS_PTRACE and SYS_ADMIN, of those that we have ourselves.
 kept=$(printf '%016x' $((0x284004 & 0x$(awk '$1 == "CapPrm:" { print $2 }' /proc/self/status))))
 
-# check_threads PROCESS
+# check_threads PROCESS LEAST: so many threads at least
 check_threads() {
     local status threads=0
     for status in "/proc/$1/task/"*/status; do
@@ -28,7 +28,7 @@ check_threads() {
         assert_eq "NoNewPrivs of $status" "$(awk '$1 == "NoNewPrivs:" { print $2 }' "$status")" 1
         threads=$((threads + 1))
     done
-    [ $threads -ge 3 ] || fail "only $threads threads"
+    [ $threads -ge "$2" ] || fail "only $threads threads"
 }
 
 mkdir -m 700 private
@@ -36,18 +36,20 @@ chown 65534 private
 chmod 600 volume
 mv volume private/
 mount_volume private/volume private/mnt
-check_threads "$DAEMON"
+check_threads "$DAEMON" 1
+check_threads "$SERVER" 3
 datasetfsctl switch private/mnt v1 >/dev/null || fail "no switch"
 assert_eq "content" "$(cat private/mnt/file)" hello
 kill -TERM "$DAEMON"
 wait_end "$DAEMON" || fail "SIGTERM does not unmount: $(cat daemon.log)"
 ! is_mounted private/mnt || fail "still mounted"
-assert_eq "lines of the log but that it serves" "$(grep -cv "serves version" daemon.log)" 0
+assert_eq "lines of the log but that it serves, and how long" "$(grep -cvE "serves version|if its server dies" daemon.log)" 0
 
 datasetfs private/volume private/mnt || fail "no mount in the background"
 pid=$(json pid private/mnt/.datasetfs/stats.json)
 end_daemon_at_exit "$pid" private/mnt
-check_threads "$pid"
+check_threads "$pid" 1
+check_threads "$(json server_pid private/mnt/.datasetfs/stats.json)" 3
 umount private/mnt
 wait_end "$pid" || fail "the daemon runs on"
 
@@ -55,6 +57,7 @@ mv private/volume .
 mkdir mnt
 cat >core.py <<'END'
 """Whether a program leaves a core, and whether the daemon does."""
+import ctypes
 import os
 import resource
 import signal
@@ -64,12 +67,14 @@ import time
 
 
 def leaves_core(process):
-    process.send_signal(signal.SIGABRT)
-    return os.WCOREDUMP(os.waitpid(process.pid, 0)[1])
+    os.kill(process, signal.SIGABRT)
+    return os.WCOREDUMP(os.waitpid(process, 0)[1])
 
 
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # the server is ours when the supervisor is gone
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
-if not leaves_core(subprocess.Popen(["sleep", "600"])):
+if not leaves_core(subprocess.Popen(["sleep", "600"]).pid):
     print("- nothing leaves a core here")
     sys.exit()
 with open("core.log", "w", encoding="utf-8") as log:
@@ -78,9 +83,10 @@ deadline = time.monotonic() + 60
 while " serves version " not in open("core.log", encoding="utf-8").read():
     assert daemon.poll() is None and time.monotonic() < deadline, open("core.log", encoding="utf-8").read()
     time.sleep(0.02)
-left = leaves_core(daemon)
+server = int(subprocess.check_output(["pgrep", "-P", str(daemon.pid)]))
+left = [leaves_core(process) for process in (daemon.pid, server)]
 subprocess.run(["umount", "--lazy", "mnt"], check=True)
-assert not left, "the daemon leaves a core"
+assert left == [False, False], f"supervisor and server, whether they leave a core: {left}"
 END
 python3 core.py || fail "cores"
 

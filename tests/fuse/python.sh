@@ -92,8 +92,7 @@ mount_volume volume mnt
 coproc places { python3 ended.py; }
 places_process=$!
 ready
-kill -KILL "$DAEMON"
-wait_end "$DAEMON" || fail "it runs on"
+kill_daemon mnt || fail "it runs on"
 echo >&"${places[1]}"
 wait $places_process || fail "a mount whose daemon has ended"
 umount mnt
@@ -124,8 +123,7 @@ for way in direct mount; do
     coproc places { python3 other.py $way; }
     places_process=$!
     ready
-    kill -KILL "$DAEMON"
-    wait_end "$DAEMON" || fail "it runs on"
+    kill_daemon mnt || fail "it runs on"
     umount --lazy mnt
     mount_volume another mnt
     echo >&"${places[1]}"

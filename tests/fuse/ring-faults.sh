@@ -152,7 +152,7 @@ truncate -s 96M disk
 loop_device disk
 pack "$LOOP" large --compress none
 FAULT_QUEUE=$dry faulty commit 20 1000000 1 $EINVAL mount_volume "$LOOP" mnt -o channel=ring
-throttle $DAEMON
+throttle $SERVER
 throttle_reads 8000000
 rm -f ready
 taskset -c "$healthy" python3 overlap.py mnt/file "$healthy" ready 2>overlap.err &

@@ -44,7 +44,7 @@ check_budget() {
     printed=$(sed -n 's/.*buffers up to \([0-9.]*\) \([KMGT]i\)B.*/\1\2/p' daemon.log | numfmt --from=iec-i)
     [ $((100 * (printed > budget ? printed - budget : budget - printed))) -le "$budget" ] ||
         fail "$1: a budget of $budget is printed as $printed: $(cat daemon.log)"
-    held=$(($(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$DAEMON/status) * 1024))
+    held=$(($(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$SERVER/status) * 1024))
     [ -n "${DATASETFS_SANITIZER:-}" ] || [ $held -le $((budget + (64 << 20))) ] ||
         fail "$1: the daemon holds $held bytes of a budget of $budget"
     say "$1: $held bytes held, budget $budget"

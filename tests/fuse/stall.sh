@@ -40,7 +40,7 @@ for channel in "${channels[@]}"; do
     rm -f ./*.rc ./*.got
     # However long this takes on a busy machine, it is no deadline that ends the stall.
     mount_volume "$LOOP" mnt -o channel=$channel,deadline=300
-    throttle $DAEMON
+    throttle $SERVER
     cmp source/f0 mnt/f0 || fail "f0 before the stall"
     assert_eq "stalled_since before a stall" "$(stats mnt stalled_since)" 0
 
@@ -76,7 +76,7 @@ for channel in "${channels[@]}"; do
     unmount mnt
 
     mount_volume "$LOOP" mnt -o channel=$channel,deadline=6
-    throttle $DAEMON
+    throttle $SERVER
     cmp source/f0 mnt/f0 || fail "f0 before the deadline"
     rm -f held
     python3 "$LIB/hold_pages.py" mnt/f0 >held &

@@ -16,7 +16,8 @@ done
 head -c 8192 /dev/urandom >trap/page
 pack trap.dsfs trap --compress none
 mount_volume trap.dsfs slow
-trap=$DAEMON
+slow=$DAEMON
+trap=$SERVER
 mount_volume volume mnt -o version=v1
 # A process that stands still cannot end.
 at_exit kill -CONT "$trap"
@@ -72,4 +73,4 @@ assert_eq "a file after the switch" "$(cat mnt/file)" "in 2"
 exec 5<&- 6<&-
 unmount mnt
 umount slow
-wait_end "$trap" || fail "the other daemon runs on"
+wait_end "$slow" || fail "the other daemon runs on"

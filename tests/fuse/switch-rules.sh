@@ -131,7 +131,7 @@ used() {
 if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$group/$limit" ]; then
     mount_volume volume mnt
     at_exit rmdir "$group"
-    echo $DAEMON >"$group/cgroup.procs"
+    echo $SERVER >"$group/cgroup.procs"
     echo $((12 << 20)) >"$group/$limit"
     assert_fails 1 "not enough memory for its index" datasetfsctl switch mnt v2
     compare source1 mnt
@@ -142,7 +142,7 @@ if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$gro
     # 24 MiB are left of some 240: enough for a switch, but less than the eighth that a visitor must leave.
     echo $((1 << 30)) >"$group/$limit"
     mount_volume volume mnt
-    echo $DAEMON >"$group/cgroup.procs"
+    echo $SERVER >"$group/cgroup.procs"
     held=$(mktemp /dev/shm/datasetfs-test.XXXXXX)
     at_exit rm -f "$held"
     sh -c 'echo $$ >"$1" && head -c 216M /dev/zero >"$2"' sh "$group/cgroup.procs" "$held" ||

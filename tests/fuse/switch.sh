@@ -32,9 +32,9 @@ generations() {
     python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["generations"]))' "$1/.datasetfs/stats.json"
 }
 
-# descriptors: what the daemon has open
+# descriptors: what the server has open
 descriptors() {
-    find "/proc/$DAEMON/fd" -type l -printf '%l\n' | sort
+    find "/proc/$SERVER/fd" -type l -printf '%l\n' | sort
 }
 
 has_descriptors() {
@@ -46,7 +46,7 @@ run() {
     # Reading ahead takes memory when a reader first looks like a walker, whenever that is.
     mount_volume volume mnt -o "$1,readahead=off"
     before=$(descriptors)
-    python3 "$(dirname "$0")/switch.py" source0 source1 mnt $rounds $DAEMON || fail "$1: $(tail -n 3 daemon.log)"
+    python3 "$(dirname "$0")/switch.py" source0 source1 mnt $rounds $SERVER || fail "$1: $(tail -n 3 daemon.log)"
     assert_eq "switches of $1" "$(stats mnt switches)" $rounds
     wait_for 10 one_open mnt || fail "$1: $(generations mnt) versions are open with nobody in the old one"
     # The last descriptor of a version is closed a moment after it left the table.

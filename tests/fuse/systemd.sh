@@ -96,7 +96,7 @@ kill_server "a mountpoint"
 cmp source/file "a mountpoint/file" || fail "another server, and another file"
 told "$DAEMON" WATCHDOG=1
 ! grep -E 'MAINPID|READY|STOPPING' told || fail "the unit's state changes with its server"
-kill_daemon || fail "it survives SIGKILL"
+kill_daemon "a mountpoint" || fail "it survives SIGKILL"
 ! stat -f "a mountpoint" 2>dead.err || fail "the mount of a killed daemon answers"
 run ExecStopPost || fail "a dead mount is not cleared up"
 start

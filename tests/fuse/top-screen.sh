@@ -17,6 +17,7 @@ pack volume-b small --label other
 mkdir m n
 mount_volume volume m -o readahead=off
 first=$DAEMON
+server=$SERVER
 mount_volume volume-b n
 
 # terminal COLUMNS ROWS COMMAND…: a shell in it runs the command, between what the terminal was and is
@@ -162,8 +163,8 @@ tmux resize-window -x 80 -y 24
 until_shows "CPU us STALLS STATE"
 
 say "a mount that hangs"
-kill -STOP "$first"
-at_exit kill -CONT "$first"
+kill -STOP "$server"
+at_exit kill -CONT "$server"
 until_shows " silent"
 until_shows "it has not answered for"
 until_shows "2 mounts, 1 with trouble"
@@ -180,7 +181,7 @@ wait_for 60 clock_goes_on || fail "it waits for the mount: $(screen)"
 say "q, while it hangs"
 tmux send-keys q
 ended 0
-kill -CONT "$first"
+kill -CONT "$server"
 
 say "signals"
 ulimit -c 0

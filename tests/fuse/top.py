@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Samples of datasetfsctl top --batch --json, against what is done to its mounts meanwhile.
-usage: top.py reads MOUNT FOLDER | pair MOUNT FOLDER | hang MOUNT DAEMON OTHER"""
+usage: top.py reads MOUNT FOLDER | pair MOUNT FOLDER | hang MOUNT DAEMON SERVER OTHER"""
 import json
 import mmap
 import os
@@ -130,20 +130,21 @@ def until(top, mount, state):
     sys.exit(f"fail: not {state} after {LIMIT} s: {found}")
 
 
-def hang(mount, daemon, other):
+def hang(mount, daemon, server, other):
     """One mount hangs, is back, and loses its daemon; another one is looked at all the time."""
     top = start(1000, 1, mount, other)
     until(top, mount, "ok")
-    os.kill(daemon, signal.SIGSTOP)
+    os.kill(server, signal.SIGSTOP)
     try:
         silent = until(top, mount, "silent")
         if "it has not answered for" not in silent["trouble"][0] or silent["rates"] is not None:
             sys.exit(f"fail: a mount that hangs: {silent}")
         check("rates of the other mount", until(top, other, "ok")["rates"] is not None, True)
     finally:
-        os.kill(daemon, signal.SIGCONT)
+        os.kill(server, signal.SIGCONT)
     until(top, mount, "ok")
-    os.kill(daemon, signal.SIGKILL)
+    for process in daemon, server:
+        os.kill(process, signal.SIGKILL)
     gone = until(top, mount, "gone")
     if "not connected" not in gone["trouble"][0]:
         sys.exit(f"fail: a mount whose daemon was killed: {gone}")
@@ -162,7 +163,7 @@ def hang(mount, daemon, other):
 def main():
     mode, *words = sys.argv[1:]
     if mode == "hang":
-        hang(words[0], int(words[1]), words[2])
+        hang(words[0], int(words[1]), int(words[2]), words[3])
     else:
         {"reads": reads, "pair": pair}[mode](*words)
 

@@ -87,7 +87,7 @@ say "a mount that hangs, and one that goes away"
 kill_log() {
     ! grep -q 'ERROR: .*Sanitizer' daemon.log
 }
-top hang "$PWD/mnt" "$DAEMON" "$PWD/other"
+top hang "$PWD/mnt" "$DAEMON" "$SERVER" "$PWD/other"
 kill_log || fail "$(cat daemon.log)"
 
 say "a full disk is no sample"

@@ -35,14 +35,23 @@ done
 mount "$LOOP" below
 export STOP_AT_CLOSE=$PWD/below/volume STOP_WHILE=$PWD/armed
 
-# serve: a daemon that stops before it closes the volume, while the file "armed" is there
+# serve: a daemon whose processes stop before they close the volume, while the file "armed" is there
 serve() {
     rm -f armed
     export LD_PRELOAD=$PWD/stop_at_close
     mount_volume below/volume mnt
     unset LD_PRELOAD
     end_process_at_exit $DAEMON
-    at_exit kill -CONT $DAEMON
+    at_exit goes_on
+}
+
+# stands: both of its processes are about to close the volume
+stands() {
+    is_stopped $SERVER && is_stopped $DAEMON
+}
+
+goes_on() {
+    kill -CONT $DAEMON $SERVER
 }
 
 # waits PATH [OPTIONS…]: umount(8) of this path does
@@ -52,11 +61,11 @@ waits() {
     touch armed
     umount "${@:2}" "$1" >umount.out 2>&1 &
     umount=$!
-    wait_for 20 is_stopped $DAEMON || fail "the daemon does not close the volume"
+    wait_for 20 stands || fail "the daemon does not close the volume"
     ! is_mounted mnt || fail "the volume is closed and still mounted"
     kill -0 $umount || fail "umount $*: it did not wait: $(cat umount.out)"
     ! command umount below 2>/dev/null || fail "the volume is open, but what it lies on can be unmounted"
-    kill -CONT $DAEMON
+    goes_on
     wait $umount || fail "umount $*: $(cat umount.out)"
     umount below || fail "umount $*: the volume is open still"
     mount "$LOOP" below
@@ -97,7 +106,7 @@ serve
 number=$(mountpoint -d mnt)
 touch armed
 umount -i mnt
-wait_for 20 is_stopped $DAEMON || fail "the daemon does not close the volume"
+wait_for 20 stands || fail "the daemon does not close the volume"
 datasetfs plain.volume other
 if [ "$(mountpoint -d other)" = "$number" ]; then
     sockets=(/run/datasetfs/"$number":*.socket)
@@ -108,8 +117,8 @@ fi
 umount other 2>umount.err || fail "umount of the next mount: $(cat umount.err)"
 assert_eq "what umount says of the next mount" "$(cat umount.err)" ""
 wait_for 20 has_no_daemon other || fail "the daemon of the next mount runs on"
-is_stopped $DAEMON || fail "the daemon of the first mount went on"
-kill -CONT $DAEMON
+stands || fail "the daemon of the first mount went on"
+goes_on
 wait $DAEMON || fail "the daemon: $(cat daemon.log)"
 
 # Lazily, and while the filesystem is mounted elsewhere, nothing is waited for.
@@ -136,15 +145,15 @@ assert_eq "notes of mounts" "$(cat /run/mount/utab)" ""
 
 # A daemon that hangs is not asked, so it is not in the way.
 serve
-kill -STOP $DAEMON
-wait_for 20 is_stopped $DAEMON
+kill -STOP $SERVER
+wait_for 20 is_stopped $SERVER
 umount "$PWD/mnt" >umount.out 2>&1 &
 umount=$!
 is_gone() {
     ! is_mounted mnt
 }
 wait_for 20 is_gone || fail "umount of a mount that hangs: $(cat umount.out)"
-kill -CONT $DAEMON
+kill -CONT $SERVER
 wait $umount || fail "umount of a mount that hung: $(cat umount.out)"
 wait_end $DAEMON || fail "the daemon runs on after it went on"
 

@@ -40,7 +40,7 @@ one_open() {
 
 # Over the ring nothing is answered early.
 mount_volume "$LOOP" mnt -o channel=dev,version=v1
-throttle $DAEMON
+throttle $SERVER
 throttle_reads 1
 stat $versions/v2 >/dev/null 2>&1 &
 victim=$!
@@ -73,7 +73,7 @@ for channel in "${channels[@]}"; do
     rm -f ./*.rc x*.out
     : >daemon.log
     mount_volume "$LOOP" mnt -o channel=$channel,version=v2
-    throttle $DAEMON
+    throttle $SERVER
     cmp source1/file $versions/v1/file || fail "v1"
     exec 5<$versions/v1
     asked=$(stats mnt requests.LOOKUP)

@@ -18,7 +18,7 @@ for i in {1..16}; do
     pack "$LOOP" source --label "v$i"
 done
 mount_volume "$LOOP" mnt -o channel=dev,io=threads
-throttle $DAEMON
+throttle $SERVER
 coproc VISITORS { exec python3 "$DATASETFS_SOURCE/tests/fuse/visitors.py" mnt/.datasetfs/versions file "${labels[@]}"; }
 visitors=$VISITORS_PID
 # Copies: the shell forgets the coprocess and its descriptors when it has ended, whether its last line was read or not.

@@ -205,7 +205,8 @@ is_mounted() {
 
 # mount_volume VOLUME MOUNTPOINT [OPTIONS…]: a daemon in the foreground whose lines go to daemon.log; its process
 # number is in DAEMON, that of the process that serves in SERVER. It has said that it serves: before that it answers as
-# well, but with the kernel's read-ahead, and the line is still to come. The options of the variant (tests/run --variant) are added unless channel or io is named.
+# well, but with the kernel's read-ahead, and the line is still to come. The options of the variant (tests/run
+# --variant) are added unless channel or io is named.
 mount_volume() {
     local variant=() before
     if [ -n "${DATASETFS_MOUNT_OPTIONS:-}" ] && [[ " ${*:3}" != *[\ ,]channel=* && " ${*:3}" != *[\ ,]io=* ]]; then
@@ -238,13 +239,18 @@ kill_server() {
     SERVER=$(server_of "$DAEMON")
 }
 
-# kill_daemon: supervisor and server, so that the mount dies
+# kill_daemon [MOUNTPOINT]: supervisor and server, so that the mount dies; it is dead on return
 kill_daemon() {
     local server
     server=$(server_of "$DAEMON")
     kill -KILL "$DAEMON"
     kill -KILL "$server" 2>/dev/null || true
-    wait_end "$server"
+    wait_end "$server" && { [ -z "${1:-}" ] || wait_for 20 is_disconnected "$1"; }
+}
+
+# is_disconnected MOUNTPOINT: a request that is under way meanwhile fails with another error
+is_disconnected() {
+    [[ $(stat -f "$1" 2>&1) == *"not connected"* ]]
 }
 
 # serving LOG: how many daemons have said there that they serve
@@ -513,7 +519,7 @@ cpuset() {
 expire() {
     local rc=0
     need_command python3
-    python3 "$LIB/expire.py" "$DAEMON" "$@" || rc=$?
+    python3 "$LIB/expire.py" "$(server_of "$DAEMON")" "$@" || rc=$?
     [ $rc != 77 ] || exit 77
     [ $rc = 0 ] || fail "expire $*"
 }

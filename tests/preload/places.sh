@@ -624,8 +624,7 @@ gone() {
     open_file a mnt/b served
     open_file b mnt/a/one served
     same "folder c mnt/a" "read a"
-    kill -KILL "$DAEMON"
-    wait_end "$DAEMON"
+    kill_daemon mnt || fail "the mount lives"
     # Files that the kernel knows of can be opened, and read as far as they are in memory.
     says ENOTCONN "file . mnt/only1"
     says ENOTCONN "file . $TOP/mnt/a/deep/two"

@@ -261,16 +261,16 @@ static void case_constructor(void)
 /* The daemon is stopped. A thread asks it for a file; others open what is not of the mount. */
 static void case_stopped_daemon(void)
 {
-	pid_t daemon = atoi(getenv("DAEMON"));
+	pid_t server = atoi(getenv("SERVER"));
 	pthread_t thread;
 
 	close(open("/dev/null", O_RDONLY));
-	kill(daemon, SIGSTOP);
+	kill(server, SIGSTOP);
 	pthread_create(&thread, NULL, open_and_read, NULL);
 	poll(NULL, 0, 100);
 	for (int i = 0; i < 20; i++, poll(NULL, 0, 1))
 		close(open("/dev/null", O_RDONLY));
-	kill(daemon, SIGCONT);
+	kill(server, SIGCONT);
 	pthread_join(thread, NULL);
 }
 
@@ -303,17 +303,17 @@ static void *open_slowly(void *unused)
 static void case_collector(void)
 {
 	const struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
-	pid_t daemon = atoi(getenv("DAEMON"));
+	pid_t server = atoi(getenv("SERVER"));
 	pthread_t thread;
 
 	sigaction(SIGPWR, &action, NULL);
-	kill(daemon, SIGSTOP);
+	kill(server, SIGSTOP);
 	pthread_create(&thread, NULL, open_slowly, NULL);
 	while (!opener)
 		sched_yield();
 	for (int i = 0; i < 20; i++, poll(NULL, 0, 5))
 		tgkill(getpid(), opener, SIGPWR);
-	kill(daemon, SIGCONT);
+	kill(server, SIGCONT);
 	pthread_join(thread, NULL);
 	CHECK(stops > 0);
 }

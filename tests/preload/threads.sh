@@ -14,7 +14,7 @@ tried() {
         : >"$DATASETFS_REPORT"
         env ${way:+"LD_PRELOAD=$way"} "${@:2}" timeout --foreground -s KILL 20 "$program" "$1" || {
             rc=$?
-            kill -CONT "$DAEMON"
+            kill -CONT "$SERVER"
             fail "$1, ${way:+with ${way##*/}}: exit status $rc"
         }
     done
@@ -30,7 +30,7 @@ head -c 3000000 /dev/urandom >source/large
 pack volume source
 mount_volume volume mnt
 MNT=$PWD/mnt
-export MNT DAEMON DATASETFS_REPORT=$PWD/report
+export MNT SERVER DATASETFS_REPORT=$PWD/report
 preload=$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so
 c_program preload/threads -rdynamic
 c_program preload/names -fno-builtin
