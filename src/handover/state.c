@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Uses the seals of memfd_create(2), and the life of one thread: when that thread ends, even by SIGKILL, the kernel marks
+/* Uses the seals of memfd_create(2), and the life of one thread: when it ends, even by SIGKILL, the kernel marks
  * that in the shared page. */
 #include "handover/state.h"
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "device/locate.h"
 #include "serve/damage.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 
 #define SERVE_SILENCE INT64_C(5000000000) /* ns without an answer after which a member counts as missing */
 #define SERVE_NAP     50000u              /* µs between two checks of a silent member */

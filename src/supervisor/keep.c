@@ -190,7 +190,7 @@ static int keep_fill(struct supervisor_message *ret, uint32_t kind, const char *
 	return error_set(err, -ENAMETOOLONG, "the name '%s' of a descriptor is too long", ret->name);
 }
 
-/* Waits until there is room again, in ms at most: -ETOOMANYREFS, too many descriptors on their way, cannot be polled. */
+/* Waits until there is room again, in ms at most. -ETOOMANYREFS cannot be polled. */
 static void keep_wait(const struct keep *keep, int code, int64_t limit)
 {
 	struct pollfd fd = { .fd = keep->socket, .events = code == -EAGAIN ? POLLOUT : 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages between the supervisor and a server, which may be of another release: packets of a SOCK_SEQPACKET socket,
+/* Messages between the supervisor and a server, which may be of another release: packets of a SOCK_SEQPACKET socket,
  * some with one descriptor. README.md has their order. Kinds keep their numbers, and unknown ones are ignored. */
 #pragma once
 #include <stdint.h>

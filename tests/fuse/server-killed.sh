@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=gcc,asan
-# The server of a mount gets SIGKILL again and again while eight readers compare files: no error, no wrong byte. The same
-# with a switch every second and with members; old versions are closed in the end.
+# The server of a mount gets SIGKILL again and again while eight readers compare files: no error, no wrong byte. The
+# same with a switch every second and with members; old versions are closed in the end.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 is_root || skip "only root has RESEND and stores" # users' mounts are in fuse/unprivileged.sh

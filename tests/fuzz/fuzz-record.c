@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 
 #define HEAD offsetof(struct record, volume)
 

@@ -18,7 +18,7 @@
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "serve/version/version_record.h"
 #include "source/archive/tar_stream.h"
 

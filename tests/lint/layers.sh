@@ -83,19 +83,26 @@ may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image io $device read serve/version serve/worker serve
 may src/serve/keeping $base fuse supervisor datasetfs serve/version serve/worker serve serve/keeping
 may src/serve/opening $base $image $device datasetfs serve/version serve serve/opening
+may src/serve/record  $base datasetfs serve/record
+may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
+may src/serve         $base $image io $device read serve/version serve/record serve/worker serve
+may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
+may src/serve/opening $base $image $device datasetfs serve/version serve serve/keeping serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request $base $image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
-may src/serve/clients $base $image handover datasetfs serve/version serve serve/request serve/clients
-may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/opening \
-    serve/ahead serve/request serve/clients serve/health
-may src/serve/control $base $image io fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/ahead serve/request serve/clients serve/health serve/control
-may src/serve/dotdir  $base $image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
-    serve/request serve/clients serve/health serve/control serve/dotdir
-may src/serve/session $base $image io $device members read fuse datasetfs serve/version serve/worker serve \
-    serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/dotdir serve/session
+may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
+    serve/request serve/clients
+may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/keeping \
+    serve/opening serve/ahead serve/request serve/clients serve/health
+may src/serve/control $base $image io fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
+    serve/opening serve/ahead serve/request serve/clients serve/health serve/control
+may src/serve/dotdir  $base $image fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
+    serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/dotdir
+may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
+    serve/worker serve serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control \
+    serve/dotdir serve/session
 may src/kernel   $base $image io $device members erofs serve kernel
-may src          $base $image io $device members read fuse serve serve/session kernel datasetfs .
+may src          $base $image io $device members read fuse supervisor serve serve/session kernel datasetfs .
 may mkfs/spill   $base datasetfs spill
 may mkfs/source  $base $image datasetfs spill source
 may mkfs/source/archive $base $image datasetfs spill source source/archive

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "lib/check.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 
 #define RESENT (UINT64_C(1) << 63)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a thread in a word of shared memory, which other processes can look at and wait for: a robust futex, which
- * the kernel marks when the thread ends for any reason, see set_robust_list(2). */
+/* The life of a thread in a word of shared memory, which other processes can look at and wait for: a robust futex.
+ * The kernel marks it when the thread ends for any reason, see set_robust_list(2). */
 #pragma once
 #include <linux/futex.h>
 #include <stdatomic.h>

@@ -26,7 +26,7 @@
 #include "serve/clients/answer.h"
 #include "serve/clients/credentials.h"
 #include "serve/keeping/keeping.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "supervisor/keep.h"
 
 #define CLIENTS_MAX        1024u

@@ -13,7 +13,7 @@
 #include "serve/control/control.h"
 #include "serve/control/switch.h"
 #include "serve/keeping/keeping.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "serve/opening/open.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"

@@ -10,7 +10,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread/thread.h"
-#include "serve/control/command.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
@@ -26,6 +25,7 @@ struct control {
 	struct control_job *jobs, **jobs_end;
 	bool ending;
 	/* Thread only: */
+	void (*finish)(struct serve *serve); /* see control_start() */
 	struct follow follow;
 	struct rejoin rejoin;
 	struct recheck recheck;
@@ -81,9 +81,11 @@ static int64_t control_look_after(struct control *control)
 }
 
 /* Goes on where the former server stopped. Requests are answered meanwhile, as the kernel may wait for them. */
-static void control_take_over(struct serve *serve)
+static void control_take_over(struct control *control)
 {
-	command_finish(serve);
+	struct serve *serve = control->serve;
+
+	control->finish(serve);
 	listing_answered(serve); /* the kernel may have taken one over for ever */
 }
 
@@ -93,7 +95,7 @@ static void control_main(void *argument)
 	bool ending;
 
 	if (control->serve->adopts)
-		control_take_over(control->serve);
+		control_take_over(control);
 	for (;;) {
 		while (control_do_next(control, &ending))
 			continue;
@@ -111,7 +113,7 @@ void control_submit(struct control *control, struct control_job *job)
 	wake_up(&control->serve->wake);
 }
 
-int control_start(struct serve *serve, struct error *err)
+int control_start(struct serve *serve, void (*finish)(struct serve *serve), struct error *err)
 {
 	struct control *control = calloc(1, sizeof(*control));
 	const struct thread_setup setup = { .run = control_main, .argument = control, .what = "the control thread" };
@@ -119,6 +121,7 @@ int control_start(struct serve *serve, struct error *err)
 	if (!control)
 		return error_no_memory(err);
 	control->serve = serve;
+	control->finish = finish;
 	control->jobs_end = &control->jobs;
 	control->look = follow_begin(serve, &control->follow);
 	pthread_mutex_init(&control->lock, NULL);

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "serve/control/switch.h"
 #include "serve/health/watchdog.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 

@@ -21,7 +21,7 @@
 #include "serve/control/announce.h"
 #include "serve/control/prune.h"
 #include "serve/keeping/keeping.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 
 /* Makes a version the one that answers names in the root. A successor goes on from the note in the record. */
 static void switch_set(struct serve *serve, struct generation *generation)

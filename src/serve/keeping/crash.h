@@ -2,7 +2,7 @@
 /* Notes the request in whose work a worker crashed, so that a successor answers it EIO when that happens again. */
 #pragma once
 #include "fuse/channel.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 
 #define CRASH_MOST 2u /* a request at fault so often is answered EIO */
 

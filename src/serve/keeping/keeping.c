@@ -14,7 +14,7 @@
 #include "fuse/init.h"
 #include "fuse/mount.h"
 #include "serve/keeping/crash.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
 
@@ -58,8 +58,8 @@ static void keeping_take_options(struct serve *serve)
 static void keeping_tell_crash(const struct serve *serve, uint32_t times, const struct record_request *request)
 {
 	if (times)
-		log_err("'%s': the server crashed in the work on a request%s, node=%#" PRIx64 " opcode=%s offset=%" PRIu64
-			" size=%" PRIu32 " times=%" PRIu32, serve->options.mountpoint,
+		log_err("'%s': the server crashed in the work on a request%s, node=%#" PRIx64 " opcode=%s "
+			"offset=%" PRIu64 " size=%" PRIu32 " times=%" PRIu32, serve->options.mountpoint,
 			times >= CRASH_MOST ? ", which is answered EIO from now on" : "", request->nodeid,
 			wire_opcode_name(request->opcode), request->offset, request->size, times);
 }

@@ -26,7 +26,7 @@ struct rendezvous;
 void keeping_clients(struct serve *serve, const struct rendezvous *place);
 /* Notes what is served and prepared: record_serve(). Control thread only, or before it runs. */
 void keeping_served(struct serve *serve);
-/* What goes on when the server dies: "requests", "mount" or "nothing", see DSFS_CONTROL_SURVIVES. */
+/* Says how much outlives the server: "requests", "mount" or "nothing", see DSFS_CONTROL_SURVIVES. */
 const char *keeping_survives(const struct serve *serve);
 /* The same in a sentence. */
 const char *keeping_promise(const struct serve *serve);

@@ -29,6 +29,7 @@
 #include "serve/ahead/announced.h"
 #include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
+#include "serve/control/command.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
 #include "serve/damage.h"
@@ -36,7 +37,7 @@
 #include "serve/dotdir/visits.h"
 #include "serve/health/watchdog.h"
 #include "serve/keeping/keeping.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "serve/opening/open.h"
 #include "serve/request/standby.h"
 #include "serve/serve.h"
@@ -183,12 +184,18 @@ static int session_prepare(struct session *session, struct error *err)
 	return chunk_cache_new((size_t)1 << serve_current(serve)->index->chunk_log, &serve->cache, err);
 }
 
+static int session_start_control(struct serve *serve, struct error *err)
+{
+	return control_start(serve, command_finish, err);
+}
+
 /* Starts the threads in the order in which they need each other; the control thread comes last, because it tells the
  * others about members that join. */
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start, control_start,
+		clients_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start,
+		session_start_control,
 	};
 	int r = 0;
 

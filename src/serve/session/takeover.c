@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "supervisor/keep.h"
 
 /* ---- versions ---- */

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "members/assembly.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "supervisor/keep.h"
 
 /* Takes the array, also on failure: session_free() closes it. */

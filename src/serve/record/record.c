@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes, checks and changes the record. The memory file is sealed, so that nobody can shorten it under a mapping. */
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
