@@ -26,7 +26,7 @@ echo Y >seen
 cat >inside.sh <<'END'
 . "$LIB/common.sh"
 mount --bind seen "$RING_SWITCH"
-mount_volume volume mnt -o workers=64,channel=auto
+mount_volume volume mnt -o workers=64,channel=auto,nosupervisor
 assert_eq "the channel" "$(stats mnt channel)" dev
 assert_eq "workers" "$(stats mnt workers)" $(($(nproc) + 1))
 grep -qF "workers=64: $(($(nproc) + 1)) serve, FUSE over io_uring was turned off while the mount came up" daemon.log ||
@@ -51,7 +51,7 @@ check_budget() {
 }
 
 ring_switch Y
-for options in channel=ring channel=auto channel=ring,workers=1; do
+for options in channel=ring channel=auto,nosupervisor channel=ring,workers=1; do
     : >daemon.log
     mount_volume volume mnt -o $options
     assert_eq "the channel of $options" "$(stats mnt channel)" ring
@@ -72,9 +72,12 @@ grep -qF "$line" daemon.log ||
     fail "no word about workers=1000: $(cat daemon.log)"
 unmount mnt
 
-mount_volume volume mnt -o channel=dev
-assert_eq "the channel of channel=dev" "$(stats mnt channel)" dev
-unmount mnt
+# What comes over the ring ends with the server, so a mount that goes on without it uses the ring only when told to.
+for options in channel=dev channel=auto; do
+    mount_volume volume mnt -o $options
+    assert_eq "the channel of $options" "$(stats mnt channel)" dev
+    unmount mnt
+done
 
 rounds=$(length 6 30)
 [ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 6 8)

@@ -38,6 +38,7 @@ versions=True
 allow_other=OTHER
 exec=True
 suid=False
+supervisor=True
 END
 sed -i "s/OTHER/$([ "$(id -u)" = 0 ] && echo True || echo False)/" expected
 cmp found expected || fail "$(diff found expected)"
@@ -47,7 +48,7 @@ say "given ones"
 digest=$(datasetfsctl list --json volume | json versions.0.digest)
 mount_volume volume mnt -o "version=v1,digest=$digest,verify=never,io=threads,channel=dev,workers=3,readahead=4M" \
     -o prefetch=off,on_error=eio,deadline=77,control_group=4343,direct_group=0,notify=entries \
-    -o noversions,noexec
+    -o noversions,noexec,nosupervisor
 options | grep -v '^allow_other=' >found
 cat >expected <<END
 version=v1
@@ -67,6 +68,7 @@ notify=entries
 versions=False
 exec=False
 suid=False
+supervisor=False
 END
 cmp found expected || fail "$(diff found expected)"
 

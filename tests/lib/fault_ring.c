@@ -54,7 +54,7 @@ __attribute__((constructor)) static void fault_init(void)
 __attribute__((destructor)) static void fault_report(void)
 {
 	const char *path = getenv("FAULT_COUNT");
-	FILE *file = path ? fopen(path, "we") : NULL;
+	FILE *file = path && atomic_load(&seen) ? fopen(path, "we") : NULL; /* the supervisor sees none */
 
 	if (!file)
 		return;
