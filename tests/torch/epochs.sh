@@ -25,9 +25,9 @@ for line in "epoch 0: version one" "epoch 1: version one" "epoch 2: version two"
     grep -q "^$line on every rank, 400 samples once each" epochs.log || fail "no line '$line'"
 done
 
-# The daemon of rank 2 dies before the barrier: the others hear of it and stay.
+# The mount of rank 2 dies before the barrier: the others hear of it and stay.
 pack volume one --label three
-kill -KILL "$(stats mnt2 pid)"
+DAEMON=$(stats mnt2 pid) kill_daemon mnt2 || fail "the mount of rank 2 lives"
 at_exit umount mnt2
 ranks=()
 for rank in 0 1 2 3; do
