@@ -153,6 +153,19 @@ void state_view_close(const struct state_view *view)
 		munmap((void *)(uintptr_t)view, STATE_SIZE);
 }
 
+int state_view_replace(const struct state_view *view, int fd, struct error *err)
+{
+	const struct state_view *next;
+	int r = state_view_open(fd, &next, err);
+
+	if (r < 0)
+		return r;
+	state_view_close(next); /* it was checked */
+	if (mmap((void *)(uintptr_t)view, STATE_SIZE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		return error_errno(err, "cannot map the state");
+	return 0;
+}
+
 uint64_t state_view_key(const struct state_view *view)
 {
 	const struct state_page *page = state_page_of(view);

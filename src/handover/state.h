@@ -34,6 +34,9 @@ struct state_view;
  * should be. */
 must_check int state_view_open(int fd, const struct state_view **ret, struct error *err);
 void state_view_close(const struct state_view *view);
+/* Maps another daemon's page where the view's is, in one step for threads that look at it. On failure the view stays as
+ * it is. */
+must_check int state_view_replace(const struct state_view *view, int fd, struct error *err);
 /* Returns the key of the version that the mount serves; 0: the daemon has ended. Costs two loads. */
 uint64_t state_view_key(const struct state_view *view);
 /* Returns a count that changes when the daemon opens the volume again; clients should then ask for a new descriptor. */

@@ -132,7 +132,7 @@ static int linked_is_current(const struct direct *direct, const struct query *qu
 
 int linked_renew(const struct direct *direct, const struct query *query, struct opened **ret, struct error *err)
 {
-	bool is_current, is_final;
+	bool lives = link_goes_on(direct->link), is_current, is_final;
 	int r = linked_is_current(direct, query, &is_current, err);
 
 	if (r < 0)
@@ -141,7 +141,7 @@ int linked_renew(const struct direct *direct, const struct query *query, struct 
 		*ret = NULL;
 		return 0;
 	}
-	if (link_lives(direct->link) && linked_open(link_place(direct->link), query, ret, &is_final, NULL) == 0)
+	if (lives && linked_open(link_place(direct->link), query, ret, &is_final, NULL) == 0)
 		return 0;
 	return 1;
 }

@@ -106,7 +106,7 @@ static int rescue_by_path(int mount, const struct direct *direct, const struct r
 }
 
 /* Opens the mount while its daemon lives: after that another mount may have the same path and device number. */
-static int rescue_mount(const struct link *link, int *ret, struct error *err)
+static int rescue_mount(struct link *link, int *ret, struct error *err)
 {
 	const struct link_place *place = link_place(link);
 	auto_close int fd = open(place->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -114,7 +114,7 @@ static int rescue_mount(const struct link *link, int *ret, struct error *err)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, "'%s'", place->root);
-	if (st.st_dev != place->device || !link_lives(link))
+	if (st.st_dev != place->device || !link_goes_on(link))
 		return error_set(err, -ENOTCONN, "it is not mounted on '%s' any more", place->root);
 	*ret = take_fd(&fd);
 	return 0;

@@ -4,6 +4,7 @@
  * allocates memory, except the library when a path leads into a data set: the caller may be an allocator. */
 #include "preload/mounts/datasets.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -362,6 +363,7 @@ bool datasets_have(dev_t device)
 struct datasets_opening {
 	struct dataset *dataset;
 	struct dsfs *fs;
+	struct link *link;
 	int result;
 };
 
@@ -417,6 +419,26 @@ static void dataset_renew(void *argument)
 	opening->result = dsfs_refresh(opening->fs);
 }
 
+/* Programs that nobody changes have versions that a daemon handed over alone. */
+static struct link *datasets_link(const struct opened *opened)
+{
+	return ((const struct direct *)opened)->link;
+}
+
+static void datasets_reach(void *argument)
+{
+	struct datasets_opening *opening = argument;
+
+	opening->result = link_goes_on(opening->link) ? 0 : -ENOTCONN;
+}
+
+bool datasets_goes_on(const struct opened *opened)
+{
+	struct datasets_opening opening = { .link = datasets_link(opened) };
+
+	return link_lives(opening.link) || (roomy_call(datasets_reach, &opening) && opening.result == 0);
+}
+
 struct opened *datasets_get(struct dataset *dataset)
 {
 	struct datasets_opening opening = { .dataset = dataset };
@@ -430,7 +452,7 @@ struct opened *datasets_get(struct dataset *dataset)
 	opened = opening.fs ? handle_get(opening.fs) : NULL;
 	if (!opened)
 		return NULL;
-	if (link_is_current(((const struct direct *)opened)->link))
+	if (link_is_current(datasets_link(opened)))
 		return opened;
 	handle_put(opened);
 	return roomy_call(dataset_renew, &opening) && opening.result >= 0 ? handle_get(opening.fs) : NULL;

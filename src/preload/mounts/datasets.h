@@ -40,6 +40,8 @@ struct dataset *datasets_find_below(int directory, const char *path, const char 
 struct dataset *datasets_find_around(int directory, const char *path, uint64_t *ret_inode);
 /* Returns the version that is mounted there, for handle_put(); NULL: it cannot be read past the mount (any more). */
 struct opened *datasets_get(struct dataset *dataset);
+/* Whether the mount that a version came from is served: by its daemon, or by another one in its place. */
+bool datasets_goes_on(const struct opened *opened);
 /* Gives up all data sets for good: closes the library's descriptors of volumes and daemons, and unmaps indexes, at once
  * or when the last read in flight ends. Must be called after settings_stop(). */
 void datasets_stop(void);

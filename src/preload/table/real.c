@@ -92,7 +92,7 @@ static int real_open(struct table_file *file)
 	int fd = -1;
 
 	errno = ENOENT;
-	if (file->opened->backend->lives(file->opened)) {
+	if (datasets_goes_on(file->opened)) {
 		fd = real_open_mount(file, file->dataset);
 		if (fd < 0 && errno != EMFILE)
 			fd = real_open_elsewhere(file);

@@ -320,6 +320,9 @@ static int clients_run(struct clients *clients, struct error *err)
 		r = clients_listen(clients, err);
 	if (r < 0)
 		return r;
+	if (clients->serve->adopts) /* the mount has been there all the time */
+		clients_settle(clients, makedev(clients->serve->record->device_major,
+						clients->serve->record->device_minor));
 	clients->most = clients_most();
 	clients->fds[CLIENTS_WAKE] = (struct pollfd){ .fd = clients->ending.fd, .events = POLLIN };
 	clients->fds[CLIENTS_LISTENER] = (struct pollfd){ .fd = clients->place.listener };

@@ -22,16 +22,23 @@
 #include "image/catalogue/catalogue.h"
 #include "image/catalogue/index_load.h"
 #include "lib/direct/daemon/several.h"
+#include "lib/forked.h"
 #include "lib/high.h"
 #include "lib/question.h"
 
 #define LINK_TIMEOUT 10000 /* ms within which the daemon must answer */
+#define LINK_PRIME   UINT64_C(0x100000001b3)
 
 struct link {
-	int fd;
-	ino_t inode; /* of the socket, as the program may have replaced the descriptor */
+	/* These change with the daemon, under forked_lock(); the page behind state, too. */
+	_Atomic int fd;
+	_Atomic uint64_t inode;  /* of the socket, as the program may have replaced the descriptor */
+	_Atomic uint64_t volume; /* from the state page, when the version was handed over */
 	const struct state_view *state;
-	uint64_t key, volume; /* from the state page, when the version was handed over */
+	uint64_t key; /* of the version, in the state page of each daemon of the mount */
+	uint64_t sequence;
+	uint8_t uuid[16];
+	uint64_t members; /* from link_print(): what the descriptors of the volume are of */
 	struct link_place place;
 };
 
@@ -282,29 +289,64 @@ static int link_take_volume(struct passing_packet *packet, unsigned first, const
 	return r;
 }
 
+/* Reads the answer. *ret_first: the first descriptor of those behind the first member; *ret_table: the table's, which
+ * is the caller's now; -1: none came. */
+static int link_read(struct passing_packet *packet, struct handover_opened *ret, unsigned *ret_first, int *ret_table,
+		     struct error *err)
+{
+	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(*ret), err);
+
+	*ret_table = -1;
+	if (r < 0)
+		return r;
+	memcpy(ret, packet->bytes, sizeof(*ret));
+	*ret_first = ret->key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
+	if (packet->fd_count < *ret_first)
+		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, *ret_first);
+	if (ret->key && ret->slots > 1 && packet->fd_count > *ret_first)
+		*ret_table = packet->fds[--packet->fd_count];
+	return 0;
+}
+
+/* A number that differs if other members came, or other devices for them. first: as from link_read(). */
+static uint64_t link_print(const struct passing_packet *packet, unsigned first, const struct handover_opened *opened)
+{
+	uint64_t print = opened->slots;
+	unsigned at = HANDOVER_VOLUME;
+
+	for (uint32_t i = 0; i < opened->slots && i < HANDOVER_SLOTS; i++) {
+		struct stat st = { .st_ino = 0 };
+
+		if (!handover_has(opened, i) || at >= packet->fd_count)
+			continue;
+		(void)fstat(packet->fds[at], &st);
+		for (unsigned k = 0; k < 4; k++)
+			print = (print ^ (uint64_t[]){ i, st.st_dev, st.st_ino, st.st_rdev }[k]) * LINK_PRIME;
+		at = at == HANDOVER_VOLUME ? first : at + 1;
+	}
+	return print;
+}
+
 static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
 		     struct error *err)
 {
 	struct handover_opened opened;
 	auto_close int table = -1;
-	unsigned expected;
-	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(opened), err);
+	unsigned first;
+	int r = link_read(packet, &opened, &first, &table, err);
 
 	if (r < 0)
 		return r;
-	memcpy(&opened, packet->bytes, sizeof(opened));
-	expected = opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
-	if (packet->fd_count < expected)
-		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, expected);
-	if (opened.key && opened.slots > 1 && packet->fd_count > expected)
-		table = packet->fds[--packet->fd_count];
 	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
+	link->members = link_print(packet, first, &opened);
 	if (r == 0)
-		r = link_take_volume(packet, expected, &opened, version, err);
+		r = link_take_volume(packet, first, &opened, version, err);
 	if (r == 0 && opened.key)
 		r = link_take_index(packet, table, &opened, version, err);
 	link->key = opened.key;
-	link->volume = opened.volume;
+	link->sequence = version->version.sequence;
+	memcpy(link->uuid, version->version.uuid, sizeof(link->uuid));
+	atomic_store(&link->volume, opened.volume);
 	return r;
 }
 
@@ -323,7 +365,7 @@ static int link_check_version(const struct link_version *got, uint64_t sequence,
 	return 0;
 }
 
-static ino_t link_inode(int fd)
+static uint64_t link_inode(int fd)
 {
 	struct stat st;
 
@@ -334,13 +376,14 @@ static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, 
 		     struct error *err)
 {
 	struct passing_packet packet = { .fd_count = 0 };
-	int r = link_connect(link->place.socket, &link->fd, err);
+	int fd = -1, r = link_connect(link->place.socket, &fd, err);
 
 	if (r < 0)
 		return r;
-	high_move(&link->fd);
-	link->inode = link_inode(link->fd);
-	r = link_ask(link->fd, &link->place, sequence, uuid, &packet, err);
+	high_move(&fd);
+	atomic_store(&link->fd, fd);
+	atomic_store(&link->inode, link_inode(fd));
+	r = link_ask(fd, &link->place, sequence, uuid, &packet, err);
 	if (r == 0)
 		r = link_take(link, &packet, version, err);
 	if (r == 0)
@@ -358,7 +401,7 @@ int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *
 
 	if (!link)
 		return error_no_memory(err);
-	link->fd = -1;
+	atomic_store(&link->fd, -1);
 	link->place = *place;
 	r = link_fill(link, sequence, uuid, &version, err);
 	if (r < 0) {
@@ -380,12 +423,22 @@ void link_version_close(struct link_version *version)
 	*version = (struct link_version){ .index = NULL };
 }
 
+/* The connection; -1: the program closed it, and may have the number for something else. */
+static int link_fd(const struct link *link)
+{
+	int fd = atomic_load(&link->fd);
+
+	return fd >= 0 && link_inode(fd) == atomic_load(&link->inode) ? fd : -1;
+}
+
 void link_close(struct link *link)
 {
+	int fd = link ? link_fd(link) : -1;
+
 	if (!link)
 		return;
-	if (link->fd >= 0 && link_inode(link->fd) == link->inode)
-		close(link->fd);
+	if (fd >= 0)
+		close(fd);
 	state_view_close(link->state);
 	free(link);
 }
@@ -397,9 +450,14 @@ const struct link_place *link_place(const struct link *link)
 	return &link->place;
 }
 
+static uint64_t link_volume(const struct link *link)
+{
+	return atomic_load_explicit(&link->volume, memory_order_relaxed);
+}
+
 bool link_is_current(const struct link *link)
 {
-	return state_view_key(link->state) == link->key && state_view_volume(link->state) == link->volume;
+	return state_view_key(link->state) == link->key && state_view_volume(link->state) == link_volume(link);
 }
 
 bool link_lives(const struct link *link)
@@ -409,16 +467,77 @@ bool link_lives(const struct link *link)
 
 bool link_has_moved(const struct link *link)
 {
-	return state_view_volume(link->state) != link->volume;
+	return state_view_volume(link->state) != link_volume(link);
 }
 
-void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS])
+bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS])
 {
 	struct handover_report report;
+	int fd;
 
-	if (link_inode(link->fd) != link->inode)
-		return;
+	if (!link_lives(link))
+		return false;
+	fd = link_fd(link);
 	handover_begin(&report.head, HANDOVER_REPORT, sizeof(report));
 	memcpy(report.counts, counts, sizeof(report.counts));
-	(void)!passing_send(link->fd, &report, sizeof(report), NULL, 0, NULL);
+	if (fd >= 0)
+		(void)!passing_send(fd, &report, sizeof(report), NULL, 0, NULL);
+	return true;
+}
+
+/* ---- another daemon of the mount ---- */
+
+/* Puts the connection in the place of the former one, under its number if the program has left us that. */
+static void link_replace_fd(struct link *link, int *fd)
+{
+	int former = link_fd(link);
+	uint64_t inode = link_inode(*fd);
+
+	if (former < 0 || dup3(*fd, former, O_CLOEXEC) < 0)
+		atomic_store(&link->fd, take_fd(fd));
+	atomic_store(&link->inode, inode);
+}
+
+/* Takes the connection and the state page of a daemon that has not been here, unless another thread did. Counts of
+ * openings begin anew with it: whether the volume was opened again is told by its members. */
+static int link_replace(struct link *link, int *fd, struct passing_packet *packet, struct error *err)
+{
+	struct handover_opened opened;
+	auto_close int table = -1;
+	unsigned first;
+	bool has_moved;
+	int r = link_read(packet, &opened, &first, &table, err);
+
+	if (r < 0)
+		return r;
+	high_move(fd);
+	forked_lock();
+	if (!link_lives(link)) {
+		has_moved = link_has_moved(link) || link_print(packet, first, &opened) != link->members;
+		atomic_store(&link->volume, has_moved ? ~opened.volume : opened.volume);
+		link_replace_fd(link, fd);
+		r = state_view_replace(link->state, packet->fds[HANDOVER_STATE], err); /* last: it is what others see */
+	}
+	forked_unlock();
+	return r;
+}
+
+/* Names of sockets are random, so whoever listens there serves the mount that the version came from. */
+static int link_connect_again(struct link *link, struct error *err)
+{
+	struct passing_packet packet = { .fd_count = 0 };
+	auto_close int fd = -1;
+	int r = link_connect(link->place.socket, &fd, err);
+
+	if (r == 0)
+		r = link_ask(fd, &link->place, link->sequence, link->uuid, &packet, err);
+	if (r == 0)
+		r = link_replace(link, &fd, &packet, err);
+	passing_close(&packet);
+	return r;
+}
+
+bool link_goes_on(struct link *link)
+{
+	return link_lives(link) || (link_connect_again(link, NULL) == 0 && link_lives(link));
 }

@@ -49,10 +49,15 @@ void link_close(struct link *link);
 const struct link_place *link_place(const struct link *link);
 /* Whether the mount still serves this version and reads the same volume. Costs two loads. */
 bool link_is_current(const struct link *link);
-/* Whether the daemon still runs. */
+/* Whether the daemon still runs. Costs a load. */
 bool link_lives(const struct link *link);
+/* Whether the daemon still runs, or another one serves the same mount in its place, which this connects to; false: the
+ * mount has ended. What was handed over stays valid, and this version's key means the same to both, so nothing is opened
+ * anew. May wait some seconds for the other one. Any thread. */
+must_check bool link_goes_on(struct link *link);
 /* Whether the daemon has opened the volume again, so that the descriptors that it sent before refer to a lost
  * device. */
 bool link_has_moved(const struct link *link);
-/* Reports to the daemon what was read and found since the last report. A report that cannot be sent is lost. */
-void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS]);
+/* Reports to the daemon what was read and found since the last report. False: it has ended, and another one may be told
+ * later. A report that cannot be sent is lost. */
+bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS]);

@@ -48,7 +48,8 @@ void tally_tell(struct tally *tally, const struct reader_counters *counters, con
 		counts[i] -= tally->told[i];
 	if (!tally_is_due(counts, is_last))
 		return;
-	link_report(link, counts);
+	if (!link_report(link, counts))
+		return;
 	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
 		tally->told[i] += counts[i];
 }
