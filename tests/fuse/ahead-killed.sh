@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon once
-# A daemon that is killed while it stores into the page cache ends all the same: the store waits for a READ that nobody
-# will answer, and only the end of the connection ends that wait.
+# A server that is killed while it stores into the page cache ends all the same: the store waits for a READ that it will
+# not answer, but another server does. A server without a supervisor stores nothing, so that its mount can end.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -22,7 +22,7 @@ prefetch.prefetch(mount, mount.version["digest"], array.array("Q", [os.stat(sys.
 END2
 
 is_storing() {
-    cat /proc/$DAEMON/task/*/wchan 2>/dev/null | grep -q folio
+    cat /proc/$SERVER/task/*/wchan 2>/dev/null | grep -q folio
 }
 
 # The only worker reads one file for a second, so the READ of the announced one waits in the kernel; when that file has
@@ -31,9 +31,9 @@ readers=()
 attempt() {
     python3 announce.py "mnt/f$1" || fail "cannot announce a file"
     sleep 0.4 # so long, that file comes later than the announced one
-    cat "mnt/f$(($1 + 5))" >/dev/null 2>&1 & readers+=($!)
+    cmp "source/f$(($1 + 5))" "mnt/f$(($1 + 5))" & readers+=($!)
     sleep 0.1
-    cat "mnt/f$1" >/dev/null 2>&1 & readers+=($!)
+    cmp "source/f$1" "mnt/f$1" & readers+=($!)
     for _ in {1..60}; do
         is_storing && return
         sleep 0.03
@@ -41,15 +41,32 @@ attempt() {
     return 1
 }
 attempt 0 || attempt 1 || attempt 2 || attempt 3 || attempt 4 || skip "no store meets a READ"
+old=$SERVER
+kill -KILL "$old"
+for reader in "${readers[@]}"; do
+    wait_end "$reader" || fail "a reader hangs whose server was killed: $(cat daemon.log)"
+    wait "$reader" || fail "a reader fails whose server was killed: $(cat daemon.log)"
+done
+wait_end "$old" || fail "a thread of the killed server stays"
+assert_eq "restarts" "$(stats mnt restarts)" 1
+compare source mnt
+unmount mnt
+
+mount_volume slow mnt -o io=threads,channel=dev,workers=1
 kill -KILL "$DAEMON"
+wait_for 20 knows_or_ended "$SERVER" 0 || fail "it does not see that its supervisor has ended"
+! attempt 0 || fail "it stores although nothing could end that"
+cat mnt/f9 >/dev/null & readers=($!)
+kill -KILL "$SERVER"
 is_over() {
-    ! grep -qs '^State:.[^Z]' "/proc/$DAEMON"/task/*/status
+    ! grep -qs '^State:.[^Z]' "/proc/$SERVER"/task/*/status
 }
 wait_for 20 is_over || {
     abort_connection mnt
-    fail "a thread of the killed daemon stays"
+    fail "a thread of the killed server stays"
 }
 for reader in "${readers[@]}"; do
-    wait_end "$reader" || fail "a reader of the killed daemon hangs"
+    wait_end "$reader" || fail "a reader of the dead mount hangs"
 done
+! cat mnt/f8 2>/dev/null || fail "the mount goes on without a server"
 umount -l mnt

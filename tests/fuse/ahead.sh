@@ -145,7 +145,7 @@ memory_group() {
         return 1
     GROUP=$top/datasetfs-test-$$
     [ -d "$GROUP" ] || { mkdir "$GROUP" && at_exit wait_for 10 rmdir "$GROUP"; } 2>/dev/null || return 1
-    echo "$1" >"$GROUP/$file" && echo "$DAEMON" >"$GROUP/cgroup.procs"
+    echo "$1" >"$GROUP/$file" && echo "$SERVER" >"$GROUP/cgroup.procs"
 }
 
 say "no more than there is memory"
@@ -200,7 +200,7 @@ for _ in {1..5}; do
 done
 unmount mnt
 
-say "an unmount, and the end of the daemon, under a walker"
+say "an unmount, another server, and the end of the daemon, under a walker"
 mount_volume volume mnt -o version=v1
 is_ahead() {
     [ "$(stats mnt ahead_files)" -gt 0 ]
@@ -214,10 +214,15 @@ wait $walker || fail "the walker of a detached mount"
 wait_end "$DAEMON" || fail "the daemon runs on"
 wait "$DAEMON" || fail "the daemon ended with status $?"
 mount_volume volume mnt -o version=v1
+python3 "$AHEAD" walk source/small mnt/small 3 & walker=$!
+wait_for 20 is_ahead || fail "nothing is read ahead"
+kill_server mnt
+wait $walker || fail "the walker of a server that was killed"
+unmount mnt
+mount_volume volume mnt -o version=v1
 while cat mnt/small/*/* >/dev/null 2>&1; do :; done & walker=$!
 wait_for 20 is_ahead || fail "nothing is read ahead"
-kill -KILL "$DAEMON"
-wait_end "$DAEMON" || fail "the killed daemon stays"
+kill_daemon || fail "the killed daemon stays"
 wait_end $walker || fail "the walker of a killed daemon hangs"
 umount -l mnt
 
@@ -226,7 +231,7 @@ need_throttle
 say "a device that keeps what is read ahead"
 loop_device volume --direct-io=on
 mount_volume "$LOOP" mnt -o version=v1
-throttle "$DAEMON"
+throttle "$SERVER"
 # The fourth READ begins to read ahead; it is small enough to come back itself.
 python3 - mnt/small/d0 "/sys/fs/cgroup/blkio/datasetfs-test-$$" "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ')" <<'END'
 import os, sys

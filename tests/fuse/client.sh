@@ -130,8 +130,7 @@ say "the daemon is killed"
 path=$(socket)
 told root "readers 4 v2=v2" reading
 told primary "compare v2" "$files right, 0 failed"
-kill -KILL "$DAEMON"
-wait_end "$DAEMON" || fail "it runs on"
+kill_daemon || fail "it runs on"
 told primary "compare v2" "$files right, 0 failed"
 ended="has ended: unmount it and mount it again"
 told primary "refresh" "ENOTCONN the daemon of the mount '$PWD/mnt' $ended"

@@ -27,7 +27,7 @@ pack volume source --compress auto
 
 # Where the threads of the daemon may run.
 allowed() {
-    sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/$DAEMON/task/*/status | sort -u
+    sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/$SERVER/task/*/status | sort -u
 }
 
 load() {
@@ -89,7 +89,7 @@ assert_eq "workers" "$(stats mnt workers)" $((${#cpus[@]} + 1))
 load
 progress "outside of the group"
 echo "$one" >"$CPUSET/cpuset.cpus"
-echo $DAEMON >"$CPUSET/cgroup.procs"
+for process in $DAEMON $SERVER; do echo "$process" >"$CPUSET/cgroup.procs"; done
 assert_eq "where they run after they were moved" "$(allowed)" "$one"
 progress "moved into the group"
 finish

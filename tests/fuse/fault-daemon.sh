@@ -14,12 +14,14 @@ for i in $(seq 0 9); do head -c $((5000 + i * 70000)) /dev/urandom >"tree/f$i"; 
 pack v.vol tree
 
 from=0
-# injected KIND N TIMES COMMAND…: mounts with that call failing, runs the command, unmounts; mount's status in rc
+in=server
+# injected KIND N TIMES COMMAND…: mounts with that call failing in the process $in, runs the command, unmounts; mount's
+# status in rc
 injected() {
     rc=0
     : >err # the last one's line is no answer
-    FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_FROM=$from FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol \
-        LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1,on_error=eio v.vol mnt >out 2>err &
+    FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_IN=$in FAULT_FROM=$from FAULT_COUNT=$PWD/count \
+        FAULT_VOLUME=$PWD/v.vol LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1,on_error=eio v.vol mnt >out 2>err &
     DAEMON=$!
     end_daemon_at_exit "$DAEMON" "$PWD/mnt"
     # Until it serves, with the read-ahead that it sets; a mount that fails late was there for a moment.
@@ -85,31 +87,33 @@ done
 say "a read is repeated once, then EIO"
 from=0
 
-injected alloc 0 1 true
-total=$(cat count)
-failed=0
 first=15 parts=25
 [ "$DATASETFS_FULL" = 0 ] || first=40 parts=60
-for ((n = 1; n <= total; n += n < first ? 1 : 1 + total / parts)); do
-    injected alloc "$n" 1 check_files
-    case $rc in
-    0) ;;
-    2|32) # 2: while the command line was read
-        failed=$((failed + 1))
-        [ $rc = 32 ] || grep -q 'memory' err || fail "alloc $n: status 2: $(cat err)"
-        grep -qE '^([^ ]*Z )?datasetfs: .' err || fail "alloc $n: no reason" ;;
-    *) fail "alloc $n: status $rc: $(cat err)" ;;
-    esac
+for in in server supervisor; do
+    injected alloc 0 1 true
+    total=$(cat count)
+    failed=0
+    for ((n = 1; n <= total; n += n < first ? 1 : 1 + total / parts)); do
+        injected alloc "$n" 1 check_files
+        case $rc in
+        0) ;;
+        2|32) # 2: while the command line was read, or what the supervisor keeps
+            failed=$((failed + 1))
+            [ $rc = 32 ] || grep -q 'memory' err || fail "alloc $n in the $in: status 2: $(cat err)"
+            grep -qE '^([^ ]*Z )?datasetfs: .' err || fail "alloc $n in the $in: no reason" ;;
+        *) fail "alloc $n in the $in: status $rc: $(cat err)" ;;
+        esac
+    done
+    [ $failed -gt 0 ] || fail "no failed allocation was noticed in the $in"
+    say "$total allocations in the $in, $failed injected failures refused the mount"
 done
-[ $failed -gt 0 ] || fail "no failed allocation was noticed"
-say "$total allocations, $failed injected failures refused the mount"
 
 # The names of an old version that is in use cannot be gone through for want of memory:
 # that is tried again, but not at once.
 pack v.vol tree --label v2 --no-current
 : >err
-FAULT_KIND=alloc FAULT_AT=1 FAULT_TIMES=1000000000 FAULT_WHILE=$PWD/short FAULT_COUNT=$PWD/count FAULT_SEEN=$PWD/seen \
-    LD_PRELOAD=$PWD/fault.so by_clock datasetfs -f -o io=threads,workers=1 v.vol mnt 2>err &
+FAULT_KIND=alloc FAULT_AT=1 FAULT_TIMES=1000000000 FAULT_IN=server FAULT_WHILE=$PWD/short FAULT_COUNT=$PWD/count \
+    FAULT_SEEN=$PWD/seen LD_PRELOAD=$PWD/fault.so by_clock datasetfs -f -o io=threads,workers=1 v.vol mnt 2>err &
 DAEMON=$!
 end_daemon_at_exit "$DAEMON" "$PWD/mnt"
 wait_for 20 grep -q ' serves version ' err || fail "no mount: $(cat err)"

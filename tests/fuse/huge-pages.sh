@@ -19,7 +19,7 @@ for i in {1..200}; do head -c $((1000 + i * 37)) /dev/urandom >source/small$i; d
 for i in {1..20}; do head -c $((100000 + i * 40000)) /dev/urandom >source/large$i; done
 pack volume.dsfs source
 mount_volume volume.dsfs mnt
-pid=$(json pid mnt/.datasetfs/stats.json)
+pid=$(json server_pid mnt/.datasetfs/stats.json)
 cat mnt/small* mnt/large* >/dev/null
 found=$(huge)
 budget=$(($(json buffer_budget mnt/.datasetfs/stats.json) / 1024))

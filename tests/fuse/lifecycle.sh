@@ -9,12 +9,13 @@ mkdir source mnt
 echo hello >source/file
 pack volume source
 
-# begin: a daemon in the background; DAEMON is its number
+# begin: a daemon in the background; DAEMON is its number, SERVER that of the process that serves
 begin() {
     datasetfs volume mnt >begin.log 2>&1 </dev/null || { cat begin.log; fail "datasetfs volume mnt"; }
     # It serves now, not soon.
     assert_eq "content right after the command" "$(cat mnt/file)" hello
     DAEMON=$(json pid mnt/.datasetfs/stats.json)
+    SERVER=$(json server_pid mnt/.datasetfs/stats.json)
     end_daemon_at_exit "$DAEMON" mnt
     # Notices and what it serves; nothing that failed.
     ! grep -iE "cannot|failed|ignoring" begin.log || fail "it said: $(cat begin.log)"
@@ -23,6 +24,7 @@ begin() {
 # ended HOW
 ended() {
     wait_end "$DAEMON" || fail "$1: the daemon runs on"
+    wait_end "$SERVER" || fail "$1: the process that serves runs on"
     ! is_mounted mnt || fail "$1: still mounted"
 }
 
@@ -45,11 +47,13 @@ done
 
 say "the daemon holds no descriptor of ours and does not sit in our folder"
 begin
-links=$(ls -l "/proc/$DAEMON/fd" 2>/dev/null || true)
-if [ -n "$links" ]; then
-    ! grep -F begin.log <<<"$links" || fail "it holds our log"
-    assert_eq "its folder" "$(readlink "/proc/$DAEMON/cwd")" /
-fi
+for process in "$DAEMON" "$SERVER"; do
+    links=$(ls -l "/proc/$process/fd" 2>/dev/null || true)
+    if [ -n "$links" ]; then
+        ! grep -F begin.log <<<"$links" || fail "it holds our log: $(cat "/proc/$process/cmdline" | tr '\0' ' ')"
+        assert_eq "its folder" "$(readlink "/proc/$process/cwd")" /
+    fi
+done
 umount mnt
 ended umount
 
@@ -95,7 +99,9 @@ say "nohup: SIGHUP has no effect"
 trap '' HUP
 mount_volume volume mnt
 trap - HUP
-[ $((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$DAEMON/status") & 1)) = 0 ] || fail "SIGHUP is waited for"
+for process in "$DAEMON" "$SERVER"; do
+    [ $((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$process/status") & 1)) = 0 ] || fail "SIGHUP is waited for"
+done
 kill -HUP "$DAEMON"
 assert_eq "content after SIGHUP" "$(cat mnt/file)" hello
 unmount mnt

@@ -16,7 +16,7 @@ show() {
 }
 
 read_by_daemon() {
-    awk '/^rchar/ { print $2 }' "/proc/$(stats mnt pid)/io"
+    awk '/^rchar/ { print $2 }' "/proc/$(stats mnt server_pid)/io"
 }
 
 # looked: at the superblocks of all members more than once, since it had read $before

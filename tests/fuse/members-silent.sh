@@ -23,16 +23,17 @@ readers=()
 is_kept() {
     dd if=mnt/file of=/dev/null bs=128k iflag=direct status=none &
     readers+=($!)
-    grep -qs request_wait_answer /proc/"$DAEMON"/task/*/wchan
+    grep -qs request_wait_answer /proc/"$SERVER"/task/*/wchan
 }
 wait_for 20 is_kept || fail "no thread waits for the device"
 wait "${readers[@]}" || fail "a read"
 umount mnt || fail "umount"
 is_gone() {
-    ! grep -qs "^State:[[:space:]]*[^[:space:]Z]" "/proc/$DAEMON/status"
+    ! grep -qs "^State:[[:space:]]*[^[:space:]Z]" "/proc/$SERVER/status"
 }
 wait_for 30 is_gone || fail "the daemon outlives its mount: $(kept_by mnt)"
-! readlink "/proc/$DAEMON/task/"*/fd/* 2>/dev/null | grep -qx "$PWD/real/[ac]" || fail "it has members open"
+! readlink "/proc/$SERVER/task/"*/fd/* "/proc/$DAEMON/fd/"* 2>/dev/null | grep -qx "$PWD/real/[ac]" ||
+    fail "it has members open"
 slow_control b.control 0
 wait_end "$DAEMON" || fail "its last thread does not end"
 wait "$DAEMON" || fail "the daemon ended with status $?: $(cat daemon.log)"

@@ -239,11 +239,14 @@ kill_server() {
     SERVER=$(server_of "$DAEMON")
 }
 
-# kill_daemon [MOUNTPOINT]: supervisor and server, so that the mount dies; it is dead on return
+# kill_daemon [MOUNTPOINT]: supervisor and server of mount_volume, so that the mount dies; it is dead on return. The
+# server knows by then that nothing could end a store, and stores no more.
 kill_daemon() {
-    local server
+    local server before
     server=$(server_of "$DAEMON")
+    before=$(bereft)
     kill -KILL "$DAEMON"
+    [ "$server" = "$DAEMON" ] || wait_for 10 knows_or_ended "$server" "$before" || fail "the server is not told"
     kill -KILL "$server" 2>/dev/null || true
     wait_end "$server" && { [ -z "${1:-}" ] || wait_for 20 is_disconnected "$1"; }
 }
@@ -251,6 +254,16 @@ kill_daemon() {
 # is_disconnected MOUNTPOINT: a request that is under way meanwhile fails with another error
 is_disconnected() {
     [[ $(stat -f "$1" 2>&1) == *"not connected"* ]]
+}
+
+# bereft: how many servers have said that their supervisor has ended
+bereft() {
+    grep -c ": the supervisor of '.*' has ended" daemon.log || true
+}
+
+# knows_or_ended SERVER BEFORE: of kill_daemon
+knows_or_ended() {
+    [ "$(bereft)" -gt "$2" ] || [ -z "$(started "$1")" ]
 }
 
 # serving LOG: how many daemons have said there that they serve
@@ -308,8 +321,10 @@ unmount() {
 
 # kept_by MOUNTPOINT: who may keep the daemon, by a copy of the mount in a namespace, and where its threads are
 kept_by() {
+    local server
+    server=$(server_of "$DAEMON")
     echo "mounted for $(grep -lsF " $PWD/$1 " /proc/[0-9]*/mountinfo | cut -d / -f 3 | paste -sd ' ')," \
-        "threads wait in $(for thread in /proc/"$DAEMON"/task/*; do cat "$thread/wchan" && echo; done | paste -sd ' ')"
+        "threads wait in $(for thread in /proc/"$server"/task/*; do cat "$thread/wchan" && echo; done | paste -sd ' ')"
 }
 
 # abort_connection MOUNTPOINT: as an admin ends a filesystem that hangs; false where that cannot be done

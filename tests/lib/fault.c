@@ -5,6 +5,7 @@
  *   FAULT_AT      which call fails, from 1; 0 only counts
  *   FAULT_TIMES   how many calls in a row fail, 1 when not set
  *   FAULT_STOP    a read, write, flush or rename does not fail: the process stops itself (SIGSTOP) and then goes on
+ *   FAULT_IN      server or supervisor: only this process of datasetfs(8) counts and fails
  *   FAULT_VOLUME  all but alloc, directory and name count on this file, or on these, A,B,C; with FAULT_OTHER=1 on
  *                 every other regular file
  *   FAULT_FROM    reads at lower offsets neither count nor fail
@@ -40,8 +41,16 @@ static atomic_long calls, bytes;
 static long fail_at, fail_times, fail_from, fail_to;
 static int read_code;
 static char kind; /* first letter of FAULT_KIND */
-static bool other, stops;
+static bool other, stops, is_other_process;
 static const char *only_while, *seen;
+
+/* A server is told the number of its socket (src/supervisor/message.h). */
+static bool fault_is_elsewhere(void)
+{
+	const char *in = getenv("FAULT_IN");
+
+	return in && strcmp(in, getenv("DATASETFS_SUPERVISOR") ? "server" : "supervisor") != 0;
+}
 
 __attribute__((constructor)) static void fault_init(void)
 {
@@ -57,7 +66,8 @@ __attribute__((constructor)) static void fault_init(void)
 	fail_from = from ? atol(from) : 0;
 	fail_to = to ? atol(to) : 0;
 	read_code = code ? atoi(code) : EIO;
-	kind = what ? what[0] : 0;
+	is_other_process = fault_is_elsewhere();
+	kind = what && !is_other_process ? what[0] : 0;
 }
 
 static void fault_store(const char *variable, const atomic_long *number)
@@ -75,6 +85,8 @@ static void fault_store(const char *variable, const atomic_long *number)
 
 __attribute__((destructor)) static void fault_report(void)
 {
+	if (is_other_process)
+		return;
 	kind = 0;
 	fault_store("FAULT_COUNT", &calls);
 	fault_store("FAULT_BYTES", &bytes);
