@@ -492,22 +492,18 @@ static int main_run(struct main_daemon *daemon, struct session *session)
 	return r < 0 ? EXIT_FAILED : 0;
 }
 
-/* A successor that cannot start now may be able to in a moment; one that refuses what its predecessor left never is. */
+/* A successor that cannot start now may be able to in a moment, unless it refuses what its predecessor left. It ends at
+ * once then, as an orderly end would take down what the next one needs. */
 static int main_failed(const struct main_options *options, const struct error *err)
 {
-	if (options->keep && keep_is_successor(options->keep)) {
+	if (keep_is_successor(options->keep)) {
 		log_error(err, "cannot take over the mount");
-		return err->code == -EPROTO ? EXIT_FAILED : SUPERVISOR_AGAIN;
+		if (err->code != -EPROTO)
+			syscall(SYS_exit_group, SUPERVISOR_AGAIN);
+		return EXIT_FAILED;
 	}
 	log_error(err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
 	return EXIT_MOUNT;
-}
-
-/* Tells the supervisor that the mount has ended, unless the next server is to try. */
-static void main_end(const struct main_options *options, int status)
-{
-	if (options->keep && status != SUPERVISOR_AGAIN)
-		keep_close(options->keep);
 }
 
 static int main_serve(struct main_daemon *daemon)
@@ -519,7 +515,7 @@ static int main_serve(struct main_daemon *daemon)
 
 	if (options->foreground)
 		log_with_time();
-	else if (options->keep && keep_is_successor(options->keep))
+	else if (keep_is_successor(options->keep))
 		log_to_syslog();
 	descriptors_raise_limit();
 	session_block_signals();
@@ -528,7 +524,7 @@ static int main_serve(struct main_daemon *daemon)
 	else
 		status = main_run(daemon, session);
 	if (!session_free(session)) {
-		main_end(options, status);
+		keep_close(options->keep);
 		/* A thread that the kernel keeps would keep what is open, too. */
 		(void)close_range(0, ~0u, 0);
 		/* _exit() of a sanitizer takes a second, in which such a thread may go on without its descriptors. */
@@ -620,7 +616,7 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 			line->program);
 		return usage;
 	}
-	if (options->keep && keep_is_successor(options->keep)) /* the mountpoint would wait for this process */
+	if (keep_is_successor(options->keep)) /* the mountpoint would wait for this process */
 		return -1;
 	if (main_resolve(options, argv + 1, &err) < 0) {
 		log_err("%s", err.reason);
@@ -691,6 +687,6 @@ int main(int argc, char **argv)
 		status = main_begin(&options, arguments);
 	free(arguments);
 	main_free(&options);
-	main_end(&options, status);
+	keep_close(options.keep);
 	return status;
 }

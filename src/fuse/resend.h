@@ -8,5 +8,6 @@
  * under the number of before get ENOENT and change nothing. -EINVAL: the kernel does not know it.
  *
  * Read until there is nothing before: kernels may free an INTERRUPT that is still in their list beside a request that
- * is sent again. What a dying thread reads after this call is in no list, so call it again when it is gone. */
+ * is sent again. What a dying thread reads after this call is in no list, so call it again when it is gone. Returns 0
+ * also if the filesystem is unmounted. */
 must_check int resend_all(int fd, struct error *err);
