@@ -35,10 +35,10 @@ direct_group=
 follow=0
 notify=auto
 versions=True
+supervisor=True
 allow_other=OTHER
 exec=True
 suid=False
-supervisor=True
 END
 sed -i "s/OTHER/$([ "$(id -u)" = 0 ] && echo True || echo False)/" expected
 cmp found expected || fail "$(diff found expected)"
@@ -66,9 +66,9 @@ direct_group=0
 follow=0
 notify=entries
 versions=False
+supervisor=False
 exec=False
 suid=False
-supervisor=False
 END
 cmp found expected || fail "$(diff found expected)"
 
