@@ -44,9 +44,12 @@ void crash_name(unsigned worker)
 {
 	static __thread uint8_t stack[16384]; /* MINSIGSTKSZ is not constant any more */
 	const stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t present;
 
 	crash_worker = worker + 1;
-	sigaltstack(&alternative, NULL);
+	/* A sanitizer has given each thread a stack, and frees the one that it finds when the thread ends. */
+	if (sigaltstack(NULL, &present) == 0 && present.ss_flags & SS_DISABLE)
+		sigaltstack(&alternative, NULL);
 }
 
 /* A name stands in place of the offset and size that requests by name do not have. */
