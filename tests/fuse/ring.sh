@@ -72,7 +72,7 @@ grep -qF "$line" daemon.log ||
     fail "no word about workers=1000: $(cat daemon.log)"
 unmount mnt
 
-# What comes over the ring ends with the server, so a mount that goes on without it uses the ring only when told to.
+# Requests over the ring end with the server: a mount that outlives its servers uses the ring only when told to.
 for options in channel=dev channel=auto; do
     mount_volume volume mnt -o $options
     assert_eq "the channel of $options" "$(stats mnt channel)" dev
