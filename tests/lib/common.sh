@@ -236,6 +236,7 @@ server_of() {
 kill_server() {
     kill -KILL "$(server_of "$DAEMON")"
     cat "$1/.datasetfs/version" >/dev/null || fail "no server takes over: $(cat daemon.log)"
+    # shellcheck disable=SC2034 # tests use it
     SERVER=$(server_of "$DAEMON")
 }
 
