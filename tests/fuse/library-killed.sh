@@ -12,7 +12,7 @@ need_command /usr/bin/python3
 for version in v1 v2; do
     mkdir -p $version/folder
     for i in {1..40}; do
-        { echo "$version $i"; head -c $((i * 700)) /dev/urandom; } >$version/folder/$i
+        { echo "$version $i"; head -c $((i * 700)) /dev/urandom; } >$version/folder/f$i
     done
     pack volume $version --label $version
 done
@@ -143,7 +143,7 @@ def in_child(names, folder="v1"):
     assert os.waitpid(child, 0)[1] == 0
 
 
-names = [f"folder/{i}" for i in range(1, 41)]
+names = [f"folder/f{i}" for i in range(1, 41)]
 files = {name: opened(name) for name in names[:10]}
 device = os.fstat(files[names[0]]).st_dev
 wait("open")

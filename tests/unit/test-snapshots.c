@@ -8,11 +8,39 @@
 #include "serve/dotdir/snapshots.h"
 #include "serve/version/nodeid.h"
 
+#define FD    123
 #define USER  1000u
 #define OTHER 1001u
 
-static _Atomic uint64_t made;
+static _Atomic uint64_t made, marks[SNAPSHOTS_MAX];
 static struct snapshots *snapshots;
+
+/* The kernel's part. */
+static uint64_t known[4], invalidated[4];
+static unsigned asked, invalidated_count;
+static int fails_with;
+
+int __wrap_known_node(int fd, uint64_t nodeid);
+int __wrap_invalidate_inode(int fd, uint64_t nodeid, struct error *err);
+
+int __wrap_known_node(int fd, uint64_t nodeid)
+{
+	assert_int_equal(fd, FD);
+	asked++;
+	for (unsigned i = 0; i < 4; i++)
+		if (known[i] == nodeid)
+			return 1;
+	return fails_with;
+}
+
+int __wrap_invalidate_inode(int fd, uint64_t nodeid, struct error *err)
+{
+	(void)err;
+	assert_int_equal(fd, FD);
+	assert_true(invalidated_count < 4);
+	invalidated[invalidated_count++] = nodeid;
+	return 0;
+}
 
 static int setup(void **state)
 {
@@ -20,7 +48,11 @@ static int setup(void **state)
 
 	(void)state;
 	atomic_store(&made, 0);
-	return snapshots_new(&made, &snapshots, &err);
+	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
+		atomic_store(&marks[i], 0);
+	memset(known, 0, sizeof(known));
+	asked = invalidated_count = 0;
+	return snapshots_new(&made, marks, &snapshots, &err);
 }
 
 static int teardown(void **state)
@@ -34,7 +66,7 @@ static int teardown(void **state)
 static void take_over(void)
 {
 	teardown(NULL);
-	CHECK_OK(snapshots_new(&made, &snapshots, &err));
+	CHECK_OK(snapshots_new(&made, marks, &snapshots, &err));
 }
 
 static int keep_by(uint32_t uid, bool may_switch, enum snapshots_file file, const char *text, uint64_t *ret)
@@ -179,10 +211,55 @@ static void a_slot_that_is_taken_stays(void **state)
 	(void)state;
 	take_over();
 	now = keep(SNAPSHOTS_METRICS, "metrics");
+	assert_int_not_equal(now % SNAPSHOTS_MAX, before % SNAPSHOTS_MAX); /* as long as there are others */
+	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
+		atomic_store(&marks[i], NODE_SNAPSHOT + i);
+	now = keep(SNAPSHOTS_METRICS, "metrics");
+	assert_int_equal(now % SNAPSHOTS_MAX, before % SNAPSHOTS_MAX);
 	check_text(adopt(before, USER, "now", false), "now");
 	assert_null(snapshots_get(snapshots, before));
 	snapshots_forget(snapshots, before, 1);
 	check_text(snapshots_get(snapshots, now), "metrics");
+}
+
+static void the_kernel_asks_again_for_what_it_knows(void **state)
+{
+	uint64_t one = keep(SNAPSHOTS_STATS, "one"), two = keep(SNAPSHOTS_VERSION, "two"), gone, late;
+
+	(void)state;
+	gone = keep(SNAPSHOTS_STATS, "its FORGET dies with the server");
+	snapshots_forget(snapshots, keep(SNAPSHOTS_STATS, "forgotten"), 1);
+	take_over();
+	late = keep(SNAPSHOTS_STATS, "on its way to the kernel");
+	known[0] = one;
+	known[1] = two;
+	CHECK_OK(snapshots_renew(snapshots, FD, &err));
+	assert_int_equal(asked, 4);
+	assert_int_equal(invalidated_count, 2);
+	assert_int_equal(invalidated[0], one);
+	assert_int_equal(invalidated[1], two);
+	assert_int_equal(atomic_load(&marks[gone % SNAPSHOTS_MAX]), 0);
+	assert_int_equal(atomic_load(&marks[late % SNAPSHOTS_MAX]), late);
+	/* FORGETs of what this server never had count, and of what it made anew. */
+	snapshots_forget(snapshots, one, 1);
+	check_text(adopt(two, USER, "now", true), "now");
+	assert_int_equal(atomic_load(&marks[two % SNAPSHOTS_MAX]), two);
+	snapshots_forget(snapshots, two, 1);
+	snapshots_forget(snapshots, late, 1);
+	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
+		assert_int_equal(atomic_load(&marks[i]), 0);
+}
+
+static void a_kernel_that_does_not_answer(void **state)
+{
+	uint64_t one = keep(SNAPSHOTS_STATS, "one");
+
+	(void)state;
+	take_over();
+	fails_with = -ENODEV;
+	CHECK_FAILS(snapshots_renew(snapshots, FD, &err), -ENODEV, "cannot ask the kernel for a file");
+	assert_int_equal(atomic_load(&marks[one % SNAPSHOTS_MAX]), one);
+	fails_with = 0;
 }
 
 static void limits_of_users(void **state)
@@ -236,6 +313,8 @@ int main(void)
 		CASE(a_successor_begins_no_number_again),
 		CASE(what_is_made_anew_goes_with_its_forget),
 		CASE(a_slot_that_is_taken_stays),
+		CASE(the_kernel_asks_again_for_what_it_knows),
+		CASE(a_kernel_that_does_not_answer),
 		CASE(limits_of_users),
 		CASE(the_client_has_one_for_ever),
 	};

@@ -14,6 +14,7 @@
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
 #include "serve/control/stale.h"
+#include "serve/dotdir/snapshots.h"
 #include "serve/health/recheck.h"
 #include "serve/health/rejoin.h"
 #include "serve/health/reopen.h"
@@ -84,7 +85,10 @@ static int64_t control_look_after(struct control *control)
 static void control_take_over(struct control *control)
 {
 	struct serve *serve = control->serve;
+	struct error err = { 0 };
 
+	if (snapshots_renew(serve->snapshots, serve->mount_fd, &err) < 0)
+		log_debug("%s", err.reason);
 	control->finish(serve);
 	listing_answered(serve); /* the kernel may have taken one over for ever */
 }

@@ -11,12 +11,13 @@
 #include <time.h>
 
 #include "datasetfs/control.h"
+#include "fuse/invalidate.h"
+#include "fuse/known.h"
 #include "serve/request/reply.h"
 #include "serve/version/nodeid.h"
 
 /* A node's number is NODE_SNAPSHOT + ((count % SNAPSHOTS_COUNTS) * SNAPSHOTS_KINDS + file) * SNAPSHOTS_MAX + slot. The
  * kernel keeps it while servers of several releases follow each other, so none of these may ever change. */
-#define SNAPSHOTS_MAX    1024u /* limit of snapshots, each of which holds its text in memory */
 #define SNAPSHOTS_KINDS  8u
 #define SNAPSHOTS_COUNTS (UINT64_C(1) << 26) /* after so many a number comes again */
 
@@ -37,19 +38,22 @@ struct snapshot {
 
 struct snapshots {
 	_Atomic uint64_t *made;
-	_Atomic uint64_t own_made; /* what `made` points to if the caller has no number */
-	pthread_mutex_t lock;      /* protects all fields below */
+	_Atomic uint64_t *nodes; /* by slot; changes under the lock */
+	_Atomic uint64_t own_made, own_nodes[SNAPSHOTS_MAX]; /* what these point to if the caller has none */
+	pthread_mutex_t lock;    /* protects all fields below */
 	struct snapshot *client;   /* NULL: not looked up yet */
 	struct snapshot *slots[SNAPSHOTS_MAX];
 };
 
-int snapshots_new(_Atomic uint64_t *made, struct snapshots **ret, struct error *err)
+int snapshots_new(_Atomic uint64_t *made, _Atomic uint64_t nodes[SNAPSHOTS_MAX], struct snapshots **ret,
+		  struct error *err)
 {
 	struct snapshots *snapshots = calloc(1, sizeof(*snapshots));
 
 	if (!snapshots)
 		return error_no_memory(err);
 	snapshots->made = made ? made : &snapshots->own_made;
+	snapshots->nodes = nodes ? nodes : snapshots->own_nodes;
 	pthread_mutex_init(&snapshots->lock, NULL);
 	*ret = snapshots;
 	return 0;
@@ -141,14 +145,35 @@ static struct snapshot *snapshots_make(uint64_t nodeid, uint32_t uid, char *text
 	return snapshot;
 }
 
+/* A free slot, if there is one that no file of an earlier server has; the kernel may ask for that. The caller holds the
+ * lock and knows that a slot is free. */
+static uint64_t snapshots_slot(const struct snapshots *snapshots)
+{
+	uint64_t slot = 0;
+
+	while (slot < SNAPSHOTS_MAX && (snapshots->slots[slot] || atomic_load(&snapshots->nodes[slot])))
+		slot++;
+	if (slot < SNAPSHOTS_MAX)
+		return slot;
+	for (slot = 0; snapshots->slots[slot];)
+		slot++;
+	return slot;
+}
+
 /* The number of the next snapshot. The caller holds the lock and knows that a slot is free. */
 static uint64_t snapshots_number(struct snapshots *snapshots, enum snapshots_file file)
 {
-	uint64_t count = atomic_fetch_add(snapshots->made, 1) % SNAPSHOTS_COUNTS, slot = 0;
+	uint64_t count = atomic_fetch_add(snapshots->made, 1) % SNAPSHOTS_COUNTS;
 
-	while (snapshots->slots[slot])
-		slot++;
-	return NODE_SNAPSHOT + (count * SNAPSHOTS_KINDS + file) * SNAPSHOTS_MAX + slot;
+	return NODE_SNAPSHOT + (count * SNAPSHOTS_KINDS + file) * SNAPSHOTS_MAX + snapshots_slot(snapshots);
+}
+
+/* Puts a snapshot into its place in the table. The caller holds the lock. */
+static void snapshots_put_in(struct snapshots *snapshots, struct snapshot *snapshot)
+{
+	*snapshots_place(snapshots, snapshot->nodeid) = snapshot;
+	if (snapshot->nodeid != NODE_CLIENT)
+		atomic_store(&snapshots->nodes[snapshot->nodeid % SNAPSHOTS_MAX], snapshot->nodeid);
 }
 
 int snapshots_keep(struct snapshots *snapshots, enum snapshots_file file, uint32_t uid, bool may_switch, char *text,
@@ -163,7 +188,7 @@ int snapshots_keep(struct snapshots *snapshots, enum snapshots_file file, uint32
 	r = snapshots_check(snapshots, uid, may_switch);
 	if (r == 0) {
 		snapshot->nodeid = snapshots_number(snapshots, file);
-		*snapshots_place(snapshots, snapshot->nodeid) = snapshot;
+		snapshots_put_in(snapshots, snapshot);
 		*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
 		snapshots_attr(snapshot, &ret->attr);
 	}
@@ -212,7 +237,7 @@ struct snapshot *snapshots_adopt(struct snapshots *snapshots, uint64_t nodeid, u
 	if (there) {
 		atomic_fetch_add(&there->users, 1);
 	} else if (snapshots_has_room(snapshots, made)) {
-		*snapshots_place(snapshots, nodeid) = made;
+		snapshots_put_in(snapshots, made);
 		atomic_fetch_add(&made->users, 1);
 		*ret_kept = true;
 	}
@@ -257,20 +282,55 @@ size_t snapshots_length(const struct snapshot *snapshot)
 	return snapshot->length;
 }
 
+/* Notes that the kernel does not know the node any more. */
+static void snapshots_unmark(struct snapshots *snapshots, uint64_t nodeid)
+{
+	atomic_compare_exchange_strong(&snapshots->nodes[nodeid % SNAPSHOTS_MAX], &nodeid, 0);
+}
+
 void snapshots_forget(struct snapshots *snapshots, uint64_t nodeid, uint64_t lookups)
 {
 	struct snapshot *snapshot;
 
-	if (nodeid == NODE_CLIENT)
+	if (nodeid < NODE_SNAPSHOT)
 		return;
 	pthread_mutex_lock(&snapshots->lock);
 	snapshot = snapshots_find(snapshots, nodeid);
-	if (snapshot) {
+	if (snapshot)
 		snapshot->lookups -= lookups < snapshot->lookups ? lookups : snapshot->lookups;
-		if (!snapshot->lookups) {
-			*snapshots_place(snapshots, nodeid) = NULL;
-			snapshots_put(snapshot);
-		}
+	if (!snapshot || !snapshot->lookups)
+		snapshots_unmark(snapshots, nodeid);
+	if (snapshot && !snapshot->lookups) {
+		*snapshots_place(snapshots, nodeid) = NULL;
+		snapshots_put(snapshot);
 	}
 	pthread_mutex_unlock(&snapshots->lock);
+}
+
+/* Forgets a node that the kernel does not know, as its FORGET died with a server. What this server has made may be on
+ * the way to the kernel. */
+static void snapshots_lose(struct snapshots *snapshots, uint64_t nodeid)
+{
+	pthread_mutex_lock(&snapshots->lock);
+	if (!snapshots->slots[nodeid % SNAPSHOTS_MAX])
+		snapshots_unmark(snapshots, nodeid);
+	pthread_mutex_unlock(&snapshots->lock);
+}
+
+int snapshots_renew(struct snapshots *snapshots, int fd, struct error *err)
+{
+	for (size_t i = 0; i < SNAPSHOTS_MAX; i++) {
+		uint64_t nodeid = atomic_load(&snapshots->nodes[i]);
+		int r = nodeid ? known_node(fd, nodeid) : 0;
+
+		if (r == 1)
+			r = invalidate_inode(fd, nodeid, err);
+		else if (r == 0 && nodeid)
+			snapshots_lose(snapshots, nodeid);
+		else if (r < 0)
+			r = error_set(err, r, "cannot ask the kernel for a file of .datasetfs: %s", strerror(-r));
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }

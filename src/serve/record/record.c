@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "serve/version/nodeid.h"
 
 #define RECORD_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define RECORD_RESENT      (UINT64_C(1) << 63) /* FUSE_UNIQUE_RESEND: in the unique of a request that is sent again */
@@ -273,12 +274,25 @@ static int record_check_crashes(const struct record *record, struct error *err)
 	return 0;
 }
 
+static int record_check_snapshots(const struct record *record, struct error *err)
+{
+	for (uint32_t i = 0; i < RECORD_SNAPSHOTS; i++) {
+		uint64_t nodeid = atomic_load(&record->snapshots[i]);
+
+		if (nodeid && (nodeid < NODE_SNAPSHOT || nodeid_sequence(nodeid) || nodeid & NODE_SIDE ||
+			       nodeid % RECORD_SNAPSHOTS != i))
+			return error_set(err, -EPROTO, "recovery record: %#" PRIx64 " is no file of .datasetfs in slot %"
+					 PRIu32, nodeid, i);
+	}
+	return 0;
+}
+
 int record_check(const struct record *record, struct error *err)
 {
 	int (*const checks[])(const struct record *, struct error *) = {
 		record_check_texts,    record_check_numbers, record_check_members,
 		record_check_versions, record_check_results, record_check_keys,
-		record_check_crashes,
+		record_check_crashes,  record_check_snapshots,
 	};
 	int r = 0;
 

@@ -31,6 +31,7 @@
 #define RECORD_RESULTS  64u  /* a power of two */
 #define RECORD_WORKERS  1024u
 #define RECORD_CRASHES  64u
+#define RECORD_SNAPSHOTS 1024u /* as SNAPSHOTS_MAX */
 
 /* A request, as far as it says what a worker did. */
 struct record_request {
@@ -132,6 +133,8 @@ struct record {
 	struct record_version versions[RECORD_VERSIONS];
 	struct record_result results[RECORD_RESULTS];
 	struct record_crash crashes[RECORD_CRASHES]; /* requests in whose work a server crashed; record_take_over() */
+	/* By slot, the node number of the file of .datasetfs that the kernel may know there; serve/dotdir/snapshots. */
+	_Atomic uint64_t snapshots[RECORD_SNAPSHOTS];
 	struct record_hand hands[RECORD_WORKERS];    /* by worker; record_take() and record_leave() */
 
 	uint32_t member_count; /* setup; pages of members beyond are never touched */

@@ -149,6 +149,8 @@ static void session_signals(sigset_t *ret)
 		sigaddset(ret, SIGHUP);
 }
 
+static_assert(SNAPSHOTS_MAX == RECORD_SNAPSHOTS, "the record has a place for each snapshot");
+
 static int session_prepare(struct session *session, struct error *err)
 {
 	struct serve *serve = &session->serve;
@@ -174,7 +176,7 @@ static int session_prepare(struct session *session, struct error *err)
 	if (r == 0)
 		r = serve->adopts ? takeover_versions(serve, err) : session_open_version(serve, err);
 	if (r == 0)
-		r = snapshots_new(&serve->record->snapshots_made, &serve->snapshots, err);
+		r = snapshots_new(&serve->record->snapshots_made, serve->record->snapshots, &serve->snapshots, err);
 	if (r == 0)
 		r = damage_new(&serve->damage, err);
 	if (r == 0)
