@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -180,6 +181,8 @@ static _Noreturn void supervise(int patience)
 	struct supervisor_setup setup = { argv, report_ready, "mounted", patience };
 	const struct rlimit none = { 0, 0 };
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* servers end with the socket */
+	close(orders);
 	setrlimit(RLIMIT_CORE, &none);
 	_exit(supervisor_run(&setup));
 }
