@@ -81,7 +81,8 @@ while [ $SECONDS -lt $end ]; do
     kill_server mnt
     wait $switcher || fail "switch to $to: $(cat switch.out daemon.log)"
     assert_eq "version" "$(json label mnt/.datasetfs/version)" $to
-    case $to in v1) cmp mnt/which source/which ;; v2) cmp mnt/which source2/which ;; esac || fail "not the content of $to"
+    case $to in v1) cmp mnt/which source/which ;; v2) cmp mnt/which source2/which ;; esac ||
+        fail "not the content of $to"
     switches=$((switches + 1))
     sleep 0.3
 done

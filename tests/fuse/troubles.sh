@@ -248,14 +248,14 @@ wait_for 20 grep -q "another one serves" daemon.log || fail "no word of another 
 replaced=$(grep -o "datasetfs: the server .* another one serves.*" daemon.log)
 seen "$(sed -E 's/(signal|after|restarts=) ?[0-9]+/\1 N/g; s/= N/=N/' <<<"$replaced")"
 kill -KILL "$DAEMON"
-gone="the supervisor of '$PWD/MOUNTPOINT' has ended: if this process ends, too, the mount does, so unmount and mount it \
-when you can"
+gone="the supervisor of '$PWD/MOUNTPOINT' has ended: if this process ends, too, the mount does, so unmount and mount "
+gone+="it when you can"
 wait_for 20 grep -qF "$gone" daemon.log || fail "no word of the supervisor: $(cat daemon.log)"
 seen "datasetfs: $gone"
 
 say "a mount that was left over"
 kill -KILL "$SERVER"
-wait_end "$SERVER" || fail "the server lives"
+wait_for 20 is_disconnected MOUNTPOINT || fail "the server lives"
 trouble 1 "cat: MOUNTPOINT/file: Transport endpoint is not connected" cat MOUNTPOINT/file
 left="the daemon of this mount is gone: 'umount MOUNTPOINT', then mount again"
 trouble 32 "datasetfs: mountpoint 'MOUNTPOINT': $left" datasetfs VOLUME MOUNTPOINT

@@ -94,8 +94,8 @@ may src/serve/clients $base $image handover supervisor datasetfs serve/version s
     serve/request serve/clients
 may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/request serve/clients serve/health
-may src/serve/control $base $image io fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
-    serve/opening serve/ahead serve/request serve/clients serve/health serve/control
+may src/serve/control $base $image io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
+    serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control
 may src/serve/dotdir  $base $image fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/dotdir
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
