@@ -49,7 +49,7 @@
 #include "supervisor/keep.h"
 
 #define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
-#define SESSION_BEAT 5000 /* ms between two signs of life for the supervisor */
+#define SESSION_BEAT 5000 /* ms between two signs of life for the supervisor, or for systemd if there is none */
 
 struct session {
 	struct serve serve;
@@ -381,10 +381,12 @@ static void session_hear(struct session *session)
 /* Returns for how many ms to wait. */
 static int session_beat(struct session *session)
 {
-	if (keep_fd(session->serve.keep) < 0)
-		return session->serve.machine.uring ? -1 : SESSION_LOOK;
-	workers_check_pulse(&session->workers);
-	keep_beat(session->serve.keep);
+	if (keep_fd(session->serve.keep) >= 0) {
+		workers_check_pulse(&session->workers);
+		keep_beat(session->serve.keep);
+	} else {
+		notify_send("WATCHDOG=1");
+	}
 	return session->serve.machine.uring ? SESSION_BEAT : SESSION_LOOK;
 }
 
