@@ -103,11 +103,11 @@ follows() {
 wait_for 20 follows || fail "it does not follow"
 
 say "one that does not answer may serve it"
-kill -STOP "$SERVER"
-at_exit kill -CONT "$SERVER"
+kill -STOP "$DAEMON" "$SERVER" # the one would replace the other
+at_exit kill -CONT "$DAEMON" "$SERVER"
 held remove volume v2
 [[ $(head -n 1 err) == "datasetfsctl: '$PWD/mnt' may serve it: it has not answered for "* ]] || fail "$(cat err)"
 datasetfsctl remove --force --json volume v2 >out 2>err || fail "with --force: $(cat err)"
 assert_eq "mounts" "$(json mounts.0 out)" "$PWD/mnt"
-kill -CONT "$SERVER"
+kill -CONT "$DAEMON" "$SERVER"
 unmount mnt

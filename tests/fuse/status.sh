@@ -181,13 +181,13 @@ unmount mnt
 
 say "a daemon that hangs is not waited for"
 mount_volume volume mnt
-kill -STOP "$SERVER"
+kill -STOP "$DAEMON" "$SERVER" # the one would replace the other
 wait_for 20 is_stopped "$SERVER"
 remedy="kill it and 'fusermount3 -u $PWD/mnt', then mount again"
 ! is_root || remedy="'umount --force $PWD/mnt', then mount again"
 assert_fails 1 "cannot show the status of 'mnt/7': its daemon has not answered for 10 s: if it hangs, $remedy" \
     timeout 120 datasetfsctl status mnt/7
-kill -CONT "$SERVER"
+kill -CONT "$DAEMON" "$SERVER"
 datasetfsctl status mnt | grep -q "^healthy: " || fail "it goes on, and status does not say so"
 is_unmounted() {
     umount mnt 2>/dev/null # the process of the status that gave up may still be about to end

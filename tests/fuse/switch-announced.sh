@@ -20,7 +20,8 @@ slow=$DAEMON
 trap=$SERVER
 mount_volume volume mnt -o version=v1
 # A process that stands still cannot end.
-at_exit kill -CONT "$trap"
+at_exit kill -CONT "$slow" "$trap"
+kill -STOP "$slow" # it would replace the server
 
 label() {
     json label mnt/.datasetfs/version
@@ -65,7 +66,7 @@ wait_for 20 is_current || fail "the switch does not begin: $(cat switch.out)"
 assert_eq "the version while the kernel is told" "$(label)" v1
 assert_eq "a file while the kernel is told" "$(cat mnt/file)" "in 1"
 kill -0 $switcher || fail "the switch was not held back: $(cat switch.out)"
-kill -CONT "$trap"
+kill -CONT "$slow" "$trap"
 wait $switcher || fail "switch: $(cat switch.out)"
 wait $lister || fail "$(cat list.err)"
 assert_eq "the version after the switch" "$(label)" v2

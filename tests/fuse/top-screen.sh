@@ -163,8 +163,8 @@ tmux resize-window -x 80 -y 24
 until_shows "CPU us STALLS STATE"
 
 say "a mount that hangs"
-kill -STOP "$server"
-at_exit kill -CONT "$server"
+kill -STOP "$first" "$server" # the one would replace the other
+at_exit kill -CONT "$first" "$server"
 until_shows " silent"
 until_shows "it has not answered for"
 until_shows "2 mounts, 1 with trouble"
@@ -181,7 +181,7 @@ wait_for 60 clock_goes_on || fail "it waits for the mount: $(screen)"
 say "q, while it hangs"
 tmux send-keys q
 ended 0
-kill -CONT "$server"
+kill -CONT "$first" "$server"
 
 say "signals"
 ulimit -c 0

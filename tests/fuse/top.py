@@ -134,14 +134,16 @@ def hang(mount, daemon, server, other):
     """One mount hangs, is back, and loses its daemon; another one is looked at all the time."""
     top = start(1000, 1, mount, other)
     until(top, mount, "ok")
-    os.kill(server, signal.SIGSTOP)
+    for process in daemon, server:  # the one would replace the other
+        os.kill(process, signal.SIGSTOP)
     try:
         silent = until(top, mount, "silent")
         if "it has not answered for" not in silent["trouble"][0] or silent["rates"] is not None:
             sys.exit(f"fail: a mount that hangs: {silent}")
         check("rates of the other mount", until(top, other, "ok")["rates"] is not None, True)
     finally:
-        os.kill(server, signal.SIGCONT)
+        for process in daemon, server:
+            os.kill(process, signal.SIGCONT)
     until(top, mount, "ok")
     for process in daemon, server:
         os.kill(process, signal.SIGKILL)
