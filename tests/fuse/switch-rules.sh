@@ -193,7 +193,7 @@ assert_fails 2 "cannot be combined with 'version'" datasetfs -o follow=current,v
 assert_fails 2 "is neither 'current' nor" datasetfs -o follow=newest volume mnt
 mount_volume volume mnt -o follow=current:1
 read_by_daemon() {
-    awk '/^rchar/ { print $2 }' "/proc/$(stats mnt pid)/io"
+    awk '/^rchar/ { print $2 }' "/proc/$(stats mnt server_pid)/io"
 }
 # looked TIMES: at the superblocks, since it had read $before
 looked() {
