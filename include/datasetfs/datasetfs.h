@@ -65,7 +65,9 @@ int dsfs_info(struct dsfs *fs, struct dsfs_info *ret);
 
 /* Moves a handle to the version that its mount serves now, or to the current one of its volume; until this call the
  * handle keeps its version. Returns 1 if the version changed, so that ids of the former one are no longer valid, or 0.
- * Asking costs a load from shared memory with DSFS_WAY_DIRECT, some system calls otherwise. */
+ * Asking costs a load from shared memory with DSFS_WAY_DIRECT, some system calls otherwise. Where the server of the
+ * mount was replaced, past it everything goes on, and this call connects to the new one; -ENOTCONN: there is none, the
+ * mount has ended. */
 int dsfs_refresh(struct dsfs *fs);
 
 /* Calls each() for every version of the volume, oldest first, until it returns non-zero; returns that value, or 0. */

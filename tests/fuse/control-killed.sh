@@ -88,6 +88,7 @@ for _ in {1..12}; do
     echo >&"${reader[1]}"
     ready
 done
-exec {reader[1]}>&-
+to_reader=${reader[1]}
+exec {to_reader}>&-
 wait $process || fail "the reader: $(cat reader.err)"
 unmount mnt

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=gcc,asan
-# Programs that read past a mount whose server is killed: they read on, find the next server at a refresh without opening
-# anything anew, follow its switches, and tell it what they read. When the supervisor is killed as well, the mount has
-# ended for them.
+# Programs that read past a mount whose server is killed: they read on, find the next server at a refresh without
+# opening anything anew, follow its switches, and tell it what they read. When the supervisor is killed as well, the
+# mount has ended for them.
 . "$(dirname "$0")/../lib/common.sh"
 . "$LIB/client.sh"
 need_fuse
@@ -86,6 +86,24 @@ told past refresh 0
 told past "compare v2" "$all"
 told past "open mnt direct" "direct v1"
 
+say "who does not see the next server's socket goes through the mount"
+path=$(json socket mnt/.datasetfs/client)
+mv "$path" "$path.away"
+kill_server mnt
+told past "compare v1" "$all"
+told_part past refresh "ENOENT '$PWD/mnt': no daemon of the mount at '$path'"
+told past "compare v1" "$all"
+told past "open mnt" "mount v1 no daemon of the mount at '$path': No such file or directory"
+mv "$path.away" "$path"
+told past "open mnt" "direct v1"
+mv "$path" "$path.away"
+kill_server mnt
+told past refresh 0
+told past info "mount v1 no daemon of the mount at '$path': No such file or directory"
+told past "compare v1" "$all"
+mv "$path.away" "$path"
+told past "open mnt direct" "direct v1"
+
 say "under readers"
 told past "readers 4 v1=v1 v2=v2" reading
 told through "readers 4 v1=v1 v2=v2" reading
@@ -110,6 +128,74 @@ for name in past through; do
     [[ $ANSWER =~ ^([0-9]+)\ right,\ 0\ failed ]] || fail "readers of $name: $ANSWER"
     [ "${BASH_REMATCH[1]}" -gt 0 ] || fail "the readers of $name read nothing"
 done
+
+# reached WORD: the program says so
+reached() {
+    local line
+    IFS= read -r line <&"${program[0]}" && [ "$line" = "$1" ] ||
+        fail "the program does not get to '$1': $(cat program.err)"
+}
+
+# program WORD: it goes on, and gets there
+program() {
+    echo >&"${program[1]}"
+    reached "$1"
+}
+
+say "Python"
+cat >package.py <<'END'
+import os
+import sys
+import datasetfs
+
+readers = [datasetfs.Reader("mnt", way=way) for way in ("direct", "mount")]
+data = datasetfs.DataSet("mnt")
+
+
+def check(folder):
+    with open(f"{folder}/folder/f1", "rb") as file:
+        expected = file.read()
+    found = [reader.read("folder/f1") for reader in readers] + [datasetfs.read("mnt/folder/f1")]
+    assert found == [expected] * 3
+    assert expected in list(data)
+
+
+def check_in_child(folder):
+    child = os.fork()
+    if child == 0:
+        check(folder)
+        assert [reader.refresh() for reader in readers] == [False, False]
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+for folder, changed in (("v1", False), ("v2", True), ("v1", True)):
+    print("next", flush=True)
+    sys.stdin.readline()
+    assert [reader.refresh() for reader in readers] == [changed, changed]
+    data.refresh()
+    check(folder)
+    assert [reader.refresh() for reader in readers] == [False, False]
+    print("killed", flush=True)
+    sys.stdin.readline()
+    check(folder)
+    check_in_child(folder)
+END
+datasetfsctl switch mnt v1 >/dev/null
+coproc program {
+    PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python exec /usr/bin/python3 package.py 2>program.err
+}
+process=$!
+for version in v1 v2 v1; do
+    reached next
+    kill_server mnt
+    datasetfsctl switch mnt $version >/dev/null
+    kill_server mnt
+    program killed
+    kill_server mnt
+    echo >&"${program[1]}"
+done
+wait $process || fail "the package: $(cat program.err)"
 
 say "files of a program that nobody changed"
 cat >program.py <<'END'
@@ -185,16 +271,6 @@ datasetfsctl switch mnt v1 >/dev/null
 for name in past through; do end_client $name; done
 ways=(direct)
 command -v datasetfs-run >/dev/null && [ "$DATASETFS_BUILD_NAME" = gcc ] || ways=()
-# program WORD: it gets there
-program() {
-    local line
-    echo >&"${program[1]}"
-    reached "$1"
-}
-reached() {
-    local line
-    IFS= read -r line <&"${program[0]}" && [ "$line" = "$1" ] || fail "the program does not get to '$1': $(cat program.err)"
-}
 for way in "${ways[@]}"; do
     coproc program { exec datasetfs-run --report="$PWD/report" /usr/bin/python3 program.py $way 2>program.err; }
     process=$!

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -322,6 +325,55 @@ static void state_after_sigkill(void **unused)
 	close(pair[1]);
 }
 
+static _Atomic bool has_looked, looks_on;
+
+/* Sees one daemon's page or the other's, and always one. */
+static void *look(void *argument)
+{
+	while (atomic_load(&looks_on)) {
+		uint64_t key = state_view_key(argument);
+
+		assert_true(key == 0 || key == 9);
+		atomic_store(&has_looked, true);
+	}
+	return NULL;
+}
+
+static void state_of_the_next_daemon(void **unused)
+{
+	static struct state *next; /* as in state_tells() */
+	const struct state_view *view;
+	struct state *former;
+	pthread_t thread;
+
+	(void)unused;
+	CHECK_OK(state_new(&former, &err));
+	CHECK_OK(state_new(&next, &err));
+	CHECK_OK(state_view_open(state_fd(former), &view, &err));
+	state_publish(former, 8); /* its thread has ended */
+	state_live(next);
+	state_publish(next, 9);
+	assert_int_equal(state_view_key(view), 0);
+	CHECK_FAILS(state_view_replace(view, -1, &err), -EPROTO, "has the seals 0");
+	atomic_store(&looks_on, true);
+	pthread_create(&thread, NULL, look, (void *)(uintptr_t)view);
+	while (!atomic_load(&has_looked))
+		sched_yield();
+	for (unsigned i = 0; i < 500; i++) {
+		CHECK_OK(state_view_replace(view, state_fd(i % 2 ? former : next), &err));
+		assert_int_equal(state_view_key(view), i % 2 ? 0 : 9);
+	}
+	atomic_store(&looks_on, false);
+	pthread_join(thread, NULL);
+	state_free(former);
+	CHECK_OK(state_view_replace(view, state_fd(next), &err));
+	state_renew(next);
+	assert_int_equal(state_view_volume(view), state_volume(next));
+	state_publish(next, 0);
+	assert_int_equal(state_view_key(view), 0);
+	state_view_close(view);
+}
+
 static void refused_states(void **state)
 {
 	int fd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -344,6 +396,7 @@ int main(void)
 		cmocka_unit_test(heads),
 		cmocka_unit_test(packets),
 		cmocka_unit_test(state_after_sigkill),
+		cmocka_unit_test(state_of_the_next_daemon),
 		cmocka_unit_test(refused_states),
 		cmocka_unit_test(state_tells),
 	};

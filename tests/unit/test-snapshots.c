@@ -5,14 +5,19 @@
 #include <stdlib.h>
 
 #include "lib/check.h"
+#include "serve/control/renew.h"
 #include "serve/dotdir/snapshots.h"
+#include "serve/keeping/record.h"
 #include "serve/version/nodeid.h"
 
 #define FD    123
 #define USER  1000u
 #define OTHER 1001u
 
-static _Atomic uint64_t made, marks[SNAPSHOTS_MAX];
+static struct record *record;
+static _Atomic uint64_t *made, *marks; /* in the record */
+static struct serve serve = { .mount_fd = FD };
+static uint64_t files[RECORD_SNAPSHOTS];
 static struct snapshots *snapshots;
 
 /* The kernel's part. */
@@ -44,29 +49,31 @@ int __wrap_invalidate_inode(int fd, uint64_t nodeid, struct error *err)
 
 static int setup(void **state)
 {
-	struct error err;
-
 	(void)state;
-	atomic_store(&made, 0);
-	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
-		atomic_store(&marks[i], 0);
+	CHECK_OK(record_new(&record, NULL, &err));
+	made = &record->snapshots_made;
+	marks = record->snapshots;
+	serve.record = record;
 	memset(known, 0, sizeof(known));
 	asked = invalidated_count = 0;
-	return snapshots_new(&made, marks, &snapshots, &err);
+	CHECK_OK(snapshots_new(made, marks, &snapshots, &err));
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	snapshots_free(snapshots);
+	record_close(record);
 	return 0;
 }
 
 /* Another server begins with an empty table. */
 static void take_over(void)
 {
-	teardown(NULL);
-	CHECK_OK(snapshots_new(&made, marks, &snapshots, &err));
+	snapshots_free(snapshots);
+	renew_begin(&serve, files);
+	CHECK_OK(snapshots_new(made, marks, &snapshots, &err));
 }
 
 static int keep_by(uint32_t uid, bool may_switch, enum snapshots_file file, const char *text, uint64_t *ret)
@@ -170,7 +177,7 @@ static void numbers_stay_what_they_are(void **state)
 	assert_int_equal(keep(SNAPSHOTS_VERSION, ""), 1024 + (2 * 8 + 2) * 1024 + 2);
 	assert_int_equal(keep(SNAPSHOTS_DAMAGE, ""), 1024 + (3 * 8 + 4) * 1024 + 3);
 	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + (4 * 8 + 5) * 1024 + 4);
-	atomic_store(&made, UINT64_MAX);
+	atomic_store(made, UINT64_MAX);
 	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + (((UINT64_C(1) << 26) - 1) * 8 + 5) * 1024 + 5);
 	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + 5 * 1024 + 6);
 }
@@ -233,8 +240,8 @@ static void the_kernel_asks_again_for_what_it_knows(void **state)
 	late = keep(SNAPSHOTS_STATS, "on its way to the kernel");
 	known[0] = one;
 	known[1] = two;
-	CHECK_OK(snapshots_renew(snapshots, FD, &err));
-	assert_int_equal(asked, 4);
+	renew_files(&serve, files);
+	assert_int_equal(asked, 3);
 	assert_int_equal(invalidated_count, 2);
 	assert_int_equal(invalidated[0], one);
 	assert_int_equal(invalidated[1], two);
@@ -257,7 +264,8 @@ static void a_kernel_that_does_not_answer(void **state)
 	(void)state;
 	take_over();
 	fails_with = -ENODEV;
-	CHECK_FAILS(snapshots_renew(snapshots, FD, &err), -ENODEV, "cannot ask the kernel for a file");
+	renew_files(&serve, files);
+	assert_int_equal(asked, 1);
 	assert_int_equal(atomic_load(&marks[one % SNAPSHOTS_MAX]), one);
 	fails_with = 0;
 }

@@ -13,8 +13,8 @@
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
+#include "serve/control/renew.h"
 #include "serve/control/stale.h"
-#include "serve/dotdir/snapshots.h"
 #include "serve/health/recheck.h"
 #include "serve/health/rejoin.h"
 #include "serve/health/reopen.h"
@@ -31,6 +31,7 @@ struct control {
 	struct rejoin rejoin;
 	struct recheck recheck;
 	int64_t look;         /* when to check the volume's catalogue, ns, monotonic */
+	uint64_t files[RECORD_SNAPSHOTS]; /* of earlier servers, from renew_begin() */
 };
 
 /* Runs the next job. False: there is none. *ret_ending: the mount ends, so no more jobs will come. */
@@ -82,13 +83,11 @@ static int64_t control_look_after(struct control *control)
 }
 
 /* Goes on where the former server stopped. Requests are answered meanwhile, as the kernel may wait for them. */
-static void control_take_over(struct control *control)
+static void control_take_over(const struct control *control)
 {
 	struct serve *serve = control->serve;
-	struct error err = { 0 };
 
-	if (snapshots_renew(serve->snapshots, serve->mount_fd, &err) < 0)
-		log_debug("%s", err.reason);
+	renew_files(serve, control->files);
 	control->finish(serve);
 	listing_answered(serve); /* the kernel may have taken one over for ever */
 }
@@ -128,6 +127,7 @@ int control_start(struct serve *serve, void (*finish)(struct serve *serve), stru
 	control->finish = finish;
 	control->jobs_end = &control->jobs;
 	control->look = follow_begin(serve, &control->follow);
+	renew_begin(serve, control->files);
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;
 	return thread_start(&control->thread, &setup, err);

@@ -11,8 +11,6 @@
 #include <time.h>
 
 #include "datasetfs/control.h"
-#include "fuse/invalidate.h"
-#include "fuse/known.h"
 #include "serve/request/reply.h"
 #include "serve/version/nodeid.h"
 
@@ -305,32 +303,4 @@ void snapshots_forget(struct snapshots *snapshots, uint64_t nodeid, uint64_t loo
 		snapshots_put(snapshot);
 	}
 	pthread_mutex_unlock(&snapshots->lock);
-}
-
-/* Forgets a node that the kernel does not know, as its FORGET died with a server. What this server has made may be on
- * the way to the kernel. */
-static void snapshots_lose(struct snapshots *snapshots, uint64_t nodeid)
-{
-	pthread_mutex_lock(&snapshots->lock);
-	if (!snapshots->slots[nodeid % SNAPSHOTS_MAX])
-		snapshots_unmark(snapshots, nodeid);
-	pthread_mutex_unlock(&snapshots->lock);
-}
-
-int snapshots_renew(struct snapshots *snapshots, int fd, struct error *err)
-{
-	for (size_t i = 0; i < SNAPSHOTS_MAX; i++) {
-		uint64_t nodeid = atomic_load(&snapshots->nodes[i]);
-		int r = nodeid ? known_node(fd, nodeid) : 0;
-
-		if (r == 1)
-			r = invalidate_inode(fd, nodeid, err);
-		else if (r == 0 && nodeid)
-			snapshots_lose(snapshots, nodeid);
-		else if (r < 0)
-			r = error_set(err, r, "cannot ask the kernel for a file of .datasetfs: %s", strerror(-r));
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }

@@ -31,8 +31,8 @@ struct snapshots;
 struct snapshot;
 
 /* Makes an empty table of snapshots. made: the number of snapshots that all servers of this mount have made; nodes: the
- * number of the snapshot that the kernel may know in each slot, 0: none. Both must stay as long as the table; NULL: there
- * was and will be no other server. */
+ * number of the snapshot that the kernel may know in each slot, 0: none. Both must stay as long as the table; NULL:
+ * there was and will be no other server. */
 must_check int snapshots_new(_Atomic uint64_t *made, _Atomic uint64_t nodes[SNAPSHOTS_MAX], struct snapshots **ret,
 			     struct error *err);
 void snapshots_free(struct snapshots *snapshots);
@@ -48,10 +48,6 @@ must_check int snapshots_keep_client(struct snapshots *snapshots, char *text, si
 /* Subtracts lookups that the kernel forgot, and frees the snapshot with the last one. NODE_CLIENT stays. */
 void snapshots_forget(struct snapshots *snapshots, uint64_t nodeid, uint64_t lookups);
 
-/* Has the kernel ask for the attributes of what earlier servers made before it reads on, as the text of now may be longer
- * than the size that it remembers. Only for a thread that owes the kernel no reply: a file may be on its way out, and
- * wait for one. */
-must_check int snapshots_renew(struct snapshots *snapshots, int fd, struct error *err);
 /* The file that a node is a snapshot of, whichever server made it. SNAPSHOTS_FILES: of none that we know. */
 enum snapshots_file snapshots_file(uint64_t nodeid);
 /* Makes a snapshot of an earlier server anew, with the text of now, for the user who asks for it; the kernel has one

@@ -281,8 +281,9 @@ static int record_check_snapshots(const struct record *record, struct error *err
 
 		if (nodeid && (nodeid < NODE_SNAPSHOT || nodeid_sequence(nodeid) || nodeid & NODE_SIDE ||
 			       nodeid % RECORD_SNAPSHOTS != i))
-			return error_set(err, -EPROTO, "recovery record: %#" PRIx64 " is no file of .datasetfs in slot %"
-					 PRIu32, nodeid, i);
+			return error_set(err, -EPROTO,
+					 "recovery record: %#" PRIx64 " is no file of .datasetfs in slot %" PRIu32,
+					 nodeid, i);
 	}
 	return 0;
 }

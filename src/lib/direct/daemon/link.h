@@ -52,8 +52,8 @@ bool link_is_current(const struct link *link);
 /* Whether the daemon still runs. Costs a load. */
 bool link_lives(const struct link *link);
 /* Whether the daemon still runs, or another one serves the same mount in its place, which this connects to; false: the
- * mount has ended. What was handed over stays valid, and this version's key means the same to both, so nothing is opened
- * anew. May wait some seconds for the other one. Any thread. */
+ * mount has ended. All that was handed over stays valid, and this version's key means the same to both, so nothing is
+ * opened anew. May wait some seconds for the other one. Any thread. */
 must_check bool link_goes_on(struct link *link);
 /* Whether the daemon has opened the volume again, so that the descriptors that it sent before refer to a lost
  * device. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Invalidates them one by one. FORGETs that died with a server leave numbers in the record that the kernel does not
+ * know; no server gives a number out again, so they can be taken out at any time. */
+#include "serve/control/renew.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "fuse/invalidate.h"
+#include "fuse/known.h"
+
+void renew_begin(const struct serve *serve, uint64_t ret[RECORD_SNAPSHOTS])
+{
+	for (unsigned i = 0; i < RECORD_SNAPSHOTS; i++)
+		ret[i] = atomic_load(&serve->record->snapshots[i]);
+}
+
+static int renew_file(struct serve *serve, unsigned slot, uint64_t nodeid, struct error *err)
+{
+	int r = known_node(serve->mount_fd, nodeid);
+
+	if (r < 0)
+		return error_set(err, r, "cannot ask the kernel for a file of .datasetfs: %s", strerror(-r));
+	if (r)
+		return invalidate_inode(serve->mount_fd, nodeid, err);
+	atomic_compare_exchange_strong(&serve->record->snapshots[slot], &nodeid, 0);
+	return 0;
+}
+
+void renew_files(struct serve *serve, const uint64_t nodes[RECORD_SNAPSHOTS])
+{
+	struct error err = { 0 };
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < RECORD_SNAPSHOTS; i++)
+		if (nodes[i])
+			r = renew_file(serve, i, nodes[i], &err);
+	if (r < 0)
+		log_debug("%s", err.reason);
+}
