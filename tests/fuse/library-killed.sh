@@ -290,7 +290,7 @@ say "both processes are killed"
 client last
 told last "open mnt direct" "direct $(json label mnt/.datasetfs/version)"
 version=$(json label mnt/.datasetfs/version)
-kill_daemon
+kill_daemon mnt
 told last "compare $version" "$all"
 told_part last refresh "ENOTCONN the daemon of the mount '$PWD/mnt' has ended: unmount it and mount it again"
 told last "compare $version" "$all"
