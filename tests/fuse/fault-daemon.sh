@@ -21,7 +21,8 @@ injected() {
     rc=0
     : >err # the last one's line is no answer
     FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_IN=$in FAULT_FROM=$from FAULT_COUNT=$PWD/count \
-        FAULT_VOLUME=$PWD/v.vol LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1,on_error=eio v.vol mnt >out 2>err &
+        FAULT_VOLUME=$PWD/v.vol LD_PRELOAD=$PWD/fault.so \
+        datasetfs -f -o io=threads,workers=1,on_error=eio v.vol mnt >out 2>err &
     DAEMON=$!
     end_daemon_at_exit "$DAEMON" "$PWD/mnt"
     # Until it serves, with the read-ahead that it sets; a mount that fails late was there for a moment.
