@@ -13,7 +13,7 @@ struct keep;
 enum keep_kind {
 	KEEP_NOTHING,
 	KEEP_SIGNAL, /* number: of the signal that the supervisor got */
-	KEEP_GONE,   /* number: a server of before, whose last thread has ended now */
+	KEEP_GONE,   /* number: a server of before, of which no thread takes requests any more; maybe several times */
 	KEEP_LOST,   /* once: the supervisor has ended, and nobody would replace this server */
 };
 

@@ -20,7 +20,7 @@ enum supervisor_kind {
 	SUPERVISOR_KEPT = 16, /* a descriptor that is kept */
 	SUPERVISOR_BEGIN,     /* that was all; number: how many servers there were before */
 	SUPERVISOR_SIGNAL,    /* the supervisor got this signal */
-	SUPERVISOR_GONE,      /* the last thread of this process, a server before, has ended */
+	SUPERVISOR_GONE,      /* this process, a server before, has ended, or all threads of it sleep that are left */
 };
 
 struct supervisor_message {

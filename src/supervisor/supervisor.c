@@ -26,6 +26,7 @@
 #include "supervisor/fdstore.h"
 #include "supervisor/message.h"
 #include "supervisor/pauses.h"
+#include "supervisor/remains.h"
 #include "supervisor/server.h"
 
 #define SUPERVISOR_FUSE  "fuse"  /* the mount is there, and a server is needed, while this is kept */
@@ -54,8 +55,7 @@ struct supervisor {
 	int last_status;
 	bool has_served;      /* the first server was ready */
 	uint64_t signals_due; /* a bit for each signal that came while there was no server */
-	pid_t *old;           /* servers whose first thread has ended, but not all of them */
-	size_t old_count;
+	struct remains remains;
 	bool is_over;
 	int status; /* of the program, when it is over */
 };
@@ -206,17 +206,6 @@ static void supervisor_post(struct supervisor *supervisor, enum supervisor_kind 
 		log_warn("%s, ignoring", err.reason);
 }
 
-static void supervisor_forget_old(struct supervisor *supervisor, pid_t process)
-{
-	for (size_t i = 0; i < supervisor->old_count; i++) {
-		if (supervisor->old[i] != process)
-			continue;
-		supervisor->old[i] = supervisor->old[--supervisor->old_count];
-		supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
-		return;
-	}
-}
-
 static void supervisor_reap(struct supervisor *supervisor)
 {
 	pid_t process;
@@ -225,20 +214,19 @@ static void supervisor_reap(struct supervisor *supervisor)
 	while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (process == supervisor->server.process)
 			supervisor_lose(supervisor, status);
-		else
-			supervisor_forget_old(supervisor, process);
+		else if (remains_end(&supervisor->remains, process))
+			supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
 	}
 }
 
-/* Replaces a server that has not ended wholly. */
+/* Replaces a server that has not ended wholly, and ends what can end of it. */
 static void supervisor_leave(struct supervisor *supervisor, int status)
 {
 	pid_t process = supervisor->server.process;
 	struct error err = { 0 };
 
-	if (grow_one(supervisor->old, supervisor->old_count, &err) == 0)
-		supervisor->old[supervisor->old_count++] = process;
-	else
+	kill(process, SIGKILL);
+	if (remains_add(&supervisor->remains, process, &err) < 0)
 		log_warn("%s, ignoring", err.reason);
 	supervisor_lose(supervisor, status);
 }
@@ -257,6 +245,16 @@ static void supervisor_look_at_life(struct supervisor *supervisor)
 		server->dead = clock_now();
 	if (status != ENDING_UNKNOWN || (!server->ends && clock_now() - server->dead >= SUPERVISOR_GRACE))
 		supervisor_leave(supervisor, status);
+}
+
+/* The server of now hears of a process also when nothing is left of it but threads that sleep, which may be for ever:
+ * what they had taken from the kernel is theirs no more. A server that begins later has that sent again anyway. */
+static void supervisor_look_at_remains(struct supervisor *supervisor)
+{
+	pid_t process;
+
+	while ((process = remains_look(&supervisor->remains, clock_now())))
+		supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
 }
 
 /* ---- messages ---- */
@@ -426,6 +424,7 @@ static int supervisor_timeout(const struct supervisor *supervisor)
 		until = supervisor->start_at;
 	if (server->dead && !server->ends)
 		until = supervisor_earlier(until, server->dead + SUPERVISOR_GRACE);
+	until = supervisor_earlier(until, remains_next(&supervisor->remains));
 	if (server->outbox.is_crowded)
 		until = supervisor_earlier(until, now + SUPERVISOR_CROWDED);
 	if (supervisor_expects_beats(supervisor))
@@ -463,6 +462,7 @@ static void supervisor_turn(struct supervisor *supervisor)
 		supervisor_look_at_silence(supervisor);
 	if (!supervisor->is_over && !supervisor->server.process && clock_now() >= supervisor->start_at)
 		supervisor_start(supervisor);
+	supervisor_look_at_remains(supervisor);
 }
 
 /* ---- the program ---- */
@@ -515,7 +515,7 @@ static int supervisor_open(struct supervisor *supervisor, struct error *err)
 static void supervisor_close(struct supervisor *supervisor)
 {
 	fdstore_clear(&supervisor->kept, NULL);
-	free(supervisor->old);
+	remains_free(&supervisor->remains);
 	close_fd(&supervisor->servers.program);
 	close_fd(&supervisor->signals);
 	wake_close(&supervisor->wake);

@@ -26,6 +26,7 @@
 #include "supervisor/message.h"
 #include "supervisor/outbox.h"
 #include "supervisor/pauses.h"
+#include "supervisor/remains.h"
 #include "supervisor/supervisor.h"
 
 #define ORDERS 100 /* descriptor at which a server gets its orders */
@@ -401,7 +402,61 @@ static void signals(void **state)
 	end();
 }
 
-/* A process whose first thread has ended is replaced, and its end is told later. */
+static pid_t child_that(void (*does)(void))
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		does();
+	assert_true(child > 0);
+	return child;
+}
+
+static void spins(void)
+{
+	for (;;)
+		continue;
+}
+
+static void sleeps(void)
+{
+	for (;;)
+		pause();
+}
+
+static void end_child(pid_t child)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* It is told once that what is left of a process sleeps; one that runs may still take something. */
+static void remains_that_sleep(void **state)
+{
+	pid_t awake = child_that(spins), asleep = child_that(sleeps), found = 0;
+	struct remains remains = { 0 };
+	int64_t now = 1;
+
+	(void)state;
+	assert_int_equal(remains_next(&remains), INT64_MAX);
+	assert_int_equal(remains_add(&remains, awake, NULL), 0);
+	assert_int_equal(remains_add(&remains, asleep, NULL), 0);
+	for (; !found && now < 10000 * MS; now += 10 * MS, usleep(1000))
+		found = remains_look(&remains, now);
+	assert_int_equal(found, asleep);
+	for (int i = 0; i < 10; i++, now += 1000 * MS)
+		assert_int_equal(remains_look(&remains, now), 0);
+	assert_true(remains_next(&remains) < now + 1000 * MS);
+	end_child(awake);
+	end_child(asleep);
+	assert_true(remains_end(&remains, asleep));
+	assert_false(remains_end(&remains, asleep));
+	assert_true(remains_end(&remains, awake));
+	assert_int_equal(remains_next(&remains), INT64_MAX);
+	remains_free(&remains);
+}
+
+/* A process whose first thread has ended is replaced, and ended wholly, which is told. */
 static void half_dead(void **state)
 {
 	char gone[LINE];
@@ -414,7 +469,6 @@ static void half_dead(void **state)
 	expect_server(1);
 	order("ready");
 	expect_said("the server has ended, another one serves after ");
-	assert_int_equal(kill(old, SIGKILL), 0);
 	snprintf(gone, sizeof(gone), "gone %d", (int)old);
 	assert_string_equal(heard_next(), gone);
 	end();
@@ -663,6 +717,7 @@ int main(void)
 		cmocka_unit_test(many_servers),
 		cmocka_unit_test(many_descriptors),
 		cmocka_unit_test(signals),
+		cmocka_unit_test(remains_that_sleep),
 		cmocka_unit_test(half_dead),
 		cmocka_unit_test(exit_statuses),
 		cmocka_unit_test(killed_without_a_mount),

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Servers whose first thread has ended, but not all of them. The others were killed, and take nothing from the kernel
+ * any more once they sleep in it: in a device that hangs, some for ever. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct remains_one {
+	pid_t process;
+	int64_t since, look_at; /* ns */
+	unsigned threads;       /* that were left when it was last found asleep; 0: it never was */
+};
+
+/* Zero is an empty list. */
+struct remains {
+	struct remains_one *items;
+	size_t count;
+};
+
+must_check int remains_add(struct remains *remains, pid_t process, struct error *err);
+/* Forgets a process that has ended wholly. False: it is not here. */
+bool remains_end(struct remains *remains, pid_t process);
+/* Looks at those whose time has come. Returns one of which all threads sleep that are left, fewer than when it was last
+ * returned; 0: there is none now. */
+pid_t remains_look(struct remains *remains, int64_t now);
+/* When to look next, ns; INT64_MAX: never. */
+int64_t remains_next(const struct remains *remains);
+void remains_free(struct remains *remains);
