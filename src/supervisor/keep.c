@@ -271,6 +271,14 @@ void keep_beat(struct keep *keep)
 	keep_say(keep, SUPERVISOR_BEAT);
 }
 
+void keep_heard(struct keep *keep, uint32_t signal)
+{
+	const struct supervisor_message message = { .kind = SUPERVISOR_HEARD, .number = signal };
+
+	if (keep)
+		keep_tell(keep, &message);
+}
+
 /* ---- receiving ---- */
 
 int keep_take(struct keep *keep, const char *fmt, ...)

@@ -51,3 +51,5 @@ void keep_beat(struct keep *keep);
 /* To be polled: readable when keep_next() has something. -1: no supervisor, or it has ended. */
 int keep_fd(const struct keep *keep);
 struct keep_event keep_next(struct keep *keep);
+/* Says that the server has acted on a signal. Until then the next server would get it, if this one dies. */
+void keep_heard(struct keep *keep, uint32_t signal);

@@ -16,6 +16,7 @@ enum supervisor_kind {
 	SUPERVISOR_READY,   /* it serves */
 	SUPERVISOR_BEAT,    /* it still does */
 	SUPERVISOR_END,     /* it is about to end, as the mount has: close all; answered by the end of the socket */
+	SUPERVISOR_HEARD,   /* it has acted on the signal of this number */
 	/* from the supervisor */
 	SUPERVISOR_KEPT = 16, /* a descriptor that is kept */
 	SUPERVISOR_BEGIN,     /* that was all; number: how many servers there were before */

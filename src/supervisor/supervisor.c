@@ -54,7 +54,7 @@ struct supervisor {
 	int64_t died_at;      /* ns, the last server that served, and its status */
 	int last_status;
 	bool has_served;      /* the first server was ready */
-	uint64_t signals_due; /* a bit for each signal that came while there was no server */
+	uint64_t signals_due; /* a bit for each signal that no server has acted on yet */
 	struct remains remains;
 	bool is_over;
 	int status; /* of the program, when it is over */
@@ -107,7 +107,6 @@ static int supervisor_try_start(struct supervisor *supervisor, struct error *err
 		kill(supervisor->server.process, SIGKILL);
 		return 0;
 	}
-	supervisor->signals_due = 0;
 	return 0;
 }
 
@@ -319,6 +318,9 @@ static void supervisor_take(struct supervisor *supervisor, struct passing_packet
 	case SUPERVISOR_READY:
 		supervisor_ready(supervisor);
 		break;
+	case SUPERVISOR_HEARD:
+		supervisor->signals_due &= ~(UINT64_C(1) << message.number % 64);
+		break;
 	case SUPERVISOR_BEAT:
 		notify_send("WATCHDOG=1");
 		break;
@@ -365,10 +367,9 @@ static void supervisor_take_signals(struct supervisor *supervisor)
 	while (read(supervisor->signals, &signal, sizeof(signal)) == sizeof(signal)) {
 		if (signal.ssi_signo == SIGCHLD)
 			continue;
+		supervisor->signals_due |= UINT64_C(1) << signal.ssi_signo;
 		if (supervisor->server.process)
 			supervisor_post(supervisor, SUPERVISOR_SIGNAL, signal.ssi_signo);
-		else
-			supervisor->signals_due |= UINT64_C(1) << signal.ssi_signo;
 	}
 }
 

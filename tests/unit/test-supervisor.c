@@ -118,6 +118,8 @@ static void obey(struct keep *keep, const char *order)
 		keep_close(keep);
 	else if (!strcmp(word, "half"))
 		do_half_die();
+	else if (!strcmp(word, "heard"))
+		keep_heard(keep, (uint32_t)atoi(name));
 	else if (!strcmp(word, "exit"))
 		_exit(atoi(name));
 }
@@ -399,6 +401,17 @@ static void signals(void **state)
 	assert_string_equal(heard(), "signal 15");
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
 	assert_string_equal(heard(), "signal 1");
+	order("heard 1");
+	expect_shown("fuse", "nothing"); /* it has said so */
+	kill_server(SIGKILL); /* before it has acted on the other one, which the next one gets */
+	expect_server(1);
+	assert_string_equal(heard(), "signal 15");
+	order("heard 15");
+	order("ready");
+	expect_said("another one serves");
+	kill_server(SIGKILL);
+	expect_server(2);
+	expect_shown("fuse", "the-connection");
 	end();
 }
 

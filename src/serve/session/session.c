@@ -369,9 +369,10 @@ static void session_hear(struct session *session)
 	struct error err = { 0 };
 
 	while ((event = keep_next(session->serve.keep)).kind != KEEP_NOTHING) {
-		if (event.kind == KEEP_SIGNAL)
+		if (event.kind == KEEP_SIGNAL) {
 			session_signal(session, event.number);
-		else if (event.kind == KEEP_LOST)
+			keep_heard(session->serve.keep, event.number);
+		} else if (event.kind == KEEP_LOST)
 			session_lose_supervisor(session);
 		else if (session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
 			log_error(&err, "requests of the former server, process %" PRIu32 ", are lost", event.number);
