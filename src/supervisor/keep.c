@@ -294,6 +294,22 @@ int keep_take(struct keep *keep, const char *fmt, ...)
 	return fdstore_take(&keep->kept, name);
 }
 
+void keep_drop_left(struct keep *keep, const char *prefix)
+{
+	const struct fdstore_entry *entry;
+	size_t i = 0;
+
+	while (keep && i < keep->kept.count) {
+		entry = &keep->kept.items[i];
+		if (strncmp(entry->name, prefix, strlen(prefix)) != 0) {
+			i++;
+			continue;
+		}
+		keep_drop(keep, "%s", entry->name);
+		close(fdstore_take(&keep->kept, entry->name));
+	}
+}
+
 int keep_fd(const struct keep *keep)
 {
 	return keep && !atomic_load(&keep->is_lost) ? keep->socket : -1;

@@ -42,6 +42,8 @@ int keep_take(struct keep *keep, const char *fmt, ...) printf_like(2, 3);
  * for at most 1 s until the socket has room: -EAGAIN. */
 must_check int keep_put(struct keep *keep, int fd, struct error *err, const char *fmt, ...) printf_like(4, 5);
 void keep_drop(struct keep *keep, const char *fmt, ...) printf_like(2, 3);
+/* Drops all whose names begin so, that were kept when this server began, and that it has not taken. */
+void keep_drop_left(struct keep *keep, const char *prefix);
 
 /* Says that the server serves, and from then on every KEEP_BEAT seconds that it still does: see supervisor.h. */
 #define KEEP_BEAT 5

@@ -120,6 +120,8 @@ static void obey(struct keep *keep, const char *order)
 		do_half_die();
 	else if (!strcmp(word, "heard"))
 		keep_heard(keep, (uint32_t)atoi(name));
+	else if (!strcmp(word, "left"))
+		keep_drop_left(keep, name);
 	else if (!strcmp(word, "exit"))
 		_exit(atoi(name));
 }
@@ -412,6 +414,29 @@ static void signals(void **state)
 	kill_server(SIGKILL);
 	expect_server(2);
 	expect_shown("fuse", "the-connection");
+	end();
+}
+
+/* Drops what a server of before had put, and nobody takes. */
+static void left_descriptors(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	order("put some.1 first");
+	order("put some.2 second");
+	order("put other third");
+	expect_shown("other", "nothing");
+	kill_server(SIGKILL);
+	expect_server(1);
+	expect_shown("some.1", "first");
+	order("left some.");
+	order("ready");
+	expect_shown("other", "third");
+	kill_server(SIGKILL);
+	expect_server(2);
+	expect_shown("some.1", "first");
+	expect_shown("some.2", "nothing");
+	expect_shown("other", "third");
 	end();
 }
 
@@ -730,6 +755,7 @@ int main(void)
 		cmocka_unit_test(many_servers),
 		cmocka_unit_test(many_descriptors),
 		cmocka_unit_test(signals),
+		cmocka_unit_test(left_descriptors),
 		cmocka_unit_test(remains_that_sleep),
 		cmocka_unit_test(half_dead),
 		cmocka_unit_test(exit_statuses),

@@ -82,6 +82,9 @@ int takeover_versions(struct serve *serve, struct error *err)
 			r = takeover_version(serve, &serve->record->versions[i], err);
 	if (r == 0)
 		takeover_history(serve);
+	/* The former server was about to open or had closed these. */
+	keep_drop_left(serve->keep, "version.");
+	keep_drop_left(serve->keep, "index.");
 	return r;
 }
 
