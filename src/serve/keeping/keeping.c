@@ -169,7 +169,10 @@ int keeping_add_version(void *owner, const struct generation *generation, struct
 void keeping_remove_version(void *owner, const struct generation *generation)
 {
 	struct serve *serve = owner;
+	uint64_t key = generation->key;
 
+	/* A prepared one may be removed, if it was undone on the volume. */
+	atomic_compare_exchange_strong(&serve->record->prepared, &key, 0);
 	record_remove_version(serve->record, generation->key);
 	keeping_drop_descriptors(serve, generation->key);
 }
