@@ -17,6 +17,7 @@
 #include "base/program/options.h"
 #include "base/program/output.h"
 #include "base/program/signal.h"
+#include "base/program/step.h"
 #include "base/text/nearest.h"
 #include "base/text/parse.h"
 #include "device/leftover.h"
@@ -535,7 +536,8 @@ static int main_serve(struct main_daemon *daemon)
 
 static int main_supervise(struct main_daemon *daemon, char **argv)
 {
-	const struct supervisor_setup setup = { .argv = argv, .ready = main_ready, .argument = daemon };
+	const struct supervisor_setup setup = { .argv = argv, .ready = main_ready, .argument = daemon,
+						  .patience = step_number("DATASETFS_PATIENCE", 0) };
 
 	if (daemon->options->foreground)
 		log_with_time();

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/program/step.h"
 #include "base/thread/thread.h"
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
@@ -141,8 +142,10 @@ int announce_switch(struct serve *serve, struct generation *old, struct generati
 	int r = invalidate_entry(serve->mount_fd, NODE_ROOT, DSFS_CONTROL_FOLDER ".", strlen(DSFS_CONTROL_FOLDER) + 1,
 				 err);
 
+	step("announce-root");
 	if (r == 0)
 		r = announce_epoch(serve, old, new, err);
+	step("announce-epoch");
 	if (r == 0)
 		r = invalidate_inode(serve->mount_fd, NODE_ROOT, err);
 	return r;

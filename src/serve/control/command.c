@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/program/step.h"
 #include "datasetfs/control.h"
 #include "serve/control/control.h"
 #include "serve/control/switch.h"
@@ -69,9 +70,11 @@ static int command_switch(struct serve *serve, struct command *command, struct e
 	int64_t start;
 	int r;
 
+	step("command-came");
 	r = command_check_current(serve, arguments, err);
 	if (r < 0)
 		return r;
+	step("command-checked");
 	if (arguments->flags & DSFS_SWITCH_BY_UUID)
 		target = (struct open_target){ .uuid = arguments->uuid };
 	r = open_version(serve, &target, &generation, err);
@@ -81,9 +84,13 @@ static int command_switch(struct serve *serve, struct command *command, struct e
 	start = clock_now();
 	if (arguments->flags & DSFS_SWITCH_PREPARE) {
 		serve->generations.prepared = generation;
+		step("command-prepared");
 		keeping_served(serve);
+		step("command-kept");
 	} else {
+		step("command-opened");
 		record_begin_command(serve->record, command->unique, generation->key);
+		step("command-begun");
 		r = switch_to(serve, generation, err);
 	}
 	arguments->switch_us = command_us_since(start);
@@ -117,7 +124,9 @@ static void command_run(struct serve *serve, struct control_job *job)
 		return;
 	}
 	command->result = command_do(serve, command);
+	step("command-done");
 	record_end_command(serve->record, command->unique, command->result, &command->arguments);
+	step("command-ended");
 }
 
 void command_finish(struct serve *serve)
@@ -129,6 +138,7 @@ void command_finish(struct serve *serve)
 	int r = switch_finish(serve, &err);
 	bool is_pending = record_pending(serve->record, &unique, &key);
 
+	step("finish-switch");
 	generation = is_pending ? generations_by_key(&serve->generations, key) : NULL;
 	if (r == 0 && generation)
 		r = switch_to(serve, generation, &err);
@@ -138,7 +148,9 @@ void command_finish(struct serve *serve)
 		return;
 	command_describe(&answer, generation);
 	snprintf(answer.reason, sizeof(answer.reason), "%s", r < 0 ? err.reason : "");
+	step("finish-command");
 	record_end_command(serve->record, unique, r, &answer);
+	step("finish-ended");
 }
 
 /* ---- the worker's side ---- */
@@ -152,7 +164,9 @@ static void command_answer(struct worker_task *task)
 	memcpy(payload, &out, sizeof(out));
 	memcpy(payload + sizeof(out), &command->arguments, sizeof(command->arguments));
 	command->job.worker->waiting.commands--;
+	step("command-answer");
 	reply_data(command->job.worker, command->request, payload, sizeof(out) + sizeof(command->arguments));
+	step("command-answered");
 	free(command);
 }
 

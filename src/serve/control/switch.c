@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/program/step.h"
 #include "serve/clients/clients.h"
 #include "serve/control/announce.h"
 #include "serve/control/prune.h"
@@ -27,8 +28,11 @@
 static void switch_set(struct serve *serve, struct generation *generation)
 {
 	atomic_store(&serve->record->current, generation->key);
+	step("switch-noted");
 	atomic_store(&serve->generations.current, generation);
+	step("switch-current");
 	generations_wait(&serve->generations);
+	step("switch-waited");
 }
 
 static int switch_announce(struct serve *serve, struct generation *old, struct generation *generation,
@@ -38,8 +42,10 @@ static int switch_announce(struct serve *serve, struct generation *old, struct g
 	int r = announce_switch(serve, old, generation, &why);
 
 	if (r == 0) {
+		step("switch-announced");
 		atomic_store(&serve->generations.announced, generation);
 		clients_switched(serve->clients, generation);
+		step("switch-told");
 		prune_left(serve, old);
 		return 0;
 	}
@@ -77,7 +83,9 @@ static int switch_complete(struct serve *serve, struct generation *old, struct e
 		atomic_store(&serve->history.outdated_until, (uint64_t)time(NULL));
 	if (serve->generations.prepared == generation)
 		serve->generations.prepared = NULL;
+	step("switch-counted");
 	keeping_served(serve);
+	step("switch-served");
 	switch_log(serve, old, generation);
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/program/step.h"
 #include "fuse/abort.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
@@ -73,12 +74,14 @@ static int keeping_open(struct serve *serve, struct error *err)
 
 	if (fd < 0)
 		return error_set(err, -EPROTO, "the former server left no record");
+	step("takeover-begun");
 	r = record_open(fd, &serve->record, err);
 	if (r < 0)
 		return r;
 	serve->is_kept = true;
 	keeping_take_options(serve);
 	times = record_take_over(serve->record, keep_restarts(serve->keep), &request);
+	step("takeover-record");
 	keeping_tell_crash(serve, times, &request);
 	return 0;
 }
@@ -143,10 +146,13 @@ int keeping_version(struct serve *serve, const struct generation *generation, st
 
 	if (serve->is_kept) {
 		r = generation_record(generation, &fd, err);
+		step("version-recorded");
 		if (r == 0)
 			r = keep_put(serve->keep, fd, err, "version.%" PRIu64, generation->key);
+		step("version-put");
 		if (r == 0)
 			r = keep_put(serve->keep, generation->index->memfd, err, "index.%" PRIu64, generation->key);
+		step("index-put");
 	}
 	return r;
 }
@@ -154,6 +160,7 @@ int keeping_version(struct serve *serve, const struct generation *generation, st
 void keeping_drop_descriptors(struct serve *serve, uint64_t key)
 {
 	keep_drop(serve->keep, "index.%" PRIu64, key);
+	step("index-dropped");
 	keep_drop(serve->keep, "version.%" PRIu64, key);
 }
 
@@ -174,6 +181,7 @@ void keeping_remove_version(void *owner, const struct generation *generation)
 	/* A prepared one may be removed, if it was undone on the volume. */
 	atomic_compare_exchange_strong(&serve->record->prepared, &key, 0);
 	record_remove_version(serve->record, generation->key);
+	step("version-removed");
 	keeping_drop_descriptors(serve, generation->key);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/program/step.h"
 #include "serve/version/nodeid.h"
 
 #define RECORD_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -463,6 +464,7 @@ int record_add_version(struct record *record, uint64_t key, uint64_t sequence, c
 			atomic_store(&record->next_key, key + 1);
 		version->sequence = sequence;
 		memcpy(version->uuid, uuid, sizeof(version->uuid));
+		step("version-written");
 		atomic_store(&version->key, key);
 	}
 	pthread_mutex_unlock(&record_lock);
@@ -528,7 +530,9 @@ static void record_add_result(struct record *record, uint64_t unique, int result
 	place->answer.label[sizeof(answer->label) - 1] = 0;
 	place->answer.if_current[sizeof(answer->if_current) - 1] = 0;
 	place->answer.reason[sizeof(answer->reason) - 1] = 0;
+	step("result-written");
 	atomic_store(&place->unique, unique);
+	step("result-counts");
 }
 
 void record_end_command(struct record *record, uint64_t unique, int result, const struct dsfs_switch *answer)

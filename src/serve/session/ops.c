@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/program/step.h"
+#include "fuse/wire.h"
 #include "image/names/names.h"
 #include "serve/control/command.h"
 #include "serve/control/prefetch.h"
@@ -329,8 +331,10 @@ static bool ops_enter(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	generations_enter(&worker->section);
-	if (crash_begin(worker->serve->record, worker->number, request))
+	if (crash_begin(worker->serve->record, worker->number, request)) {
+		step(wire_opcode_name(request->wire.opcode));
 		return true;
+	}
 	ops_count(worker, request);
 	reply_error(worker, request, -EIO);
 	return false;

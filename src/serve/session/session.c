@@ -19,6 +19,7 @@
 #include "base/program/notify.h"
 #include "base/program/privileges.h"
 #include "base/program/signal.h"
+#include "base/program/step.h"
 #include "base/text/format.h"
 #include "device/locate.h"
 #include "device/occupied.h"
@@ -230,11 +231,13 @@ static int session_bring_up(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	serve->mount_fd = mount_fd(session->mount);
+	step("session-mounted");
 	r = workers_create(&session->workers, serve, err);
 	if (r == 0)
 		r = keeping_mount(serve, session->mount, &session->init, err);
 	if (r < 0)
 		return r;
+	step("session-kept");
 	privileges_drop(); /* for this thread and all that it starts */
 	r = standby_start(serve, err);
 	if (r < 0)
@@ -242,14 +245,17 @@ static int session_bring_up(struct session *session, struct error *err)
 	/* Copy the label: outside a section, the control thread may close the version as soon as it runs. */
 	memcpy(label, serve_current(serve)->version.label, sizeof(label));
 	r = session_start_threads(serve, err);
+	step("session-threads");
 	if (r == 0)
 		r = workers_start(&session->workers, err);
 	if (r < 0)
 		return r;
+	step("session-serves");
 	if (serve->adopts)
 		session_resend(session);
 	else
 		session_settle_mount(session);
+	step("session-resent");
 	session_settle(session, label);
 	return 0;
 }
@@ -369,12 +375,13 @@ static void session_hear(struct session *session)
 	struct error err = { 0 };
 
 	while ((event = keep_next(session->serve.keep)).kind != KEEP_NOTHING) {
+		step("session-hears");
 		if (event.kind == KEEP_SIGNAL) {
 			session_signal(session, event.number);
 			keep_heard(session->serve.keep, event.number);
 		} else if (event.kind == KEEP_LOST)
 			session_lose_supervisor(session);
-		else if (session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
+		else if (event.kind == KEEP_GONE && session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
 			log_error(&err, "requests of the former server, process %" PRIu32 ", are lost", event.number);
 	}
 }
@@ -388,7 +395,7 @@ static int session_beat(struct session *session)
 	} else {
 		notify_send("WATCHDOG=1");
 	}
-	return session->serve.machine.uring ? SESSION_BEAT : SESSION_LOOK;
+	return session->serve.machine.uring ? step_number("DATASETFS_BEAT", SESSION_BEAT) : SESSION_LOOK;
 }
 
 static int session_wait(struct session *session, struct error *err)

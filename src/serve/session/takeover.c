@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/program/step.h"
 #include "serve/record/record.h"
 #include "supervisor/keep.h"
 
@@ -45,6 +46,7 @@ static int takeover_version(struct serve *serve, const struct record_version *ve
 
 	if (r < 0)
 		return r;
+	step("takeover-version");
 	r = generations_add(&serve->generations, &generation, false, err);
 	if (r < 0) {
 		generation_put(generation);

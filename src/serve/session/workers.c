@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/program/step.h"
 #include "serve/keeping/crash.h"
 #include "serve/request/content.h"
 #include "serve/session/ops.h"
@@ -124,14 +125,15 @@ void workers_await_requests(struct workers *workers)
 static void workers_check_worker(struct worker *worker, int64_t now)
 {
 	uint64_t section = atomic_load(&worker->section.count);
+	int most = step_number("DATASETFS_PULSE", WORKERS_PULSE);
 
 	if (!(section % 2) || section != worker->pulse.section) {
 		worker->pulse = (struct worker_pulse){ section, now };
 		return;
 	}
-	if (now - worker->pulse.since < WORKERS_PULSE * INT64_C(1000000000))
+	if (now - worker->pulse.since < most * INT64_C(1000000000))
 		return;
-	log_err("worker %u has been working on one request for %d s, the server ends", worker->number, WORKERS_PULSE);
+	log_err("worker %u has been working on one request for %d s, the server ends", worker->number, most);
 	record_mark_crash(worker->serve->record, worker->number);
 	abort();
 }
