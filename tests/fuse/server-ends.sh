@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon in=gcc
+# Other ends of a server than a kill: it stands still, memory runs out, a request crashes it, a worker spins; and the
+# end of the mount while no server is there.
+. "$(dirname "$0")/../lib/common.sh"
+. "$LIB/steps.sh"
+need_fuse
+is_root || skip "only root has RESEND"
+need_command python3
+
+small_files source 29 40 1
+ln -s 3 source/link
+ln -s 4 source/other
+pack volume source --label v1
+
+say "it stands still"
+DATASETFS_PATIENCE=1200 DATASETFS_BEAT=200 mount_volume volume mnt
+kill -STOP "$SERVER"
+cat mnt/3 >/dev/null || fail "a read of a server that stands still"
+grep -q "the server does not respond, it is killed" daemon.log || fail "nobody noticed: $(cat daemon.log)"
+assert_eq "restarts" "$(restarts mnt)" 1
+assert_eq "what stands still" "$(started "$SERVER")" ""
+unmount mnt
+
+say "it stands still in its takeover"
+DATASETFS_PATIENCE=1200 DATASETFS_BEAT=200 mount_volume volume mnt
+at_step session-kept s
+kill_server mnt
+assert_eq "restarts" "$(restarts mnt)" 2
+unmount mnt
+
+say "a request that crashes the server, twice"
+mount_volume volume mnt
+at_step READLINK aa
+assert_fails 1 "" sh -c 'readlink mnt/link || { echo refused >&2; exit 1; }'
+assert_eq "the other request" "$(readlink mnt/other)" 4
+grep -q "crashed in the work on a request, which is answered EIO from now on, .*opcode=READLINK.* times=2" daemon.log ||
+    fail "no word of it: $(cat daemon.log)"
+assert_eq "restarts" "$(restarts mnt)" 2
+cmp source/large0 mnt/large0 || fail "other requests"
+unmount mnt
+
+say "a worker that spins"
+DATASETFS_PULSE=1 DATASETFS_BEAT=200 mount_volume volume mnt
+at_step READLINK l
+assert_eq "the request that it had" "$(readlink mnt/link)" 3
+grep -q "has been working on one request for 1 s, the server ends" daemon.log || fail "nobody noticed: $(cat daemon.log)"
+unmount mnt
+
+say "signals and umount while no server is there"
+# without_server: the server is dead, and its successor stands still before it serves
+without_server() {
+    at_step takeover-begun s
+    kill -KILL "$SERVER"
+    wait_for 20 passed takeover-begun || fail "no successor"
+    SERVER=$(server_of "$DAEMON")
+    wait_for 20 is_stopped "$SERVER" || fail "the successor does not stand still"
+}
+# ends STATUS: the daemon does, and the mount is gone
+ends() {
+    local rc=0
+    wait_end "$DAEMON" || fail "the daemon runs on: $(cat daemon.log)"
+    wait "$DAEMON" || rc=$?
+    assert_eq "status of the daemon" $rc "$1"
+    ! is_mounted mnt || fail "still mounted"
+}
+mount_volume volume mnt
+without_server
+kill -TERM "$DAEMON"
+kill -CONT "$SERVER"
+ends 0
+
+mount_volume volume mnt
+without_server
+kill -TERM "$DAEMON"
+sleep 0.1
+kill -KILL "$SERVER" # it has the signal in its socket
+ends 0
+
+mount_volume volume mnt
+without_server
+command umount mnt & process=$!
+sleep 0.2
+kill -CONT "$SERVER"
+wait $process || fail "umount without a server"
+ends 0
+
+mount_volume volume mnt
+exec 5<mnt/large0
+without_server
+umount -l mnt
+kill -CONT "$SERVER"
+cmp source/large0 /dev/fd/5 || fail "a file that is open after umount -l"
+exec 5<&-
+ends 0
+! grep -E "are lost|cannot" daemon.log || fail "see above"
+
+say "memory that runs out"
+group=/sys/fs/cgroup/memory/datasetfs-test-$$
+limit=memory.limit_in_bytes
+if [ ! -w /sys/fs/cgroup/memory/cgroup.procs ]; then
+    group=/sys/fs/cgroup/datasetfs-test-$$ limit=memory.max
+    grep -qsw memory /sys/fs/cgroup/cgroup.subtree_control || { say "no control groups for memory"; exit 0; }
+fi
+mkdir $group || { say "cannot make a control group"; exit 0; }
+at_exit wait_for 10 rmdir $group
+mount_volume volume mnt
+echo "$SERVER" >$group/cgroup.procs
+echo 1M >$group/$limit || true
+for _ in {1..50}; do
+    evict mnt
+    cat mnt/* >/dev/null || fail "a reader when memory runs out"
+    ! more_than 0 || break
+done
+more_than 0 || say "the limit kills nobody here: $(cat $group/$limit)"
+compare source mnt
+unmount mnt

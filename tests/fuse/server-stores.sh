@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon in=gcc
+# A server is killed while a thread of it sleeps in a store into the page cache, which waits for a READ that the server
+# owes: another one answers that READ, readers go on, and the old process ends.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+is_root || skip "only root has RESEND and stores"
+need_command python3
+
+kills=3
+[ "${DATASETFS_LOOPS:-short}" != full ] || kills=100
+small_files source 29 400 0
+pack volume source --label v1
+slow_device volume slow 150000
+mount_volume slow mnt -o io=threads,channel=dev,workers=1
+assert_eq "what survives" "$(stats mnt survives)" requests
+ls -l mnt >/dev/null
+cat >announce.py <<'END'
+import array, os, sys
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
+import datasetfs
+from datasetfs import prefetch
+mount = datasetfs.Mount("mnt")
+prefetch.prefetch(mount, mount.version["digest"], array.array("Q", [os.stat(sys.argv[1]).st_ino]))
+END
+
+is_storing() {
+    cat "/proc/$1"/task/*/wchan 2>/dev/null | grep -q folio
+}
+
+# meets NUMBER: a store of that file meets its READ. The only worker reads another file, so the READ of the announced
+# one waits in the kernel until it has been read ahead.
+meets() {
+    python3 announce.py "mnt/$1" || fail "cannot announce a file"
+    cmp "source/$(($1 + 200))" "mnt/$(($1 + 200))" & readers+=($!)
+    cmp "source/$1" "mnt/$1" & readers+=($!)
+    for _ in {1..40}; do
+        ! is_storing "$SERVER" || return 0
+        sleep 0.01
+    done
+    return 1
+}
+met=0
+for ((number = 0; number < kills * 60 && met < kills; number++)); do
+    readers=()
+    [ $((number % 190)) != 0 ] || evict mnt
+    if meets $((number % 190)); then
+        met=$((met + 1))
+        kill -KILL "$SERVER"
+        wait_for 20 test ! -e "/proc/$SERVER" || fail "a thread of the killed server stays: $(cat daemon.log)"
+    fi
+    for reader in "${readers[@]}"; do
+        wait_end "$reader" || fail "a reader hangs: $(cat daemon.log)"
+        wait "$reader" || fail "a reader failed: $(cat daemon.log)"
+    done
+    SERVER=$(server_of "$DAEMON")
+done
+[ $met -gt 0 ] || skip "no store meets a READ"
+say "$met servers were killed in a store"
+[ "$(stats mnt restarts)" -ge $met ] || fail "servers went on"
+unmount mnt
