@@ -7,7 +7,7 @@
 #include "lib/check.h"
 #include "serve/control/renew.h"
 #include "serve/dotdir/snapshots.h"
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "serve/version/nodeid.h"
 
 #define FD    123

@@ -2,7 +2,7 @@
 /* Files of .datasetfs that are open at a takeover: the kernel drops what it keeps of them, as the text of now may be
  * longer than the size that it remembers. */
 #pragma once
-#include "serve/keeping/record.h"
+#include "serve/record/record.h"
 #include "serve/serve.h"
 
 /* Copies from the record which files the kernel may know from earlier servers. Before this server answers anything. */
