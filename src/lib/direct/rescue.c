@@ -105,7 +105,7 @@ static int rescue_by_path(int mount, const struct direct *direct, const struct r
 	return fd < 0 ? fd : rescue_fill(fd, request, err);
 }
 
-/* Opens the mount while its daemon lives: after that another mount may have the same path and device number. */
+/* Opens the mount while it is served: after that another mount may have the same path and device number. */
 static int rescue_mount(struct link *link, int *ret, struct error *err)
 {
 	const struct link_place *place = link_place(link);

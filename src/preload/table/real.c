@@ -86,7 +86,7 @@ static int real_open_elsewhere(const struct table_file *file)
 	return fd;
 }
 
-/* Uses the mount only while its daemon lives: after that another volume may have its device and inode numbers. */
+/* Uses the mount only while it is served: after that another volume may have its device and inode numbers. */
 static int real_open(struct table_file *file)
 {
 	int fd = -1;
