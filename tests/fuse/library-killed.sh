@@ -181,21 +181,24 @@ for folder, changed in (("v1", False), ("v2", True), ("v1", True)):
     check(folder)
     check_in_child(folder)
 END
-datasetfsctl switch mnt v1 >/dev/null
-coproc program {
-    PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python exec /usr/bin/python3 package.py 2>program.err
-}
-process=$!
-for version in v1 v2 v1; do
-    reached next
-    kill_server mnt
-    datasetfsctl switch mnt $version >/dev/null
-    kill_server mnt
-    program killed
-    kill_server mnt
-    echo >&"${program[1]}"
-done
-wait $process || fail "the package: $(cat program.err)"
+# A sanitizer wants to be the first in a program itself, which Python and unchanged programs do not have.
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    datasetfsctl switch mnt v1 >/dev/null
+    coproc program {
+        PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python exec /usr/bin/python3 package.py 2>program.err
+    }
+    process=$!
+    for version in v1 v2 v1; do
+        reached next
+        kill_server mnt
+        datasetfsctl switch mnt $version >/dev/null
+        kill_server mnt
+        program killed
+        kill_server mnt
+        echo >&"${program[1]}"
+    done
+    wait $process || fail "the package: $(cat program.err)"
+fi
 
 say "files of a program that nobody changed"
 cat >program.py <<'END'
