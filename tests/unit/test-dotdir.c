@@ -33,7 +33,7 @@ static struct reply {
 	bool is_refused; /* set before the request: the kernel does not take the reply */
 	unsigned count;
 	int code;
-	uint8_t data[256];
+	_Alignas(8) uint8_t data[256];
 	size_t length;
 } reply;
 
