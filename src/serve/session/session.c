@@ -216,6 +216,7 @@ static void session_resend(struct session *session)
 	workers_await_requests(&session->workers);
 	if (session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
 		log_error(&err, "'%s': requests of the former server are lost", session->serve.options.mountpoint);
+	workers_look(&session->workers);
 }
 
 static int session_bring_up(struct session *session, struct error *err)
@@ -369,20 +370,30 @@ static void session_lose_supervisor(struct session *session)
 		 "when you can", session->serve.options.mountpoint);
 }
 
+/* A server of before takes nothing any more. */
+static void session_gone(struct session *session, uint32_t process)
+{
+	struct error err = { 0 };
+
+	if (session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
+		log_error(&err, "requests of the former server, process %" PRIu32 ", are lost", process);
+	workers_look(&session->workers);
+}
+
 static void session_hear(struct session *session)
 {
 	struct keep_event event;
-	struct error err = { 0 };
 
 	while ((event = keep_next(session->serve.keep)).kind != KEEP_NOTHING) {
 		step("session-hears");
 		if (event.kind == KEEP_SIGNAL) {
 			session_signal(session, event.number);
 			keep_heard(session->serve.keep, event.number);
-		} else if (event.kind == KEEP_LOST)
+		} else if (event.kind == KEEP_LOST) {
 			session_lose_supervisor(session);
-		else if (event.kind == KEEP_GONE && session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
-			log_error(&err, "requests of the former server, process %" PRIu32 ", are lost", event.number);
+		} else if (event.kind == KEEP_GONE) {
+			session_gone(session, event.number);
+		}
 	}
 }
 

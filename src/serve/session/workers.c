@@ -122,6 +122,12 @@ void workers_await_requests(struct workers *workers)
 		continue;
 }
 
+void workers_look(struct workers *workers)
+{
+	for (unsigned i = 0; i < workers->serve->worker_count; i++)
+		worker_look(workers->serve->workers[i]);
+}
+
 static void workers_check_worker(struct worker *worker, int64_t now)
 {
 	uint64_t section = atomic_load(&worker->section.count);

@@ -48,6 +48,12 @@ void worker_stop(struct worker *worker)
 	wake_up(&worker->wake);
 }
 
+void worker_look(struct worker *worker)
+{
+	atomic_store(&worker->looks, true);
+	wake_up(&worker->wake);
+}
+
 static int worker_engine(struct worker *worker, struct engine **ret, struct error *err)
 {
 	struct engine_setup setup = {
@@ -95,7 +101,7 @@ static int worker_serve(struct worker *worker, struct error *err)
 
 	sem_post(worker->setup.received);
 	while (r == 0 && !atomic_load(&worker->stopping)) {
-		if (readable || !drained)
+		if (atomic_exchange(&worker->looks, false) || readable || !drained)
 			r = channel_receive(worker->channel, &drained, err);
 		worker->engine->polling = drained;
 		placement_update(&worker->placement, worker->engine->completions);
