@@ -35,7 +35,7 @@ mount_volume volume mnt
 at_step READLINK aa
 assert_fails 1 "" sh -c 'readlink mnt/link || { echo refused >&2; exit 1; }'
 assert_eq "the other request" "$(readlink mnt/other)" 4
-grep -q "crashed in the work on a request, which is answered EIO from now on, .*opcode=READLINK.* times=2" daemon.log ||
+grep -q "crashed in the work on a request, which is answered EIO from now on, .*=READLINK.* times=2" daemon.log ||
     fail "no word of it: $(cat daemon.log)"
 assert_eq "restarts" "$(restarts mnt)" 2
 cmp source/large0 mnt/large0 || fail "other requests"
@@ -45,7 +45,8 @@ say "a worker that spins"
 DATASETFS_PULSE=1 DATASETFS_BEAT=200 mount_volume volume mnt
 at_step READLINK l
 assert_eq "the request that it had" "$(readlink mnt/link)" 3
-grep -q "has been working on one request for 1 s, the server ends" daemon.log || fail "nobody noticed: $(cat daemon.log)"
+grep -q "has been working on one request for 1 s, the server ends" daemon.log ||
+    fail "nobody noticed: $(cat daemon.log)"
 unmount mnt
 
 say "signals and umount while no server is there"
