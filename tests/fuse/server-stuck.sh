@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 is_root || skip "only root has RESEND"
+hold_caches # the device cannot give again what is dropped
 
 kills=8
 [ "${DATASETFS_LOOPS:-short}" != full ] || kills=200
