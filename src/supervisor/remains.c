@@ -111,6 +111,14 @@ pid_t remains_look(struct remains *remains, int64_t now)
 	return 0;
 }
 
+bool remains_stay(const struct remains *remains, int64_t age, int64_t now)
+{
+	for (size_t i = 0; i < remains->count; i++)
+		if (remains->items[i].since && now - remains->items[i].since >= age)
+			return true;
+	return false;
+}
+
 int64_t remains_next(const struct remains *remains)
 {
 	int64_t next = INT64_MAX;

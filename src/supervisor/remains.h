@@ -2,6 +2,7 @@
 /* Servers whose first thread has ended, but not all of them. The others were killed, and take nothing from the kernel
  * any more once they sleep in it: in a device that hangs, some for ever. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,6 +27,8 @@ bool remains_end(struct remains *remains, pid_t process);
 /* Looks at those whose time has come. Returns one of which all threads sleep that are left, fewer than when it was last
  * returned; 0: there is none now. */
 pid_t remains_look(struct remains *remains, int64_t now);
+/* Whether one has been here for so long, ns. */
+bool remains_stay(const struct remains *remains, int64_t age, int64_t now);
 /* When to look next, ns; INT64_MAX: never. */
 int64_t remains_next(const struct remains *remains);
 void remains_free(struct remains *remains);

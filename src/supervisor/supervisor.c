@@ -31,6 +31,7 @@
 
 #define SUPERVISOR_FUSE  "fuse"  /* the mount is there, and a server is needed, while this is kept */
 #define SUPERVISOR_ABORT "abort" /* a file to which "1" is written when the mount ends by a failure */
+#define SUPERVISOR_STUCK "stuck" /* the same, when a dead server has not ended wholly after a period of silence */
 
 #define SUPERVISOR_MS      INT64_C(1000000)      /* in ns */
 #define SUPERVISOR_GRACE   (20 * SUPERVISOR_MS)  /* for a dead server whose status is not known, to end wholly */
@@ -67,9 +68,9 @@ static void supervisor_end(struct supervisor *supervisor, int status)
 }
 
 /* The connection would go on without a server while one that cannot end has it open. */
-static void supervisor_abort(struct supervisor *supervisor)
+static void supervisor_abort(struct supervisor *supervisor, const char *name)
 {
-	auto_close int file = fdstore_take(&supervisor->kept, SUPERVISOR_ABORT);
+	auto_close int file = fdstore_take(&supervisor->kept, name);
 
 	if (file >= 0 && write(file, "1", 1) < 0)
 		log_warn("cannot abort the connection: %s, ignoring", strerror(errno));
@@ -134,14 +135,14 @@ static void supervisor_end_killed(struct supervisor *supervisor, int status)
 		log_err("the server %s, the mount ends", text);
 	else
 		log_err("the daemon %s before it was ready", text);
-	supervisor_abort(supervisor);
+	supervisor_abort(supervisor, SUPERVISOR_ABORT);
 	supervisor_end(supervisor, supervisor->has_served ? SUPERVISOR_FAILED : SUPERVISOR_MOUNT);
 }
 
 static void supervisor_end_exited(struct supervisor *supervisor, int code)
 {
 	if (code)
-		supervisor_abort(supervisor);
+		supervisor_abort(supervisor, SUPERVISOR_ABORT);
 	if (code == SERVER_NO_PROGRAM)
 		log_err("cannot execute the program again");
 	supervisor_end(supervisor, code == SERVER_NO_PROGRAM ? SUPERVISOR_SYSTEM : code);
@@ -246,6 +247,13 @@ static void supervisor_look_at_life(struct supervisor *supervisor)
 		supervisor_leave(supervisor, status);
 }
 
+static int64_t supervisor_period(const struct supervisor *supervisor)
+{
+	int patience = supervisor->setup->patience ? supervisor->setup->patience : SUPERVISOR_PATIENCE;
+
+	return patience * SUPERVISOR_MS / SUPERVISOR_PERIODS;
+}
+
 /* The server of now hears of a process also when nothing is left of it but threads that sleep, which may be for ever:
  * what they had taken from the kernel is theirs no more. A server that begins later has that sent again anyway. */
 static void supervisor_look_at_remains(struct supervisor *supervisor)
@@ -254,6 +262,11 @@ static void supervisor_look_at_remains(struct supervisor *supervisor)
 
 	while ((process = remains_look(&supervisor->remains, clock_now())))
 		supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
+	if (!fdstore_has(&supervisor->kept, SUPERVISOR_STUCK) ||
+	    !remains_stay(&supervisor->remains, supervisor_period(supervisor), clock_now()))
+		return;
+	log_err("a dead server cannot end, and its requests would wait for ever: the mount ends");
+	supervisor_abort(supervisor, SUPERVISOR_STUCK);
 }
 
 /* ---- messages ---- */
@@ -379,13 +392,6 @@ static void supervisor_take_signals(struct supervisor *supervisor)
 static bool supervisor_expects_beats(const struct supervisor *supervisor)
 {
 	return supervisor->server.process && supervisor->has_served;
-}
-
-static int64_t supervisor_period(const struct supervisor *supervisor)
-{
-	int patience = supervisor->setup->patience ? supervisor->setup->patience : SUPERVISOR_PATIENCE;
-
-	return patience * SUPERVISOR_MS / SUPERVISOR_PERIODS;
 }
 
 /* Counts periods instead of the time since the last message, as all processes may have been frozen together. */

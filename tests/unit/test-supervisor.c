@@ -485,6 +485,8 @@ static void remains_that_sleep(void **state)
 	for (int i = 0; i < 10; i++, now += 1000 * MS)
 		assert_int_equal(remains_look(&remains, now), 0);
 	assert_true(remains_next(&remains) < now + 1000 * MS);
+	assert_true(remains_stay(&remains, 9000 * MS, now));
+	assert_false(remains_stay(&remains, 30000 * MS, now));
 	end_child(awake);
 	end_child(asleep);
 	assert_true(remains_end(&remains, asleep));

@@ -267,7 +267,7 @@ static void keeping_note_mount(struct serve *serve, const struct mount *mount, c
 }
 
 /* Without the file by which something else can end a store that hangs, nothing is stored. */
-static void keeping_abort(struct serve *serve, const struct mount *mount)
+static void keeping_abort(struct serve *serve, const struct mount *mount, bool resends)
 {
 	auto_close int fd = -1;
 	struct error why = { 0 };
@@ -275,6 +275,8 @@ static void keeping_abort(struct serve *serve, const struct mount *mount)
 
 	if (r == 0)
 		r = keep_put(serve->keep, fd, &why, "abort");
+	if (r == 0 && !resends) /* a server that dies in a store holds requests that come to nobody else */
+		r = keep_put(serve->keep, fd, &why, "stuck");
 	atomic_store(&serve->may_store, r == 0);
 	if (r < 0)
 		log_debug("nothing is stored into the page cache, as nothing could end that: %s", why.reason);
@@ -302,7 +304,7 @@ int keeping_mount(struct serve *serve, struct mount *mount, const struct init *i
 	if (!serve->keep)
 		return 0;
 	if (!serve->adopts)
-		keeping_abort(serve, mount);
+		keeping_abort(serve, mount, init->resends);
 	if (!keeping_is_possible(serve))
 		return 0;
 	for (uint32_t i = 0; !serve->adopts && i < serve->volume.array->count; i++)
