@@ -115,8 +115,7 @@ const char *keeping_promise(const struct serve *serve)
 {
 	static const char *const promises[] = {
 		"if its server dies, another one goes on and no request fails",
-		"if its server dies, another one goes on; requests under way may fail with ECONNABORTED, as this "
-		"kernel (before 6.9) does not send them again",
+		"if its server dies, another one goes on; requests under way may fail with ECONNABORTED (Linux before 6.9)",
 		"if its server dies, the mount ends",
 	};
 
