@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "io/engine.h"
 
@@ -149,6 +150,14 @@ static void ring_start_commands(struct ring *ring)
 		(void)list_take(ring->command_first, ring->command_end, next);
 }
 
+/* Whether an event wakes all waiters. */
+static bool ring_shares(struct ring *ring)
+{
+	if (ring->engine.shares_until && clock_now() >= ring->engine.shares_until)
+		ring->engine.shares_until = 0;
+	return ring->engine.shares_until;
+}
+
 /* Arms an exclusive poll, so that a request wakes one waiting worker, not all. It fires once; when armed again it
  * fires at once if there is something to read. */
 static void ring_arm(struct ring *ring)
@@ -160,7 +169,7 @@ static void ring_arm(struct ring *ring)
 	sqe = ring_sqe(ring);
 	if (!sqe)
 		return;
-	io_uring_prep_poll_add(sqe, 0, POLLIN | EPOLLEXCLUSIVE);
+	io_uring_prep_poll_add(sqe, 0, POLLIN | (ring_shares(ring) ? 0 : EPOLLEXCLUSIVE));
 	ring_set_file(ring, sqe, ring->member_count);
 	io_uring_sqe_set_data64(sqe, RING_POLL);
 	ring->armed = true;

@@ -45,6 +45,7 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.clone = ring ? -1 : keep_take(serve->keep, "clone.%u", number),
 		.volume = serve->volume.array,
 		.uring = serve->machine.uring,
+		.adopts = serve->adopts,
 		.cpu = -1,
 		.slots = serve->machine.slots,
 		.started = &workers->started,

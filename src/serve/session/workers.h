@@ -23,7 +23,7 @@ must_check int workers_start(struct workers *workers, struct error *err);
 /* Waits until a worker has read requests, or all of them had the time to. */
 void workers_await_requests(struct workers *workers);
 /* Makes all workers look for requests. The kernel wakes one for all that it sends again, and that one may read a device
- * first; or it has woken a thread that was about to die. */
+ * first. */
 void workers_look(struct workers *workers);
 /* Ends the process as one that crashed if a worker has been in one handler for WORKERS_PULSE seconds. Does nothing
  * without io_uring, where a worker reads the device in a handler. Call it often. */

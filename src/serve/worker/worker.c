@@ -11,6 +11,10 @@
 #include "base/log.h"
 #include "fuse/init.h"
 
+/* ns in which the kernel has taken apart the rings of a dead server. Until then such a ring may get the wake-up of a
+ * request, and nobody would read it: so all workers are woken. */
+#define WORKER_SHARES INT64_C(10000000000)
+
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation)
 {
 	return generation->readers[worker->number];
@@ -68,8 +72,12 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 		.commands = worker->setup.session_fd,
 		.command_depth = worker->channel->commands,
 	};
+	int r;
 
-	return worker->setup.uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
+	r = worker->setup.uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
+	if (r == 0 && worker->setup.adopts)
+		(*ret)->shares_until = clock_now() + WORKER_SHARES;
+	return r;
 }
 
 int worker_probe_ring(const struct array_source *volume, bool commands, struct error *err)
