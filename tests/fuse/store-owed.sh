@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: once
+# Where the kernel cannot send requests again, a server may be killed in a store into the page cache that waits for a
+# READ which that server has taken: it never ends by itself. The supervisor ends the mount, and nobody hangs.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/steps.sh"
+need_fuse
+is_root || skip "only root has stores"
+
+mkdir source
+for i in {0..9}; do head -c 20000 /dev/urandom >source/f$i; done
+pack volume source
+c_program lib/without_resend -shared -fPIC -ldl
+slow_device volume slow 1000000
+export LD_PRELOAD=$PWD/without_resend
+mount_volume slow mnt -o io=threads,channel=dev,workers=1
+unset LD_PRELOAD
+assert_eq "what survives" "$(json survives mnt/.datasetfs/stats.json)" mount
+ls -l mnt >/dev/null
+cat >announce.py <<'P'
+import array, os, sys
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
+import datasetfs
+from datasetfs import prefetch
+mount = datasetfs.Mount("mnt")
+prefetch.prefetch(mount, mount.version["digest"], array.array("Q", [os.stat(sys.argv[1]).st_ino]))
+P
+
+is_storing() {
+    cat /proc/$SERVER/task/*/wchan 2>/dev/null | grep -q folio
+}
+
+# As in ahead-killed.sh, the store of a file that is announced meets its READ, which waits as the only worker reads
+# another file. Here the worker then takes that READ, and is killed with it. It may take more than one attempt.
+readers=()
+attempt() {
+    python3 announce.py "mnt/f$1" || fail "cannot announce a file"
+    sleep 0.4
+    cat "mnt/f$(($1 + 5))" >/dev/null & readers+=($!)
+    sleep 0.1
+    cat "mnt/f$1" >/dev/null & readers+=($!)
+    for _ in {1..60}; do
+        ! is_storing || break
+        sleep 0.03
+    done
+    is_storing || return 1
+    at_step READ k
+    wait_for 20 passed_or_read "${readers[-1]}" || fail "no READ comes"
+    passed READ && return
+    rm -f steps/READ
+    return 1
+}
+
+# passed_or_read READER: the server is killed with the READ, or the READ came before that step
+passed_or_read() {
+    passed READ || ! kill -0 "$1" 2>/dev/null
+}
+attempt 0 || attempt 1 || attempt 2 || attempt 3 || attempt 4 || skip "no store meets a READ"
+for reader in "${readers[@]}"; do
+    wait_end "$reader" || { abort_connection mnt; fail "a reader hangs: $(cat daemon.log)"; }
+done
+wait_end "$DAEMON" || fail "the supervisor goes on: $(cat daemon.log)"
+! wait "$DAEMON" || fail "a mount that was ended is a success"
+assert_contains "log" "$(cat daemon.log)" "a dead server cannot end, and its requests would wait for ever: the mount ends"
+! is_mounted mnt || fail "it is mounted all the same"
