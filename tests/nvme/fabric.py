@@ -141,6 +141,9 @@ class Machine(Guest):
             text = f"no logs: {error}\n"
         pathlib.Path(f"{self.name}-guest.log").write_text(text)
 
+    def messages(self):
+        return self.run("cat /run/messages")
+
 
 class Target(Machine):
     """The storage target: nvmet through contrib/nvmet/nvmet-target, on the disk that holds the volume."""
@@ -227,9 +230,6 @@ class Host(Machine):
         """Every file below a folder with its SHA-256, read by the guest."""
         listed = self.run(f"cd {folder} && find . -type f -print0 | sort -z | xargs -0 sha256sum", limit=240)
         return {path[2:]: value for value, path in (line.split("  ", 1) for line in listed.splitlines())}
-
-    def messages(self):
-        return self.run("cat /run/messages")
 
 
 class Readers:

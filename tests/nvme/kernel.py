@@ -35,7 +35,8 @@ class Kernel:
 
 
 def prepare(kind, cache):
-    """The kernel "stable" (the one this Debian release installs) or "newest" (backports of the next release)."""
+    """The kernel "stable" (the one this Debian release installs), "next" (that of the release after it) or "newest"
+    (backports of that one)."""
     kept = pathlib.Path(cache) / kind
     wanted = kept / "wanted"
     if not wanted.is_file() or wanted.read_text() != WANTED:
@@ -69,7 +70,7 @@ class Archive:
         self.apt("apt-get", "update", "-q")
 
     def sources(self, kind):
-        """Lines for sources.list: the Debian repositories of this machine, or the backports beside its main one."""
+        """Lines for sources.list: the Debian repositories of this machine, or others beside its main one."""
         form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
         ours = {}
         for line in run("apt-get", "indextargets", "--no-release-info", "--format", form,
@@ -80,8 +81,8 @@ class Archive:
         base = next((release for release in ours if release in NEXT), None)
         if base is None:
             raise Missing(f"no Debian release in the sources of apt: {' '.join(ours) or 'none'}")
-        if kind == "newest":
-            ours = {f"{NEXT[base]}-backports": ours[base]}
+        if kind != "stable":
+            ours = {NEXT[base] + ("-backports" if kind == "newest" else ""): ours[base]}
         signed = f"[signed-by={KEYRING}] " if os.path.exists(KEYRING) else ""
         return [f"deb {signed}{uri} {release} main\n" for release, uri in ours.items()]
 

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# tests/run: once queue=fabric in=none timeout=1200
+"""The server of a mount gets SIGKILL under eight readers, on other kernels than this machine's. With one that can send
+requests again nothing fails; with an older one requests under way may end with ECONNABORTED, and nothing hangs."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import initramfs
+import kernel
+from fabric import Machine, check, check_contains, main, make_tree, pack_sources, say, wait_for
+from guest import Failed, need_qemu
+
+READERS = 8
+ABORTED = "Software caused connection abort"
+# Promises of a mount, and of 'datasetfsctl status', from the first kernel on that sends requests again, and before.
+RESEND = (6, 9)
+PROMISES = {True: "another one goes on and no request fails",
+            False: "another one goes on; requests under way may fail with ECONNABORTED"}
+MOST_ABORTED = 3  # of the requests under way at one kill
+# The kernel has nothing of this in its log after all kills.
+FAULTS = "BUG:|Oops|refcount_t|general protection|blocked for more than"
+DROPS = "while [ ! -e /run/progress.enough ]; do echo 3 >/proc/sys/vm/drop_caches; sleep 0.2; done"
+
+
+class Worker(Machine):
+    """A machine with the volume on its first disk and what the volume was made of on its second."""
+
+    def __init__(self, kind, build):
+        self.kernel = kernel.prepare(kind, build / "nvme-kernels")
+        initramfs.build("initramfs", self.kernel.modules, [], [build / "tests/readers"])
+        super().__init__(kind, self.kernel, "initramfs", 11, ["volume", "sources.tar"], cpus=2, memory=512)
+        self.resends = tuple(map(int, re.match(r"(\d+)\.(\d+)", self.kernel.release).groups())) >= RESEND
+
+    def __enter__(self):
+        try:
+            self.wait_ready()
+            self.run("mkdir -p /src && tar -xf /dev/vdb -C /src")
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind, _error, _trace):
+        if kind is not None and issubclass(kind, Exception):
+            self.keep_logs()
+        self.stop()
+
+    def ask(self, command):
+        """What a command prints that a kill may fail, where this kernel lets it."""
+        def answer():
+            printed = self.run(f"{command} || echo failed", limit=60)
+            if self.resends or ABORTED not in printed:
+                check(f"{command} fails", printed.endswith("failed\n"), False)
+                return printed or "nothing"
+            return None
+        return wait_for(f"an answer to {command}", answer)
+
+    def stats(self):
+        return json.loads(self.ask("cat /mnt/.datasetfs/stats.json"))
+
+
+class Readers:
+    """The eight, and what they have done so far."""
+
+    def __init__(self, worker, how):
+        self.worker = worker
+        worker.run("rm -f /run/progress*")
+        self.job = worker.start(f"readers {how} /mnt /run/progress /src/v1 /src/v2")
+        self.drops = worker.start(DROPS)
+        wait_for("readers", lambda: worker.run("cat /run/progress 2>/dev/null || true"))
+        self.go_on()
+
+    def progress(self):
+        """What each has read; ECONNABORTED, other errors, the longest wait."""
+        numbers = [int(word) for word in self.worker.run("cat /run/progress").split()]
+        return numbers[:READERS], numbers[READERS:]
+
+    def go_on(self):
+        """Waits until each of them has read twice more: the first read may have been answered before."""
+        before = self.progress()[0]
+        wait_for(f"all {READERS} readers go on", lambda: all(
+            now >= then + 2 for then, now in zip(before, self.progress()[0])))
+
+    def stop(self, kills):
+        """Ends them, after so many kills."""
+        self.worker.run("touch /run/progress.enough")
+        status, printed = self.job.wait()
+        self.drops.wait()
+        check(f"status of the readers, which say\n{printed}", status, 0)
+        reads, (aborted, _, longest) = self.progress()
+        most = 0 if self.worker.resends else MOST_ABORTED * kills
+        if aborted > most:
+            raise Failed(f"{kills} kills: {aborted} requests failed, at most {most} may:\n{printed}")
+        say(f"{kills} kills: {sum(reads)} reads, {aborted} failed with ECONNABORTED, longest {longest} ms")
+
+
+def kill(worker, readers):
+    """The server dies, another one answers, and all readers go on."""
+    stats = worker.stats()
+    worker.run(f"kill -KILL {stats['server_pid']}")
+    wait_for("another server", lambda: worker.stats()["restarts"] == stats["restarts"] + 1)
+    readers.go_on()
+    check(f"other errors than ECONNABORTED:\n{readers.job.output()}", readers.progress()[1][1], 0)
+
+
+def switch(worker, label):
+    worker.run(f"datasetfsctl switch /mnt {label}")
+    check("label", f'"{label}"' in worker.run("grep label /mnt/.datasetfs/version"), True)
+
+
+def switch_killed(worker, readers, label):
+    """The server dies while a switch is under way."""
+    job = worker.start(f"datasetfsctl switch /mnt {label}")
+    kill(worker, readers)
+    status, printed = job.wait()
+    if worker.resends or ABORTED not in printed:
+        check(f"status of the switch, which says\n{printed}", status, 0)
+    switch(worker, label)
+
+
+def random_reads(worker):
+    readers = Readers(worker, "random")
+    for old, new in (("v2", "v1"), ("v1", "v2")):
+        for _ in range(4):
+            kill(worker, readers)
+        switch(worker, new)
+        switch(worker, old)
+        switch_killed(worker, readers, new)
+    readers.stop(10)
+
+
+def walks(worker):
+    """The server dies while it reads ahead, and stores into the page cache."""
+    readers = Readers(worker, "walk")
+    for _ in range(10):
+        kill(worker, readers)
+    readers.stop(10)
+
+
+def takeovers(kind, build):
+    with Worker(kind, build) as worker:
+        say(f"Linux {worker.kernel.release}")
+        promise = PROMISES[worker.resends]
+        check_contains("the mount", worker.run("datasetfs /dev/vda /mnt"), promise)
+        check_contains("status", worker.run("datasetfsctl status /mnt"), promise)
+        random_reads(worker)
+        # Elsewhere a server that dies in a store may end the mount: see fuse/store-owed.sh.
+        if worker.resends:
+            walks(worker)
+        kills = 20 if worker.resends else 10
+        check_contains("status", worker.run("datasetfsctl status /mnt"), f"after {kills} that died")
+        check("servers in the log", worker.messages().count("another one serves after"), kills)
+        worker.run("umount /mnt")
+        wait_for("the end of all processes", lambda: not worker.run("ps -o args | grep '^datasetfs ' || true"))
+        check("kernel messages", worker.run(f"dmesg | grep -E '{FAULTS}' || true"), "")
+
+
+def scenarios():
+    need_qemu()
+    build = pathlib.Path(os.environ["DATASETFS_BUILD"])
+    first = make_tree("v1", 1, count=240)
+    second = make_tree("v2", 2, like=first, count=240)
+    for label, folder in (("v1", first), ("v2", second)):
+        subprocess.run(["mkdatasetfs", "--progress", "none", "--label", label, "volume", folder], check=True)
+    pack_sources({"v1": first, "v2": second})
+    for kind in ("stable", "next", "newest"):
+        takeovers(kind, build)
+
+
+main(scenarios)
