@@ -155,7 +155,7 @@ void state_view_close(const struct state_view *view)
 
 int state_view_replace(const struct state_view *view, int fd, struct error *err)
 {
-	const struct state_view *next;
+	const struct state_view *next = NULL;
 	int r = state_view_open(fd, &next, err);
 
 	if (r < 0)

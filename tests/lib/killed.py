@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""killed.py MOUNT SOURCE SECONDS: readers of all kinds compare a mount with its source, as far as it lies in folders,
-while its servers are killed.
+"""killed.py MOUNT SOURCE SECONDS: readers of all kinds compare a mount with its source, as far as it lies in folders if
+it has any, while its servers are killed.
 They end after SECONDS, or when the file 'stop' appears; prints what was read, and fails at the first error."""
 import ctypes
 import hashlib
@@ -29,6 +29,7 @@ class Load:
         for folder, _, names in os.walk(source):
             if folder != source:
                 self.files += [os.path.relpath(os.path.join(folder, name), source) for name in names]
+        self.files = self.files or os.listdir(source)
         self.counts, self.longest = {}, 0.0
         self.lock = threading.Lock()
 
@@ -135,7 +136,7 @@ def main():
             (load.run, "direct", load.direct),
             (load.program, "find", ["find", load.mount, "-type", "f", "-newermt", "1970-01-02"]),
             (load.program, "dd", ["dd", f"if={load.mount}/{large}", "of=/dev/null", "bs=64k", "iflag=nocache"]),
-            (load.program, "tar", ["tar", "-C", load.mount, "-cf", "/dev/zero", *folders])]
+            (load.program, "tar", ["tar", "-C", load.mount, "-cf", "/dev/zero", *(folders or sorted(load.files))])]
     threads = [threading.Thread(target=job[0], args=job[1:]) for job in jobs]
     for thread in threads:
         thread.start()

@@ -79,11 +79,7 @@ may src/preload/table   $base $image read datasetfs $lib preload/process preload
 may src/preload/hooks   $base $image datasetfs $lib preload/process preload/mounts preload/table preload/hooks
 may src/preload         $base $image io $lib preload/process preload/hooks preload
 may src/serve/version $base $image read datasetfs serve/version
-may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
-may src/serve         $base $image io $device read serve/version serve/worker serve
-may src/serve/keeping $base fuse supervisor datasetfs serve/version serve/worker serve serve/keeping
-may src/serve/opening $base $image $device datasetfs serve/version serve serve/opening
-may src/serve/record  $base datasetfs serve/record
+may src/serve/record  $base datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image io $device read serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Places at which a test ends or stops the program, in builds with the meson option 'steps'; in others they are nothing.
+/* Places at which a test ends or stops the program, in builds with the meson option 'steps'; in others they are
+ * nothing.
  *
  * The environment variable DATASETFS_STEPS names a folder. Where a file in it has the name of a step, each pass of any
  * process takes the last letter of the file and does what it says; the file goes with its first letter:

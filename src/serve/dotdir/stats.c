@@ -123,7 +123,8 @@ static void stats_options(const struct serve_options *options, struct json *json
 static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
-	json_number(json, DSFS_CONTROL_PID, (uint64_t)(keep_fd(serve->keep) < 0 ? getpid() : keep_supervisor(serve->keep)));
+	json_number(json, DSFS_CONTROL_PID,
+		    (uint64_t)(keep_fd(serve->keep) < 0 ? getpid() : keep_supervisor(serve->keep)));
 	json_number(json, DSFS_CONTROL_SERVER_PID, (uint64_t)getpid());
 	json_string(json, DSFS_CONTROL_SURVIVES, keeping_survives(serve));
 	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->history.started) / 1e9);
