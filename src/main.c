@@ -488,6 +488,8 @@ static int main_run(struct main_daemon *daemon, struct session *session)
 		main_detach();
 	keep_ready(keep);
 	r = session_run(session, &err);
+	if (session_is_replaced(session))
+		syscall(SYS_exit_group, SUPERVISOR_AGAIN);
 	if (r < 0)
 		log_error(&err, "'%s'", session_mountpoint(session));
 	return r < 0 ? EXIT_FAILED : 0;
@@ -507,6 +509,19 @@ static int main_failed(const struct main_options *options, const struct error *e
 	return EXIT_MOUNT;
 }
 
+/* Says whether this program could take over, beside the one that serves. */
+static _Noreturn void main_rehearse_takeover(const struct main_options *options)
+{
+	struct error err = { 0 };
+
+	if (session_rehearse(&options->serve, options->keep, &err) == 0)
+		keep_prepared(options->keep);
+	else
+		keep_refuse(options->keep, &err);
+	syscall(SYS_exit_group, 0);
+	abort();
+}
+
 static int main_serve(struct main_daemon *daemon)
 {
 	const struct main_options *options = daemon->options;
@@ -520,6 +535,8 @@ static int main_serve(struct main_daemon *daemon)
 		log_to_syslog();
 	descriptors_raise_limit();
 	session_block_signals();
+	if (keep_is_rehearsal(options->keep))
+		main_rehearse_takeover(options);
 	if (session_start(&options->serve, options->keep, &session, &err) < 0)
 		status = main_failed(options, &err);
 	else

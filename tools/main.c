@@ -21,6 +21,7 @@ static const struct verb verbs[] = {
 	{ "status", status_run, &status_line, VERB_FAILED },
 	{ "top", top_run, &top_line, VERB_FAILED },
 	{ "switch", switch_run, &switch_line, VERB_FAILED },
+	{ "upgrade", upgrade_run, &upgrade_line, VERB_FAILED },
 	{ "verify", verify_run, &verify_line, VERIFY_INCOMPLETE },
 	{ "scrub", scrub_run, &scrub_line, VERIFY_INCOMPLETE },
 	{ "stat", stat_run, &stat_line, VERB_FAILED },

@@ -4,18 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
+#include "control.h"
 #include "datasetfs/control.h"
-#include "device/dotfile.h"
-#include "device/leftover.h"
 #include "text.h"
 #include "verb.h"
-#include "watch/mounted.h"
 
 struct switch_options {
 	struct verb_options verb;
@@ -48,33 +45,9 @@ const struct command_line switch_line = {
 	.options = switch_table,
 };
 
-static int switch_open(const char *mount, int *ret, struct error *err)
-{
-	struct mounted mounted = { 0 };
-	struct stat st;
-	int r;
-
-	r = leftover_stat(mount, &st, err);
-	if (r == 0)
-		r = mounted_find(st.st_dev, &mounted, err);
-	if (r == 0 && mounted.label)
-		r = error_set(err, -EOPNOTSUPP,
-			      "the kernel serves it by itself: unmount it and mount the other version");
-	if (r == 0)
-		r = dotfile_open(mounted.point, DSFS_CONTROL_CONTROL, ret, err);
-	mounted_free(&mounted);
-	return r;
-}
-
 static int switch_command(int fd, struct dsfs_switch *command, struct error *err)
 {
-	if (ioctl(fd, DSFS_IOC_SWITCH, command) == 0)
-		return 0;
-	if (errno == ENOTTY)
-		return error_set(err, -ENOTTY, "the daemon of this mount does not know the command");
-	if (errno == EBUSY && !*command->reason)
-		return error_set(err, -EBUSY, "too many commands are under way");
-	return *command->reason ? error_set(err, -errno, "%s", command->reason) : error_errno(err, "ioctl");
+	return ioctl(fd, DSFS_IOC_SWITCH, command) == 0 ? 0 : control_failed(command->reason, err);
 }
 
 static void switch_show(const struct switch_options *options, const struct dsfs_switch *command)
@@ -121,7 +94,7 @@ int switch_run(int argc, char **argv)
 		strcpy(command.label, argv[2]);
 	if (options.if_current)
 		strcpy(command.if_current, options.if_current);
-	r = switch_open(argv[1], &fd, &err);
+	r = control_open(argv[1], "unmount it and mount the other version", &fd, &err);
 	if (r == 0)
 		r = switch_command(fd, &command, &err);
 	if (r < 0) {

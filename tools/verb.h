@@ -12,7 +12,8 @@ enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify'
 
 /* The command line of each verb, for --help; its program ends with the verb's name. */
 extern const struct command_line compact_line, current_line, describe_line, dump_line, export_line, list_line,
-	member_line, nvme_line, remove_line, scrub_line, stat_line, status_line, switch_line, top_line, verify_line;
+	member_line, nvme_line, remove_line, scrub_line, stat_line, status_line, switch_line, top_line, upgrade_line,
+	verify_line;
 
 /* Functions that run the verbs. argv[0] is the verb; each returns the exit status. */
 int compact_run(int argc, char **argv);
@@ -29,6 +30,7 @@ int stat_run(int argc, char **argv);
 int status_run(int argc, char **argv);
 int switch_run(int argc, char **argv);
 int top_run(int argc, char **argv);
+int upgrade_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
 
 /* The option structs of the verbs begin with this one. */

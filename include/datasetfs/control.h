@@ -90,6 +90,28 @@ struct dsfs_prefetch {
 };
 #define DSFS_IOC_PREFETCH _IOWR('d', 2, struct dsfs_prefetch)
 
+/* Replaces the program that serves the mount by the one that is installed now at its path; options stay as they were
+ * mounted. Root with CAP_SYS_ADMIN in the user namespace of the daemon and the user who mounted may use it. Readers
+ * see a pause. Every error leaves the mount with the program that it had:
+ *   EPERM       not permitted, or the program, or a folder above it, belongs to or is writable by somebody else than
+ *               root and the user who mounted
+ *   ENOENT      there is no program at this path now
+ *   EACCES      it is no regular file that may be executed
+ *   ENOEXEC     it cannot be executed
+ *   EPROTO      it does not know what this program has left to it
+ *   EIO         it crashed, or ended
+ *   ETIMEDOUT   it did not come up
+ *   EBUSY       another upgrade is under way
+ *   EOPNOTSUPP  the mount has channel=ring or nosupervisor
+ *   EINVAL      unknown flags */
+#define DSFS_UPGRADE_IF_OTHER 1u /* only if another file lies there than the one that runs */
+struct dsfs_upgrade {
+	uint32_t flags;    /* in: DSFS_UPGRADE_IF_OTHER */
+	uint32_t upgraded; /* out: 1: a new server runs; 0: the program was the same */
+	char reason[DSFS_SWITCH_REASON_SIZE]; /* out */
+};
+#define DSFS_IOC_UPGRADE _IOWR('d', 6, struct dsfs_upgrade)
+
 /* The commands below change nothing, and any user of the mount may give them. When one fails, ioctl(2) returns -1 with
  * errno set, and the struct is left alone. */
 struct dsfs_version_facts {
@@ -152,6 +174,8 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_SURVIVES         "survives"       /* what goes on when the server dies: "requests" (all of them),
 						     * "mount" (requests under way may end with ECONNABORTED), or
 						     * "nothing" */
+#define DSFS_CONTROL_PROGRAM          "program"        /* path of the server's program */
+#define DSFS_CONTROL_PROGRAM_OLD      "program_is_old" /* another program lies there now, see DSFS_IOC_UPGRADE */
 #define DSFS_CONTROL_UPTIME           "uptime_seconds"
 #define DSFS_CONTROL_CHANNEL          "channel"        /* "ring" (FUSE over io_uring) or "dev" (/dev/fuse) */
 #define DSFS_CONTROL_IO               "io"             /* "uring" or "threads" */

@@ -25,6 +25,7 @@ struct keep;
 struct record;
 struct snapshots;
 struct standby;
+struct upgrade_command;
 struct prune;
 struct visits;
 struct watchdog;
@@ -108,6 +109,7 @@ struct serve {
 	struct clients *clients;     /* constant once workers run */
 	struct standby *standby;     /* NULL: no worker blocks in reads or no copies exist; constant once workers run */
 	struct control *control;
+	struct upgrade_command *upgrade; /* under way, see control/upgrade.c; NULL: none */
 	struct wake wake;            /* wakes the control thread */
 	struct prune *prune;         /* NULL before the mount serves */
 	struct visits *visits;

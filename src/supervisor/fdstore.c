@@ -3,6 +3,7 @@
 #include "supervisor/fdstore.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -55,6 +56,18 @@ int fdstore_take(struct fdstore *store, const char *name)
 	store->count--;
 	memmove(entry, entry + 1, (size_t)(store->items + store->count - entry) * sizeof(*entry));
 	return fd;
+}
+
+int fdstore_copy(const struct fdstore *store, struct fdstore *ret, struct error *err)
+{
+	int fd, r = 0;
+
+	for (size_t i = 0; r == 0 && i < store->count; i++) {
+		fd = fcntl(store->items[i].fd, F_DUPFD_CLOEXEC, 0);
+		r = fd < 0 ? error_errno(err, "cannot copy the descriptor '%s'", store->items[i].name) :
+			     fdstore_put(ret, store->items[i].name, fd, err);
+	}
+	return r;
 }
 
 void fdstore_clear(struct fdstore *store, const char *but)

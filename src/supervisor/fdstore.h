@@ -25,5 +25,7 @@ must_check int fdstore_put(struct fdstore *store, const char *name, int fd, stru
 bool fdstore_has(const struct fdstore *store, const char *name);
 /* Removes a descriptor, which is now the caller's. -1: there is none of this name. */
 int fdstore_take(struct fdstore *store, const char *name);
+/* Fills an empty store with descriptors of the same files. */
+must_check int fdstore_copy(const struct fdstore *store, struct fdstore *ret, struct error *err);
 /* Closes all descriptors but the one of this name (NULL: all), and frees what they needed. */
 void fdstore_clear(struct fdstore *store, const char *but);

@@ -34,6 +34,8 @@ struct keep {
 	uint32_t restarts;
 	struct fdstore kept;
 	atomic_bool is_lost;
+	bool is_rehearsal, has_answer;
+	struct keep_answer answer;
 };
 
 /* Outlives the struct, as the kernel looks at it when the thread ends. */
@@ -106,6 +108,18 @@ static int keep_parse(const struct passing_packet *packet, struct supervisor_mes
 		error_set(err, -EPROTO, "the name in a message has no NUL");
 }
 
+/* Takes the end of an upgrade. */
+static void keep_take_answer(struct keep *keep, const struct passing_packet *packet)
+{
+	struct supervisor_packet heard = { 0 };
+
+	memcpy(&heard, packet->bytes, packet->length < sizeof(heard) ? packet->length : sizeof(heard));
+	heard.text[sizeof(heard.text) - 1] = 0;
+	keep->has_answer = true;
+	error_set(&keep->answer.why, -(int)(heard.message.number & 0xfff), "%s", heard.text);
+	memcpy(keep->answer.name, heard.message.name, sizeof(keep->answer.name));
+}
+
 static int keep_receive_all(struct keep *keep, struct error *err)
 {
 	struct supervisor_message message = { 0 };
@@ -119,6 +133,9 @@ static int keep_receive_all(struct keep *keep, struct error *err)
 		r = keep_parse(&packet, &message, err);
 		if (r == 0 && message.kind == SUPERVISOR_KEPT)
 			r = keep_receive_kept(keep, &message, &packet, err);
+		else if (r == 0 && message.kind == SUPERVISOR_UPGRADED)
+			keep_take_answer(keep, &packet);
+		keep->is_rehearsal |= r == 0 && message.kind == SUPERVISOR_TRY;
 		passing_close(&packet);
 	}
 	keep->restarts = message.number;
@@ -174,6 +191,16 @@ uint32_t keep_restarts(const struct keep *keep)
 	return keep ? keep->restarts : 0;
 }
 
+bool keep_is_rehearsal(const struct keep *keep)
+{
+	return keep && keep->is_rehearsal;
+}
+
+const struct keep_answer *keep_upgraded(const struct keep *keep)
+{
+	return keep && keep->has_answer ? &keep->answer : NULL;
+}
+
 pid_t keep_supervisor(const struct keep *keep)
 {
 	return keep ? keep->supervisor : 0;
@@ -199,14 +226,15 @@ static void keep_wait(const struct keep *keep, int code, int64_t limit)
 }
 
 /* Succeeds when the supervisor has ended. */
-static int keep_send(const struct keep *keep, const struct supervisor_message *message, int fd, struct error *err)
+static int keep_send_bytes(const struct keep *keep, const struct supervisor_message *message, size_t length, int fd,
+			   struct error *err)
 {
 	const int64_t until = clock_now() + KEEP_ROOM_WAIT;
 	int64_t left = KEEP_ROOM_WAIT;
 	int r = 0;
 
 	while (!atomic_load(&keep->is_lost)) {
-		r = passing_send(keep->socket, message, sizeof(*message), &fd, fd >= 0, err);
+		r = passing_send(keep->socket, message, length, &fd, fd >= 0, err);
 		left = until - clock_now();
 		if ((r != -EAGAIN && r != -ETOOMANYREFS) || left <= 0)
 			break;
@@ -215,6 +243,11 @@ static int keep_send(const struct keep *keep, const struct supervisor_message *m
 	if (r == -EPIPE || r == -ECONNRESET)
 		return 0;
 	return r < 0 ? error_wrap(err, r, "the supervisor cannot keep '%s'", message->name) : 0;
+}
+
+static int keep_send(const struct keep *keep, const struct supervisor_message *message, int fd, struct error *err)
+{
+	return keep_send_bytes(keep, message, sizeof(*message), fd, err);
 }
 
 int keep_put(struct keep *keep, int fd, struct error *err, const char *fmt, ...)
@@ -279,6 +312,31 @@ void keep_heard(struct keep *keep, uint32_t signal)
 		keep_tell(keep, &message);
 }
 
+/* ---- upgrades ---- */
+
+int keep_upgrade(struct keep *keep, int program, const char *name, struct error *err)
+{
+	struct supervisor_message message = { .kind = SUPERVISOR_UPGRADE };
+
+	snprintf(message.name, sizeof(message.name), "%s", name);
+	return keep_send(keep, &message, program, err);
+}
+
+void keep_prepared(struct keep *keep)
+{
+	keep_say(keep, SUPERVISOR_PREPARED);
+}
+
+void keep_refuse(struct keep *keep, const struct error *err)
+{
+	struct supervisor_packet packet = { .message = { .kind = SUPERVISOR_REFUSED, .number = (uint32_t)-err->code } };
+	struct error why = { 0 };
+
+	snprintf(packet.text, sizeof(packet.text), "%s", err->reason);
+	if (keep_send_bytes(keep, &packet.message, sizeof(packet), -1, &why) < 0)
+		log_warn("%s, ignoring", why.reason);
+}
+
 /* ---- receiving ---- */
 
 int keep_take(struct keep *keep, const char *fmt, ...)
@@ -322,6 +380,10 @@ static enum keep_kind keep_kind_of(uint32_t kind)
 		return KEEP_SIGNAL;
 	case SUPERVISOR_GONE:
 		return KEEP_GONE;
+	case SUPERVISOR_UPGRADED:
+		return KEEP_UPGRADED;
+	case SUPERVISOR_STOP:
+		return KEEP_STOP;
 	default: /* of a later release */
 		return KEEP_NOTHING;
 	}
@@ -340,6 +402,8 @@ struct keep_event keep_next(struct keep *keep)
 	if (r == 0 && keep_parse(&packet, &message, NULL) == 0) {
 		event.kind = keep_kind_of(message.kind);
 		event.number = message.number;
+		if (event.kind == KEEP_UPGRADED)
+			keep_take_answer(keep, &packet);
 	} else if (r == -ECONNRESET || r == -EPIPE) {
 		atomic_store(&keep->is_lost, true);
 		event.kind = KEEP_LOST;

@@ -14,6 +14,8 @@ enum keep_kind {
 	KEEP_NOTHING,
 	KEEP_SIGNAL, /* number: of the signal that the supervisor got */
 	KEEP_GONE,   /* number: a server of before, of which no thread takes requests any more; maybe several times */
+	KEEP_UPGRADED, /* an upgrade has ended: keep_upgraded() */
+	KEEP_STOP,   /* another program is to go on: answer what is in hand, and exit with SUPERVISOR_AGAIN */
 	KEEP_LOST,   /* once: the supervisor has ended, and nobody would replace this server */
 };
 
@@ -33,6 +35,9 @@ void keep_close(struct keep *keep);
 bool keep_is_successor(const struct keep *keep);
 /* How many servers there were before. */
 uint32_t keep_restarts(const struct keep *keep);
+/* Whether this process is a rehearsal, beside a server that goes on: see upgrade.h. It must change nothing that others
+ * see, and end with keep_prepared() or keep_refuse(). */
+bool keep_is_rehearsal(const struct keep *keep);
 pid_t keep_supervisor(const struct keep *keep); /* 0: none */
 
 /* Takes a descriptor that a server of before has put; the supervisor still keeps it as well. -1: there is none of this
@@ -49,6 +54,19 @@ void keep_drop_left(struct keep *keep, const char *prefix);
 #define KEEP_BEAT 5
 void keep_ready(struct keep *keep);
 void keep_beat(struct keep *keep);
+
+/* Asks for an upgrade to this program; name: of the request, to tell it by. KEEP_UPGRADED follows, in this server or in
+ * the next one. */
+must_check int keep_upgrade(struct keep *keep, int program, const char *name, struct error *err);
+struct keep_answer {
+	char name[32]; /* of the request */
+	struct error why; /* code 0: this server is of the new program */
+};
+/* The end of an upgrade that the supervisor told of last; NULL: of none. */
+const struct keep_answer *keep_upgraded(const struct keep *keep);
+/* Says that this rehearsal could take over, or why it could not. */
+void keep_prepared(struct keep *keep);
+void keep_refuse(struct keep *keep, const struct error *err);
 
 /* To be polled: readable when keep_next() has something. -1: no supervisor, or it has ended. */
 int keep_fd(const struct keep *keep);

@@ -9,7 +9,8 @@
 
 struct outbox_letter {
 	struct supervisor_message message;
-	int fd; /* somebody else's, open until it is sent; -1: none */
+	int fd;     /* somebody else's, open until it is sent; -1: none */
+	char *text; /* NULL: none */
 };
 
 /* Zero is an empty one. */
@@ -22,6 +23,8 @@ struct outbox {
 /* name may be NULL. */
 must_check int outbox_add(struct outbox *outbox, enum supervisor_kind kind, uint32_t number, const char *name, int fd,
 			  struct error *err);
+/* Adds a text to the letter that was added last. */
+must_check int outbox_add_text(struct outbox *outbox, const char *text, struct error *err);
 bool outbox_is_empty(const struct outbox *outbox);
 /* Whether a message of this kind and number waits. */
 bool outbox_has(const struct outbox *outbox, enum supervisor_kind kind, uint32_t number);

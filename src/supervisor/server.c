@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -77,6 +78,8 @@ static void server_drop_page(struct server *server)
 static _Noreturn void server_execute(const struct server_setup *setup, int socket)
 {
 	setsid();
+	if (setup->dies_with_us)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	fcntl(socket, F_SETFD, 0);
 	sigprocmask(SIG_SETMASK, &setup->signals, NULL);
 	syscall(SYS_execveat, setup->program, "", setup->argv, environ, AT_EMPTY_PATH);

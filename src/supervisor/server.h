@@ -19,6 +19,7 @@ struct server_setup {
 	char **argv;
 	sigset_t signals;        /* that it blocks at its start */
 	const struct wake *wake; /* to wake when the server's first thread ends */
+	bool dies_with_us;       /* the process is killed when this one ends */
 };
 
 struct server {

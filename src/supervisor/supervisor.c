@@ -28,6 +28,7 @@
 #include "supervisor/pauses.h"
 #include "supervisor/remains.h"
 #include "supervisor/server.h"
+#include "supervisor/upgrade.h"
 
 #define SUPERVISOR_FUSE  "fuse"  /* the mount is there, and a server is needed, while this is kept */
 #define SUPERVISOR_ABORT "abort" /* a file to which "1" is written when the mount ends by a failure */
@@ -35,6 +36,7 @@
 
 #define SUPERVISOR_MS      INT64_C(1000000)      /* in ns */
 #define SUPERVISOR_GRACE   (20 * SUPERVISOR_MS)  /* for a dead server whose status is not known, to end wholly */
+#define SUPERVISOR_STOP_TIME (2000 * SUPERVISOR_MS) /* for a server that is replaced to end */
 #define SUPERVISOR_CROWDED 10                    /* ms until descriptors are sent again that the kernel refused */
 #define SUPERVISOR_PERIODS 6u                    /* of a server's silence, until it is killed */
 #define SUPERVISOR_FAILED  1                     /* exit statuses of datasetfs(8) */
@@ -49,6 +51,7 @@ struct supervisor {
 	struct fdstore kept;
 	struct server server;
 	struct pauses pauses;
+	struct upgrade upgrade;
 	uint32_t started;     /* servers */
 	int64_t start_at;     /* ns, when there is no server */
 	int64_t tick_at;      /* ns, when the period of silence ends */
@@ -88,6 +91,8 @@ static int supervisor_fill_outbox(struct supervisor *supervisor, struct error *e
 		r = outbox_add(&server->outbox, SUPERVISOR_KEPT, 0, SUPERVISOR_LIFE, server->page, err);
 	for (size_t i = 0; r == 0 && i < kept->count; i++)
 		r = outbox_add(&server->outbox, SUPERVISOR_KEPT, 0, kept->items[i].name, kept->items[i].fd, err);
+	if (r == 0)
+		r = upgrade_tell(&supervisor->upgrade, &server->outbox, true, err);
 	if (r == 0)
 		r = outbox_add(&server->outbox, SUPERVISOR_BEGIN, supervisor->started, NULL, -1, err);
 	for (uint32_t i = 1; r == 0 && i < 64; i++)
@@ -153,6 +158,7 @@ static void supervisor_start_again(struct supervisor *supervisor, int status, in
 	int64_t now = clock_now(), pause = pauses_next(&supervisor->pauses, status, served);
 	char text[ENDING_TEXT_SIZE];
 
+	upgrade_lose(&supervisor->upgrade, status, &supervisor->servers.program);
 	supervisor->start_at = now + pause;
 	if (!supervisor->died_at) {
 		supervisor->died_at = now;
@@ -170,6 +176,8 @@ static bool supervisor_goes_on(const struct supervisor *supervisor, int status, 
 
 	if (said_so || !ending_is_exit(status))
 		return !said_so && is_mounted;
+	if (supervisor->upgrade.phase == UPGRADE_STARTS) /* the old program can go on */
+		return is_mounted;
 	return WEXITSTATUS(status) == SUPERVISOR_AGAIN || (WEXITSTATUS(status) == SERVER_NO_PROGRAM && is_mounted);
 }
 
@@ -206,6 +214,13 @@ static void supervisor_post(struct supervisor *supervisor, enum supervisor_kind 
 		log_warn("%s, ignoring", err.reason);
 }
 
+/* Lets a server go on that waits until nothing has open what was kept. */
+static void supervisor_release(struct supervisor *supervisor)
+{
+	if (supervisor->server.ends && !upgrade_has_process(&supervisor->upgrade))
+		close_fd(&supervisor->server.socket);
+}
+
 static void supervisor_reap(struct supervisor *supervisor)
 {
 	pid_t process;
@@ -216,6 +231,8 @@ static void supervisor_reap(struct supervisor *supervisor)
 			supervisor_lose(supervisor, status);
 		else if (remains_end(&supervisor->remains, process))
 			supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
+		else if (upgrade_reap(&supervisor->upgrade, process, status))
+			supervisor_release(supervisor);
 	}
 }
 
@@ -247,11 +264,14 @@ static void supervisor_look_at_life(struct supervisor *supervisor)
 		supervisor_leave(supervisor, status);
 }
 
+static int supervisor_patience(const struct supervisor *supervisor)
+{
+	return supervisor->setup->patience ? supervisor->setup->patience : SUPERVISOR_PATIENCE;
+}
+
 static int64_t supervisor_period(const struct supervisor *supervisor)
 {
-	int patience = supervisor->setup->patience ? supervisor->setup->patience : SUPERVISOR_PATIENCE;
-
-	return patience * SUPERVISOR_MS / SUPERVISOR_PERIODS;
+	return supervisor_patience(supervisor) * SUPERVISOR_MS / SUPERVISOR_PERIODS;
 }
 
 /* The server of now hears of a process also when nothing is left of it but threads that sleep, which may be for ever:
@@ -291,13 +311,18 @@ static void supervisor_ready(struct supervisor *supervisor)
 	const struct supervisor_setup *setup = supervisor->setup;
 	char text[ENDING_TEXT_SIZE];
 
+	if (supervisor->server.ready)
+		return;
 	supervisor->server.ready = clock_now();
 	if (!supervisor->has_served) {
 		supervisor->has_served = true;
 		if (setup->ready)
 			setup->ready(setup->argument);
 	}
-	if (supervisor->died_at)
+	if (upgrade_ready(&supervisor->upgrade))
+		log_info("a server of the new program serves after %" PRId64 " ms, restarts=%" PRIu32,
+			 (supervisor->server.ready - supervisor->died_at) / SUPERVISOR_MS, supervisor->started - 1);
+	else if (supervisor->died_at)
 		log_warn("the server %s, another one serves after %" PRId64 " ms, restarts=%" PRIu32,
 			 ending_text(supervisor->last_status, text),
 			 (supervisor->server.ready - supervisor->died_at) / SUPERVISOR_MS, supervisor->started - 1);
@@ -307,9 +332,33 @@ static void supervisor_ready(struct supervisor *supervisor)
 /* The server waits until its socket ends before it says goodbye, as what is kept may keep a filesystem in use. */
 static void supervisor_let_end(struct supervisor *supervisor)
 {
+	if (supervisor->upgrade.phase == UPGRADE_STARTS) { /* for the old program the mount has not ended */
+		close_fd(&supervisor->server.socket);
+		return;
+	}
 	supervisor->server.ends = true;
 	fdstore_clear(&supervisor->kept, SUPERVISOR_ABORT);
-	close_fd(&supervisor->server.socket);
+	upgrade_cancel(&supervisor->upgrade);
+	supervisor_release(supervisor);
+}
+
+static void supervisor_upgrade(struct supervisor *supervisor, const struct supervisor_message *message,
+			       struct passing_packet *packet)
+{
+	struct outbox *outbox = &supervisor->server.outbox;
+	struct error err = { 0 };
+	int r;
+
+	if (!packet->fd_count)
+		return;
+	supervisor_ready(supervisor); /* another thread of it is about to say so */
+	r = upgrade_begin(&supervisor->upgrade, message, take_fd(&packet->fds[0]), &supervisor->servers,
+			  &supervisor->kept, supervisor->started, supervisor_patience(supervisor), &err);
+	if (r < 0)
+		r = outbox_add(outbox, SUPERVISOR_UPGRADED, (uint32_t)-r, message->name, -1, &err) < 0 ? -ENOMEM :
+		    outbox_add_text(outbox, err.reason, &err);
+	if (r < 0)
+		log_warn("%s, ignoring", err.reason);
 }
 
 static void supervisor_take(struct supervisor *supervisor, struct passing_packet *packet)
@@ -339,6 +388,9 @@ static void supervisor_take(struct supervisor *supervisor, struct passing_packet
 		break;
 	case SUPERVISOR_END:
 		supervisor_let_end(supervisor);
+		break;
+	case SUPERVISOR_UPGRADE:
+		supervisor_upgrade(supervisor, &message, packet);
 		break;
 	}
 }
@@ -414,6 +466,28 @@ static void supervisor_look_at_silence(struct supervisor *supervisor)
 	}
 }
 
+/* ---- upgrades ---- */
+
+static void supervisor_look_at_upgrade(struct supervisor *supervisor)
+{
+	struct upgrade *upgrade = &supervisor->upgrade;
+	struct server *server = &supervisor->server;
+	struct error err = { 0 };
+
+	upgrade_look(upgrade);
+	if (!server->process)
+		return;
+	if (upgrade->phase == UPGRADE_PREPARED) {
+		supervisor_post(supervisor, SUPERVISOR_STOP, 0);
+		upgrade_stops(upgrade, SUPERVISOR_STOP_TIME);
+	} else if (upgrade->phase == UPGRADE_STOPS && clock_now() >= upgrade->until) {
+		kill(server->process, SIGKILL);
+		upgrade->until = INT64_MAX;
+	} else if (server->ready && upgrade_tell(upgrade, &server->outbox, false, &err) < 0) {
+		log_warn("%s, ignoring", err.reason);
+	}
+}
+
 /* ---- the loop ---- */
 
 static int64_t supervisor_earlier(int64_t time, int64_t other)
@@ -432,23 +506,31 @@ static int supervisor_timeout(const struct supervisor *supervisor)
 	if (server->dead && !server->ends)
 		until = supervisor_earlier(until, server->dead + SUPERVISOR_GRACE);
 	until = supervisor_earlier(until, remains_next(&supervisor->remains));
-	if (server->outbox.is_crowded)
+	if (server->outbox.is_crowded || supervisor->upgrade.trial.outbox.is_crowded)
 		until = supervisor_earlier(until, now + SUPERVISOR_CROWDED);
 	if (supervisor_expects_beats(supervisor))
 		until = supervisor_earlier(until, supervisor->tick_at);
+	if (supervisor->upgrade.phase == UPGRADE_TRIES || supervisor->upgrade.phase == UPGRADE_STOPS)
+		until = supervisor_earlier(until, supervisor->upgrade.until);
 	if (until == INT64_MAX)
 		return -1;
 	return until <= now ? 0 : (int)((until - now + SUPERVISOR_MS - 1) / SUPERVISOR_MS);
 }
 
+static short supervisor_waits_for_room(const struct server *server)
+{
+	return outbox_is_empty(&server->outbox) || server->outbox.is_crowded ? 0 : POLLOUT;
+}
+
 static void supervisor_wait(const struct supervisor *supervisor)
 {
 	const struct server *server = &supervisor->server;
-	bool waits_for_room = !outbox_is_empty(&server->outbox) && !server->outbox.is_crowded;
+	const struct server *trial = &supervisor->upgrade.trial;
 	struct pollfd fds[] = {
 		{ supervisor->signals, POLLIN, 0 },
 		{ supervisor->wake.fd, POLLIN, 0 },
-		{ server->socket, (server->begun ? POLLIN : 0) | (waits_for_room ? POLLOUT : 0), 0 },
+		{ server->socket, (server->begun ? POLLIN : 0) | supervisor_waits_for_room(server), 0 },
+		{ trial->socket, POLLIN | supervisor_waits_for_room(trial), 0 },
 	};
 
 	poll(fds, sizeof(fds) / sizeof(fds[0]), supervisor_timeout(supervisor));
@@ -463,6 +545,8 @@ static void supervisor_turn(struct supervisor *supervisor)
 		supervisor_receive(supervisor);
 	supervisor_take_signals(supervisor);
 	supervisor_reap(supervisor);
+	if (!supervisor->is_over)
+		supervisor_look_at_upgrade(supervisor);
 	if (!supervisor->is_over)
 		supervisor_look_at_life(supervisor);
 	if (!supervisor->is_over)
@@ -523,6 +607,7 @@ static void supervisor_close(struct supervisor *supervisor)
 {
 	fdstore_clear(&supervisor->kept, NULL);
 	remains_free(&supervisor->remains);
+	upgrade_close(&supervisor->upgrade);
 	close_fd(&supervisor->servers.program);
 	close_fd(&supervisor->signals);
 	wake_close(&supervisor->wake);
@@ -531,7 +616,8 @@ static void supervisor_close(struct supervisor *supervisor)
 int supervisor_run(const struct supervisor_setup *setup)
 {
 	struct supervisor supervisor = { .setup = setup, .servers = { .program = -1, .argv = setup->argv },
-					 .signals = -1, .wake.fd = -1, .server = { .socket = -1, .page = -1 } };
+					 .signals = -1, .wake.fd = -1, .server = { .socket = -1, .page = -1 },
+					 .upgrade = { .program = -1, .trial = { .socket = -1, .page = -1 } } };
 	struct error err = { 0 };
 
 	supervisor.servers.wake = &supervisor.wake;

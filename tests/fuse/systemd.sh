@@ -79,6 +79,8 @@ SERVER=$(server_of "$DAEMON")
 [ "$SERVER" != "$DAEMON" ] || fail "no supervisor"
 for line in "MAINPID=$DAEMON" READY=1 WATCHDOG=1; do told "$DAEMON" "$line"; done
 grep -q " $PWD/a.040mountpoint fuse.datasetfs .*noexec" /proc/mounts || fail "no noexec in: $(cat /proc/mounts)"
+run ExecReload || fail "ExecReload"
+assert_eq "servers before" "$(json restarts "a mountpoint/.datasetfs/stats.json")" 1
 exec 7<"a mountpoint/file"
 run ExecStop || fail "ExecStop"
 assert_eq "an open file after the stop" "$(cat <&7)" hello

@@ -8,7 +8,7 @@ need_root
 need_command fusermount3
 [ -e /etc/mtab ] || skip "no /etc/mtab, which fusermount3 reads"
 [ -u "$(command -v fusermount3)" ] || skip "fusermount3 is not setuid here"
-chmod 777 .
+chmod 1777 . # nobody else can put a program into it
 (as_user sh -c 'exec 3<>/dev/fuse') 2>/dev/null || {
     mode=$(stat -c %a /dev/fuse)
     chmod 666 /dev/fuse 2>/dev/null || skip "/dev/fuse is root's alone"
@@ -38,6 +38,13 @@ grep -q "$PWD/mnt fuse.datasetfs ro,nosuid,nodev" /proc/mounts || fail "/proc/mo
 pid=$(as_nobody cat mnt/.datasetfs/stats.json | json pid)
 assert_eq "the daemon's user" "$(stat -c %u "/proc/$pid")" 65534
 assert_contains "status" "$(as_nobody datasetfsctl status mnt)" "v1"
+
+as_nobody datasetfsctl upgrade mnt >upgrade.log 2>&1 || fail "upgrade: $(cat upgrade.log)"
+assert_eq "servers before" "$(as_nobody cat mnt/.datasetfs/stats.json | json restarts)" 1
+as_nobody python3 "$programs/compare.py" source mnt || fail "trees differ after an upgrade"
+chmod 777 "$programs"
+assert_fails 1 "cannot upgrade 'mnt': '$programs' is writable by others" as_nobody datasetfsctl upgrade mnt
+chmod 755 "$programs"
 
 # So are its metrics: root's exporter counts it and says no more of it.
 # exported COMMAND…: what an exporter that is started like this says

@@ -46,6 +46,10 @@ static void member_while_he_waits(void **state)
 	/* In another namespace of processes. */
 	request.wire.pid = 0;
 	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
+	/* Members may switch the mount, but not replace its program. */
+	request.wire.gid = serve.options.control_group;
+	CHECK_OK(caller_check(&serve, &request, &err));
+	CHECK_FAILS(caller_check_owner(&serve, &request, &err), -EPERM, " may upgrade this mount");
 }
 
 /* A process that acts for another user is in groups in which that user is not. */

@@ -70,6 +70,24 @@ static void a_successor_finds_it(void **state)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
+/* A change of one does not show in the other. */
+static void copies(void **state)
+{
+	struct record *other;
+	int other_fd;
+
+	(void)state;
+	CHECK_OK(record_copy(record, &other_fd, &err));
+	CHECK_OK(record_open(other_fd, &other, &err));
+	assert_memory_equal(other, record, offsetof(struct record, members));
+	assert_string_equal(record_member(other, 0), "/dev/one");
+	assert_string_equal(record_member(other, 1), "");
+	record_remove_version(other, 5);
+	assert_non_null(record_find_version(record, 5));
+	record_close(other);
+	close(other_fd);
+}
+
 static void one_without_a_file(void **state)
 {
 	struct record *own;
@@ -487,6 +505,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_successor_finds_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(copies, setup, teardown),
 		cmocka_unit_test(one_without_a_file),
 		cmocka_unit_test_setup_teardown(refuses_wrong_values, setup, teardown),
 		cmocka_unit_test_setup_teardown(refuses_texts_without_end, setup, teardown),

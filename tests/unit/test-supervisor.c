@@ -68,16 +68,63 @@ static void do_put(struct keep *keep, const char *name, const char *text)
 	close(fd);
 }
 
-static void do_show(struct keep *keep, const char *name)
+static void take_text(struct keep *keep, const char *name, char text[LINE])
 {
 	int fd = keep_take(keep, "%s", name);
-	char text[LINE] = { 0 };
 
-	if (fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) < 0)
+	snprintf(text, LINE, "nothing");
+	if (fd < 0)
+		return;
+	memset(text, 0, LINE);
+	if (pread(fd, text, LINE - 1, 0) < 0)
 		_exit(97);
-	report("%s", fd >= 0 ? text : "nothing");
-	if (fd >= 0)
-		close(fd);
+	close(fd);
+}
+
+static void do_show(struct keep *keep, const char *name)
+{
+	char text[LINE];
+
+	take_text(keep, name, text);
+	report("%s", text);
+}
+
+static void do_upgrade(struct keep *keep, const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	struct error err = { 0 };
+
+	if (fd < 0 || keep_upgrade(keep, fd, "request-7", &err) < 0)
+		report("error %s", err.reason);
+	close(fd);
+}
+
+/* A rehearsal does as the servers have planned. */
+static void rehearse(struct keep *keep)
+{
+	struct error err = { 0 };
+	char plan[LINE];
+
+	take_text(keep, "plan", plan);
+	if (!strcmp(plan, "refuse")) {
+		error_set(&err, -EPROTO, "no such format");
+		keep_refuse(keep, &err);
+	} else if (!strcmp(plan, "exit")) {
+		_exit(3);
+	} else if (!strcmp(plan, "crash")) {
+		raise(SIGSEGV);
+	} else if (strcmp(plan, "hang") != 0) {
+		keep_prepared(keep);
+	}
+	for (;;)
+		pause();
+}
+
+static void report_upgrade(struct keep *keep)
+{
+	const struct keep_answer *told = keep_upgraded(keep);
+
+	report("upgraded %s %d %s", told->name, told->why.code, told->why.reason);
 }
 
 static void *sleep_for_ever(void *argument)
@@ -116,6 +163,8 @@ static void obey(struct keep *keep, const char *order)
 		keep_beat(keep);
 	else if (!strcmp(word, "close"))
 		keep_close(keep);
+	else if (!strcmp(word, "upgrade"))
+		do_upgrade(keep, name);
 	else if (!strcmp(word, "half"))
 		do_half_die();
 	else if (!strcmp(word, "heard"))
@@ -134,8 +183,25 @@ static void hear(struct keep *keep)
 		report("signal %u", event.number);
 	else if (event.kind == KEEP_GONE)
 		report("gone %u", event.number);
+	else if (event.kind == KEEP_UPGRADED)
+		report_upgrade(keep);
+	else if (event.kind == KEEP_STOP)
+		report("stop");
 	else if (event.kind == KEEP_LOST)
 		report("lost");
+}
+
+static void introduce(struct keep *keep)
+{
+	char plan[LINE];
+
+	report("server %d restarts %u %s", (int)getpid(), keep_restarts(keep),
+	       getpid() == getpgrp() && keep_supervisor(keep) == getppid() ? "alone" : "with others");
+	if (keep_restarts(keep) != 1)
+		return;
+	take_text(keep, "plan", plan);
+	if (!strcmp(plan, "late"))
+		_exit(5);
 }
 
 static int serve(void)
@@ -150,8 +216,11 @@ static int serve(void)
 		report("error %s", err.reason);
 		return 96;
 	}
-	report("server %d restarts %u %s", (int)getpid(), keep_restarts(keep),
-	       getpid() == getpgrp() && keep_supervisor(keep) == getppid() ? "alone" : "with others");
+	if (keep_is_rehearsal(keep))
+		rehearse(keep);
+	introduce(keep);
+	if (keep_upgraded(keep))
+		report_upgrade(keep);
 	for (;;) {
 		fds[1] = (struct pollfd){ keep_fd(keep), POLLIN, 0 };
 		if (poll(fds, 2, -1) < 0)
@@ -607,6 +676,104 @@ static void supervisor_is_killed(void **state)
 	close(errors);
 }
 
+/* ---- upgrades ---- */
+
+static void begin_upgrade(const char *plan, int patience)
+{
+	begin_serving(patience);
+	order("put plan %s", plan);
+	order("upgrade /proc/self/exe");
+}
+
+static void upgraded(void **state)
+{
+	(void)state;
+	begin_upgrade("go", 0);
+	assert_string_equal(heard(), "stop");
+	order("put last word");
+	order("exit %d", SUPERVISOR_AGAIN);
+	expect_server(1);
+	assert_string_equal(heard(), "upgraded request-7 0 ");
+	expect_shown("last", "word");
+	order("ready");
+	expect_said("a server of the new program serves after ");
+	kill_server(SIGKILL);
+	expect_server(2); /* which is told nothing */
+	end();
+}
+
+/* The server that was to be replaced goes on, and can be asked again. */
+static void expect_refused(const char *plan, const char *answer)
+{
+	char expected[LINE];
+
+	begin_upgrade(plan, 0);
+	snprintf(expected, sizeof(expected), "upgraded request-7 %s", answer);
+	assert_string_equal(heard(), expected);
+	expect_said("the program is not replaced: ");
+	order("upgrade /dev/null");
+	assert_string_equal(heard(), "upgraded request-7 -8 the new program cannot be executed");
+	end();
+}
+
+static void not_upgraded(void **state)
+{
+	(void)state;
+	expect_refused("refuse", "-71 the new program refuses: no such format");
+	expect_refused("exit", "-5 the new program has ended with status 3 before it was ready");
+	expect_refused("crash", "-5 the new program was killed by signal 11 before it was ready");
+}
+
+static void upgrade_hangs(void **state)
+{
+	char text[LINE];
+	struct pollfd fd;
+
+	(void)state;
+	begin_upgrade("hang", 300);
+	order("upgrade /proc/self/exe");
+	assert_string_equal(heard(), "upgraded request-7 -16 another upgrade is under way");
+	fd = (struct pollfd){ orders, POLLIN, 0 };
+	do
+		order("beat");
+	while (poll(&fd, 1, 20) == 0);
+	snprintf(text, sizeof(text), "upgraded request-7 -110 the new program does not say whether it can go on, "
+		 "it was killed");
+	assert_string_equal(heard(), text);
+	end();
+}
+
+/* The rehearsal went well, but the server that comes up ends. */
+static void upgrade_is_undone(void **state)
+{
+	(void)state;
+	begin_upgrade("late", 0);
+	assert_string_equal(heard(), "stop");
+	kill_server(SIGSTOP); /* it is killed */
+	expect_server(1);
+	expect_server(2);
+	assert_string_equal(heard(), "upgraded request-7 -5 the new program has ended with status 5 before it served");
+	order("ready");
+	expect_said("restarts=2");
+	end();
+}
+
+/* A server that dies, or a mount that ends, takes the rehearsal with it. */
+static void upgrade_is_cut_off(void **state)
+{
+	(void)state;
+	begin_upgrade("hang", 0);
+	expect_shown("none", "nothing");
+	kill_server(SIGKILL);
+	expect_server(1);
+	order("ready");
+	order("upgrade /dev/null");
+	assert_string_equal(heard(), "upgraded request-7 -8 the new program cannot be executed");
+	order("upgrade /proc/self/exe");
+	expect_shown("none", "nothing");
+	end();
+}
+
 /* The service manager hears of each beat. */
 static void notifications(void **state)
 {
@@ -766,6 +933,11 @@ int main(void)
 		cmocka_unit_test(never_ready),
 		cmocka_unit_test(silent),
 		cmocka_unit_test(supervisor_is_killed),
+		cmocka_unit_test(upgraded),
+		cmocka_unit_test(not_upgraded),
+		cmocka_unit_test(upgrade_hangs),
+		cmocka_unit_test(upgrade_is_undone),
+		cmocka_unit_test(upgrade_is_cut_off),
 		cmocka_unit_test(notifications),
 	};
 

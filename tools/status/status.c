@@ -126,7 +126,8 @@ static const char *status_survives(const char *word)
 	return "the mount ends";
 }
 
-static void status_daemon(const struct reported *reported, const struct reported_stats *stats)
+static void status_daemon(const struct mounted *mounted, const struct reported *reported,
+			  const struct reported_stats *stats)
 {
 	const char *reason = reported_text(reported, DSFS_CONTROL_IO_REASON);
 	char span[TEXT_SPAN_SIZE], size[SIZE_TEXT_SIZE];
@@ -135,8 +136,10 @@ static void status_daemon(const struct reported *reported, const struct reported
 	status_say("process", "%" PRIu64 ", release %s, up for %s", stats->pid,
 		   reported_text(reported, DSFS_CONTROL_RELEASE), text_span(stats->uptime, span));
 	if (stats->server_pid != stats->pid)
-		status_say("served by", "process %" PRIu64 ", after %" PRIu64 " that died", stats->server_pid,
-			   stats->restarts);
+		status_say("served by", "process %" PRIu64 ", after %" PRIu64 " other%s", stats->server_pid,
+			   stats->restarts, status_plural(stats->restarts));
+	if (stats->program_is_old)
+		status_say("program", "an older one than is installed: 'datasetfsctl upgrade %s'", mounted->point);
 	status_say("if it dies", "%s", status_survives(reported_text(reported, DSFS_CONTROL_SURVIVES)));
 	status_say("requests by", "%s, %" PRIu64 " worker%s, buffers up to %s",
 		   reported_text(reported, DSFS_CONTROL_CHANNEL), stats->workers, status_plural(stats->workers),
@@ -296,7 +299,7 @@ static int status_page(const struct mounted *mounted, const struct reported *rep
 	r = status_members(reported, err);
 	if (r < 0)
 		return r;
-	status_daemon(reported, &stats);
+	status_daemon(mounted, reported, &stats);
 	status_options(reported);
 	return 0;
 }

@@ -285,6 +285,8 @@ static void reported_take_identity(const struct reported *reported, struct repor
 		memcpy(stats->uuid, version.uuid, sizeof(stats->uuid));
 	}
 	reported_version_free(&version);
+	stats->program_is_old = json_object_get_boolean(reported_part(reported->stats, DSFS_CONTROL_PROGRAM_OLD,
+								      json_type_boolean));
 }
 
 void reported_take(const struct reported *reported, struct reported_stats *ret)

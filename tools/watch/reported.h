@@ -27,6 +27,7 @@ struct reported_stats {
 	bool follows;                       /* the mount switches to each new current version */
 	uint64_t serving_since, switches;   /* seconds since 1970 */
 	double uptime;                      /* seconds */
+	bool program_is_old;                /* another one is installed than the one that serves */
 	uint64_t pid, server_pid, restarts, workers, buffer_budget;
 	double cpu;                         /* seconds */
 	uint64_t requests, errors, interrupted;

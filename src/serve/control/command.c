@@ -113,7 +113,7 @@ static int command_do(struct serve *serve, struct command *command)
 }
 
 /* The kernel may send a command again that the former server carried out, or that another worker has. */
-static void command_run(struct serve *serve, struct control_job *job)
+static bool command_run(struct serve *serve, struct control_job *job)
 {
 	struct command *command = (struct command *)job; /* its first field */
 	const struct record_result *known = record_find_result(serve->record, command->unique);
@@ -121,12 +121,13 @@ static void command_run(struct serve *serve, struct control_job *job)
 	if (known) {
 		command->result = known->result;
 		command->arguments = known->answer;
-		return;
+		return true;
 	}
 	command->result = command_do(serve, command);
 	step("command-done");
 	record_end_command(serve->record, command->unique, command->result, &command->arguments);
 	step("command-ended");
+	return true;
 }
 
 void command_finish(struct serve *serve)

@@ -13,7 +13,6 @@
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
-#include "serve/control/renew.h"
 #include "serve/control/stale.h"
 #include "serve/health/recheck.h"
 #include "serve/health/rejoin.h"
@@ -26,12 +25,10 @@ struct control {
 	struct control_job *jobs, **jobs_end;
 	bool ending;
 	/* Thread only: */
-	void (*finish)(struct serve *serve); /* see control_start() */
 	struct follow follow;
 	struct rejoin rejoin;
 	struct recheck recheck;
 	int64_t look;         /* when to check the volume's catalogue, ns, monotonic */
-	uint64_t files[RECORD_SNAPSHOTS]; /* of earlier servers, from renew_begin() */
 };
 
 /* Runs the next job. False: there is none. *ret_ending: the mount ends, so no more jobs will come. */
@@ -45,8 +42,8 @@ static bool control_do_next(struct control *control, bool *ret_ending)
 	pthread_mutex_unlock(&control->lock);
 	if (!job)
 		return false;
-	job->run(control->serve, job);
-	worker_post(job->worker, &job->task); /* the worker owns the job now */
+	if (job->run(control->serve, job))
+		worker_post(job->worker, &job->task); /* the worker owns the job now */
 	return true;
 }
 
@@ -82,23 +79,11 @@ static int64_t control_look_after(struct control *control)
 			     control_first(listing, rejoin));
 }
 
-/* Goes on where the former server stopped. Requests are answered meanwhile, as the kernel may wait for them. */
-static void control_take_over(const struct control *control)
-{
-	struct serve *serve = control->serve;
-
-	renew_files(serve, control->files);
-	control->finish(serve);
-	listing_answered(serve); /* the kernel may have taken one over for ever */
-}
-
 static void control_main(void *argument)
 {
 	struct control *control = argument;
 	bool ending;
 
-	if (control->serve->adopts)
-		control_take_over(control);
 	for (;;) {
 		while (control_do_next(control, &ending))
 			continue;
@@ -116,7 +101,7 @@ void control_submit(struct control *control, struct control_job *job)
 	wake_up(&control->serve->wake);
 }
 
-int control_start(struct serve *serve, void (*finish)(struct serve *serve), struct error *err)
+int control_start(struct serve *serve, struct error *err)
 {
 	struct control *control = calloc(1, sizeof(*control));
 	const struct thread_setup setup = { .run = control_main, .argument = control, .what = "the control thread" };
@@ -124,10 +109,8 @@ int control_start(struct serve *serve, void (*finish)(struct serve *serve), stru
 	if (!control)
 		return error_no_memory(err);
 	control->serve = serve;
-	control->finish = finish;
 	control->jobs_end = &control->jobs;
 	control->look = follow_begin(serve, &control->follow);
-	renew_begin(serve, control->files);
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;
 	return thread_start(&control->thread, &setup, err);

@@ -9,13 +9,13 @@
 struct control_job {
 	struct worker_task task; /* must be the first field; the worker runs it when the job is done */
 	struct worker *worker;
-	void (*run)(struct serve *serve, struct control_job *job); /* called on the control thread */
+	/* Called on the control thread. False: the job belongs to another thread, which posts its task. */
+	bool (*run)(struct serve *serve, struct control_job *job);
 	struct control_job *next;
 };
 
-/* Starts the thread and sets serve->control. Call it before the workers start. After a takeover the thread first calls
- * finish(), which finishes what the former server was carrying out. */
-must_check int control_start(struct serve *serve, void (*finish)(struct serve *serve), struct error *err);
+/* Starts the thread and sets serve->control. Call it before the workers start. */
+must_check int control_start(struct serve *serve, struct error *err);
 /* Ends the thread and frees it, after the workers have ended. NULL is allowed. False: the thread is stuck in the
  * device; it was left running and may use all of serve until the process ends. */
 must_check bool control_stop(struct control *control);

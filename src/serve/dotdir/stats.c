@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/program/installed.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "image/catalogue/block_sums.h"
@@ -120,6 +121,14 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_end_object(json);
 }
 
+static void stats_program(struct json *json)
+{
+	char path[PATH_MAX];
+
+	json_string(json, DSFS_CONTROL_PROGRAM, installed_path(path, NULL) == 0 ? path : "");
+	json_bool(json, DSFS_CONTROL_PROGRAM_OLD, installed_is_another());
+}
+
 static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
@@ -127,6 +136,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 		    (uint64_t)(keep_fd(serve->keep) < 0 ? getpid() : keep_supervisor(serve->keep)));
 	json_number(json, DSFS_CONTROL_SERVER_PID, (uint64_t)getpid());
 	json_string(json, DSFS_CONTROL_SURVIVES, keeping_survives(serve));
+	stats_program(json);
 	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->history.started) / 1e9);
 	json_real(json, DSFS_CONTROL_CPU, (double)clock_cpu() / 1e9);
 	json_string(json, DSFS_CONTROL_CHANNEL, serve->machine.ring ? "ring" : "dev");

@@ -67,7 +67,8 @@ static void keeping_tell_crash(const struct serve *serve, uint32_t times, const 
 
 static int keeping_open(struct serve *serve, struct error *err)
 {
-	auto_close int fd = keep_take(serve->keep, "record");
+	const char *name = keep_is_rehearsal(serve->keep) ? KEEPING_REHEARSAL : "record";
+	auto_close int fd = keep_take(serve->keep, "%s", name);
 	struct record_request request = { 0 };
 	uint32_t times;
 	int r;
@@ -104,6 +105,11 @@ static unsigned keeping_level(const struct serve *serve)
 	return serve->record->init_resends ? KEEPING_REQUESTS : KEEPING_MOUNT;
 }
 
+bool keeping_survives_server(const struct serve *serve)
+{
+	return keeping_level(serve) != KEEPING_NOTHING;
+}
+
 const char *keeping_survives(const struct serve *serve)
 {
 	static const char *const words[] = { "requests", "mount", "nothing" };
@@ -115,7 +121,7 @@ const char *keeping_promise(const struct serve *serve)
 {
 	static const char *const promises[] = {
 		"if its server dies, another one goes on and no request fails",
-		"if its server dies, another one goes on; requests under way may fail with ECONNABORTED (Linux before 6.9)",
+		"if its server dies, another one goes on; requests under way may fail with ECONNABORTED",
 		"if its server dies, the mount ends",
 	};
 

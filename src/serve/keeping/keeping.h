@@ -26,6 +26,10 @@ struct rendezvous;
 void keeping_clients(struct serve *serve, const struct rendezvous *place);
 /* Notes what is served and prepared: record_serve(). Control thread only, or before it runs. */
 void keeping_served(struct serve *serve);
+/* The name of a copy of the record, which a rehearsal takes instead of the record: control/upgrade.c puts it. */
+#define KEEPING_REHEARSAL "rehearsal"
+/* Whether another server goes on when this one dies. */
+bool keeping_survives_server(const struct serve *serve);
 /* Says how much outlives the server: "requests", "mount" or "nothing", see DSFS_CONTROL_SURVIVES. */
 const char *keeping_survives(const struct serve *serve);
 /* The same in a sentence. */

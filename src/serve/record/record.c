@@ -101,6 +101,26 @@ int record_new(struct record **ret, int *ret_fd, struct error *err)
 	return 0;
 }
 
+/* Other threads change only what is right by itself, and versions, under the lock. */
+int record_copy(const struct record *record, int *ret_fd, struct error *err)
+{
+	size_t size = offsetof(struct record, members) + record->member_count * sizeof(*record->members);
+	auto_close int fd = -1;
+	struct record *copy = NULL;
+	int r = record_file(&fd, err);
+
+	if (r == 0)
+		r = record_map(fd, &copy, err);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&record_lock);
+	memcpy(copy, record, size);
+	pthread_mutex_unlock(&record_lock);
+	record_close(copy);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
 void record_close(struct record *record)
 {
 	if (record)

@@ -24,7 +24,9 @@
 #include "datasetfs/control.h"
 
 #define RECORD_MAGIC    UINT64_C(0x4443455253465344) /* "DSFSRECD" */
+#ifndef RECORD_FORMAT /* a test has its own */
 #define RECORD_FORMAT   1u
+#endif
 #define RECORD_PATH     4096u /* bytes of a path, including its NUL */
 #define RECORD_MEMBERS  256u
 #define RECORD_VERSIONS 256u /* as GENERATIONS_MAX */
@@ -148,6 +150,8 @@ must_check int record_new(struct record **ret, int *ret_fd, struct error *err);
 /* Maps the record of a predecessor, and checks it. The caller keeps the descriptor. -EPROTO: it is of another format,
  * or wrong. */
 must_check int record_open(int fd, struct record **ret, struct error *err);
+/* Makes a copy at one moment, in a file of its own: close-on-exec. Control thread. */
+must_check int record_copy(const struct record *record, int *ret_fd, struct error *err);
 void record_close(struct record *record); /* NULL is allowed */
 /* Checks that the record is complete and every function may be called with it; record_open() does that. */
 must_check int record_check(const struct record *record, struct error *err);

@@ -130,26 +130,40 @@ bool caller_is_admin(uint32_t pid)
 	return caller.is_admin && caller_is_in_our_namespace(pid);
 }
 
-static bool caller_may(const struct serve *serve, const struct request *wire)
+static bool caller_is_root(const struct request *wire, const struct caller *caller)
 {
-	const struct serve_options *options = &serve->options;
-	struct caller caller = { 0 };
-	bool is_member;
-
-	if (wire->uid && wire->uid == serve->owner)
-		return true;
-	if (options->has_control_group && wire->gid == options->control_group)
-		return true;
-	if (!wire->uid || options->has_control_group)
-		caller = caller_of(wire);
-	is_member = options->has_control_group && caller.groups && caller_lists(caller.groups, options->control_group);
-	free(caller.groups);
-	return is_member || (!wire->uid && caller.is_admin && caller_is_in_our_namespace(wire->pid));
+	return !wire->uid && caller->is_admin && caller_is_in_our_namespace(wire->pid);
 }
 
-int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err)
+/* Whether the sender mounted, or may act for who did. */
+static bool caller_is_owner(const struct serve *serve, const struct request *wire)
 {
-	bool may = caller_may(serve, &request->wire);
+	struct caller caller = { 0 };
+
+	if (wire->uid)
+		return wire->uid == serve->owner;
+	caller = caller_of(wire);
+	free(caller.groups);
+	return caller_is_root(wire, &caller);
+}
+
+static bool caller_is_member(const struct serve *serve, const struct request *wire)
+{
+	const uint32_t group = serve->options.control_group;
+	struct caller caller;
+	bool is_member;
+
+	if (!serve->options.has_control_group || wire->gid == group)
+		return serve->options.has_control_group;
+	caller = caller_of(wire);
+	is_member = caller.groups && caller_lists(caller.groups, group);
+	free(caller.groups);
+	return is_member;
+}
+
+static int caller_judge(const struct serve *serve, const struct channel_request *request, bool may, bool members,
+			const char *what, struct error *err)
+{
 	char owner[32] = "";
 
 	if (channel_is_answered(request))
@@ -157,10 +171,21 @@ int caller_check(const struct serve *serve, const struct channel_request *reques
 	if (may)
 		return 0;
 	if (serve->owner)
-		snprintf(owner, sizeof(owner), "%s user %u", serve->options.has_control_group ? "," : " and",
-			 (unsigned)serve->owner);
-	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s%s may switch this mount", owner,
-			 serve->options.has_control_group ? " and members of its control_group" : "");
+		snprintf(owner, sizeof(owner), "%s user %u", members ? "," : " and", (unsigned)serve->owner);
+	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s%s may %s this mount", owner,
+			 members ? " and members of its control_group" : "", what);
+}
+
+int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err)
+{
+	bool may = caller_is_owner(serve, &request->wire) || caller_is_member(serve, &request->wire);
+
+	return caller_judge(serve, request, may, serve->options.has_control_group, "switch", err);
+}
+
+int caller_check_owner(const struct serve *serve, const struct channel_request *request, struct error *err)
+{
+	return caller_judge(serve, request, caller_is_owner(serve, &request->wire), false, "upgrade", err);
 }
 
 static bool caller_has_group(struct caller_reader *reader, uint32_t group)

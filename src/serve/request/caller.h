@@ -8,6 +8,8 @@
  * as the mounting user if that is not root, or as a member of control_group. -EPERM if not; -EINTR if the request was
  * answered meanwhile, so that its pid may belong to another process. Any thread may call this. */
 must_check int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err);
+/* The same for the mount's program: members of control_group may not replace it. */
+must_check int caller_check_owner(const struct serve *serve, const struct channel_request *request, struct error *err);
 /* Whether the process that has this pid now has CAP_SYS_ADMIN in the daemon's user namespace. */
 bool caller_is_admin(uint32_t pid);
 

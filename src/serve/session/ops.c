@@ -11,6 +11,7 @@
 #include "image/names/names.h"
 #include "serve/control/command.h"
 #include "serve/control/prefetch.h"
+#include "serve/control/upgrade.h"
 #include "serve/dotdir/dotdir.h"
 #include "serve/dotdir/facts.h"
 #include "serve/dotdir/snapshots.h"
@@ -256,6 +257,9 @@ static void ops_command(struct worker *worker, struct channel_request *request)
 	switch (request->wire.in.ioctl.cmd) {
 	case DSFS_IOC_PREFETCH:
 		prefetch_ioctl(worker, request);
+		break;
+	case DSFS_IOC_UPGRADE:
+		upgrade_ioctl(worker, request);
 		break;
 	case DSFS_IOC_VERSION:
 		facts_version(worker, request);

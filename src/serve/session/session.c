@@ -30,9 +30,10 @@
 #include "serve/ahead/announced.h"
 #include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
-#include "serve/control/command.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
+#include "serve/control/resume.h"
+#include "serve/control/upgrade.h"
 #include "serve/damage.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
@@ -50,6 +51,7 @@
 #include "supervisor/keep.h"
 
 #define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
+#define SESSION_LEAVE INT64_C(1000000000) /* ns in which a server that is replaced answers what it has in hand */
 #define SESSION_BEAT 5000 /* ms between two signs of life for the supervisor, or for systemd if there is none */
 
 struct session {
@@ -58,6 +60,7 @@ struct session {
 	bool unmounted; /* it was unmounted, and all workers ended because of that */
 	bool detached;  /* it was detached lazily, and ends with its last user */
 	bool was_busy;  /* a signal could not unmount it, as it was in use */
+	int64_t leaves_by; /* when the process must have ended, as another program is to go on, ns; 0: not */
 	int signal_fd;
 	struct init init;
 	struct workers workers;
@@ -187,18 +190,13 @@ static int session_prepare(struct session *session, struct error *err)
 	return chunk_cache_new((size_t)1 << serve_current(serve)->index->chunk_log, &serve->cache, err);
 }
 
-static int session_start_control(struct serve *serve, struct error *err)
-{
-	return control_start(serve, command_finish, err);
-}
-
 /* Starts the threads in the order in which they need each other; the control thread comes last, because it tells the
- * others about members that join. */
+ * others about members that join, and goes on with what a former server began. */
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start,
-		session_start_control,
+		clients_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start, control_start,
+		resume_start,
 	};
 	int r = 0;
 
@@ -301,6 +299,21 @@ int session_check(const struct serve_options *options, struct error *err)
 	return r;
 }
 
+int session_rehearse(const struct serve_options *options, struct keep *keep, struct error *err)
+{
+	struct session *session;
+	int r = session_new(options, keep, &session, err);
+
+	if (r == 0)
+		r = session_prepare(session, err);
+	if (r == 0)
+		r = takeover_mount(&session->serve, &session->mount, &session->init, err);
+	if (r < 0)
+		return r;
+	session->serve.mount_fd = mount_fd(session->mount);
+	return workers_create(&session->workers, &session->serve, err);
+}
+
 int session_start(const struct serve_options *options, struct keep *keep, struct session **ret, struct error *err)
 {
 	int r = session_new(options, keep, ret, err);
@@ -370,6 +383,14 @@ static void session_lose_supervisor(struct session *session)
 		 "when you can", session->serve.options.mountpoint);
 }
 
+/* Nothing is freed or unmounted: what threads of ours do is cut off as by a kill. */
+static void session_leave(struct session *session)
+{
+	upgrade_leave(&session->serve, session->init.resends);
+	workers_leave(&session->workers);
+	session->leaves_by = clock_now() + SESSION_LEAVE;
+}
+
 /* A server of before takes nothing any more. */
 static void session_gone(struct session *session, uint32_t process)
 {
@@ -391,6 +412,10 @@ static void session_hear(struct session *session)
 			keep_heard(session->serve.keep, event.number);
 		} else if (event.kind == KEEP_LOST) {
 			session_lose_supervisor(session);
+		} else if (event.kind == KEEP_UPGRADED) {
+			upgrade_fail(&session->serve, &keep_upgraded(session->serve.keep)->why);
+		} else if (event.kind == KEEP_STOP) {
+			session_leave(session);
 		} else if (event.kind == KEEP_GONE) {
 			session_gone(session, event.number);
 		}
@@ -406,6 +431,8 @@ static int session_beat(struct session *session)
 	} else {
 		notify_send("WATCHDOG=1");
 	}
+	if (session->leaves_by)
+		return (int)((session->leaves_by - clock_now()) / 1000000) + 1;
 	return session->serve.machine.uring ? step_number("DATASETFS_BEAT", SESSION_BEAT) : SESSION_LOOK;
 }
 
@@ -419,12 +446,24 @@ static int session_wait(struct session *session, struct error *err)
 	return 0;
 }
 
+bool session_is_replaced(const struct session *session)
+{
+	return session->leaves_by;
+}
+
+static bool session_goes_on(const struct session *session, uint64_t ended)
+{
+	if (session->leaves_by && clock_now() >= session->leaves_by)
+		return false;
+	return ended < session->serve.worker_count && !session_is_over(session);
+}
+
 int session_run(struct session *session, struct error *err)
 {
 	uint64_t ended = 0;
 	int r;
 
-	while (ended < session->serve.worker_count && !session_is_over(session)) {
+	while (session_goes_on(session, ended)) {
 		r = session_wait(session, err);
 		ended += wake_take(&session->workers.ended);
 		if (r == 0)
@@ -434,6 +473,8 @@ int session_run(struct session *session, struct error *err)
 		session_take_signal(session);
 		session_hear(session);
 	}
+	if (session_is_replaced(session))
+		return 0;
 	notify_send("STOPPING=1");
 	r = workers_join(&session->workers, err);
 	session->unmounted = r == 0;

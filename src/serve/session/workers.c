@@ -224,6 +224,12 @@ void workers_stop(struct workers *workers)
 		worker_stop(workers->serve->workers[i]);
 }
 
+void workers_leave(struct workers *workers)
+{
+	for (unsigned i = 0; i < workers->running; i++)
+		worker_leave(workers->serve->workers[i]);
+}
+
 void workers_free(struct workers *workers)
 {
 	struct serve *serve = workers->serve;

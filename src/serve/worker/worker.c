@@ -52,6 +52,12 @@ void worker_stop(struct worker *worker)
 	wake_up(&worker->wake);
 }
 
+void worker_leave(struct worker *worker)
+{
+	atomic_store(&worker->leaving, true);
+	wake_up(&worker->wake);
+}
+
 void worker_look(struct worker *worker)
 {
 	atomic_store(&worker->looks, true);
@@ -100,18 +106,24 @@ int worker_probe_ring(const struct array_source *volume, bool commands, struct e
 	return r;
 }
 
-/* Serves until the filesystem is unmounted or worker_stop() is called. While all slots are taken, requests wait in the
- * kernel and only device reads may end the wait. */
+static bool worker_is_to_end(const struct worker *worker)
+{
+	return atomic_load(&worker->stopping) || (atomic_load(&worker->leaving) && !worker->channel->busy);
+}
+
+/* Serves until the filesystem is unmounted, or worker_stop() or worker_leave() is called. While all slots are taken,
+ * requests wait in the kernel and only device reads may end the wait. */
 static int worker_serve(struct worker *worker, struct error *err)
 {
 	bool drained = false, readable = true;
 	int r = channel_receive(worker->channel, &drained, err);
 
 	sem_post(worker->setup.received);
-	while (r == 0 && !atomic_load(&worker->stopping)) {
-		if (atomic_exchange(&worker->looks, false) || readable || !drained)
+	while (r == 0 && !worker_is_to_end(worker)) {
+		readable = atomic_exchange(&worker->looks, false) || readable;
+		if ((readable || !drained) && !atomic_load(&worker->leaving))
 			r = channel_receive(worker->channel, &drained, err);
-		worker->engine->polling = drained;
+		worker->engine->polling = drained && !atomic_load(&worker->leaving);
 		placement_update(&worker->placement, worker->engine->completions);
 		if (r == 0)
 			r = engine_wait(worker->engine, true, &readable, err);

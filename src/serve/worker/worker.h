@@ -90,6 +90,7 @@ struct worker {
 	bool is_stuck;           /* thread only: it ended while is_left() was true */
 	bool has_engine;         /* set before the thread posts `started` */
 	atomic_bool stopping;    /* the thread must end although the filesystem is mounted */
+	atomic_bool leaving;     /* the thread must end once its requests are answered, and take no more */
 	atomic_bool looks;       /* the thread is to look for requests, whatever its poll says */
 	atomic_bool failed;      /* the thread failed while the filesystem was mounted, see failure */
 	struct error failure;    /* thread only: why it ended, code 0 after an unmount */
@@ -102,6 +103,9 @@ must_check int worker_start(struct worker *worker, struct error *err);
 /* Makes the worker end although the filesystem is mounted, as the mount cannot go on. Requests that it leaves fail when
  * its descriptor and that of the mount are closed. Any thread may call this. */
 void worker_stop(struct worker *worker);
+/* Makes the worker end when it has answered what it has in hand; the kernel keeps the rest for another process. Not for
+ * channels of which own_thread is set. Any thread may call this. */
+void worker_leave(struct worker *worker);
 /* Makes the worker look for requests of which the kernel has told nobody, or somebody who has died. Any thread. */
 void worker_look(struct worker *worker);
 /* Frees a worker whose thread has ended or was never started. NULL is allowed. */

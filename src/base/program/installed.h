@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the program that is installed now where this process's was when it was started. */
+#pragma once
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The path of this process's program, whatever lies there now. */
+must_check int installed_path(char path[PATH_MAX], struct error *err);
+/* Whether another file lies there now. False, too, if there is none. */
+bool installed_is_another(void);
+/* Opens that file with O_PATH, to be executed. -EPERM: somebody else than root and the owner could have put it there,
+ * as it, a folder above it, or its name there is writable by others. */
+must_check int installed_open(uint32_t owner, int *ret_fd, struct error *err);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A job like those of commands, of which it is the first one. */
+#include "serve/control/resume.h"
+
+#include "serve/control/command.h"
+#include "serve/control/control.h"
+#include "serve/control/listing.h"
+#include "serve/control/renew.h"
+#include "serve/control/upgrade.h"
+
+static struct {
+	struct control_job job; /* must be the first field */
+	uint64_t files[RECORD_SNAPSHOTS]; /* of earlier servers, from renew_begin() */
+} resume;
+
+static bool resume_run(struct serve *serve, struct control_job *job)
+{
+	(void)job;
+	renew_files(serve, resume.files);
+	upgrade_finish(serve);
+	command_finish(serve);
+	listing_answered(serve); /* the kernel may have taken one over for ever */
+	return false; /* no worker waits for it */
+}
+
+int resume_start(struct serve *serve, struct error *err)
+{
+	(void)err;
+	if (!serve->adopts)
+		return 0;
+	renew_begin(serve, resume.files);
+	resume.job.run = resume_run;
+	control_submit(serve->control, &resume.job);
+	return 0;
+}

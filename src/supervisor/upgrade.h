@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The replacement of the program. First a rehearsal: a process of the new program does beside the server what a
+ * successor does before it serves, with a copy of the record and descriptors of its own, and ends. If it could, the
+ * server stops, and the next one, of the new program, takes over as after a crash. If that one does not come up, the
+ * old program goes on. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "supervisor/fdstore.h"
+#include "supervisor/message.h"
+#include "supervisor/server.h"
+
+enum upgrade_phase {
+	UPGRADE_NONE,
+	UPGRADE_TRIES,    /* the rehearsal is under way */
+	UPGRADE_PREPARED, /* it could: the server is to be told to stop */
+	UPGRADE_STOPS,    /* it was told */
+	UPGRADE_STARTS,   /* a server of the new program comes up */
+	UPGRADE_FAILED,   /* the old one goes on: a server is to be told why */
+};
+
+/* Zero but program, trial.socket and trial.page, which are -1: none has begun. */
+struct upgrade {
+	enum upgrade_phase phase;
+	int program; /* the new one; in UPGRADE_STARTS the old one; -1: none */
+	struct server trial;
+	struct fdstore kept; /* the rehearsal's */
+	int64_t until;       /* ns, when the rehearsal, or a server that stops, is killed */
+	char name[SUPERVISOR_NAME]; /* of the request */
+	struct error why;
+};
+
+/* Begins a rehearsal for a request of the server. Takes program. number: how many servers there were. patience: for the
+ * rehearsal, ms. -EBUSY: there is one. After another error it has failed. */
+must_check int upgrade_begin(struct upgrade *upgrade, const struct supervisor_message *request, int program,
+			     const struct server_setup *servers, const struct fdstore *kept, uint32_t number,
+			     int patience, struct error *err);
+/* Sends to the rehearsal, hears from it, and kills one that takes too long. */
+void upgrade_look(struct upgrade *upgrade);
+/* Notes that a child has ended. False: it is not the rehearsal's. */
+bool upgrade_reap(struct upgrade *upgrade, pid_t process, int status);
+/* Ends a rehearsal, as its server has ended or the mount does. Its process may last a moment longer. */
+void upgrade_cancel(struct upgrade *upgrade);
+bool upgrade_has_process(const struct upgrade *upgrade);
+
+/* Notes that the server that is to stop was told, and has these ns. */
+void upgrade_stops(struct upgrade *upgrade, int64_t time);
+/* Notes the end of a server that is replaced. *program: of the next one, which may be another from now on. */
+void upgrade_lose(struct upgrade *upgrade, int status, int *program);
+/* Notes that a server serves. True: it is the first of the new program. */
+bool upgrade_ready(struct upgrade *upgrade);
+/* Adds the end of the upgrade to what a server is told, if there is one to tell. is_next: it is told at its beginning,
+ * and not for good until it serves. */
+must_check int upgrade_tell(struct upgrade *upgrade, struct outbox *outbox, bool is_next, struct error *err);
+void upgrade_close(struct upgrade *upgrade);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the mount of a path in the mount table first, as only datasetfs has commands. */
+#include "control.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "datasetfs/control.h"
+#include "device/dotfile.h"
+#include "device/leftover.h"
+#include "watch/mounted.h"
+
+int control_open(const char *mount, const char *advice, int *ret, struct error *err)
+{
+	struct mounted mounted = { 0 };
+	struct stat st;
+	int r;
+
+	r = leftover_stat(mount, &st, err);
+	if (r == 0)
+		r = mounted_find(st.st_dev, &mounted, err);
+	if (r == 0 && mounted.label)
+		r = error_set(err, -EOPNOTSUPP, "the kernel serves it by itself: %s", advice);
+	if (r == 0)
+		r = dotfile_open(mounted.point, DSFS_CONTROL_CONTROL, ret, err);
+	mounted_free(&mounted);
+	return r;
+}
+
+int control_failed(const char *reason, struct error *err)
+{
+	if (errno == ENOTTY)
+		return error_set(err, -ENOTTY, "the daemon of this mount does not know the command");
+	if (errno == EBUSY && !*reason)
+		return error_set(err, -EBUSY, "too many commands are under way");
+	return *reason ? error_set(err, -errno, "%s", reason) : error_errno(err, "ioctl");
+}
