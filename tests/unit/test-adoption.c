@@ -204,7 +204,7 @@ static void make_file(const char *name)
 
 static void test_rendezvous(void **state)
 {
-	static const char *const others[] = { "", "..", "../" NAME, "other", "a-0123456789abcdef.socket" };
+	static const char *const others[] = { "", "..", ("../" NAME), "other", "a-0123456789abcdef.socket" };
 	struct rendezvous rendezvous;
 
 	(void)state;

@@ -48,7 +48,6 @@ static struct upgrade_command *upgrade_take(struct serve *serve)
 	return command;
 }
 
-
 static void upgrade_set_result(struct upgrade_command *command, int result, const char *reason)
 {
 	command->result = result;
