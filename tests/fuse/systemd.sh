@@ -81,6 +81,7 @@ for line in "MAINPID=$DAEMON" READY=1 WATCHDOG=1; do told "$DAEMON" "$line"; don
 grep -q " $PWD/a.040mountpoint fuse.datasetfs .*noexec" /proc/mounts || fail "no noexec in: $(cat /proc/mounts)"
 run ExecReload || fail "ExecReload"
 assert_eq "servers before" "$(json restarts "a mountpoint/.datasetfs/stats.json")" 1
+SERVER=$(server_of "$DAEMON")
 exec 7<"a mountpoint/file"
 run ExecStop || fail "ExecStop"
 assert_eq "an open file after the stop" "$(cat <&7)" hello
