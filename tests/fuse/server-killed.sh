@@ -7,7 +7,7 @@
 need_fuse
 is_root || skip "only root has RESEND and stores" # users' mounts are in fuse/unprivileged.sh
 loops="${DATASETFS_LOOPS:-short}"
-seconds=8
+seconds=5
 [ "$loops" != full ] || seconds=120
 
 mkdir source source2
