@@ -350,7 +350,7 @@ static void state_of_the_next_daemon(void **unused)
 	CHECK_OK(state_new(&former, &err));
 	CHECK_OK(state_new(&next, &err));
 	CHECK_OK(state_view_open(state_fd(former), &view, &err));
-	/* Its thread has ended. A look between two replacements may see the life of one page and the key of the other. */
+	/* Its thread has ended. A look between two replacements may see the life of one page and the other's key. */
 	state_publish(former, 9);
 	state_live(next);
 	state_publish(next, 9);
