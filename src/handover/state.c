@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory_file.h"
 #include "base/thread/life.h"
 
 #define STATE_MAGIC UINT64_C(0x3145544154534644) /* "DFSTATE1" */
@@ -48,14 +49,15 @@ static int state_seal(int fd, int *ret_fd, struct error *err)
 
 int state_new(struct state **ret, struct error *err)
 {
-	auto_close int fd = memfd_create("datasetfs-state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	auto_close int fd = -1;
 	auto_free struct state *state = calloc(1, sizeof(*state));
 	int r;
 
 	if (!state)
 		return error_no_memory(err);
-	if (fd < 0 || ftruncate(fd, STATE_SIZE) < 0)
-		return error_errno(err, "cannot make the state");
+	r = memory_file_make("datasetfs-state", STATE_SIZE, &fd, err);
+	if (r < 0)
+		return error_wrap(err, r, "the state");
 	state->page = mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (state->page == MAP_FAILED)
 		return error_errno(err, "cannot map the state");

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory_file.h"
 #include "base/round.h"
 #include "base/span.h"
 #include "image/members/members_table.h"
@@ -75,12 +76,13 @@ static void table_fill(const struct table_head *head, const struct members *memb
 int table_write(const struct members *members, const struct version *version, const struct block_sums *block_sums,
 		const uint8_t *missing, int *ret_fd, struct error *err)
 {
-	auto_close int fd = memfd_create("datasetfs-members", MFD_CLOEXEC);
+	auto_close int fd = -1;
 	struct table_head head = { .magic = TABLE_MAGIC, .segment_log = members->segment_log,
 				   .first_size = members->list[0].size, .member_count = members->count,
 				   .table_length = members_table_length(members) };
 	struct table_parts parts;
 	uint8_t *to;
+	int r;
 
 	memcpy(head.first_uuid, members->list[0].uuid, sizeof(head.first_uuid));
 	if (block_sums) {
@@ -90,8 +92,9 @@ int table_write(const struct members *members, const struct version *version, co
 	}
 	if (!table_parts(&head, &parts))
 		return error_set(err, -EFBIG, "the members' table and block checksums are too long to hand over");
-	if (fd < 0 || ftruncate(fd, (off_t)parts.length) < 0)
-		return error_errno(err, "cannot make a file in memory for the members' table");
+	r = memory_file_make("datasetfs-members", parts.length, &fd, err);
+	if (r < 0)
+		return error_wrap(err, r, "the members' table");
 	to = mmap(NULL, parts.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (to == MAP_FAILED)
 		return error_errno(err, "cannot map the members' table");

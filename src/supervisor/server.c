@@ -8,35 +8,18 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/memory_file.h"
 #include "supervisor/message.h"
 
 #define SERVER_STACK (64u << 10) /* bytes, of a thread that sleeps */
 
 /* ---- the page ---- */
-
-/* RLIMIT_FSIZE holds for a memfd too. */
-static int server_size_page(int fd)
-{
-	struct rlimit before, most;
-	int r;
-
-	if (ftruncate(fd, sizeof(struct life)) == 0)
-		return 0;
-	if (errno != EFBIG || getrlimit(RLIMIT_FSIZE, &before) < 0)
-		return -1;
-	most = (struct rlimit){ before.rlim_max, before.rlim_max };
-	setrlimit(RLIMIT_FSIZE, &most);
-	r = ftruncate(fd, sizeof(struct life));
-	setrlimit(RLIMIT_FSIZE, &before);
-	return r;
-}
 
 static void server_wait_for_end(void *argument)
 {
@@ -50,9 +33,10 @@ static int server_make_page(struct server *server, struct error *err)
 {
 	struct thread_setup setup = { server_wait_for_end, server, .stack = SERVER_STACK, .without_signals = true };
 
-	server->page = memfd_create("datasetfs-life", MFD_CLOEXEC);
-	if (server->page < 0 || server_size_page(server->page) < 0)
-		return error_errno(err, "cannot make a page");
+	int r = memory_file_make("datasetfs-life", sizeof(struct life), &server->page, err);
+
+	if (r < 0)
+		return r;
 	server->life = mmap(NULL, sizeof(*server->life), PROT_READ | PROT_WRITE, MAP_SHARED, server->page, 0);
 	if (server->life == MAP_FAILED) {
 		server->life = NULL;

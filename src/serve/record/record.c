@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory_file.h"
 #include "base/program/step.h"
 #include "serve/version/nodeid.h"
 
@@ -40,30 +40,13 @@ static void record_empty(_Atomic uint64_t *mark)
 
 /* ---- making one ---- */
 
-/* Sets the file's size. Memory counts as a file for RLIMIT_FSIZE, whose hard limit is often higher. */
-static int record_size(int fd)
-{
-	struct rlimit limit, raised;
-	int r, code;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
-		return -1;
-	raised = (struct rlimit){ limit.rlim_max, limit.rlim_max };
-	if (limit.rlim_cur >= sizeof(struct record) || setrlimit(RLIMIT_FSIZE, &raised) < 0)
-		return ftruncate(fd, sizeof(struct record));
-	r = ftruncate(fd, sizeof(struct record));
-	code = errno;
-	(void)setrlimit(RLIMIT_FSIZE, &limit);
-	errno = code;
-	return r;
-}
-
 static int record_file(int *ret_fd, struct error *err)
 {
-	auto_close int fd = memfd_create("datasetfs-record", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	auto_close int fd = -1;
+	int r = memory_file_make("datasetfs-record", sizeof(struct record), &fd, err);
 
-	if (fd < 0 || record_size(fd) < 0)
-		return error_errno(err, "cannot make the recovery record");
+	if (r < 0)
+		return error_wrap(err, r, "the recovery record");
 	if (fcntl(fd, F_ADD_SEALS, RECORD_SEALS) < 0)
 		return error_errno(err, "cannot seal the recovery record");
 	*ret_fd = take_fd(&fd);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory_file.h"
 #include "base/round.h"
 #include "image/catalogue/catalogue.h"
 
@@ -122,7 +123,7 @@ static void record_fill(const struct version_record *record, const struct record
 
 int version_record_write(const struct version_record *record, int *ret_fd, struct error *err)
 {
-	auto_close int fd = memfd_create("datasetfs-version", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	auto_close int fd = -1;
 	auto_free uint8_t *catalogue = NULL;
 	struct record_parts parts;
 	struct record_head head;
@@ -135,9 +136,9 @@ int version_record_write(const struct version_record *record, int *ret_fd, struc
 	head = record_head(record, length);
 	if (!record_parts(&head, &parts))
 		return error_set(err, -EFBIG, "the record of version '%s' is too long", record->version.label);
-	if (fd < 0 || ftruncate(fd, (off_t)parts.length) < 0)
-		return error_errno(err, "cannot make a file in memory for the record of version '%s'",
-				   record->version.label);
+	r = memory_file_make("datasetfs-version", parts.length, &fd, err);
+	if (r < 0)
+		return error_wrap(err, r, "the record of version '%s'", record->version.label);
 	to = mmap(NULL, parts.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (to == MAP_FAILED)
 		return error_errno(err, "cannot map the record of version '%s'", record->version.label);
