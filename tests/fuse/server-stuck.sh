@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 is_root || skip "only root has RESEND"
-hold_caches # the device cannot give again what is dropped
 
 kills=8
 [ "${DATASETFS_LOOPS:-short}" != full ] || kills=200
@@ -36,7 +35,9 @@ for io in uring threads; do
     rm -f stop
     mount_volume slow mnt -o io=$io,channel=dev
     assert_eq "what survives" "$(stats mnt survives)" requests
-    cat mnt/large0 >/dev/null
+    python3 "$LIB/hold_pages.py" mnt/large0 >held & holder=$! # the device could not give it again
+    end_process_at_exit $holder
+    wait_for 20 grep -q held held || fail "mnt/large0 is not held in memory"
     slow_control slow.control hang
     readers=()
     for number in {10..13}; do
@@ -75,5 +76,8 @@ for io in uring threads; do
         wait_for 20 test ! -e "/proc/$process" || fail "an old process stays"
     done
     compare source mnt
+    kill $holder
+    wait $holder || true
+    rm held
     unmount mnt
 done
