@@ -166,7 +166,8 @@ int state_view_replace(const struct state_view *view, int fd, struct error *err)
 	state_view_close(next); /* it was checked */
 	/* The kernel puts one page in place of the other at once. ThreadSanitizer would take mmap(3) for a write that
 	 * readers race with. */
-	if (syscall(SYS_mmap, view, STATE_SIZE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) < 0)
+	if (syscall(SYS_mmap, view, (long)STATE_SIZE, (long)PROT_READ, (long)(MAP_SHARED | MAP_FIXED), (long)fd,
+		    0L) < 0)
 		return error_errno(err, "cannot map the state");
 	return 0;
 }
