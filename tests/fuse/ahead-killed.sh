@@ -12,24 +12,12 @@ pack volume source --label v1
 slow_device volume slow 1000000
 mount_volume slow mnt -o io=threads,channel=dev,workers=1
 ls -l mnt >/dev/null
-cat >announce.py <<'END2'
-import array, os, sys
-sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
-import datasetfs
-from datasetfs import prefetch
-mount = datasetfs.Mount("mnt")
-prefetch.prefetch(mount, mount.version["digest"], array.array("Q", [os.stat(sys.argv[1]).st_ino]))
-END2
-
-is_storing() {
-    cat /proc/$SERVER/task/*/wchan 2>/dev/null | grep -q folio
-}
 
 # The only worker reads one file for a second, so the READ of the announced one waits in the kernel; when that file has
 # been read ahead, its store waits for that READ. On a busy machine it may take more than one attempt.
 readers=()
 attempt() {
-    python3 announce.py "mnt/f$1" || fail "cannot announce a file"
+    announce_file mnt "f$1"
     sleep 0.4 # so long, that file comes later than the announced one
     cmp "source/f$(($1 + 5))" "mnt/f$(($1 + 5))" & readers+=($!)
     sleep 0.1

@@ -16,27 +16,15 @@ slow_device volume slow 150000
 mount_volume slow mnt -o io=threads,channel=dev,workers=1
 assert_eq "what survives" "$(stats mnt survives)" requests
 ls -l mnt >/dev/null
-cat >announce.py <<'END'
-import array, os, sys
-sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
-import datasetfs
-from datasetfs import prefetch
-mount = datasetfs.Mount("mnt")
-prefetch.prefetch(mount, mount.version["digest"], array.array("Q", [os.stat(sys.argv[1]).st_ino]))
-END
-
-is_storing() {
-    cat "/proc/$1"/task/*/wchan 2>/dev/null | grep -q folio
-}
 
 # meets NUMBER: a store of that file meets its READ. The only worker reads another file, so the READ of the announced
 # one waits in the kernel until it has been read ahead.
 meets() {
-    python3 announce.py "mnt/$1" || fail "cannot announce a file"
+    announce_file mnt "$1"
     cmp "source/$(($1 + 200))" "mnt/$(($1 + 200))" & readers+=($!)
     cmp "source/$1" "mnt/$1" & readers+=($!)
     for _ in {1..40}; do
-        ! is_storing "$SERVER" || return 0
+        ! is_storing || return 0
         sleep 0.01
     done
     return 1

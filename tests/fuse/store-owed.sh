@@ -18,24 +18,12 @@ mount_volume slow mnt -o io=threads,channel=dev,workers=1
 unset LD_PRELOAD
 assert_eq "what survives" "$(json survives mnt/.datasetfs/stats.json)" mount
 ls -l mnt >/dev/null
-cat >announce.py <<'P'
-import array, os, sys
-sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
-import datasetfs
-from datasetfs import prefetch
-mount = datasetfs.Mount("mnt")
-prefetch.prefetch(mount, mount.version["digest"], array.array("Q", [os.stat(sys.argv[1]).st_ino]))
-P
-
-is_storing() {
-    cat /proc/$SERVER/task/*/wchan 2>/dev/null | grep -q folio
-}
 
 # As in ahead-killed.sh, the store of a file that is announced meets its READ, which waits as the only worker reads
 # another file. Here the worker then takes that READ, and is killed with it. It may take more than one attempt.
 readers=()
 attempt() {
-    python3 announce.py "mnt/f$1" || fail "cannot announce a file"
+    announce_file mnt "f$1"
     sleep 0.4
     cat "mnt/f$(($1 + 5))" >/dev/null & readers+=($!)
     sleep 0.1

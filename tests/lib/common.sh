@@ -232,6 +232,16 @@ server_of() {
     pgrep -P "$1" -x datasetfs | tail -n 1 | grep . || echo "$1"
 }
 
+# announce_file MOUNTPOINT FILE: has the daemon read that file ahead
+announce_file() {
+    python3 "$LIB/announce.py" "$1" "$2" || fail "cannot announce $2"
+}
+
+# is_storing: whether a thread of the server sleeps in a store into the page cache
+is_storing() {
+    cat "/proc/$SERVER"/task/*/wchan 2>/dev/null | grep -q folio
+}
+
 # kill_server MOUNTPOINT: as the kernel does when memory runs out; another one has answered on return
 kill_server() {
     kill -KILL "$(server_of "$DAEMON")"

@@ -6,6 +6,7 @@
 
 struct init;
 struct mount;
+struct rendezvous;
 
 /* Makes the record, or opens the one of the former server and takes the mount's options from it. Call it before
  * anything else of the mount is made. */
@@ -22,7 +23,6 @@ void keeping_remove_version(void *owner, const struct generation *generation);
 /* Keeps a member whose descriptor refers to something else now. */
 void keeping_member(struct serve *serve, uint32_t slot);
 /* Keeps the socket of programs that read past the mount; without one does nothing. */
-struct rendezvous;
 void keeping_clients(struct serve *serve, const struct rendezvous *place);
 /* Notes what is served and prepared: record_serve(). Control thread only, or before it runs. */
 void keeping_served(struct serve *serve);
