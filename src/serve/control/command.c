@@ -159,14 +159,11 @@ void command_finish(struct serve *serve)
 static void command_answer(struct worker_task *task)
 {
 	struct command *command = (struct command *)task; /* its first field */
-	struct fuse_ioctl_out out = { .result = command->result };
-	uint8_t *payload = command->request->payload;
 
-	memcpy(payload, &out, sizeof(out));
-	memcpy(payload + sizeof(out), &command->arguments, sizeof(command->arguments));
 	command->job.worker->waiting.commands--;
 	step("command-answer");
-	reply_data(command->job.worker, command->request, payload, sizeof(out) + sizeof(command->arguments));
+	reply_ioctl(command->job.worker, command->request, command->result, &command->arguments,
+		    sizeof(command->arguments));
 	step("command-answered");
 	free(command);
 }

@@ -135,7 +135,7 @@ void prefetch_ioctl(struct worker *worker, struct channel_request *request)
 {
 	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
 	struct prefetch prefetch = { .worker = worker, .serve = worker->serve, .caller.request = request };
-	struct fuse_ioctl_out out = { 0 };
+	int result;
 
 	if (request->wire.rest_length < sizeof(prefetch.arguments) || in->out_size < PREFETCH_HEAD) {
 		reply_error(worker, request, -ENOTTY);
@@ -143,9 +143,7 @@ void prefetch_ioctl(struct worker *worker, struct channel_request *request)
 	}
 	memcpy(&prefetch.arguments, request->wire.rest, sizeof(prefetch.arguments));
 	prefetch.generation = serve_current(worker->serve);
-	out.result = prefetch_do(&prefetch);
+	result = prefetch_do(&prefetch);
 	caller_reader_free(&prefetch.caller);
-	memcpy(request->payload, &out, sizeof(out));
-	memcpy(request->payload + sizeof(out), &prefetch.arguments, PREFETCH_HEAD);
-	reply_data(worker, request, request->payload, sizeof(out) + PREFETCH_HEAD);
+	reply_ioctl(worker, request, result, &prefetch.arguments, PREFETCH_HEAD);
 }

@@ -175,16 +175,13 @@ static void upgrade_release(struct channel_request *request)
 static void upgrade_answer(struct worker_task *task)
 {
 	struct upgrade_command *command = (struct upgrade_command *)task; /* its first field */
-	struct fuse_ioctl_out out = { .result = command->result };
-	uint8_t *payload = command->request->payload;
 
 	command->job.worker->waiting.commands--;
-	memcpy(payload, &out, sizeof(out));
-	memcpy(payload + sizeof(out), &command->arguments, sizeof(command->arguments));
 	if (command->is_left)
 		upgrade_release(command->request);
 	else
-		reply_data(command->job.worker, command->request, payload, sizeof(out) + sizeof(command->arguments));
+		reply_ioctl(command->job.worker, command->request, command->result, &command->arguments,
+			    sizeof(command->arguments));
 	free(command);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills in the structs and puts them behind FUSE's own head of the answer. */
+/* Fills in the structs and answers with them. */
 #include "serve/dotdir/facts.h"
 
 #include <errno.h>
@@ -11,21 +11,12 @@
 #include "serve/request/reply.h"
 #include "serve/serve.h"
 
-static size_t facts_put(struct channel_request *request, const void *facts, size_t size)
-{
-	const struct fuse_ioctl_out out = { 0 };
-
-	memcpy(request->payload, &out, sizeof(out));
-	memcpy(request->payload + sizeof(out), facts, size);
-	return sizeof(out) + size;
-}
-
 static void facts_reply(struct worker *worker, struct channel_request *request, const void *facts, size_t size)
 {
 	if (request->wire.in.ioctl.out_size < size)
 		reply_error(worker, request, -ENOTTY);
 	else
-		reply_data(worker, request, request->payload, facts_put(request, facts, size));
+		reply_ioctl(worker, request, 0, facts, size);
 }
 
 static struct dsfs_version_facts facts_of(const struct version *version)
@@ -77,5 +68,5 @@ size_t facts_list(const struct catalogue *catalogue, uint64_t after, struct chan
 	for (uint32_t i = 0; i < catalogue->version_count && list.count < DSFS_VERSION_LIST_MOST; i++)
 		if (catalogue->versions[i].sequence > after)
 			list.versions[list.count++] = facts_of(&catalogue->versions[i]);
-	return facts_put(request, &list, sizeof(list));
+	return reply_write_ioctl(request, 0, &list, sizeof(list));
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -79,6 +80,21 @@ bool reply_data(struct worker *worker, struct channel_request *request, const vo
 	taken = channel_answer(request, 0, data, length);
 	reply_end(worker, request);
 	return taken;
+}
+
+size_t reply_write_ioctl(struct channel_request *request, int32_t result, const void *argument, size_t size)
+{
+	const struct fuse_ioctl_out out = { .result = result };
+
+	memcpy(request->payload, &out, sizeof(out));
+	memcpy(request->payload + sizeof(out), argument, size);
+	return sizeof(out) + size;
+}
+
+void reply_ioctl(struct worker *worker, struct channel_request *request, int32_t result, const void *argument,
+		 size_t size)
+{
+	reply_data(worker, request, request->payload, reply_write_ioctl(request, result, argument, size));
 }
 
 void reply_none(struct worker *worker, struct channel_request *request)

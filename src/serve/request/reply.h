@@ -17,6 +17,12 @@ void reply_error(struct worker *worker, struct channel_request *request, int cod
 void reply_fail(struct worker *worker, struct channel_request *request, int code, const struct error *err);
 /* Answers with data. True: the kernel took the reply, so names in it count as looked up. */
 bool reply_data(struct worker *worker, struct channel_request *request, const void *data, size_t length);
+/* Writes the answer to an ioctl into the payload: its result and the argument, both copied to the caller. Returns the
+ * answer's length. */
+size_t reply_write_ioctl(struct channel_request *request, int32_t result, const void *argument, size_t size);
+/* Answers an ioctl with reply_write_ioctl(). */
+void reply_ioctl(struct worker *worker, struct channel_request *request, int32_t result, const void *argument,
+		 size_t size);
 /* Ends a request that another thread answered early. */
 void reply_end(struct worker *worker, struct channel_request *request);
 /* Ends a request whose opcode has no reply. */
