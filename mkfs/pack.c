@@ -241,17 +241,15 @@ static int packer_open_source(struct packer *packer, struct error *err)
 	return packer->is_archive ? packer_open_archives(packer, err) : 0;
 }
 
-/* Opens the names of the index in a temporary file. LMDB opens a file by name; an unnamed one has a name in /proc. */
+/* Opens the names of the index in a temporary file. */
 static int packer_open_names(struct packer *packer, struct error *err)
 {
 	auto_close int fd = -1;
-	char path[32];
 	int r = temp_file(packer->temp, &fd, err);
 
 	if (r < 0)
 		return r;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = names_writer_open(path, &packer->names, err);
+	r = names_writer_open(fd, &packer->names, err);
 	return r == -ENOSPC ? temp_failed(packer->temp, r, err) : r;
 }
 

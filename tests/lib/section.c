@@ -149,8 +149,8 @@ static uint64_t section_names(struct section *section, int fd)
 	int temp = mkstemp(path);
 
 	assert_true(temp >= 0);
+	CHECK_OK(names_writer_open(temp, &writer, &err));
 	close(temp);
-	CHECK_OK(names_writer_open(path, &writer, &err));
 	for (uint64_t i = 0; i < section->entry_count; i++) {
 		struct section_entry *entry = &section->entries[i];
 

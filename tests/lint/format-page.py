@@ -27,10 +27,8 @@ IMAGE = ROOT / "src/image"
 CONTROL = ROOT / "include/datasetfs/control.h"
 CONTROL_PAGE = ROOT / "man/datasetfs-control.5"
 
-# The only reasons with such a code that are no rules about bytes: one is about the machine that packs, the other about
-# the digest that a mount asks for.
-NOT_A_RULE = {"index: this machine has memory pages of N bytes, packing needs N",
-              "version 'S' has the digest S, expected S: 'datasetfsctl list --json S' shows which version has that "
+# The only reason with such a code that is no rule about bytes, but about the digest that a mount asks for.
+NOT_A_RULE = {"version 'S' has the digest S, expected S: 'datasetfsctl list --json S' shows which version has that "
               "one, choose it with version="}
 
 complaints = []

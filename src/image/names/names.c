@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
 #include "image/names/names_find.h"
+#include "image/names/names_page.h"
 
 #define KEY_SIZE   (DSFS_KEY_PARENT + DSFS_NAME_MAX)
 #define WRITE_SIZE (UINT64_C(1) << 38) /* address space for the names being written: 256 GiB */
+#define NAMES_PATH 32                  /* bytes of "/proc/self/fd/N" */
 #define BATCH      32768u              /* entries a transaction, so that dirty pages stay below 20 MiB */
 
 struct names {
@@ -57,6 +60,12 @@ static uint64_t names_key_directory(const uint8_t *key)
 	return directory;
 }
 
+/* LMDB opens a file by name; an unnamed one has a name in /proc. */
+static void names_path(int fd, char path[NAMES_PATH])
+{
+	snprintf(path, NAMES_PATH, "/proc/self/fd/%d", fd);
+}
+
 /* --- opening --- */
 
 /* Sets close-on-exec, which LMDB leaves off, and remembers which file it is. */
@@ -71,11 +80,11 @@ static int names_keep(struct names *names)
 
 static int names_open_lmdb(struct names *names, int fd, uint64_t length)
 {
-	char path[64];
+	char path[NAMES_PATH];
 	MDB_txn *txn;
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	names_path(fd, path);
 	r = mdb_env_create(&names->env);
 	if (r == 0)
 		r = mdb_env_set_mapsize(names->env, length);
@@ -348,26 +357,58 @@ static int names_writer_commit(struct names_writer *writer, struct error *err)
 	return r ? names_lmdb_error(r, "commit", err) : 0;
 }
 
-int names_writer_open(const char *path, struct names_writer **ret, struct error *err)
+/* Writes the meta pages of an empty environment, as LMDB would. It takes the page size of a new file from the machine,
+ * but that of an existing one from these pages. */
+static int names_writer_format(int fd, struct error *err)
+{
+	uint8_t pages[LMDB_METAS * NAMES_PAGE] = { 0 };
+	struct lmdb_meta meta = {
+		.page.flags = dsfs_le16_of(LMDB_META),
+		.magic = dsfs_le32_of(LMDB_MAGIC),
+		.version = dsfs_le32_of(LMDB_VERSION),
+		.map_size = dsfs_le64_of(WRITE_SIZE),
+		.free_list = { .pad = dsfs_le32_of(NAMES_PAGE), .flags = dsfs_le16_of(LMDB_FLAGS),
+			       .root = dsfs_le64_of(LMDB_NO_PAGE) },
+		.names.root = dsfs_le64_of(LMDB_NO_PAGE),
+		.last_page = dsfs_le64_of(LMDB_METAS - 1),
+	};
+	ssize_t n;
+
+	for (uint64_t i = 0; i < LMDB_METAS; i++) {
+		meta.page.number = dsfs_le64_of(i);
+		memcpy(pages + i * NAMES_PAGE, &meta, sizeof(meta));
+	}
+	n = pwrite(fd, pages, sizeof(pages), 0);
+	if (n < 0)
+		return error_errno(err, "index: cannot write the names");
+	return n == (ssize_t)sizeof(pages) ? 0 : names_lmdb_error(ENOSPC, "cannot write the names", err);
+}
+
+static int names_writer_open_lmdb(struct names_writer *writer, int fd, struct error *err)
 {
 	const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD;
-	struct names_writer *writer = calloc(1, sizeof(*writer));
-	MDB_stat stat = { 0 };
+	char path[NAMES_PATH];
 	int r;
 
-	if (!writer)
-		return error_no_memory(err);
+	names_path(fd, path);
 	r = mdb_env_create(&writer->env);
 	if (r == 0)
 		r = mdb_env_set_mapsize(writer->env, WRITE_SIZE);
 	if (r == 0)
 		r = mdb_env_open(writer->env, path, flags, 0600);
+	return r ? names_lmdb_error(r, "open", err) : 0;
+}
+
+int names_writer_open(int fd, struct names_writer **ret, struct error *err)
+{
+	struct names_writer *writer = calloc(1, sizeof(*writer));
+	int r;
+
+	if (!writer)
+		return error_no_memory(err);
+	r = names_writer_format(fd, err);
 	if (r == 0)
-		r = mdb_env_stat(writer->env, &stat);
-	r = r ? names_lmdb_error(r, path, err) : 0;
-	if (r == 0 && stat.ms_psize != DSFS_BLOCK)
-		r = error_set(err, -EOPNOTSUPP, "index: this machine has memory pages of %u bytes, packing needs %u",
-			      stat.ms_psize, DSFS_BLOCK);
+		r = names_writer_open_lmdb(writer, fd, err);
 	if (r == 0)
 		r = names_writer_begin(writer, err);
 	if (r < 0) {

@@ -49,7 +49,8 @@ must_check int names_walk(struct names_reader *reader,
 
 /* Writes the names part. Entries must come in key order; a directory's marks before its entries. */
 struct names_writer;
-must_check int names_writer_open(const char *path, struct names_writer **ret, struct error *err);
+/* fd: an empty file, which LMDB opens once more. */
+must_check int names_writer_open(int fd, struct names_writer **ret, struct error *err);
 must_check int names_writer_mark(struct names_writer *writer, uint64_t directory, uint32_t number, struct span name,
 				 struct error *err);
 must_check int names_writer_add(struct names_writer *writer, uint64_t directory, struct span name, uint64_t ordinal,

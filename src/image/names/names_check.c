@@ -8,10 +8,6 @@
 
 #include "image/names/names_page.h"
 
-#define LMDB_MAGIC    0xBEEFC0DEu
-#define LMDB_VERSION  1u
-#define LMDB_META     0x08u
-#define LMDB_FLAGS    0x4008u /* of the free list's tree: integer keys, and MDB_NOSUBDIR of the environment */
 #define LMDB_DEPTH    32u   /* LMDB's cursors hold no more levels */
 
 struct names_check {

@@ -9,9 +9,13 @@
 #include "base/span.h"
 #include "datasetfs/format.h"
 
-#define NAMES_PAGE    DSFS_BLOCK
+#define NAMES_PAGE    DSFS_BLOCK /* whatever the size of memory pages */
+#define LMDB_MAGIC    0xBEEFC0DEu
+#define LMDB_VERSION  1u
 #define LMDB_BRANCH   0x01u
 #define LMDB_LEAF     0x02u
+#define LMDB_META     0x08u
+#define LMDB_FLAGS    0x4008u /* of the free list's tree: integer keys, and MDB_NOSUBDIR of the environment */
 #define LMDB_METAS    2u
 #define LMDB_NO_PAGE  UINT64_MAX
 
