@@ -14,10 +14,12 @@
 
 #include "base/cleanup.h"
 
+#define LOCKER_TEXT 4096u /* bytes of a file of /proc/PID/fdinfo */
+
 /* Looks for a line such as "lock:\t1: FLOCK ADVISORY WRITE 1234 fe:00:131 0 EOF". */
 static bool locker_has(int folder, const char *name, ino_t inode)
 {
-	char text[4096], number[32], *line, *save = NULL;
+	char text[LOCKER_TEXT], number[32], *line, *save = NULL;
 	auto_close int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 

@@ -15,6 +15,8 @@
 #include "base/cleanup.h"
 #include "fuse/wire.h"
 
+#define INIT_WRITE_MIN 4096u /* the kernel takes no less */
+
 /* Not taken: AUTO_INVAL_DATA (fetches attributes at each read), WRITEBACK_CACHE, POSIX_ACL, EXPORT_SUPPORT. The kernel
  * only announces NO_OPEN and NO_OPENDIR; answering ENOSYS to the requests switches them off. */
 static const uint64_t init_wanted = FUSE_ASYNC_READ | /* a large file's read-ahead goes out in parallel */
@@ -115,7 +117,7 @@ int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
 	out.max_readahead = UINT32_MAX; /* the kernel takes the smaller of this and its own */
 	out.max_background = 1024;      /* the default of 12 is too few for read-ahead of many readers */
 	out.congestion_threshold = 1024;
-	out.max_write = 4096; /* the minimum: nothing is ever written */
+	out.max_write = INIT_WRITE_MIN; /* nothing is ever written */
 	out.max_pages = init_max_pages((size_t)sysconf(_SC_PAGESIZE));
 	out.time_gran = 1;
 	return init_reply(fd, request.unique, 0, &out, err);

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/direct.h"
 #include "base/round.h"
 #include "base/transfer.h"
 #include "io/full.h"
 
-#define ALIGNMENT   4096u
 #define BOUNCE_SIZE (1u << 20)
 
 static struct file_source *file_of(struct source *source)
@@ -29,7 +29,7 @@ static struct file_source *file_of(struct source *source)
 
 static bool is_aligned(uint64_t offset, const void *buffer, size_t length)
 {
-	return offset % ALIGNMENT == 0 && (uintptr_t)buffer % ALIGNMENT == 0 && length % ALIGNMENT == 0;
+	return offset % DIRECT_ALIGN == 0 && (uintptr_t)buffer % DIRECT_ALIGN == 0 && length % DIRECT_ALIGN == 0;
 }
 
 static int file_pread(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err)
@@ -85,17 +85,17 @@ static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t le
 /* Reads any range with direct I/O: whole blocks around the wanted bytes go through an aligned buffer. */
 static int file_read_bounced(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err)
 {
-	auto_free uint8_t *bounce = aligned_alloc(ALIGNMENT, BOUNCE_SIZE);
+	auto_free uint8_t *bounce = aligned_alloc(DIRECT_ALIGN, BOUNCE_SIZE);
 	int r;
 
 	if (!bounce)
 		return error_no_memory(err);
 	while (length) {
-		uint64_t start = round_down(offset, ALIGNMENT);
+		uint64_t start = round_down(offset, DIRECT_ALIGN);
 		size_t skip = (size_t)(offset - start);
 		size_t part = length < BOUNCE_SIZE - skip ? length : BOUNCE_SIZE - skip;
 
-		r = file_pread(fd, start, bounce, round_up(skip + part, ALIGNMENT), err);
+		r = file_pread(fd, start, bounce, round_up(skip + part, DIRECT_ALIGN), err);
 		if (r < 0)
 			return r;
 		memcpy(buffer, bounce + skip, part);
@@ -166,10 +166,10 @@ static int file_write(struct source *source, uint32_t member, uint64_t offset, c
 		return error_set(err, -EINVAL, "write to member %" PRIu32 ": the volume has one member", member);
 	if (!file->geometry.is_direct || is_aligned(offset, buffer, length))
 		return file_pwrite(file->fd, offset, buffer, length, err);
-	if (offset % ALIGNMENT || length % ALIGNMENT)
+	if (offset % DIRECT_ALIGN || length % DIRECT_ALIGN)
 		return error_set(err, -EINVAL, "write of %zu bytes at offset %" PRIu64 " is not in whole blocks",
 				 length, offset);
-	bounce = aligned_alloc(ALIGNMENT, length);
+	bounce = aligned_alloc(DIRECT_ALIGN, length);
 	if (!bounce)
 		return error_no_memory(err);
 	memcpy(bounce, buffer, length);
@@ -235,18 +235,18 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 	r = file_check_kind(st.st_mode, err);
 	if (r < 0)
 		return r;
-	geometry->logical_block = ALIGNMENT;
+	geometry->logical_block = DIRECT_ALIGN;
 	geometry->size = (uint64_t)st.st_size;
 	geometry->is_block_device = S_ISBLK(st.st_mode);
 	if (geometry->is_block_device) {
 		if (ioctl(fd, BLKGETSIZE64, &geometry->size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
 			return error_errno(err, "cannot get the size of the block device");
-		if (sector != 512 && sector != 4096)
+		if (sector != 512 && sector != DIRECT_ALIGN)
 			return error_set(err, -EOPNOTSUPP, "its logical blocks have %d bytes, expected 512 or 4096: "
 					 "attach or format the device with one of these", sector);
 		geometry->logical_block = (uint32_t)sector;
 	}
-	geometry->size = round_down(geometry->size, ALIGNMENT);
+	geometry->size = round_down(geometry->size, DIRECT_ALIGN);
 	return 0;
 }
 

@@ -12,15 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/direct.h"
 #include "io/outstanding.h"
 #include "io/read_probe_call.h"
 #include "io/timed_read.h"
 
-#define READ_PROBE_BLOCK 4096u /* any device takes this for direct I/O */
 #define READ_PROBE_STACK 16384u
 
 struct read_probe {
-	uint8_t block[READ_PROBE_BLOCK] __attribute__((aligned(READ_PROBE_BLOCK)));
+	uint8_t block[DIRECT_ALIGN] __attribute__((aligned(DIRECT_ALIGN)));
 	uint8_t stack[READ_PROBE_STACK] __attribute__((aligned(16)));
 	int fd;
 	struct outstanding outstanding; /* the kernel clears its runs when the process ends, and wakes waiters */
@@ -36,7 +36,7 @@ READ_PROBE_BARE static int read_probe_main(void *argument)
 	read_probe_call(SYS_close_range, probe->fd + 1, ~0u, 0, 0);
 	if (probe->fd > 0)
 		read_probe_call(SYS_close_range, 0, probe->fd - 1, 0, 0);
-	read_probe_call(SYS_pread64, probe->fd, (long)probe->block, READ_PROBE_BLOCK, 0);
+	read_probe_call(SYS_pread64, probe->fd, (long)probe->block, DIRECT_ALIGN, 0);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ int read_probe_begin(int fd, struct read_probe **ret, struct error *err)
 
 	if (r < 0)
 		return r;
-	probe = aligned_alloc(READ_PROBE_BLOCK, sizeof(*probe));
+	probe = aligned_alloc(DIRECT_ALIGN, sizeof(*probe));
 	if (!probe)
 		return error_no_memory(err);
 	probe->fd = fd;

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/direct.h"
 #include "base/program/interrupt.h"
 #include "base/round.h"
 #include "base/thread/thread.h"
 #include "io/outstanding.h"
 
-#define TIMED_READ_PART  (4u << 20) /* bytes read at once */
-#define TIMED_READ_ALIGN 4096u
+#define TIMED_READ_PART (4u << 20) /* bytes read at once */
 
 struct timed_read {
 	struct outstanding outstanding; /* must be the first field */
@@ -74,7 +74,7 @@ static int timed_read_new(const struct timed_read_setup *setup, const struct out
 	timed->length = length;
 	r = timed_read_dup(setup->fd, &timed->setup.fd, err);
 	if (r == 0) {
-		timed->bytes = aligned_alloc(TIMED_READ_ALIGN, round_up(length, TIMED_READ_ALIGN));
+		timed->bytes = aligned_alloc(DIRECT_ALIGN, round_up(length, DIRECT_ALIGN));
 		r = timed->bytes ? 0 : error_no_memory(err);
 	}
 	if (r < 0)

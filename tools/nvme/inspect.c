@@ -18,6 +18,8 @@
 #include "nvme/nvme.h"
 #include "text.h"
 
+#define INSPECT_LIST 4096u /* bytes of a list of CPUs */
+
 static const struct option_spec nvme_inspect_table[] = { VERB_OPTION_JSON, { 0 } };
 
 const struct command_line nvme_inspect_line = {
@@ -99,7 +101,7 @@ static bool nvme_inspect_meets(const char *list, const cpu_set_t *cpus)
 
 static uint64_t nvme_inspect_nodes(const cpu_set_t *cpus)
 {
-	char path[64], list[4096];
+	char path[64], list[INSPECT_LIST];
 	uint64_t nodes = 0;
 
 	for (unsigned node = 0; node < ADVICE_NODES; node++) {

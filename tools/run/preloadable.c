@@ -13,12 +13,13 @@
 
 #include "base/cleanup.h"
 
-#define PRELOADABLE_SCRIPTS 5 /* number of #! lines that the kernel follows */
+#define PRELOADABLE_SCRIPTS 5     /* number of #! lines that the kernel follows */
+#define PRELOADABLE_HEAD    4096u /* bytes of a file that are looked at */
 
 /* The beginning of a file, followed by a zero byte. */
 struct preloadable_head {
 	size_t size;
-	char bytes[4096 + 1];
+	char bytes[PRELOADABLE_HEAD + 1];
 };
 
 static bool preloadable_is_program(const char *path)

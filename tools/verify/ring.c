@@ -6,13 +6,14 @@
 #include <inttypes.h>
 
 #include "base/bytes.h"
+#include "base/direct.h"
 #include "image/members/publisher.h"
 #include "image/members/superblock.h"
 
 static int ring_slot_once(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
 			    struct error *err)
 {
-	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	struct dsfs_superblock disk __attribute__((aligned(DIRECT_ALIGN)));
 	struct superblock super = { 0 };
 	int r;
 
@@ -32,7 +33,7 @@ static int ring_slot_once(struct source *source, uint32_t member, uint32_t slot,
 static int ring_publisher_once(struct source *source, uint32_t member, uint32_t unused, bool *ret_empty,
 				 struct error *err)
 {
-	uint8_t disk[sizeof(struct dsfs_publisher)] __attribute__((aligned(4096)));
+	uint8_t disk[sizeof(struct dsfs_publisher)] __attribute__((aligned(DIRECT_ALIGN)));
 	uint64_t process, since;
 	char host[257];
 	int r;

@@ -12,6 +12,7 @@
 #include "image/xattr.h"
 
 #define TAR_STREAM_BUFFER  (256u << 10)
+#define TAR_STREAM_SKIP    4096u
 #define TAR_STREAM_PAYLOAD (sizeof(struct tar_stream_entry_head) + 2 * (TAR_STREAM_PATH + 1) + DSFS_XATTRS_MAX + 1)
 #define TAR_STREAM_OWNER   UINT32_C(0xfffffffe) /* the largest valid user or group */
 
@@ -81,7 +82,7 @@ int tar_stream_content(struct tar_stream *stream, void *to, uint64_t length, str
 
 static int tar_stream_skip(struct tar_stream *stream, struct error *err)
 {
-	uint8_t skipped[4096];
+	uint8_t skipped[TAR_STREAM_SKIP];
 	uint64_t step;
 	int r = 0;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/direct.h"
 
 #define NVME_REPORT_SIZE 16384u /* bytes of a reservation report with 255 registrants */
 #define NVME_TIMEOUT     0u     /* milliseconds; 0: the kernel's default */
@@ -44,8 +45,8 @@ static uint32_t nvme_bytes(const struct nvme_id_ns *id, uint32_t blocks)
 
 int nvme_facts_read(int fd, uint32_t nsid, struct nvme_facts *ret, struct error *err)
 {
-	auto_free struct nvme_id_ctrl *controller = aligned_alloc(4096, sizeof(*controller));
-	auto_free struct nvme_id_ns *id = aligned_alloc(4096, sizeof(*id));
+	auto_free struct nvme_id_ctrl *controller = aligned_alloc(DIRECT_ALIGN, sizeof(*controller));
+	auto_free struct nvme_id_ns *id = aligned_alloc(DIRECT_ALIGN, sizeof(*id));
 	int r;
 
 	if (!controller || !id)
@@ -112,7 +113,7 @@ static void nvme_find_short(const struct nvme_resv_status *report, struct nvme_h
 /* Tries the extended report first: only it includes hosts with 16-byte ids, which all hosts on fabrics have. */
 int nvme_holder_read(int fd, uint32_t nsid, struct nvme_holder *ret, struct error *err)
 {
-	auto_free struct nvme_resv_status *report = aligned_alloc(4096, NVME_REPORT_SIZE);
+	auto_free struct nvme_resv_status *report = aligned_alloc(DIRECT_ALIGN, NVME_REPORT_SIZE);
 	struct nvme_holder holder = { 0 };
 	bool extended = true;
 	int r;

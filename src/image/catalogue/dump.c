@@ -17,6 +17,7 @@
 #include "image/sums/sha256.h"
 
 #define ROOM       65536u
+#define DUMP_STEP  4096u
 #define LINE_SPARE 20480u /* more than any part of a line written between two checks */
 
 struct dump {
@@ -132,7 +133,7 @@ static int dump_xattr(void *argument, struct span name, struct span value)
 	dump_escaped(d, name.base, name.size);
 	dump_char(d, ' ');
 	for (uint64_t at = 0, n; at < value.size; at += n) {
-		n = value.size - at < 4096 ? value.size - at : 4096;
+		n = value.size - at < DUMP_STEP ? value.size - at : DUMP_STEP;
 		r = dump_make_room(d);
 		if (r < 0)
 			return r;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/direct.h"
 #include "datasetfs/format.h"
 #include "image/sums/checksum.h"
 
@@ -12,7 +13,7 @@
 int publisher_write(struct source *source, uint32_t member, const char *host, uint64_t process, uint64_t since,
 		    struct error *err)
 {
-	struct dsfs_publisher disk __attribute__((aligned(4096)));
+	struct dsfs_publisher disk __attribute__((aligned(DIRECT_ALIGN)));
 
 	memset(&disk, 0, sizeof(disk));
 	if (host) {
@@ -27,7 +28,7 @@ int publisher_write(struct source *source, uint32_t member, const char *host, ui
 
 bool publisher_read(struct source *source, uint32_t member, char *host, uint64_t *process, uint64_t *since)
 {
-	struct dsfs_publisher disk __attribute__((aligned(4096)));
+	struct dsfs_publisher disk __attribute__((aligned(DIRECT_ALIGN)));
 
 	if (source_read(source, member, DSFS_PUBLISHER_AT, &disk, sizeof(disk), NULL) < 0 ||
 	    memcmp(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic)) != 0 ||

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/direct.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"
 
@@ -212,7 +213,7 @@ static void superblock_read_batch(struct source *source, uint32_t first, struct 
 /* Finds out why a member of size 0 cannot be read. An empty file is described when it is looked at. */
 static void superblock_miss(struct source *source, uint32_t member, struct superblock_ring *ring)
 {
-	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	struct dsfs_superblock disk __attribute__((aligned(DIRECT_ALIGN)));
 
 	*ring = (struct superblock_ring){ .is_read = false };
 	if (source_read(source, member, 0, &disk, sizeof(disk), &ring->reason) == -ENODATA)
@@ -288,7 +289,7 @@ int superblock_check_newest(const struct superblock_ring *ring, uint64_t sequenc
 
 int superblock_write(struct source *source, const struct superblock *super, struct error *err)
 {
-	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	struct dsfs_superblock disk __attribute__((aligned(DIRECT_ALIGN)));
 
 	superblock_encode(super, &disk);
 	return source_write(source, super->member, super->sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING, &disk,
@@ -298,7 +299,7 @@ int superblock_write(struct source *source, const struct superblock *super, stru
 /* Slots past the end do not exist; a slot that cannot be read for another reason may be the only one of ours. */
 int superblock_seen(struct source *source, uint32_t member, bool *ret, struct error *err)
 {
-	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	struct dsfs_superblock disk __attribute__((aligned(DIRECT_ALIGN)));
 	uint64_t size = source_size(source, member);
 	struct error unread = { 0 };
 	bool seen = false;

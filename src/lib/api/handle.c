@@ -80,7 +80,8 @@ static int handle_place(const char *where, const char **ret, struct error *err)
 	return 0;
 }
 
-#define HANDLE_OPTIONS sizeof(struct dsfs_options) /* size in the first release: no program has a smaller one */
+#define HANDLE_OPTIONS     sizeof(struct dsfs_options) /* size in the first release: no program has a smaller one */
+#define HANDLE_OPTIONS_MAX 4096u
 
 /* Copies options of this or another release. Fields of a later release that this one does not know must be 0. */
 static int handle_options(const struct dsfs_options *options, struct dsfs_options *ret, struct error *err)
@@ -88,7 +89,7 @@ static int handle_options(const struct dsfs_options *options, struct dsfs_option
 	const uint8_t *bytes = (const uint8_t *)options;
 	size_t size = options->size;
 
-	if (size < HANDLE_OPTIONS || size > 4096)
+	if (size < HANDLE_OPTIONS || size > HANDLE_OPTIONS_MAX)
 		return error_set(err, -EINVAL, "dsfs_options.size is %zu, expected %zu", size, sizeof(*ret));
 	for (size_t i = sizeof(*ret); i < size; i++)
 		if (bytes[i])

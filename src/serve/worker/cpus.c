@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CPUS_LIST 4096u /* bytes of a list of CPUs, of which sysfs gives a page at most */
+
 unsigned cpus_parse(const char *list, bool *set)
 {
 	unsigned count = 0, first, last;
@@ -32,7 +34,7 @@ unsigned cpus_parse(const char *list, bool *set)
 static unsigned cpus_read(const char *path, bool *set)
 {
 	FILE *file = fopen(path, "re");
-	char list[4096]; /* sysfs gives at most a page */
+	char list[CPUS_LIST];
 	bool there = file && fgets(list, sizeof(list), file);
 
 	if (file)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/direct.h"
 #include "image/sums/checksum.h"
 
 #define RECORD_SUMMED     (sizeof(struct dsfs_replacement) - sizeof(dsfs_le64))
@@ -18,7 +19,7 @@ _Static_assert(DSFS_REPLACED_COUNT % RECORD_SUMS_IN_BLOCK == 0, "the sums fill b
 
 bool replacement_record_read(struct file_source *file, struct replacement_record *ret)
 {
-	struct dsfs_replacement disk __attribute__((aligned(4096)));
+	struct dsfs_replacement disk __attribute__((aligned(DIRECT_ALIGN)));
 
 	if (source_read(&file->source, 0, DSFS_REPLACEMENT_AT, &disk, sizeof(disk), NULL) < 0 ||
 	    memcmp(disk.magic, DSFS_REPLACEMENT_MAGIC, sizeof(disk.magic)) != 0 ||
@@ -34,7 +35,7 @@ bool replacement_record_read(struct file_source *file, struct replacement_record
 
 int replacement_record_write(struct file_source *file, const struct replacement_record *record, struct error *err)
 {
-	struct dsfs_replacement disk __attribute__((aligned(4096)));
+	struct dsfs_replacement disk __attribute__((aligned(DIRECT_ALIGN)));
 
 	memset(&disk, 0, sizeof(disk));
 	memcpy(disk.magic, DSFS_REPLACEMENT_MAGIC, sizeof(disk.magic));
@@ -49,7 +50,7 @@ int replacement_record_write(struct file_source *file, const struct replacement_
 
 int replacement_record_clear(struct file_source *file, struct error *err)
 {
-	uint8_t zeros[sizeof(struct dsfs_replacement)] __attribute__((aligned(4096))) = { 0 };
+	uint8_t zeros[sizeof(struct dsfs_replacement)] __attribute__((aligned(DIRECT_ALIGN))) = { 0 };
 	int r = source_write(&file->source, 0, DSFS_REPLACEMENT_AT, zeros, sizeof(zeros), err);
 
 	return r < 0 ? r : source_flush(&file->source, err);
