@@ -2,8 +2,10 @@
 /* Allocates memory and asks the kernel for huge pages. */
 #include "base/huge.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static size_t huge_whole(size_t size)
 {
@@ -25,7 +27,16 @@ void huge_empty(void *bytes, size_t size)
 	(void)madvise(bytes, huge_whole(size), MADV_DONTNEED);
 }
 
+/* The kernel's huge page is what one page of its tables can map, whose entries have 8 bytes. */
+static bool huge_is_ours(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return page / sizeof(uint64_t) * page == HUGE_PAGE;
+}
+
 void huge_advise(void *map, size_t size)
 {
-	(void)madvise(map, size, MADV_HUGEPAGE);
+	if (huge_is_ours())
+		(void)madvise(map, size, MADV_HUGEPAGE);
 }

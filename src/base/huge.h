@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HUGE_PAGE ((size_t)2 << 20) /* with pages of 4 KiB; architectures with larger pages need it less */
+#define HUGE_PAGE ((size_t)2 << 20) /* with pages of 4 KiB */
 
 /* Allocates at least size bytes, in whole huge pages, for direct I/O; free() them. NULL: out of memory. */
 void *huge_alloc(size_t size);
 /* Gives the memory from huge_alloc() back to the kernel; it reads as zeros until it is written again. */
 void huge_empty(void *bytes, size_t size);
-/* Asks for huge pages in mapped memory that nobody has touched yet. map is page-aligned. */
+/* Asks for huge pages in mapped memory that nobody has touched yet. map is page-aligned. Does nothing where a huge page
+ * is larger than HUGE_PAGE: with pages of 64 KiB it has 512 MiB, of which most would be of no use. */
 void huge_advise(void *map, size_t size);
