@@ -49,7 +49,7 @@ static long raw_fork(int fd)
 static long raw_select(int fd)
 {
 	struct pollfd item = { fd, POLLIN, 0 };
-	long ret = syscall(SYS_poll, &item, 1, 0);
+	long ret = syscall(SYS_ppoll, &item, 1, &(struct timespec) { 0 }, NULL, 8);
 
 	calls_note(&item, sizeof(item));
 	return ret;
@@ -85,9 +85,11 @@ void calls_raw(void)
 	CALL("SYS_close_range", syscall(SYS_close_range, fd, fd, 0))
 	CHILD("SYS_close_range all", (syscall(SYS_close_range, 3, ~0u, 0), calls_drain(open(calls_other, O_RDONLY))))
 	CALL("SYS_dup", calls_drain(syscall(SYS_dup, fd)))
+#ifdef SYS_dup2 /* AArch64 has only dup3 */
 	CALL("SYS_dup2", calls_drain(syscall(SYS_dup2, fd, 50)))
+#endif
 	CALL("SYS_dup3", calls_drain(syscall(SYS_dup3, fd, 50, O_CLOEXEC)))
-	CALL("SYS_dup2 over it", (syscall(SYS_dup2, open("/dev/zero", 0), fd), close(fd + 1), read(fd, bytes, 5)))
+	CALL("SYS_dup3 over it", (syscall(SYS_dup3, open("/dev/zero", 0), fd, 0), close(fd + 1), read(fd, bytes, 5)))
 	CALL("SYS_fcntl F_GETFL", syscall(SYS_fcntl, fd, F_GETFL))
 	CALL("SYS_fcntl F_DUPFD", calls_drain(syscall(SYS_fcntl, fd, F_DUPFD, 30)))
 	CALL("SYS_ioctl", syscall(SYS_ioctl, fd, TCGETS, bytes))
@@ -97,7 +99,7 @@ void calls_raw(void)
 	CALL("SYS_copy_file_range", raw_copy(fd))
 	CALL("SYS_flock", syscall(SYS_flock, fd, LOCK_SH))
 	CALL("SYS_fadvise64", syscall(SYS_fadvise64, fd, 0, 0, POSIX_FADV_NORMAL))
-	CALL("SYS_poll", raw_select(fd))
+	CALL("SYS_ppoll", raw_select(fd))
 	CALL("SYS_getdents64", syscall(SYS_getdents64, fd, bytes, 100))
 	CALL("SYS_openat", calls_drain(syscall(SYS_openat, AT_FDCWD, calls_file, O_RDONLY)))
 	CALL("SYS_openat of it", calls_drain(syscall(SYS_openat, fd, "", O_RDONLY)))

@@ -46,7 +46,7 @@ int __ppoll_chk(struct pollfd *items, nfds_t count, const struct timespec *limit
 int __select(int count, fd_set *in, fd_set *out, fd_set *other, struct timeval *limit);
 int __dup2(int fd, int other);
 int __connect(int fd, const struct sockaddr *address, socklen_t size);
-ssize_t __send(int fd, const void *data, size_t size, int flags);
+ssize_t __send(int fd, const void *data, size_t size, int flags) __attribute__((weak)); /* not on AArch64 */
 ssize_t __recv_chk(int fd, void *buffer, size_t size, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *buffer, size_t size, size_t room, int flags, struct sockaddr *from, socklen_t *n);
 int __ttyname_r_chk(int fd, char *buffer, size_t size, size_t room);
@@ -416,7 +416,8 @@ void calls_sockets(void)
 	CALL("recvmsg", recvmsg(fd, &message, 0))
 	CALL("recvmmsg", recvmmsg(fd, &messages, 1, 0, NULL))
 	CALL("send", send(fd, bytes, 10, 0))
-	CALL("__send", __send(fd, bytes, 10, 0))
+	if (__send)
+		CALL("__send", __send(fd, bytes, 10, 0))
 	CALL("sendto", sendto(fd, bytes, 10, 0, NULL, 0))
 	CALL("sendmsg", sendmsg(fd, &message, 0))
 	CALL("sendmmsg", sendmmsg(fd, &messages, 1, 0))

@@ -34,7 +34,7 @@ HOOK int fstat(int fd, struct stat *ret)
 
 HOOK int __fxstat(int version, int fd, struct stat *ret)
 {
-	bool is_known = version == 0 || version == 1; /* _STAT_VER_KERNEL, _STAT_VER_LINUX */
+	bool is_known = version >= 0 && version < FXSTAT_VERSIONS;
 
 	return is_known && attributes_serve(fd, ret) ? 0 : next()->__fxstat(version, fd, ret);
 }

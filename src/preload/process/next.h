@@ -16,6 +16,13 @@ int __open_2(const char *path, int flags);
 int __openat_2(int directory, const char *path, int flags);
 int __fxstat(int version, int fd, struct stat *ret);
 
+/* Versions of struct stat that __fxstat() knows: _STAT_VER_KERNEL, which is 0, and on x86-64 _STAT_VER_LINUX too. */
+#ifdef __x86_64__
+#define FXSTAT_VERSIONS 2
+#else
+#define FXSTAT_VERSIONS 1
+#endif
+
 #define NEXT_CALLS(CALL) \
 	CALL(open) CALL(openat) CALL(__open_2) CALL(__openat_2) CALL(close) CALL(read) CALL(pread) CALL(readv) \
 	CALL(preadv) CALL(preadv2) CALL(lseek) CALL(__read_chk) CALL(__pread_chk) CALL(fstat) CALL(__fxstat) \
