@@ -46,8 +46,8 @@ class Setting:
         return self.devices[name] if volumes.base_of(name) == "lib" and self.by_volume else self.mountpoint
 
     def threads(self, name):
-        variant = volumes.variant_of(name)
-        return int(variant) if variant.isdigit() else self.row.threads
+        last = volumes.variant_of(name).rpartition("-")[2]
+        return int(last) if last.isdigit() else self.row.threads
 
 
 class Counters:
@@ -263,13 +263,14 @@ def pack(setting, name):
     """A fresh image; the time until it is on the disk."""
     image, source = setting.folder / "packed.img", setting.source
     commands = {"mkdatasetfs": [setting.programs.mkdatasetfs, "--progress", "none", image, source],
-                "mkfs.erofs": volumes.erofs_command(image, source),
+                "mkfs.erofs": volumes.erofs_command("erofs", image, source),
+                "mkfs.erofs-noinline": volumes.erofs_command("erofs-noinline", image, source),
                 "mksquashfs": volumes.squashfs_command(image, source)}
     image.unlink(missing_ok=True)
     warm(source)
     try:
         before, begun = machine.busy_cpu(), time.perf_counter()
-        peak, _ = peak_memory(commands[volumes.base_of(name)])
+        peak, _ = peak_memory(commands[name.removesuffix("-" + volumes.BEFORE)])
         sh("sync", image)
         seconds = time.perf_counter() - begun
         cpu = machine.busy_cpu() - before

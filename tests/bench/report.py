@@ -37,6 +37,12 @@ def better_of(row, results, names):
     return (min(found) if row.lower else max(found)) if found else None
 
 
+def least_of(results, basis, metric):
+    """The same of another metric, of which less is better."""
+    costs = [median(runs, metric) for name, runs in results.items() if volumes.base_of(name) == basis]
+    return min((cost for cost in costs if cost is not None), default=None)
+
+
 def rival(row, results):
     """What ours is compared with: the better of XFS and EROFS, or the better of the other packers."""
     names = ("mkfs.erofs", "mksquashfs") if row.kind == "pack" else ("xfs", "erofs")
@@ -67,8 +73,9 @@ def basis_of(row, results, target):
         return row.cap * (row.members - row.lost)
     if target.basis == "rival":
         return rival(row, results)
-    exact = median(results.get(target.basis, []), "value")
-    return better_of(row, results, (target.basis,)) if exact is None else exact
+    if target.basis in map(volumes.base_of, target.columns):  # a variant of it is judged: the basis is without
+        return median(results.get(target.basis, []), "value")
+    return better_of(row, results, (target.basis,))
 
 
 def judge(row, results, target, name):
@@ -79,7 +86,7 @@ def judge(row, results, target, name):
     if target.pair:
         return judge_pair(row, results, target, name)
     if target.most is not None and target.basis:
-        basis = median(results.get(target.basis, []), target.metric)
+        basis = least_of(results, target.basis, target.metric)
         return (value / basis, value / basis <= target.most) if basis else None
     if target.most is not None:
         return value, value <= target.most
@@ -127,7 +134,7 @@ def verdicts(row, results):
     return found
 
 
-def print_row(row, about, results, left_out, checked):
+def print_row(row, about, results, left_out, checked, images):
     cap = f", {'each ' if row.members > 1 else ''}capped at {row.cap:,} reads/s" if row.cap else ""
     print(f"\n{row.name}: {row.title}; {about['files']:,} files, {about['bytes'] / 1e9:.2f} GB{cap} [{row.unit}]")
     if checked:
@@ -145,6 +152,9 @@ def print_row(row, about, results, left_out, checked):
              if median(runs, "peak_mib")]
     if extra:
         print("  peak memory: " + ", ".join(extra))
+    images = images or {name: size for name, runs in results.items() if (size := median(runs, "image_bytes"))}
+    if images:
+        print("  on the disk: " + ", ".join(f"{kind} {size / 1e6:,.0f} MB" for kind, size in images.items()))
     more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
             for key, text, unit in (("busiest", "busiest member", " × the mean"),
                                     ("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),

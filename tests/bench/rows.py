@@ -4,7 +4,8 @@ import dataclasses
 
 CAP = 10_000  # read IOPS: a share of a busy NVMe-oF target
 PAIRS = 15  # measurements where two are compared closely
-SERVED = ("dev", "ring", "kernel", "xfs", "erofs", "squashfs", "fio")  # where the kernel can serve our image
+EROFS = ("erofs", "erofs-noinline")  # with tails of files inline, as by default, and without
+SERVED = ("dev", "ring", "kernel", "xfs", *EROFS, "squashfs", "fio")  # where the kernel can serve our image
 # The walk before the clock starts: suffix of the row's name, the reader's --walk, words.
 WALKS = (("", "stat", "known"), ("-listed", "list", "listed"), ("-unknown", "none", "unknown"))
 
@@ -41,7 +42,7 @@ class Row:
     cap: int | None = None
     memory: bool = False          # images in tmpfs instead of on the disk
     compress: str | None = None   # of our image
-    columns: tuple = ("dev", "ring", "xfs", "erofs", "squashfs", "fio")
+    columns: tuple = ("dev", "ring", "xfs", *EROFS, "squashfs", "fio")
     targets: tuple = ()
     limit: float | None = None    # seconds of one measurement unless --seconds says otherwise; None: to the end
     batch: int = 1                # files of one call of the library
@@ -99,21 +100,21 @@ def read_rows():
               memory=True, **served, targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
     yield Row("latency-8k", "median of open, fstat, read, close of a cold file, 1 thread, names known", "8k",
               unit="µs", lower=True, limit=10, **known,
-              columns=("dev", "ring", "run", "xfs", "erofs", "squashfs", "fio"),
+              columns=("dev", "ring", "run", "xfs", *EROFS, "squashfs", "fio"),
               targets=(Target("≤ raw device latency + 30 µs", "fio", plus=30),))
 
 
 def python_rows():
     yield Row("python-8k-16", "CPython, os.scandir and read by 16 threads", "8k", "read_python", threads=16, limit=60,
-              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              columns=("dev", "ring", "xfs", *EROFS, "squashfs"),
               targets=(Target("no slower than EROFS", "erofs"),))
     yield Row("imagefolder-110k", "one epoch of PyTorch's ImageFolder, 4 workers", "110k", "read_imagefolder",
-              threads=4, columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              threads=4, columns=("dev", "ring", "xfs", *EROFS, "squashfs"),
               targets=(Target("no slower than EROFS", "erofs"),))
 
 
 def pack_rows():
-    packers = ("mkdatasetfs", "mkfs.erofs", "mksquashfs")
+    packers = ("mkdatasetfs", "mkfs.erofs", "mkfs.erofs-noinline", "mksquashfs")
     peak = Target("peak memory ≤ 256 MiB", metric="peak_mib", most=256, columns=("mkdatasetfs",))
 
     def faster(factor, than):
@@ -146,16 +147,16 @@ def million_rows():
         yield Row(f"capped-4k-64{suffix}", f"mean 4 KB, 64 threads, names {words}", "4k", "read_files", threads=64,
                   walk=walk, cap=CAP, limit=60, targets=tiny)
     yield Row("find-4k", "find -printf '%s %T@ %p', cold", "4k", "find", "s", lower=True,
-              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              columns=("dev", "ring", "xfs", *EROFS, "squashfs"),
               targets=(Target("≥ 1.5 × the better rival", "rival", 1.5),))
     yield Row("mount-4k", "from the command to the first stat", "4k", "mount_time", "s", lower=True,
-              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              columns=("dev", "ring", "xfs", *EROFS, "squashfs"),
               targets=(Target("≤ 1 s", metric="value", most=1.0),
                        Target("index ≤ 96 bytes a file", metric="index_bytes_per_file", most=96)))
 
 
 def ahead_rows():
-    walkers = ("dev", "ring", "dev-off", "ring-off", "erofs", "xfs", "squashfs")
+    walkers = ("dev", "ring", "dev-off", "ring-off", *EROFS, "xfs", "squashfs")
     targets = (Target("≥ 3 × EROFS", "erofs", 3.0),
                Target("device reads per file ≤ 0.05", metric="reads_per_file", most=0.05))
     for name, words, cap in (("tar-8k", "cold, device not limited", None), ("tar-8k-capped", "cold", CAP)):
@@ -177,16 +178,17 @@ def library_rows():
     batches = {"kind": "read_batches", "threads": 2, "batch": 256, "depth": 32, "walk": "stat", "limit": 10}
     ours = ("lib", "lib-path", "lib-queue", "dev-16", "ring-16")
     yield Row("lib-cpu-8k", "mean 8 KB in memory, batches of 256 by 2 threads, names known", "8k", memory=True,
-              columns=(*ours, "erofs-8", "erofs-16", "erofs-32", "fio"), **batches,
+              columns=(*ours, "erofs-8", "erofs-16", "erofs-32", "erofs-noinline-16", "fio"), **batches,
               targets=(Target("≥ 0.8 × fio", "fio", 0.8, ("lib",)), Target("≥ 4 × EROFS", "erofs", 4.0, ("lib",)),
                        Target("by path ≥ 3 × EROFS", "erofs", 3.0, ("lib-path",))))
     yield Row("lib-disk-8k", "mean 8 KB, batches of 256 by 2 threads, names known", "8k",
-              columns=(*ours, "erofs-16", "fio"), **batches,
+              columns=(*ours, "erofs-16", "erofs-noinline-16", "fio"), **batches,
               targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)), Target("≥ 1.6 × EROFS", "erofs", 1.6, ("lib",))))
     yield Row("lib-disk-110k", "mean 110 KB, batches of 256 by 2 threads, names known", "110k",
-              columns=(*ours, "erofs-16", "fio"), **batches, targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)),))
+              columns=(*ours, "erofs-16", "erofs-noinline-16", "fio"), **batches,
+              targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)),))
     python = {"kind": "read_paths", "threads": 16, "walk": "stat", "limit": 10,
-              "columns": ("lib", "lib-many", "dev", "ring", "run", "erofs")}
+              "columns": ("lib", "lib-many", "dev", "ring", "run", *EROFS)}
 
     def single(factor):
         return (Target(f"≥ {factor} × EROFS's open().read()", "erofs", factor, ("lib",)),
@@ -196,10 +198,10 @@ def library_rows():
     yield Row("python-disk-8k", "mean 8 KB, read(path) by 16 threads of CPython, names known", "8k",
               targets=single(3.0), **python)
     yield Row("dataloader-8k", "PyTorch's DataLoader, 4 workers, batches of 256 files as bytes", "8k", "read_loader",
-              threads=4, columns=("lib", "dev", "erofs", "carry"),
+              threads=4, columns=("lib", "dev", *EROFS, "carry"),
               targets=(Target("≥ 2 × EROFS with ImageFolder", "erofs", 2.0, ("lib",)),))
     yield Row("first-batch-4k", "the same, from making the data set to its first batch", "4k", "first_batch", "s",
-              lower=True, threads=4, columns=("lib", "dev", "erofs"),
+              lower=True, threads=4, columns=("lib", "dev", *EROFS),
               targets=(Target("≤ 1 s", most=1.0, columns=("lib",)),))
 
 
@@ -212,7 +214,7 @@ def run_rows():
         return target(f"≥ {factor} × EROFS", "erofs", factor)
     cheap = target("CPU ≤ 0.6 × EROFS", "erofs", metric="cpu_us_per_file", most=0.6)
     program = {"kind": "read_batches", "depth": 1, "engine": "psync", "limit": 10,
-               "columns": ("run", "run-compat", "lib-file", "dev", "ring", "erofs", "fio")}
+               "columns": ("run", "run-compat", "lib-file", "dev", "ring", *EROFS, "fio")}
     for threads, factor in ((16, 1.9), (2, 1.4)):
         for suffix, walk, words in (WALKS[0], WALKS[2]):
             yield Row(f"run-cpu-8k-{threads}{suffix}", f"mean 8 KB in memory, {threads} threads, names {words}", "8k",
@@ -222,10 +224,10 @@ def run_rows():
               targets=(faster(1.25),))
     yield Row("run-latency-8k", "median of open, fstat, read, close of a cold file in memory, 1 thread, names known",
               "8k", "read_files", "µs", lower=True, walk="stat", memory=True, engine="psync", limit=10,
-              columns=("run", "dev", "ring", "erofs", "fio"),
+              columns=("run", "dev", "ring", *EROFS, "fio"),
               targets=(target("≤ raw device latency + 10 µs", "fio", plus=10),))
     python = {"kind": "read_paths", "threads": 16, "processes": True, "walk": "stat", "limit": 10,
-              "columns": ("run", "dev", "ring", "erofs")}
+              "columns": ("run", "dev", "ring", *EROFS)}
     yield Row("run-python-cpu-8k", "mean 8 KB in memory, open().read() by 16 processes of CPython, names known", "8k",
               memory=True, targets=(faster(1.5),), **python)
     yield Row("run-python-disk-8k", "mean 8 KB, open().read() by 16 processes of CPython, names known", "8k",

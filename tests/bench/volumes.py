@@ -21,8 +21,8 @@ class Kernel:
 
     pid = None
 
-    def __init__(self, name, program, options="ro"):
-        self.name, self.image, self.program, self.options = name, name, program, options
+    def __init__(self, name, program, options="ro", image=None):
+        self.name, self.image, self.program, self.options = name, image or name, program, options
 
     def missing(self, _programs, _work):
         """Why it cannot take part; None when it can."""
@@ -143,6 +143,11 @@ def parts_of(kind, image):
     return [image] if count == 1 else [image.with_suffix(f".{number}.img") for number in range(count)]
 
 
+def size_of(kind, image):
+    """What an image takes on the disk."""
+    return sum(part.stat().st_blocks * 512 for part in parts_of(kind, image))
+
+
 def thinned(where):
     """The paths of the tree's files but for 4 of 5 in 3 of 10 folders."""
     rng = random.Random("thinned")
@@ -179,8 +184,12 @@ def pack_xfs(source, image, entries, size):
         mountpoint.rmdir()
 
 
-def erofs_command(image, source):
-    return ["mkfs.erofs", "--quiet", image, source]
+# Kind of image → what mkfs.erofs is told. By default the tail of a file lies in the block of its inode.
+EROFS = {"erofs": (), "erofs-noinline": ("-Enoinline_data",)}
+
+
+def erofs_command(kind, image, source):
+    return ["mkfs.erofs", "--quiet", *EROFS[kind], image, source]
 
 
 def squashfs_command(image, source):
@@ -209,8 +218,8 @@ def pack(programs, kind, source, image, about):
         pack_holes(programs, source, image, about)
     elif kind == "xfs":
         pack_xfs(source, image, about["entries"], rounded_size(source))
-    elif kind == "erofs":
-        sh(*erofs_command(image, source))
+    elif kind in EROFS:
+        sh(*erofs_command(kind, image, source))
     else:
         sh(*squashfs_command(image, source))
     sh("sync", *parts_of(kind, image))
@@ -250,18 +259,24 @@ CHILD = "child"  # the variant of 'run' that is preloaded as what a program star
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
     "erofs": Kernel("erofs", "mkfs.erofs"),
+    "erofs-noinline": Kernel("erofs", "mkfs.erofs", image="erofs-noinline"),
     "squashfs": Kernel("squashfs", "mksquashfs"),
 }
 
 
 def base_of(name):
-    """A column is a contestant, or one in a variant: 'dev-off' is 'dev' without reading ahead, 'erofs-16' is 'erofs'
-    with 16 threads."""
+    """A column is a contestant, or one in a variant: 'dev-off' is 'dev' without reading ahead, 'erofs-noinline-16' is
+    'erofs' with the tails of files not inline, read by 16 threads."""
     return name.partition("-")[0]
 
 
 def variant_of(name):
     return name.partition("-")[2]
+
+
+def rival_of(name):
+    """The rival of a column, in its layout."""
+    return RIVALS[max((rival for rival in RIVALS if name == rival or name.startswith(rival + "-")), key=len)]
 
 
 def started(programs, name, command):
@@ -282,7 +297,7 @@ def contestant(name, compress=None, by_volume=False):
         return OursByKernel()
     if base in OURS:
         return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
-    return RIVALS[base]
+    return rival_of(name)
 
 
 def image_kind(name, row):
