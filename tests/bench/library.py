@@ -43,7 +43,7 @@ def read_paths(setting, name):
 
 def run_loader(setting, name, batches):
     measure.need_torch()
-    mode = {"lib": "lib", "carry": "carry"}.get(volumes.base_of(name), "folder")
+    mode = volumes.without_build(name) if volumes.base_of(name) in ("lib", "carry", "shards") else "folder"
     return measure.run_script(setting, name, "loader.py", mode, setting.where(name), setting.folder / "list",
                               setting.row.threads, batches, setting.seed)
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Batches of 256 files as bytes, shuffled, by PyTorch's DataLoader: nothing is decoded and nothing trained.
 
-usage: loader.py lib|folder|carry WHERE LIST WORKERS BATCHES (0: all) SEED; the protocol is that of reader.c.
-lib: datasetfs.DataSet; folder: torchvision's ImageFolder with a loader that reads bytes; carry: a data set that reads
-nothing and gives as many bytes, which shows what it costs to bring them from the workers.
+usage: loader.py MODE WHERE LIST WORKERS (0: in this process) BATCHES (0: all) SEED; the protocol is that of reader.c.
+MODE lib: datasetfs.DataSet; folder: torchvision's ImageFolder with a loader that reads bytes; shards, shards-raw: tar
+files, by tarfile and by shards.by_blocks(); carry: a data set that reads nothing and gives as many bytes, which shows
+what it costs to bring them from the workers.
 The clock runs from the making of the data set on; "scan_seconds" is the time until there was a loader,
 "first_seconds" the time until the first batch was there.
 """
@@ -15,7 +16,9 @@ import sys
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+
+import shards
 
 BATCH = 256
 
@@ -33,6 +36,18 @@ class Carry(Dataset):
         return bytes(self.sizes[index])
 
 
+class Shards(IterableDataset):
+    """What tar files hold. Each worker reads its own, so none of a batch's files comes from another worker's."""
+
+    def __init__(self, where, seed, read):
+        self.where, self.seed, self.read = where, seed, read
+
+    def __iter__(self):
+        info = get_worker_info()
+        share = (info.id, info.num_workers) if info else (0, 1)
+        return shards.epoch(self.where, self.seed, *share, self.read)
+
+
 def read_bytes(path):
     with open(path, "rb") as file:
         return file.read()
@@ -44,14 +59,25 @@ def folder_of(where):
     return datasets.ImageFolder(where, loader=read_bytes, is_valid_file=lambda path: True)
 
 
-def data_set(mode, where, sizes):
-    if mode == "carry":
-        return Carry(sizes)
-    if mode == "folder":
-        return folder_of(where)
+def data_of(where):
     import datasetfs
 
     return datasetfs.DataSet(where, way="direct")
+
+
+def full(data):
+    """The order that DataLoader itself makes."""
+    return data, {"batch_size": BATCH, "shuffle": True}
+
+
+# Mode → (data set, what else DataLoader is given).
+MODES = {
+    "lib": lambda where, seed, sizes: full(data_of(where)),
+    "folder": lambda where, seed, sizes: full(folder_of(where)),
+    "carry": lambda where, seed, sizes: full(Carry(sizes)),
+    "shards": lambda where, seed, sizes: (Shards(where, seed, shards.by_tarfile), {"batch_size": BATCH}),
+    "shards-raw": lambda where, seed, sizes: (Shards(where, seed, shards.by_blocks), {"batch_size": BATCH}),
+}
 
 
 def contents(items):
@@ -88,8 +114,8 @@ def main():
     print("ready", flush=True)
     sys.stdin.readline()
     begun, cpu = time.monotonic(), used_cpu()
-    data = data_set(mode, where, sizes)
-    loader = DataLoader(data, batch_size=BATCH, shuffle=True, num_workers=workers, collate_fn=same)
+    data, options = MODES[mode](where, seed, sizes)
+    loader = DataLoader(data, num_workers=workers, collate_fn=same, **options)
     scanned = time.monotonic() - begun
     result = read_all(loader, begun, batches)
     took = time.monotonic() - begun

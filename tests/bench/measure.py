@@ -205,7 +205,8 @@ def read_sequential(setting, name):
 
 
 def run_script(setting, name, script, *words):
-    command = volumes.started(setting.programs, name, [sys.executable, setting.programs.here / script, *words])
+    script = [sys.executable, "-B", setting.programs.here / script]
+    command = volumes.started(setting.programs, name, [*script, *words])
     with cold_mount(setting, name) as (device, pid):
         return clocked(setting, device, pid, command)
 
@@ -270,7 +271,7 @@ def pack(setting, name):
     warm(source)
     try:
         before, begun = machine.busy_cpu(), time.perf_counter()
-        peak, _ = peak_memory(commands[name.removesuffix("-" + volumes.BEFORE)])
+        peak, _ = peak_memory(commands[volumes.without_build(name)])
         sh("sync", image)
         seconds = time.perf_counter() - begun
         cpu = machine.busy_cpu() - before

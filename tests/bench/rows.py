@@ -3,6 +3,7 @@
 import dataclasses
 
 CAP = 10_000  # read IOPS: a share of a busy NVMe-oF target
+SLOW = 2500   # the same, of one that more share
 PAIRS = 15  # measurements where two are compared closely
 EROFS = ("erofs", "erofs-noinline")  # with tails of files inline, as by default, and without
 SERVED = ("dev", "ring", "kernel", "xfs", *EROFS, "squashfs", "fio")  # where the kernel can serve our image
@@ -174,6 +175,23 @@ def ahead_rows():
                               columns=("dev-prefetch", "ring-prefetch"))))
 
 
+def epoch_rows():
+    """What a shuffle costs: each file by itself, or in runs as tar shards are read, with the same buffer and as many
+    processes. A load more that reads in runs is a column more."""
+    loads = ("lib", "shards", "shards-raw")
+    for tree, words, place, workers, how in (("8k", "mean 8 KB", "", 4, "4 workers"),
+                                             ("8k", "mean 8 KB", "-one", 0, "one process"),
+                                             ("110k", "mean 110 KB", "", 4, "4 workers")):
+        for suffix, cap in (("", None), ("-capped", SLOW)):
+            yield Row(f"epoch-{tree}{place}{suffix}", f"{words}, PyTorch's DataLoader, {how}, batches of 256 files as "
+                      "bytes", tree, "read_loader", threads=workers, cap=cap,
+                      columns=loads if cap else (*loads, "carry"))
+    for tree, words in (("8k", "mean 8 KB"), ("110k", "mean 110 KB")):
+        yield Row(f"lib-capped-{tree}", f"{words}, dsfs_read_many() of 256 ids by 2 threads, full shuffle", tree,
+                  "read_batches", threads=2, batch=256, depth=32, walk="stat", cap=SLOW, limit=10,
+                  columns=("lib", "fio"), targets=(Target("≥ 0.97 × the cap", "cap", 0.97, ("lib",)),))
+
+
 def library_rows():
     batches = {"kind": "read_batches", "threads": 2, "batch": 256, "depth": 32, "walk": "stat", "limit": 10}
     ours = ("lib", "lib-path", "lib-queue", "dev-16", "ring-16")
@@ -200,6 +218,7 @@ def library_rows():
     yield Row("dataloader-8k", "PyTorch's DataLoader, 4 workers, batches of 256 files as bytes", "8k", "read_loader",
               threads=4, columns=("lib", "dev", *EROFS, "carry"),
               targets=(Target("≥ 2 × EROFS with ImageFolder", "erofs", 2.0, ("lib",)),))
+    yield from epoch_rows()
     yield Row("first-batch-4k", "the same, from making the data set to its first batch", "4k", "first_batch", "s",
               lower=True, threads=4, columns=("lib", "dev", *EROFS),
               targets=(Target("≤ 1 s", most=1.0, columns=("lib",)),))

@@ -12,6 +12,7 @@ import shutil
 import time
 
 import machine
+import shards
 import trees
 from machine import Trouble, sh
 
@@ -184,6 +185,16 @@ def pack_xfs(source, image, entries, size):
         mountpoint.rmdir()
 
 
+def pack_shards(source, image, about):
+    """XFS again, with tar files."""
+    folder = image.with_suffix(".tar")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shards.write(source, (source.parent / "list").read_text().splitlines(), about["bytes"], folder)
+    pack_xfs(folder, image, 0, rounded_size(folder))
+    shutil.rmtree(folder)
+
+
 # Kind of image → what mkfs.erofs is told. By default the tail of a file lies in the block of its inode.
 EROFS = {"erofs": (), "erofs-noinline": ("-Enoinline_data",)}
 
@@ -218,6 +229,8 @@ def pack(programs, kind, source, image, about):
         pack_holes(programs, source, image, about)
     elif kind == "xfs":
         pack_xfs(source, image, about["entries"], rounded_size(source))
+    elif kind == "shards":
+        pack_shards(source, image, about)
     elif kind in EROFS:
         sh(*erofs_command(kind, image, source))
     else:
@@ -261,6 +274,7 @@ RIVALS = {
     "erofs": Kernel("erofs", "mkfs.erofs"),
     "erofs-noinline": Kernel("erofs", "mkfs.erofs", image="erofs-noinline"),
     "squashfs": Kernel("squashfs", "mksquashfs"),
+    "shards": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid", image="shards"),
 }
 
 
@@ -272,6 +286,11 @@ def base_of(name):
 
 def variant_of(name):
     return name.partition("-")[2]
+
+
+def without_build(name):
+    """The same column of today's build."""
+    return name.removesuffix(f"-{BEFORE}")
 
 
 def rival_of(name):
