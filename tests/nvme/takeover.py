@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: once queue=fabric in=none timeout=1200
-"""The server of a mount gets SIGKILL under eight readers, on other kernels than this machine's. With one that can send
-requests again nothing fails; with an older one requests under way may end with ECONNABORTED, and nothing hangs."""
+"""The server of a mount gets SIGKILL under eight readers, on other kernels than this machine's, and its program is
+replaced. With a kernel that can send requests again nothing fails; with an older one requests under way at a kill may
+end with ECONNABORTED, none at an upgrade, and nothing hangs."""
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ from fabric import Machine, check, check_contains, main, make_tree, pack_sources
 from guest import Failed, need_qemu
 
 READERS = 8
+UPGRADES = 10
 ABORTED = "Software caused connection abort"
 # Promises of a mount, and of 'datasetfsctl status', from the first kernel on that sends requests again, and before.
 RESEND = (6, 9)
@@ -85,26 +87,38 @@ class Readers:
         wait_for(f"all {READERS} readers go on", lambda: all(
             now >= then + 2 for then, now in zip(before, self.progress()[0])))
 
-    def stop(self, kills):
-        """Ends them, after so many kills."""
+    def stop(self, what):
+        """Ends them, after that."""
         self.worker.run("touch /run/progress.enough")
         status, printed = self.job.wait()
         self.drops.wait()
         check(f"status of the readers, which say\n{printed}", status, 0)
         reads, (aborted, _, longest) = self.progress()
-        most = 0 if self.worker.resends else MOST_ABORTED * kills
-        if aborted > most:
-            raise Failed(f"{kills} kills: {aborted} requests failed, at most {most} may:\n{printed}")
-        say(f"{kills} kills: {sum(reads)} reads, {aborted} failed with ECONNABORTED, longest {longest} ms")
+        say(f"{what}: {sum(reads)} reads, {aborted} failed with ECONNABORTED, longest {longest} ms")
+
+
+def replace(worker, readers, command, most_aborted):
+    """That ends the server; another one answers, all readers go on, and so many of their requests have failed."""
+    stats, aborted = worker.stats(), readers.progress()[1][0]
+    worker.run(command.format(**stats))
+    wait_for("another server", lambda: worker.stats()["restarts"] == stats["restarts"] + 1)
+    readers.go_on()
+    now_aborted, other, _ = readers.progress()[1]
+    check(f"other errors than ECONNABORTED:\n{readers.job.output()}", other, 0)
+    if now_aborted - aborted > most_aborted:
+        raise Failed(f"{now_aborted - aborted} requests failed, at most {most_aborted} may:\n{readers.job.output()}")
 
 
 def kill(worker, readers):
-    """The server dies, another one answers, and all readers go on."""
-    stats = worker.stats()
-    worker.run(f"kill -KILL {stats['server_pid']}")
-    wait_for("another server", lambda: worker.stats()["restarts"] == stats["restarts"] + 1)
-    readers.go_on()
-    check(f"other errors than ECONNABORTED:\n{readers.job.output()}", readers.progress()[1][1], 0)
+    replace(worker, readers, "kill -KILL {server_pid}", 0 if worker.resends else MOST_ABORTED)
+
+
+def upgrade(worker, readers):
+    """Another file is installed, and the mount goes on with it."""
+    worker.run("cp /usr/bin/datasetfs /usr/bin/new && mv /usr/bin/new /usr/bin/datasetfs")
+    check("an old program", worker.stats()["program_is_old"], True)
+    replace(worker, readers, "datasetfsctl upgrade /mnt", 0)
+    check("an old program after the upgrade", worker.stats()["program_is_old"], False)
 
 
 def switch(worker, label):
@@ -130,7 +144,7 @@ def random_reads(worker):
         switch(worker, new)
         switch(worker, old)
         switch_killed(worker, readers, new)
-    readers.stop(10)
+    readers.stop("10 kills")
 
 
 def walks(worker):
@@ -138,7 +152,14 @@ def walks(worker):
     readers = Readers(worker, "walk")
     for _ in range(10):
         kill(worker, readers)
-    readers.stop(10)
+    readers.stop("10 kills")
+
+
+def upgrades(worker, how):
+    readers = Readers(worker, how)
+    for _ in range(UPGRADES):
+        upgrade(worker, readers)
+    readers.stop(f"{UPGRADES} upgrades")
 
 
 def takeovers(kind, build):
@@ -151,9 +172,12 @@ def takeovers(kind, build):
         # Elsewhere a server that dies in a store may end the mount: see fuse/store-owed.sh.
         if worker.resends:
             walks(worker)
-        kills = 20 if worker.resends else 10
-        check_contains("status", worker.run("datasetfsctl status /mnt"), f"after {kills} that died")
-        check("servers in the log", worker.messages().count("another one serves after"), kills)
+        for how in ("random", "walk"):
+            upgrades(worker, how)
+        kills, upgraded = 20 if worker.resends else 10, 2 * UPGRADES
+        check_contains("status", worker.run("datasetfsctl status /mnt"), f"after {kills + upgraded} others")
+        check("deaths in the log", worker.messages().count("another one serves after"), kills)
+        check("upgrades in the log", worker.messages().count("a server of the new program serves after"), upgraded)
         worker.run("umount /mnt")
         wait_for("the end of all processes", lambda: not worker.run("ps -o args | grep '^datasetfs ' || true"))
         check("kernel messages", worker.run(f"dmesg | grep -E '{FAULTS}' || true"), "")
