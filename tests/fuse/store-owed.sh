@@ -11,9 +11,9 @@ is_root || skip "only root has stores"
 mkdir source
 for i in {0..9}; do head -c 20000 /dev/urandom >source/f$i; done
 pack volume source
-c_program lib/without_resend -shared -fPIC -ldl
+c_program lib/old_kernel -shared -fPIC -ldl
 slow_device volume slow 1000000
-export LD_PRELOAD=$PWD/without_resend
+export OLD_KERNEL=6.8 LD_PRELOAD=$PWD/old_kernel
 mount_volume slow mnt -o io=threads,channel=dev,workers=1
 unset LD_PRELOAD
 assert_eq "what survives" "$(json survives mnt/.datasetfs/stats.json)" mount

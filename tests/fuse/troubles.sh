@@ -192,7 +192,7 @@ fi
 say "an old kernel"
 c_program lib/old_kernel -shared -fPIC -ldl
 trouble 32 "$cannot the kernel speaks FUSE 7.26, expected 7.31 or newer: boot Linux 5.4 or newer, or read the volume \
-without a mount, by libdatasetfs" env LD_PRELOAD="$PWD/old_kernel" "${mount[@]}"
+without a mount, by libdatasetfs" env OLD_KERNEL=4.15 LD_PRELOAD="$PWD/old_kernel" "${mount[@]}"
 ! is_mounted MOUNTPOINT || fail "it is mounted all the same"
 
 say "an index larger than the memory"
