@@ -11,7 +11,7 @@
 
 static int invalidate_write(int fd, int code, struct iovec *iov, int count, const char *what, struct error *err)
 {
-	int r = notice_write(fd, code, iov, count);
+	int r = notice_write_and_wait(fd, code, iov, count);
 
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		return error_set(err, r, "cannot notify the kernel of %s: %s", what, strerror(-r));

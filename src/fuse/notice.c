@@ -6,6 +6,9 @@
 
 #include "fuse/wire.h"
 
+static _Atomic uint32_t notice_nowhere;
+static _Atomic uint32_t *notice_place = &notice_nowhere;
+
 int notice_write(int fd, int code, struct iovec *iov, int count)
 {
 	struct fuse_out_header header = { .error = code };
@@ -20,4 +23,19 @@ int notice_write(int fd, int code, struct iovec *iov, int count)
 		n = writev(fd, iov, count);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
+}
+
+int notice_write_and_wait(int fd, int code, struct iovec *iov, int count)
+{
+	int r;
+
+	atomic_fetch_add(notice_place, 1);
+	r = notice_write(fd, code, iov, count);
+	atomic_fetch_sub(notice_place, 1);
+	return r;
+}
+
+void notice_count(_Atomic uint32_t *place)
+{
+	notice_place = place ? place : &notice_nowhere;
 }

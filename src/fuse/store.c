@@ -10,5 +10,5 @@ int store_file(int fd, uint64_t nodeid, const void *bytes, size_t size)
 	struct fuse_notify_store_out out = { .nodeid = nodeid, .size = (uint32_t)size };
 	struct iovec iov[3] = { { 0 }, { &out, sizeof(out) }, { (void *)(uintptr_t)bytes, size } };
 
-	return notice_write(fd, FUSE_NOTIFY_STORE, iov, 3);
+	return notice_write_and_wait(fd, FUSE_NOTIFY_STORE, iov, 3);
 }

@@ -21,9 +21,9 @@
 #include "base/log.h"
 #include "base/program/passing.h"
 #include "base/text/parse.h"
-#include "base/thread/life.h"
 #include "supervisor/fdstore.h"
 #include "supervisor/message.h"
+#include "supervisor/page.h"
 
 #define KEEP_BEGIN_WAIT 30000          /* ms until the supervisor must have sent all */
 #define KEEP_ROOM_WAIT  INT64_C(1000000000) /* ns to wait for room in the socket, and for the end of the supervisor's */
@@ -33,6 +33,7 @@ struct keep {
 	pid_t supervisor;
 	uint32_t restarts;
 	struct fdstore kept;
+	struct supervisor_page *page; /* NULL: none */
 	atomic_bool is_lost;
 	bool is_rehearsal, has_answer;
 	struct keep_answer answer;
@@ -77,13 +78,14 @@ static int keep_find(int *ret_fd, pid_t *ret_supervisor, struct error *err)
 }
 
 /* The page stays mapped: it is written when the thread ends. */
-static int keep_live(int fd, struct error *err)
+static int keep_live(struct keep *keep, int fd, struct error *err)
 {
-	struct life *life = mmap(NULL, sizeof(*life), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct supervisor_page *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	if (life == MAP_FAILED)
+	if (page == MAP_FAILED)
 		return error_errno(err, "cannot map the page in which the supervisor sees a death");
-	life_begin(life, &keep_holder);
+	life_begin(&page->life, &keep_holder);
+	keep->page = page;
 	return 0;
 }
 
@@ -95,7 +97,7 @@ static int keep_receive_kept(struct keep *keep, const struct supervisor_message 
 		return error_set(err, -EPROTO, "a message of the supervisor without its descriptor '%s'",
 				 message->name);
 	if (!strcmp(message->name, SUPERVISOR_LIFE))
-		return keep_live(packet->fds[0], err);
+		return keep_live(keep, packet->fds[0], err);
 	return fdstore_put(&keep->kept, message->name, take_fd(&packet->fds[0]), err);
 }
 
@@ -199,6 +201,11 @@ bool keep_is_rehearsal(const struct keep *keep)
 const struct keep_answer *keep_upgraded(const struct keep *keep)
 {
 	return keep && keep->has_answer ? &keep->answer : NULL;
+}
+
+_Atomic uint32_t *keep_notices(const struct keep *keep)
+{
+	return keep && keep->page ? &keep->page->notices : NULL;
 }
 
 pid_t keep_supervisor(const struct keep *keep)

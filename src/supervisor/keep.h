@@ -2,6 +2,7 @@
 /* The server's side of its supervisor: descriptors that it keeps for the next server, and word of signals. Without a
  * supervisor the struct is NULL, and the functions succeed and do nothing. */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,6 +39,9 @@ uint32_t keep_restarts(const struct keep *keep);
 /* Whether this process is a rehearsal, beside a server that goes on: see upgrade.h. It must change nothing that others
  * see, and end with keep_prepared() or keep_refuse(). */
 bool keep_is_rehearsal(const struct keep *keep);
+/* Where the server counts its threads that are in a call which may wait for a request's answer, and so may never end
+ * when the server is killed. NULL: nobody looks. It stays until the process ends. */
+_Atomic uint32_t *keep_notices(const struct keep *keep);
 pid_t keep_supervisor(const struct keep *keep); /* 0: none */
 
 /* Takes a descriptor that a server of before has put; the supervisor still keeps it as well. -1: there is none of this

@@ -59,13 +59,13 @@ static unsigned remains_asleep(pid_t process)
 	return state == REMAINS_AWAKE ? 0 : count;
 }
 
-int remains_add(struct remains *remains, pid_t process, struct error *err)
+int remains_add(struct remains *remains, pid_t process, bool holds_requests, struct error *err)
 {
 	int r = grow_one(remains->items, remains->count, err);
 
 	if (r < 0)
 		return r;
-	remains->items[remains->count++] = (struct remains_one){ .process = process };
+	remains->items[remains->count++] = (struct remains_one){ .process = process, .holds_requests = holds_requests };
 	return 0;
 }
 
@@ -111,12 +111,17 @@ pid_t remains_look(struct remains *remains, int64_t now)
 	return 0;
 }
 
-bool remains_stay(const struct remains *remains, int64_t age, int64_t now)
+const struct remains_one *remains_stay(struct remains *remains, int64_t age, int64_t now)
 {
-	for (size_t i = 0; i < remains->count; i++)
-		if (remains->items[i].since && now - remains->items[i].since >= age)
-			return true;
-	return false;
+	for (size_t i = 0; i < remains->count; i++) {
+		struct remains_one *one = &remains->items[i];
+
+		if (one->is_told || !one->since || now - one->since < age)
+			continue;
+		one->is_told = true;
+		return one;
+	}
+	return NULL;
 }
 
 int64_t remains_next(const struct remains *remains)

@@ -25,7 +25,7 @@ static void server_wait_for_end(void *argument)
 {
 	const struct server *server = argument;
 
-	life_wait(server->life);
+	life_wait(&server->page->life);
 	wake_up(server->wake);
 }
 
@@ -33,13 +33,13 @@ static int server_make_page(struct server *server, struct error *err)
 {
 	struct thread_setup setup = { server_wait_for_end, server, .stack = SERVER_STACK, .without_signals = true };
 
-	int r = memory_file_make("datasetfs-life", sizeof(struct life), &server->page, err);
+	int r = memory_file_make("datasetfs-life", sizeof(*server->page), &server->page_fd, err);
 
 	if (r < 0)
 		return r;
-	server->life = mmap(NULL, sizeof(*server->life), PROT_READ | PROT_WRITE, MAP_SHARED, server->page, 0);
-	if (server->life == MAP_FAILED) {
-		server->life = NULL;
+	server->page = mmap(NULL, sizeof(*server->page), PROT_READ | PROT_WRITE, MAP_SHARED, server->page_fd, 0);
+	if (server->page == MAP_FAILED) {
+		server->page = NULL;
 		return error_errno(err, "cannot map a page");
 	}
 	return thread_start(&server->waiter, &setup, err);
@@ -48,12 +48,12 @@ static int server_make_page(struct server *server, struct error *err)
 static void server_drop_page(struct server *server)
 {
 	if (server->waiter.runs)
-		life_end(server->life);
+		life_end(&server->page->life);
 	thread_join(&server->waiter);
-	if (server->life)
-		munmap(server->life, sizeof(*server->life));
-	server->life = NULL;
-	close_fd(&server->page);
+	if (server->page)
+		munmap(server->page, sizeof(*server->page));
+	server->page = NULL;
+	close_fd(&server->page_fd);
 }
 
 /* ---- the process ---- */
@@ -100,7 +100,7 @@ int server_start(struct server *server, const struct server_setup *setup, struct
 	struct error why = { 0 };
 	int r;
 
-	*server = (struct server){ .socket = -1, .page = -1, .wake = setup->wake };
+	*server = (struct server){ .socket = -1, .page_fd = -1, .wake = setup->wake };
 	if (server_make_page(server, &why) < 0) {
 		log_warn("a server that cannot end is not noticed: %s, ignoring", why.reason);
 		server_drop_page(server);
@@ -113,7 +113,12 @@ int server_start(struct server *server, const struct server_setup *setup, struct
 
 bool server_is_dead(const struct server *server)
 {
-	return server->life && life_is_over(server->life);
+	return server->page && life_is_over(&server->page->life);
+}
+
+bool server_holds_requests(const struct server *server)
+{
+	return server->page && atomic_load(&server->page->notices);
 }
 
 void server_bury(struct server *server)

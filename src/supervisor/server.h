@@ -7,10 +7,10 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "base/thread/life.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "supervisor/outbox.h"
+#include "supervisor/page.h"
 
 #define SERVER_NO_PROGRAM 127 /* exit status of a child that could not execute the program */
 
@@ -25,8 +25,8 @@ struct server_setup {
 struct server {
 	pid_t process; /* 0: there is none */
 	int socket;    /* -1: closed */
-	int page;      /* a memfd with a struct life; -1: without it, a death shows when the whole process has ended */
-	struct life *life;
+	int page_fd;   /* a memfd with the page; -1: without it, a death shows when the whole process has ended */
+	struct supervisor_page *page;
 	const struct wake *wake;
 	struct thread waiter; /* for the end of the life */
 	struct outbox outbox;
@@ -43,3 +43,5 @@ must_check int server_start(struct server *server, const struct server_setup *se
 void server_bury(struct server *server);
 /* Whether its first thread has ended. */
 bool server_is_dead(const struct server *server);
+/* Whether one that was killed may wait for the answer to a request that nobody else has. */
+bool server_holds_requests(const struct server *server);

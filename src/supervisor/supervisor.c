@@ -32,7 +32,7 @@
 
 #define SUPERVISOR_FUSE  "fuse"  /* the mount is there, and a server is needed, while this is kept */
 #define SUPERVISOR_ABORT "abort" /* a file to which "1" is written when the mount ends by a failure */
-#define SUPERVISOR_STUCK "stuck" /* the same, when a dead server has not ended wholly after a period of silence */
+#define SUPERVISOR_STUCK "stuck" /* the same, when a dead server holds requests and does not end */
 
 #define SUPERVISOR_MS      INT64_C(1000000)      /* in ns */
 #define SUPERVISOR_GRACE   (20 * SUPERVISOR_MS)  /* for a dead server whose status is not known, to end wholly */
@@ -87,8 +87,8 @@ static int supervisor_fill_outbox(struct supervisor *supervisor, struct error *e
 	struct server *server = &supervisor->server;
 	int r = 0;
 
-	if (server->page >= 0)
-		r = outbox_add(&server->outbox, SUPERVISOR_KEPT, 0, SUPERVISOR_LIFE, server->page, err);
+	if (server->page_fd >= 0)
+		r = outbox_add(&server->outbox, SUPERVISOR_KEPT, 0, SUPERVISOR_LIFE, server->page_fd, err);
 	for (size_t i = 0; r == 0 && i < kept->count; i++)
 		r = outbox_add(&server->outbox, SUPERVISOR_KEPT, 0, kept->items[i].name, kept->items[i].fd, err);
 	if (r == 0)
@@ -243,7 +243,7 @@ static void supervisor_leave(struct supervisor *supervisor, int status)
 	struct error err = { 0 };
 
 	kill(process, SIGKILL);
-	if (remains_add(&supervisor->remains, process, &err) < 0)
+	if (remains_add(&supervisor->remains, process, server_holds_requests(&supervisor->server), &err) < 0)
 		log_warn("%s, ignoring", err.reason);
 	supervisor_lose(supervisor, status);
 }
@@ -274,6 +274,23 @@ static int64_t supervisor_period(const struct supervisor *supervisor)
 	return supervisor_patience(supervisor) * SUPERVISOR_MS / SUPERVISOR_PERIODS;
 }
 
+/* Where the kernel sends nothing again, what a dead server had in hand ends when its last thread has: when the device
+ * answers, or never, if that thread waits for one of these very requests. */
+static void supervisor_look_at_stuck(struct supervisor *supervisor)
+{
+	const struct remains_one *one = remains_stay(&supervisor->remains, supervisor_period(supervisor), clock_now());
+
+	if (!one)
+		return;
+	if (one->holds_requests) {
+		log_err("a dead server cannot end, and its requests would wait for ever: the mount ends");
+		supervisor_abort(supervisor, SUPERVISOR_STUCK);
+	} else {
+		log_warn("a dead server, process %d, waits for a device, and with it the requests that it had in hand",
+			 (int)one->process);
+	}
+}
+
 /* The server of now hears of a process also when nothing is left of it but threads that sleep, which may be for ever:
  * what they had taken from the kernel is theirs no more. A server that begins later has that sent again anyway. */
 static void supervisor_look_at_remains(struct supervisor *supervisor)
@@ -282,11 +299,8 @@ static void supervisor_look_at_remains(struct supervisor *supervisor)
 
 	while ((process = remains_look(&supervisor->remains, clock_now())))
 		supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
-	if (!fdstore_has(&supervisor->kept, SUPERVISOR_STUCK) ||
-	    !remains_stay(&supervisor->remains, supervisor_period(supervisor), clock_now()))
-		return;
-	log_err("a dead server cannot end, and its requests would wait for ever: the mount ends");
-	supervisor_abort(supervisor, SUPERVISOR_STUCK);
+	if (fdstore_has(&supervisor->kept, SUPERVISOR_STUCK))
+		supervisor_look_at_stuck(supervisor);
 }
 
 /* ---- messages ---- */
@@ -616,8 +630,8 @@ static void supervisor_close(struct supervisor *supervisor)
 int supervisor_run(const struct supervisor_setup *setup)
 {
 	struct supervisor supervisor = { .setup = setup, .servers = { .program = -1, .argv = setup->argv },
-					 .signals = -1, .wake.fd = -1, .server = { .socket = -1, .page = -1 },
-					 .upgrade = { .program = -1, .trial = { .socket = -1, .page = -1 } } };
+					 .signals = -1, .wake.fd = -1, .server = { .socket = -1, .page_fd = -1 },
+					 .upgrade = { .program = -1, .trial = { .socket = -1, .page_fd = -1 } } };
 	struct error err = { 0 };
 
 	supervisor.servers.wake = &supervisor.wake;

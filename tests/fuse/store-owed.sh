@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: once
-# Where the kernel cannot send requests again, a server may be killed in a store into the page cache that waits for a
-# READ which that server has taken: it never ends by itself. The supervisor ends the mount, and nobody hangs.
+# Where the kernel cannot send requests again, a server that is killed may be kept from its end. By a device that hangs:
+# what it had in hand waits until that answers, and the mount goes on. By its own store into the page cache, for a READ
+# which it has taken: that would be for ever. The supervisor ends the mount, and nobody hangs.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/steps.sh"
 need_fuse
@@ -12,6 +13,24 @@ mkdir source
 for i in {0..9}; do head -c 20000 /dev/urandom >source/f$i; done
 pack volume source
 c_program lib/old_kernel -shared -fPIC -ldl
+slow_device volume hangs 0 hangs.control
+OLD_KERNEL=6.8 LD_PRELOAD=$PWD/old_kernel mount_volume hangs mnt -o io=threads,channel=dev
+assert_eq "what survives" "$(json survives mnt/.datasetfs/stats.json)" mount
+ls -l mnt >/dev/null
+slow_control hangs.control hang
+cat mnt/f1 >f1 2>f1.err & reader=$!
+wait_for 20 grep -q "have waited 1 s" daemon.log || fail "no read waits for the device: $(cat daemon.log)"
+old=$SERVER
+kill_server mnt
+wait_for 60 grep -q "a dead server, process $old, waits for a device" daemon.log || fail "not told: $(cat daemon.log)"
+stat -f mnt >/dev/null || fail "the mount does not go on: $(cat daemon.log)"
+kill -0 "$reader" || fail "a read did not wait for the device: $(cat f1.err)"
+slow_control hangs.control 0
+wait "$reader" || assert_contains "a read after the hang" "$(cat f1.err)" "Software caused connection abort"
+wait_for 20 test ! -e "/proc/$old" || fail "the old process stays"
+compare source mnt
+unmount mnt
+
 slow_device volume slow 1000000
 export OLD_KERNEL=6.8 LD_PRELOAD=$PWD/old_kernel
 mount_volume slow mnt -o io=threads,channel=dev,workers=1

@@ -542,21 +542,27 @@ static void end_child(pid_t child)
 static void remains_that_sleep(void **state)
 {
 	pid_t awake = child_that(spins), asleep = child_that(sleeps), found = 0;
+	const struct remains_one *stays;
 	struct remains remains = { 0 };
 	int64_t now = 1;
 
 	(void)state;
 	assert_int_equal(remains_next(&remains), INT64_MAX);
-	assert_int_equal(remains_add(&remains, awake, NULL), 0);
-	assert_int_equal(remains_add(&remains, asleep, NULL), 0);
+	assert_int_equal(remains_add(&remains, awake, false, NULL), 0);
+	assert_int_equal(remains_add(&remains, asleep, true, NULL), 0);
 	for (; !found && now < 10000 * MS; now += 10 * MS, usleep(1000))
 		found = remains_look(&remains, now);
 	assert_int_equal(found, asleep);
 	for (int i = 0; i < 10; i++, now += 1000 * MS)
 		assert_int_equal(remains_look(&remains, now), 0);
 	assert_true(remains_next(&remains) < now + 1000 * MS);
-	assert_true(remains_stay(&remains, 9000 * MS, now));
-	assert_false(remains_stay(&remains, 30000 * MS, now));
+	assert_null(remains_stay(&remains, 30000 * MS, now));
+	for (int i = 0; i < 2; i++) {
+		stays = remains_stay(&remains, 9000 * MS, now);
+		assert_non_null(stays);
+		assert_int_equal(stays->holds_requests, stays->process == asleep);
+	}
+	assert_null(remains_stay(&remains, 9000 * MS, now));
 	end_child(awake);
 	end_child(asleep);
 	assert_true(remains_end(&remains, asleep));

@@ -14,6 +14,7 @@
 #include "fuse/abort.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
+#include "fuse/notice.h"
 #include "serve/keeping/crash.h"
 #include "serve/record/record.h"
 #include "serve/worker/worker.h"
@@ -93,6 +94,7 @@ int keeping_begin(struct serve *serve, struct error *err)
 
 	if (r == 0)
 		crash_watch(serve->record);
+	notice_count(keep_notices(serve->keep));
 	return r;
 }
 
@@ -280,7 +282,7 @@ static void keeping_abort(struct serve *serve, const struct mount *mount, bool r
 
 	if (r == 0)
 		r = keep_put(serve->keep, fd, &why, "abort");
-	if (r == 0 && !resends) /* a server that dies in a store holds requests that come to nobody else */
+	if (r == 0 && !resends) /* a server that dies in a notification holds requests that come to nobody else */
 		r = keep_put(serve->keep, fd, &why, "stuck");
 	atomic_store(&serve->may_store, r == 0);
 	if (r < 0)
