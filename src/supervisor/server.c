@@ -64,6 +64,7 @@ static _Noreturn void server_execute(const struct server_setup *setup, int socke
 	setsid();
 	if (setup->dies_with_us)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	oom_restore(&setup->oom);
 	fcntl(socket, F_SETFD, 0);
 	sigprocmask(SIG_SETMASK, &setup->signals, NULL);
 	syscall(SYS_execveat, setup->program, "", setup->argv, environ, AT_EMPTY_PATH);

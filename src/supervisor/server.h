@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
+#include "supervisor/oom.h"
 #include "supervisor/outbox.h"
 #include "supervisor/page.h"
 
@@ -18,6 +19,7 @@ struct server_setup {
 	int program; /* descriptor of the executable */
 	char **argv;
 	sigset_t signals;        /* that it blocks at its start */
+	struct oom_score oom;    /* when memory runs out */
 	const struct wake *wake; /* to wake when the server's first thread ends */
 	bool dies_with_us;       /* the process is killed when this one ends */
 };

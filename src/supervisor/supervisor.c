@@ -25,6 +25,7 @@
 #include "supervisor/ending.h"
 #include "supervisor/fdstore.h"
 #include "supervisor/message.h"
+#include "supervisor/oom.h"
 #include "supervisor/pauses.h"
 #include "supervisor/remains.h"
 #include "supervisor/server.h"
@@ -613,6 +614,7 @@ static int supervisor_open(struct supervisor *supervisor, struct error *err)
 	if (r < 0)
 		return r;
 	descriptors_raise_limit();
+	supervisor->servers.oom = oom_exempt();
 	privileges_drop();
 	return 0;
 }

@@ -3,7 +3,7 @@
 # tests/run: smoke once
 # A daemon of root's gives up what it does not need: no_new_privs, four capabilities and no others in
 # every thread, no core. With these it still reaches a mountpoint in another user's folder, and knows the
-# groups of a caller that proc hides.
+# groups of a caller that proc hides. Its supervisor is not killed for memory.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -38,6 +38,10 @@ mv volume private/
 mount_volume private/volume private/mnt
 check_threads "$DAEMON" 1
 check_threads "$SERVER" 3
+assert_eq "the server when memory runs out" "$(cat "/proc/$SERVER/oom_score_adj")" "$(cat /proc/self/oom_score_adj)"
+if ((0x$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) >> 24 & 1)); then # CAP_SYS_RESOURCE
+    assert_eq "the supervisor when memory runs out" "$(cat "/proc/$DAEMON/oom_score_adj")" -1000
+fi
 datasetfsctl switch private/mnt v1 >/dev/null || fail "no switch"
 assert_eq "content" "$(cat private/mnt/file)" hello
 kill -TERM "$DAEMON"
