@@ -22,7 +22,8 @@ def build(path, modules, scripts=(), tools=()):
     archive = Archive(path)
     for folder in FOLDERS:
         archive.folder(folder)
-    archive.file("init", source / "tests/nvme/init")
+    for name in ("init", "commands"):
+        archive.file(name, source / "tests/nvme" / name)
     archive.file("bin/busybox", busybox())
     for number, module in enumerate(modules):
         archive.file(f"modules/{number:02}-{module.name.partition('-')[2]}", module)
@@ -61,8 +62,8 @@ def libraries(programs):
 class Archive:
     """A cpio archive as the kernel wants it ("newc"), not compressed: unpacking takes the guests time."""
 
-    def __init__(self, path):
-        self.out = open(path, "wb")
+    def __init__(self, path, mode="wb"):
+        self.out = open(path, mode)
         self.inode = 0
 
     def entry(self, name, mode, data=b""):

@@ -8,14 +8,13 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 
 import initramfs
 import kernel
-from fabric import Machine, check, check_contains, main, make_tree, pack_sources, say, wait_for
-from guest import Failed, need_qemu
+from fabric import check, check_contains, main, say, wait_for
+from guest import need_qemu
+from readers import Alone, Readers, make_volume
 
-READERS = 8
 UPGRADES = 10
 ABORTED = "Software caused connection abort"
 # Promises of a mount, and of 'datasetfsctl status', from the first kernel on that sends requests again, and before.
@@ -25,31 +24,16 @@ PROMISES = {True: "another one goes on and no request fails",
 MOST_ABORTED = 3  # of the requests under way at one kill
 # The kernel has nothing of this in its log after all kills.
 FAULTS = "BUG:|Oops|refcount_t|general protection|blocked for more than"
-DROPS = "while [ ! -e /run/progress.enough ]; do echo 3 >/proc/sys/vm/drop_caches; sleep 0.2; done"
 
 
-class Worker(Machine):
-    """A machine with the volume on its first disk and what the volume was made of on its second."""
+class Worker(Alone):
+    """It may lose requests, if its kernel does."""
 
     def __init__(self, kind, build):
         self.kernel = kernel.prepare(kind, build / "nvme-kernels")
         initramfs.build("initramfs", self.kernel.modules, [], [build / "tests/readers"])
-        super().__init__(kind, self.kernel, "initramfs", 11, ["volume", "sources.tar"], cpus=2, memory=512)
+        super().__init__(kind, self.kernel, memory=512)
         self.resends = tuple(map(int, re.match(r"(\d+)\.(\d+)", self.kernel.release).groups())) >= RESEND
-
-    def __enter__(self):
-        try:
-            self.wait_ready()
-            self.run("mkdir -p /src && tar -xf /dev/vdb -C /src")
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, kind, _error, _trace):
-        if kind is not None and issubclass(kind, Exception):
-            self.keep_logs()
-        self.stop()
 
     def ask(self, command):
         """What a command prints that a kill may fail, where this kernel lets it."""
@@ -65,59 +49,16 @@ class Worker(Machine):
         return json.loads(self.ask("cat /mnt/.datasetfs/stats.json"))
 
 
-class Readers:
-    """The eight, and what they have done so far."""
-
-    def __init__(self, worker, how):
-        self.worker = worker
-        worker.run("rm -f /run/progress*")
-        self.job = worker.start(f"readers {how} /mnt /run/progress /src/v1 /src/v2")
-        self.drops = worker.start(DROPS)
-        wait_for("readers", lambda: worker.run("cat /run/progress 2>/dev/null || true"))
-        self.go_on()
-
-    def progress(self):
-        """What each has read; ECONNABORTED, other errors, the longest wait."""
-        numbers = [int(word) for word in self.worker.run("cat /run/progress").split()]
-        return numbers[:READERS], numbers[READERS:]
-
-    def go_on(self):
-        """Waits until each of them has read twice more: the first read may have been answered before."""
-        before = self.progress()[0]
-        wait_for(f"all {READERS} readers go on", lambda: all(
-            now >= then + 2 for then, now in zip(before, self.progress()[0])))
-
-    def stop(self, what):
-        """Ends them, after that."""
-        self.worker.run("touch /run/progress.enough")
-        status, printed = self.job.wait()
-        self.drops.wait()
-        check(f"status of the readers, which say\n{printed}", status, 0)
-        reads, (aborted, _, longest) = self.progress()
-        say(f"{what}: {sum(reads)} reads, {aborted} failed with ECONNABORTED, longest {longest} ms")
-
-
-def replace(worker, readers, command, most_aborted):
-    """That ends the server; another one answers, all readers go on, and so many of their requests have failed."""
-    stats, aborted = worker.stats(), readers.progress()[1][0]
-    worker.run(command.format(**stats))
-    wait_for("another server", lambda: worker.stats()["restarts"] == stats["restarts"] + 1)
-    readers.go_on()
-    now_aborted, other, _ = readers.progress()[1]
-    check(f"other errors than ECONNABORTED:\n{readers.job.output()}", other, 0)
-    if now_aborted - aborted > most_aborted:
-        raise Failed(f"{now_aborted - aborted} requests failed, at most {most_aborted} may:\n{readers.job.output()}")
-
-
 def kill(worker, readers):
-    replace(worker, readers, "kill -KILL {server_pid}", 0 if worker.resends else MOST_ABORTED)
+    readers.replace(worker.stats, lambda stats: worker.run(f"kill -KILL {stats['server_pid']}"),
+                    0 if worker.resends else MOST_ABORTED)
 
 
 def upgrade(worker, readers):
     """Another file is installed, and the mount goes on with it."""
     worker.run("cp /usr/bin/datasetfs /usr/bin/new && mv /usr/bin/new /usr/bin/datasetfs")
     check("an old program", worker.stats()["program_is_old"], True)
-    replace(worker, readers, "datasetfsctl upgrade /mnt", 0)
+    readers.replace(worker.stats, lambda _: worker.run("datasetfsctl upgrade /mnt"), 0)
     check("an old program after the upgrade", worker.stats()["program_is_old"], False)
 
 
@@ -137,7 +78,7 @@ def switch_killed(worker, readers, label):
 
 
 def random_reads(worker):
-    readers = Readers(worker, "random")
+    readers = Readers(worker, "random", "/mnt")
     for old, new in (("v2", "v1"), ("v1", "v2")):
         for _ in range(4):
             kill(worker, readers)
@@ -149,14 +90,14 @@ def random_reads(worker):
 
 def walks(worker):
     """The server dies while it reads ahead, and stores into the page cache."""
-    readers = Readers(worker, "walk")
+    readers = Readers(worker, "walk", "/mnt")
     for _ in range(10):
         kill(worker, readers)
     readers.stop("10 kills")
 
 
 def upgrades(worker, how):
-    readers = Readers(worker, how)
+    readers = Readers(worker, how, "/mnt")
     for _ in range(UPGRADES):
         upgrade(worker, readers)
     readers.stop(f"{UPGRADES} upgrades")
@@ -186,11 +127,7 @@ def takeovers(kind, build):
 def scenarios():
     need_qemu()
     build = pathlib.Path(os.environ["DATASETFS_BUILD"])
-    first = make_tree("v1", 1, count=240)
-    second = make_tree("v2", 2, like=first, count=240)
-    for label, folder in (("v1", first), ("v2", second)):
-        subprocess.run(["mkdatasetfs", "--progress", "none", "--label", label, "volume", folder], check=True)
-    pack_sources({"v1": first, "v2": second})
+    make_volume()
     for kind in ("stable", "next", "newest"):
         takeovers(kind, build)
 
