@@ -104,6 +104,12 @@ class Archive:
         self.apt("apt-get", "download", "-q", *sorted(wanted))
         return sorted((self.folder / "packages").glob("*.deb"))
 
+    def fetch_with_needs(self, packages):
+        """The files of the packages and of all that they depend on, as for a machine that has none."""
+        self.apt("apt-get", "install", "-q", "--yes", "--no-install-recommends", "--download-only",
+                 "-o", "Debug::NoLocking=1", *packages)
+        return sorted((self.folder / "cache/archives").glob("*.deb"))
+
 
 def run(program, *words, folder=None):
     """Runs a program of the package system to its end; its last complaint is the reason of the skip."""
@@ -113,7 +119,7 @@ def run(program, *words, folder=None):
                   if line.startswith(("E:", "Err:", "W: Failed", "dpkg-deb: error"))]
     if done.returncode or complaints:
         lines = complaints or done.stderr.splitlines() or [f"exit {done.returncode}"]
-        raise Missing(f"no kernel package: {lines[-1]}")
+        raise Missing(f"no package: {lines[-1]}")
     return done.stdout
 
 
