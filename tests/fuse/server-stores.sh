@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc
+# tests/run: daemon in=gcc timeout=400
 # A server is killed while a thread of it sleeps in a store into the page cache, which waits for a READ that the server
 # owes: another one answers that READ, readers go on, and the old process ends.
 . "$(dirname "$0")/../lib/common.sh"
@@ -8,36 +8,51 @@ need_fuse
 is_root || skip "only root has RESEND and stores"
 need_command python3
 
-kills=3
-[ "${DATASETFS_LOOPS:-short}" != full ] || kills=100
+kills=$(length 3 100)
 small_files source 29 400 0
 pack volume source --label v1
-slow_device volume slow 150000
+slow_device volume slow 150000 slow.control
 mount_volume slow mnt -o io=threads,channel=dev,workers=1
 assert_eq "what survives" "$(stats mnt survives)" requests
 ls -l mnt >/dev/null
+
+# reads NUMBER: in the background; when that was right and over is in the file 'ends'
+reads() {
+    { cmp "source/$1" "mnt/$1" && echo "$EPOCHREALTIME" >>ends; } & readers+=($!)
+}
 
 # meets NUMBER: a store of that file meets its READ. The only worker reads another file, so the READ of the announced
 # one waits in the kernel until it has been read ahead.
 meets() {
     announce_file mnt "$1"
-    cmp "source/$(($1 + 200))" "mnt/$(($1 + 200))" & readers+=($!)
-    cmp "source/$1" "mnt/$1" & readers+=($!)
+    reads $(($1 + 200))
+    reads "$1"
     for _ in {1..40}; do
         ! is_storing || return 0
         sleep 0.01
     done
     return 1
 }
+
+# killed: the server is, while it stores. The device is fast before there is another one, for which alone readers wait.
+killed() {
+    local began=$EPOCHREALTIME
+    kill -KILL "$SERVER"
+    echo 0 >slow.control
+    for reader in "${readers[@]}"; do
+        wait_end "$reader" || fail "a reader hangs: $(cat daemon.log)"
+    done
+    sort ends | tail -n 1 | awk -v began="$began" '{ print $1 - began }' >>waits
+    wait_for 20 test ! -e "/proc/$SERVER" || fail "a thread of the killed server stays: $(cat daemon.log)"
+    slow_control slow.control 150000
+    met=$((met + 1))
+}
 met=0
 for ((number = 0; number < kills * 60 && met < kills; number++)); do
     readers=()
+    : >ends
     [ $((number % 190)) != 0 ] || evict mnt
-    if meets $((number % 190)); then
-        met=$((met + 1))
-        kill -KILL "$SERVER"
-        wait_for 20 test ! -e "/proc/$SERVER" || fail "a thread of the killed server stays: $(cat daemon.log)"
-    fi
+    ! meets $((number % 190)) || killed
     for reader in "${readers[@]}"; do
         wait_end "$reader" || fail "a reader hangs: $(cat daemon.log)"
         wait "$reader" || fail "a reader failed: $(cat daemon.log)"
@@ -45,6 +60,6 @@ for ((number = 0; number < kills * 60 && met < kills; number++)); do
     SERVER=$(server_of "$DAEMON")
 done
 [ $met -gt 0 ] || skip "no store meets a READ"
-say "$met servers were killed in a store"
+say "$met servers were killed in a store; after it readers waited for $(sort -g waits | sed -n '1p;$p' | paste -sd ' ') s"
 [ "$(stats mnt restarts)" -ge $met ] || fail "servers went on"
 unmount mnt

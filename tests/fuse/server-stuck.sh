@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc
+# tests/run: daemon in=gcc timeout=400
 # The device hangs while the server is killed again and again, so that its threads cannot end: whatever needs no device
 # goes on at once, and reads wait for the device and get the right bytes. No request is lost with a thread that took it
 # from the kernel and then sleeps for ever.
@@ -8,8 +8,7 @@
 need_fuse
 is_root || skip "only root has RESEND"
 
-kills=8
-[ "${DATASETFS_LOOPS:-short}" != full ] || kills=200
+kills=$(length 8 200)
 small_files source 29 60 2
 pack volume source --label v1
 slow_device volume slow 0 slow.control

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc
+# tests/run: daemon in=gcc timeout=400
 # A server is killed at each step of a command, of opening and closing a version, of an answer, and of a takeover:
 # every command succeeds with its result, readers see nothing, and versions are closed in the end.
 . "$(dirname "$0")/../lib/common.sh"
@@ -8,8 +8,7 @@
 need_fuse
 is_root || skip "only root has RESEND"
 
-rounds=1
-[ "${DATASETFS_LOOPS:-short}" != full ] || rounds=20
+rounds=$(length 1 20)
 small_files source 29 60 1
 ln -s 3 source/link
 count=0

@@ -1,15 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan
+# tests/run: daemon in=gcc,asan timeout=400
 # The program of a mount is replaced under readers, again and again; a program that cannot take over is refused, and
 # the old one goes on.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root
 own_namespace # of 'upgrade --all', too
-loops="${DATASETFS_LOOPS:-short}"
-upgrades=5
-[ "$loops" != full ] || upgrades=100
+upgrades=$(length 5 100)
 
 mkdir source bin
 python3 - source <<'P'
@@ -102,7 +100,7 @@ echo crashes >bin/does
 refused "the new program was killed by signal 11 before it was ready"
 echo late >bin/does
 refused "the new program has ended with status 3 before it served" another
-if [ "$loops" = full ]; then # the supervisor waits for 30 s
+if [ "$DATASETFS_FULL" = 1 ]; then # the supervisor waits for 30 s
     echo hangs >bin/does
     refused "the new program does not say whether it can go on"
 fi
