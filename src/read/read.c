@@ -144,6 +144,20 @@ static void read_advance(struct read_op *op)
 	} while (--op->pending == 0);
 }
 
+/* Lets the owner know what its thread works on. Of a read that was left it has no request any more. */
+static void read_resume(struct read_op *op, void (*go_on)(struct read_op *op))
+{
+	const struct reader_events *events = op->reader->setup.events;
+	struct reader *reader = op->reader; /* op may be another read afterwards */
+	bool is_told = events->works && !op->left_to;
+
+	if (is_told)
+		events->works(op);
+	go_on(op);
+	if (is_told)
+		events->rests(reader);
+}
+
 static void read_retry_one(struct read_op *op)
 {
 	struct error err = { 0 };
@@ -168,7 +182,7 @@ void read_retry(struct reader *reader)
 
 	for (; op; op = next) {
 		next = op->wait.next;
-		read_retry_one(op);
+		read_resume(op, read_retry_one);
 	}
 }
 
@@ -234,7 +248,7 @@ static void read_done(struct io_read *io, int result)
 	if (fetch->result > 0)
 		counter_add(&counters->device_bytes, (uint64_t)fetch->result);
 	if (--op->pending == 0)
-		read_advance(op);
+		read_resume(op, read_advance);
 }
 
 void read_move(struct io_read *io)

@@ -13,6 +13,9 @@ small_files source 29 40 1
 ln -s 3 source/link
 ln -s 4 source/other
 pack volume source --label v1
+cp -r source source2
+echo "of the second version" >source2/second
+pack volume source2 --label v2 --no-current
 
 say "it stands still"
 DATASETFS_PATIENCE=1200 DATASETFS_BEAT=200 mount_volume volume mnt
@@ -41,13 +44,59 @@ assert_eq "restarts" "$(restarts mnt)" 2
 cmp source/large0 mnt/large0 || fail "other requests"
 unmount mnt
 
-say "a worker that spins"
-DATASETFS_PULSE=1 DATASETFS_BEAT=200 mount_volume volume mnt
-at_step READLINK l
-assert_eq "the request that it had" "$(readlink mnt/link)" 3
-grep -q "has been working on one request for 1 s, the server ends" daemon.log ||
-    fail "nobody noticed: $(cat daemon.log)"
+# crashes STEP OPCODE COMMAND…: at that step, twice, and then the command fails; so it does again, without a crash
+crashes() {
+    local before said
+    before=$(restarts mnt)
+    said=$(grep -c "which is answered EIO from now on, .*=$2 .* times=2" daemon.log) || true
+    at_step "$1" aa
+    ! "${@:3}" >out 2>&1 || fail "no error at '$1' of: ${*:3}"
+    grep -q "Input/output error" out || fail "another error at '$1': $(cat out)"
+    assert_eq "word of '$1'" "$(grep -c "which is answered EIO from now on, .*=$2 .* times=2" daemon.log)" $((said + 1))
+    assert_eq "servers that ended at '$1'" "$(restarts mnt)" $((before + 2))
+    ! "${@:3}" >out 2>&1 || fail "no error after '$1' of: ${*:3}"
+    assert_eq "servers that ended after '$1'" "$(restarts mnt)" $((before + 2))
+}
+cat >another.py <<'END'
+"""Reads all files but one, from the last to the first so that nothing is read ahead; until there is a file 'stop'."""
+import itertools
+import os
+
+names = [name for name in os.listdir("source") if name not in ("5", "link", "other")]
+names.sort(key=lambda name: -os.stat(f"mnt/{name}").st_ino)
+for name in itertools.cycle(names):
+    if os.path.exists("stop"):
+        break
+    with open(f"mnt/{name}", "rb") as file, open(f"source/{name}", "rb") as expected:
+        assert file.read() == expected.read(), name
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+END
+say "what a device returned crashes the server, and other work that a request waits for"
+mount_volume volume mnt -o io=uring
+python3 another.py 2>other.err & other=$!
+end_process_at_exit $other
+crashes "READ-resumed.$(stat -c %i mnt/5)" READ cat mnt/5
+crashes command-checked IOCTL datasetfsctl switch mnt v2
+crashes version-recorded LOOKUP stat mnt/.datasetfs/versions/v2
+datasetfsctl switch mnt v2 --if-current v1 >/dev/null # not the command that crashed
+cmp source2/second mnt/second
+touch stop
+wait $other || fail "another reader: $(cat other.err daemon.log)"
+rm stop
 unmount mnt
+
+for step in READLINK READ-resumed; do
+    say "a worker that spins at $step"
+    DATASETFS_PULSE=1 DATASETFS_BEAT=200 mount_volume volume mnt -o io=uring
+    [ $step = READLINK ] || step+=.$(stat -c %i mnt/3)
+    before=$(grep -c "has been working on one request for 1 s, the server ends" daemon.log) || true
+    at_step "$step" l
+    assert_eq "the request that it had" "$(readlink mnt/link)" 3
+    cmp source/3 mnt/3 || fail "the READ that it had"
+    assert_eq "how often that was noticed" $((before + 1)) \
+        "$(grep -c "has been working on one request for 1 s, the server ends" daemon.log)"
+    unmount mnt
+done
 
 say "signals and umount while no server is there"
 # without_server: the server is dead, and its successor stands still before it serves

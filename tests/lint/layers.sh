@@ -85,7 +85,8 @@ may src/serve         $base $image io $device read serve/version serve/record se
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
 may src/serve/opening $base $image $device datasetfs serve/version serve serve/keeping serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
-may src/serve/request $base $image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
+may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
+    serve/ahead serve/request
 may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
     serve/request serve/clients
 may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/keeping \

@@ -140,7 +140,7 @@ static int open_reader(void **state)
 								{ .logical_block = 512, .size = SIZE },
 								{ .logical_block = 512, .size = SIZE } };
 	static const struct reader_events events = { failed, on_fall_back, path_failed, copy_failed,
-						     copy_wrong };
+						     copy_wrong, NULL, NULL };
 	static const struct engine_ops ops = { .read = device_read };
 	static struct engine engine = { .ops = &ops };
 	struct reader_setup setup = { .options = &options, .geometry = geometry, .events = &events,

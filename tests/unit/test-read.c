@@ -19,6 +19,8 @@
 #include "lib/rows.h"
 #include "lib/section.h"
 #include "serve/damage.h"
+#include "serve/keeping/crash.h"
+#include "serve/record/record.h"
 #include "serve/request/content.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -90,7 +92,9 @@ static const struct engine_ops script_ops = { .read = script_read };
 
 /* --- the channel --- */
 
+static struct serve serve;
 static unsigned replies;
+static uint64_t reply_hand; /* the request that the worker had in hand */
 static int reply_error_code;
 static uint8_t reply_bytes[INIT_READ_MAX];
 static size_t reply_length;
@@ -101,6 +105,7 @@ static int fake_reply(struct channel *channel, uint64_t unique, int error, const
 	(void)channel;
 	assert_int_equal(unique, request->wire.unique);
 	replies++;
+	reply_hand = record_hand_unique(serve.record, 0);
 	reply_error_code = error;
 	reply_length = length;
 	if (length)
@@ -126,7 +131,6 @@ static struct version version;
 static struct generation generation;
 static struct file_geometry geometry[MEMBERS];
 static struct array_source volume = { .count = 1, .geometry = geometry };
-static struct serve serve;
 static struct worker worker __attribute__((aligned(128)));
 static struct engine engine = { .ops = &script_ops };
 static struct channel channel;
@@ -232,6 +236,7 @@ static int setup(void **state)
 	for (unsigned i = 0; i < MEMBERS; i++)
 		geometry[i] = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume.array = &volume, .options.read.verify = true, .worker_count = 1 };
+	CHECK_OK(record_new(&serve.record, NULL, &err));
 	CHECK_OK(damage_new(&serve.damage, &err));
 	make_block_sums();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
@@ -264,6 +269,8 @@ static int teardown(void **state)
 	names_reader_close(generation.readers[0]);
 	assert_int_equal(started_count, 0);
 	assert_int_equal(engine.left, 0);
+	assert_int_equal(record_hand_unique(serve.record, 0), 0);
+	record_close(serve.record);
 	if (has_copies)
 		generation.index->members = (struct members){ 0 };
 	route_free(serve.volume.route);
@@ -318,6 +325,27 @@ static void test_whole_file_is_one_device_read(void **state)
 	assert_int_equal(replies, 0);
 	complete_all();
 	expect_bytes(device + AT, 2 * CHUNK + 5000);
+}
+
+/* A crash in what verifies and decodes bytes is that of the READ for which it does. */
+static void test_completion_has_its_request_in_hand(void **state)
+{
+	struct record_request found;
+
+	(void)state;
+	begin(2, 8192, 4096);
+	assert_int_equal(record_hand_unique(serve.record, 0), 0); /* the handler's was the channel's to note */
+	complete_all();
+	expect_bytes(device + AT + 8192, 4096);
+	assert_int_equal(reply_hand, request.wire.unique);
+	assert_int_equal(record_hand_unique(serve.record, 0), 0);
+	crash_resume(serve.record, 0, &request);
+	found = record_in_hand(serve.record, 0);
+	assert_int_equal(found.nodeid, request.wire.nodeid);
+	assert_int_equal(found.opcode, FUSE_READ);
+	assert_int_equal(found.offset, 8192);
+	assert_int_equal(found.size, 4096);
+	record_leave(serve.record, 0);
 }
 
 static void test_every_offset_and_size(void **state)
@@ -1016,6 +1044,7 @@ int main(void)
 #define COPIES_TEST(name) cmocka_unit_test_setup_teardown(name, setup_copies, teardown_copies)
 	const struct CMUnitTest tests[] = {
 		READ_TEST(test_whole_file_is_one_device_read),
+		READ_TEST(test_completion_has_its_request_in_hand),
 		READ_TEST(test_every_offset_and_size),
 		READ_TEST(test_part_of_a_chunk_comes_from_the_cache_next_time),
 		READ_TEST(test_hole_between_neighbours),

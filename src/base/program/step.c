@@ -4,6 +4,7 @@
 
 #ifdef DATASETFS_STEPS
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,6 +56,14 @@ void step(const char *name)
 		return;
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	step_do(step_take(path));
+}
+
+void step_of(const char *name, uint64_t number)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s.%" PRIu64, name, number);
+	step(text);
 }
 
 int step_number(const char *variable, int ours)

@@ -9,12 +9,15 @@
  *   a  abort                     l  loop for ever
  *   -  nothing */
 #pragma once
+#include <stdint.h>
 
 #ifdef DATASETFS_STEPS
 void step(const char *name);
+void step_of(const char *name, uint64_t number); /* 'NAME.NUMBER' */
 /* A number for the test in place of one of ours, which is the value of this variable; without it, ours. */
 int step_number(const char *variable, int ours);
 #else
 #define step(name)                  ((void)0)
+#define step_of(name, number)       ((void)0)
 #define step_number(variable, ours) (ours)
 #endif

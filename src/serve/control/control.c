@@ -17,6 +17,7 @@
 #include "serve/health/recheck.h"
 #include "serve/health/rejoin.h"
 #include "serve/health/reopen.h"
+#include "serve/keeping/crash.h"
 
 struct control {
 	struct serve *serve;
@@ -31,6 +32,16 @@ struct control {
 	int64_t look;         /* when to check the volume's catalogue, ns, monotonic */
 };
 
+static void control_run(struct serve *serve, struct control_job *job)
+{
+	unsigned hand = serve->worker_count + RECORD_CONTROL;
+
+	record_take(serve->record, hand, &job->request);
+	if (job->run(serve, job))
+		worker_post(job->worker, &job->task); /* the worker owns the job now */
+	record_leave(serve->record, hand);
+}
+
 /* Runs the next job. False: there is none. *ret_ending: the mount ends, so no more jobs will come. */
 static bool control_do_next(struct control *control, bool *ret_ending)
 {
@@ -42,8 +53,7 @@ static bool control_do_next(struct control *control, bool *ret_ending)
 	pthread_mutex_unlock(&control->lock);
 	if (!job)
 		return false;
-	if (job->run(control->serve, job))
-		worker_post(job->worker, &job->task); /* the worker owns the job now */
+	control_run(control->serve, job);
 	return true;
 }
 
@@ -84,6 +94,7 @@ static void control_main(void *argument)
 	struct control *control = argument;
 	bool ending;
 
+	crash_name(control->serve->worker_count + RECORD_CONTROL);
 	for (;;) {
 		while (control_do_next(control, &ending))
 			continue;
@@ -95,6 +106,8 @@ static void control_main(void *argument)
 
 void control_submit(struct control *control, struct control_job *job)
 {
+	if (job->worker)
+		job->request = record_in_hand(control->serve->record, job->worker->number);
 	pthread_mutex_lock(&control->lock);
 	list_append(control->jobs_end, job, next);
 	pthread_mutex_unlock(&control->lock);

@@ -10,19 +10,20 @@
 
 static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGSYS };
 
+#define CRASH_BYTES   1024 /* of a name or a command that tell it from others */
 #define CRASH_SIGNALS (sizeof(crash_signals) / sizeof(*crash_signals))
 
 static _Atomic(struct record *) crash_record;
 static struct sigaction crash_former[CRASH_SIGNALS];
-static __thread unsigned crash_worker; /* its number and 1; 0: the thread is no worker */
+static __thread unsigned crash_hand; /* the number of the thread's hand and 1; 0: it has none */
 
 /* Restores the former handling, under which the same fault, or the signal that is raised here, comes again. */
 static void crash_handle(int number)
 {
 	struct record *record = atomic_load(&crash_record);
 
-	if (record && crash_worker)
-		record_mark_crash(record, crash_worker - 1);
+	if (record && crash_hand)
+		record_mark_crash(record, crash_hand - 1);
 	for (size_t i = 0; i < CRASH_SIGNALS; i++)
 		if (crash_signals[i] == number)
 			sigaction(number, &crash_former[i], NULL);
@@ -40,19 +41,28 @@ void crash_watch(struct record *record)
 	is_set = true;
 }
 
-void crash_name(unsigned worker)
+void crash_name(unsigned hand)
 {
 	static __thread uint8_t stack[16384]; /* MINSIGSTKSZ is not constant any more */
 	const stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
 	stack_t present;
 
-	crash_worker = worker + 1;
+	crash_hand = hand + 1;
 	/* A sanitizer has given each thread a stack, and frees the one that it finds when the thread ends. */
 	if (sigaltstack(NULL, &present) == 0 && present.ss_flags & SS_DISABLE)
 		sigaltstack(&alternative, NULL);
 }
 
-/* A name stands in place of the offset and size that requests by name do not have. */
+static uint64_t crash_hash(const void *bytes, size_t length)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < length && i < CRASH_BYTES; i++)
+		hash = hash_spread(hash ^ ((const uint8_t *)bytes)[i]);
+	return hash;
+}
+
+/* A name, or the arguments of a command, stand in place of the offset and size that such a request does not have. */
 static struct record_request crash_request(const struct request *wire)
 {
 	struct record_request request = { .unique = wire->unique, .nodeid = wire->nodeid, .opcode = wire->opcode };
@@ -66,9 +76,12 @@ static struct record_request crash_request(const struct request *wire)
 		break;
 	case FUSE_LOOKUP:
 	case FUSE_GETXATTR:
-		for (size_t i = 0; i < wire->name_length; i++)
-			request.offset = hash_spread(request.offset ^ (uint8_t)wire->name[i]);
+		request.offset = crash_hash(wire->name, wire->name_length);
 		request.size = (uint32_t)wire->name_length;
+		break;
+	case FUSE_IOCTL:
+		request.offset = crash_hash(wire->rest, wire->rest_length);
+		request.size = wire->in.ioctl.cmd;
 		break;
 	default:
 		break;
@@ -83,4 +96,11 @@ bool crash_begin(struct record *record, unsigned worker, const struct channel_re
 	record_take(record, worker, &now);
 	return !atomic_load_explicit(&record->crash_used, memory_order_relaxed) ||
 	       !wire_wants_reply(now.opcode) || record_crashes(record, &now) < CRASH_MOST;
+}
+
+void crash_resume(struct record *record, unsigned worker, const struct channel_request *request)
+{
+	const struct record_request now = crash_request(&request->wire);
+
+	record_take(record, worker, &now);
 }

@@ -422,16 +422,14 @@ static uint32_t record_count_crash(struct record *record, uint32_t incarnation, 
 uint32_t record_take_over(struct record *record, uint32_t incarnation, struct record_request *ret)
 {
 	uint64_t crashed = atomic_load(&record->crashed);
-	const struct record_hand *hand = &record->hands[((uint32_t)crashed - 1) % RECORD_WORKERS];
 	uint32_t times = 0;
 
-	if (crashed && atomic_load(&hand->unique)) {
-		*ret = (struct record_request){ .unique = atomic_load(&hand->unique), .nodeid = hand->nodeid,
-						.offset = hand->offset, .opcode = hand->opcode, .size = hand->size };
+	if (crashed)
+		*ret = record_in_hand(record, (uint32_t)crashed - 1);
+	if (crashed && ret->unique)
 		times = record_count_crash(record, (uint32_t)(crashed >> 32), ret);
-	}
 	atomic_store(&record->crashed, 0);
-	for (uint32_t i = 0; i < RECORD_WORKERS && i < record->workers; i++)
+	for (uint32_t i = 0; i < RECORD_WORKERS && i < record->workers + RECORD_THREADS; i++)
 		atomic_store(&record->hands[i].unique, 0);
 	atomic_store(&record->incarnation, incarnation);
 	return times;

@@ -35,6 +35,9 @@
 #define RECORD_CRASHES  64u
 #define RECORD_SNAPSHOTS 1024u /* as SNAPSHOTS_MAX */
 
+/* The threads beside the workers that work on requests. Their hands come after those of the workers. */
+enum record_thread { RECORD_CONTROL, RECORD_VISITS, RECORD_STANDBY, RECORD_THREADS };
+
 /* A request, as far as it says what a worker did. */
 struct record_request {
 	uint64_t unique, nodeid, offset;
@@ -137,7 +140,7 @@ struct record {
 	struct record_crash crashes[RECORD_CRASHES]; /* requests in whose work a server crashed; record_take_over() */
 	/* By slot, the node number of the file of .datasetfs that the kernel may know there; serve/dotdir/snapshots. */
 	_Atomic uint64_t snapshots[RECORD_SNAPSHOTS];
-	struct record_hand hands[RECORD_WORKERS];    /* by worker; record_take() and record_leave() */
+	struct record_hand hands[RECORD_WORKERS];    /* by worker, then record_thread; record_take(), record_leave() */
 
 	uint32_t member_count; /* setup; pages of members beyond are never touched */
 	uint32_t reserved;
@@ -185,6 +188,24 @@ static inline void record_leave(struct record *record, unsigned worker)
 {
 	if (worker < RECORD_WORKERS)
 		atomic_store_explicit(&record->hands[worker].unique, 0, memory_order_release);
+}
+
+/* The request in a hand of the calling thread; unique 0: none. */
+static inline struct record_request record_in_hand(const struct record *record, unsigned worker)
+{
+	const struct record_hand *hand = &record->hands[worker % RECORD_WORKERS];
+	struct record_request request = { 0 };
+
+	if (worker < RECORD_WORKERS && atomic_load_explicit(&hand->unique, memory_order_relaxed))
+		request = (struct record_request){ .unique = hand->unique, .nodeid = hand->nodeid,
+						   .offset = hand->offset, .opcode = hand->opcode, .size = hand->size };
+	return request;
+}
+
+/* The number of the request in a hand; 0: none. Any thread. */
+static inline uint64_t record_hand_unique(const struct record *record, unsigned worker)
+{
+	return worker < RECORD_WORKERS ? atomic_load(&record->hands[worker].unique) : 0;
 }
 
 /* Adds an open version, whose key is new and whose sequence no other one has. Any thread. -ENFILE: there are

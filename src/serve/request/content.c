@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/program/step.h"
 #include "fuse/init.h"
 #include "image/chunk.h"
 #include "image/inode.h"
@@ -17,6 +18,7 @@
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/announced.h"
 #include "serve/damage.h"
+#include "serve/keeping/crash.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -121,12 +123,36 @@ static void content_copy_wrong(struct read_op *op, const struct reader_place *pl
 		 path, err->reason, content_node(content), place->member, suppressed);
 }
 
+/* Notes that the worker goes on with a READ, as content_rests() notes the end of that: hostile bytes may crash it. */
+static void content_resume(struct content *content)
+{
+	struct worker *worker = content->worker;
+
+	crash_resume(worker->serve->record, worker->number, content->request);
+	step_of("READ-resumed", content->request->wire.nodeid);
+}
+
+static void content_works(struct read_op *op)
+{
+	content_resume(content_of(op));
+}
+
+static void content_rests(struct reader *reader)
+{
+	const struct contents *contents = (struct contents *)((char *)reader - offsetof(struct contents, queue.reader));
+	const struct worker *worker = contents->errand.worker;
+
+	record_leave(worker->serve->record, worker->number);
+}
+
 static const struct reader_events content_events = {
 	.failed = content_failed,
 	.fell_back = content_fell_back,
 	.path_failed = content_path_failed,
 	.copy_failed = content_copy_failed,
 	.copy_wrong = content_copy_wrong,
+	.works = content_works,
+	.rests = content_rests,
 };
 
 /* Clears what other threads see of the READ. Call it before the reply: after that the slot may have another request. */
@@ -244,6 +270,7 @@ static void content_arrived(struct worker_task *task)
 
 	worker->waiting.reads--;
 	generations_enter(&worker->section);
+	content_resume(content);
 	atomic_store_explicit(&content->read.op.wait.since, 0, memory_order_relaxed);
 	if (channel_is_answered(content->request)) { /* past the deadline, or the process was killed */
 		content_end(content);
@@ -254,6 +281,7 @@ static void content_arrived(struct worker_task *task)
 	} else {
 		content_begin(content);
 	}
+	content_rests(&worker->contents->queue.reader);
 	generations_leave(&worker->section);
 }
 

@@ -5,14 +5,17 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/program/step.h"
 #include "base/thread/thread.h"
 #include "read/queue.h"
+#include "serve/keeping/crash.h"
 #include "serve/request/content.h"
 #include "serve/request/waiting.h"
 #include "serve/worker/worker.h"
@@ -25,6 +28,7 @@ struct standby_slot {
 	struct standby *standby;
 	struct channel_request *request;
 	uint64_t unique; /* number of the READ that it reads for; 0: none */
+	uint64_t node;
 	struct generation *generation;
 };
 
@@ -49,6 +53,28 @@ static void standby_failed(struct read_op *op, const struct chunk *chunk, const 
 static void standby_fell_back(struct read_op *op, const struct error *err)
 {
 	standby_failed(op, NULL, err);
+}
+
+static unsigned standby_hand(const struct standby *standby)
+{
+	return standby->serve->worker_count + RECORD_STANDBY;
+}
+
+static void standby_works(struct read_op *op)
+{
+	const struct standby_slot *slot = (struct standby_slot *)op;
+	const struct record_request request = { .unique = slot->unique, .nodeid = slot->node, .opcode = FUSE_READ,
+						.offset = op->request.offset, .size = (uint32_t)op->request.size };
+
+	record_take(slot->standby->serve->record, standby_hand(slot->standby), &request);
+	step_of("READ-resumed", slot->node);
+}
+
+static void standby_rests(struct reader *reader)
+{
+	const struct standby *standby = (struct standby *)((char *)reader - offsetof(struct standby, queue.reader));
+
+	record_leave(standby->serve->record, standby_hand(standby));
 }
 
 static void standby_done(struct queue_slot *read, int64_t result)
@@ -110,6 +136,7 @@ static void standby_try(struct standby *standby, struct worker *worker, size_t n
 	slot->standby = standby;
 	slot->request = request;
 	slot->unique = unique;
+	slot->node = node;
 	slot->generation = generation;
 	slot->read.op.request = (struct read_request){ .version = generation_read(generation),
 						       .inode = inode,
@@ -137,6 +164,7 @@ static void standby_main(void *argument)
 	const struct queue *queue = &standby->queue;
 	struct error err = { 0 };
 
+	crash_name(standby_hand(standby));
 	while (!atomic_load(&standby->ending) || queue->reading) {
 		if (!queue->reading)
 			wake_wait(&standby->wake, -1);
@@ -166,7 +194,8 @@ static void standby_free(struct standby *standby)
 
 static int standby_open(struct standby *standby, struct error *err)
 {
-	static const struct reader_events events = { .failed = standby_failed, .fell_back = standby_fell_back };
+	static const struct reader_events events = { .failed = standby_failed, .fell_back = standby_fell_back,
+						     .works = standby_works, .rests = standby_rests };
 	static const struct queue_client client = { .slot_size = sizeof(struct standby_slot), .events = &events,
 						    .done = standby_done };
 	const struct serve *serve = standby->serve;

@@ -131,11 +131,11 @@ void workers_look(struct workers *workers)
 
 static void workers_check_worker(struct worker *worker, int64_t now)
 {
-	uint64_t section = atomic_load(&worker->section.count);
+	uint64_t unique = record_hand_unique(worker->serve->record, worker->number);
 	int most = step_number("DATASETFS_PULSE", WORKERS_PULSE);
 
-	if (!(section % 2) || section != worker->pulse.section) {
-		worker->pulse = (struct worker_pulse){ section, now };
+	if (!unique || unique != worker->pulse.unique) {
+		worker->pulse = (struct worker_pulse){ unique, now };
 		return;
 	}
 	if (now - worker->pulse.since < most * INT64_C(1000000000))

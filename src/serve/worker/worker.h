@@ -64,9 +64,9 @@ struct worker_waiting {
 	unsigned reads; /* READs of files that are being read ahead */
 };
 
-/* When a worker was seen in a handler. */
+/* When a worker was seen at work on a request. */
 struct worker_pulse {
-	uint64_t section;
+	uint64_t unique;
 	int64_t since; /* ns, monotonic */
 };
 
