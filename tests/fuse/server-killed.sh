@@ -51,7 +51,6 @@ killing() {
 end_load() {
     wait $LOAD || fail "$(tail -n 5 load.log; cat daemon.log)"
     wait $KILLER || fail "no kills: $(cat daemon.log)"
-    SERVER=$(server_of "$DAEMON")
     say "$(restarts "$1") kills: $(paste -sd ' ' load.log)"
     [ "$(restarts "$1")" -ge 2 ] || fail "only $(restarts "$1") servers died: $(cat daemon.log)"
     compare source "$1"

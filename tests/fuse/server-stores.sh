@@ -60,6 +60,6 @@ for ((number = 0; number < kills * 60 && met < kills; number++)); do
     SERVER=$(server_of "$DAEMON")
 done
 [ $met -gt 0 ] || skip "no store meets a READ"
-say "$met servers were killed in a store; after it readers waited for $(sort -g waits | sed -n '1p;$p' | paste -sd ' ') s"
+say "$met servers were killed in a store; after it readers waited for $(sort -g waits | sed -n '1p;$p' | paste -sd -) s"
 [ "$(stats mnt restarts)" -ge $met ] || fail "servers went on"
 unmount mnt
