@@ -100,7 +100,7 @@ echo crashes >bin/does
 refused "the new program was killed by signal 11 before it was ready"
 echo late >bin/does
 refused "the new program has ended with status 3 before it served" another
-if [ "$DATASETFS_FULL" = 1 ]; then # the supervisor waits for 30 s
+if [ "$upgrades" -ge 100 ]; then # the supervisor waits for 30 s
     echo hangs >bin/does
     refused "the new program does not say whether it can go on"
 fi
