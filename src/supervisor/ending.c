@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the field exit_code of /proc/PID/stat, see proc_pid_stat(5). */
+/* Reads exit_code in /proc/PID/stat and CoreDumping in /proc/PID/status, see proc(5). */
 #include "supervisor/ending.h"
 
 #include <signal.h>
@@ -28,6 +28,19 @@ int ending_of(pid_t process)
 	for (int i = 0; at && i < ENDING_FIELDS; i++)
 		at = strchr(at + 1, ' ');
 	return at && sscanf(at, "%d", &status) == 1 && status > 0 ? status : ENDING_UNKNOWN;
+}
+
+bool ending_is_dumping(pid_t process)
+{
+	auto_fclose FILE *file = NULL;
+	char path[32], line[256];
+	int dumps = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)process);
+	file = fopen(path, "re");
+	while (file && !dumps && fgets(line, sizeof(line), file))
+		sscanf(line, "CoreDumping: %d", &dumps);
+	return dumps;
 }
 
 bool ending_is_exit(int status)

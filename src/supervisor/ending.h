@@ -11,6 +11,8 @@
 /* Returns the status of a child whose first thread has ended while others may not, which waitpid() does not tell yet.
  * ENDING_UNKNOWN: it exits with 0, or the kernel does not say. */
 int ending_of(pid_t process);
+/* Whether the kernel writes the process's memory to a file or a program, and so has stopped all its threads. */
+bool ending_is_dumping(pid_t process);
 bool ending_is_exit(int status);           /* it exited by itself */
 bool ending_is_killed_from_outside(int status); /* by SIGKILL or SIGTERM, or maybe */
 /* Formats "was killed by signal 9", and returns text. */

@@ -41,6 +41,7 @@ struct keep {
 
 /* Outlives the struct, as the kernel looks at it when the thread ends. */
 static struct life_holder keep_holder;
+static _Atomic(struct supervisor_page *) keep_page; /* for a signal's handler; NULL: there is none */
 
 /* ---- coming up ---- */
 
@@ -86,7 +87,18 @@ static int keep_live(struct keep *keep, int fd, struct error *err)
 		return error_errno(err, "cannot map the page in which the supervisor sees a death");
 	life_begin(&page->life, &keep_holder);
 	keep->page = page;
+	atomic_store(&keep_page, page);
 	return 0;
+}
+
+void keep_crash(int signal)
+{
+	struct supervisor_page *page = atomic_load(&keep_page);
+
+	if (!page)
+		return;
+	atomic_store(&page->crashed, (uint32_t)signal);
+	life_end(&page->life);
 }
 
 /* Stores the packet's descriptor, if it has one. */

@@ -122,6 +122,13 @@ bool server_holds_requests(const struct server *server)
 	return server->page && atomic_load(&server->page->notices);
 }
 
+int server_crash(const struct server *server)
+{
+	uint32_t number = server->page ? atomic_load(&server->page->crashed) : 0;
+
+	return number < 64 ? (int)number : 0;
+}
+
 void server_bury(struct server *server)
 {
 	server_drop_page(server);

@@ -237,16 +237,44 @@ static void supervisor_reap(struct supervisor *supervisor)
 	}
 }
 
-/* Replaces a server that has not ended wholly, and ends what can end of it. */
+/* Replaces a server that has not ended wholly. */
 static void supervisor_leave(struct supervisor *supervisor, int status)
 {
 	pid_t process = supervisor->server.process;
 	struct error err = { 0 };
 
-	kill(process, SIGKILL);
 	if (remains_add(&supervisor->remains, process, server_holds_requests(&supervisor->server), &err) < 0)
 		log_warn("%s, ignoring", err.reason);
 	supervisor_lose(supervisor, status);
+}
+
+/* And ends what can end of it. */
+static void supervisor_leave_killed(struct supervisor *supervisor, int status)
+{
+	kill(supervisor->server.process, SIGKILL);
+	supervisor_leave(supervisor, status);
+}
+
+static int supervisor_patience(const struct supervisor *supervisor)
+{
+	return supervisor->setup->patience ? supervisor->setup->patience : SUPERVISOR_PATIENCE;
+}
+
+/* A server that crashes may first have its memory written to a core file, which readers do not wait for: by then all
+ * its threads have stopped. But where requests come to nobody else before it has ended, it has to end. Its status is
+ * known as soon as it dumps, not before. */
+static void supervisor_look_at_crash(struct supervisor *supervisor, int number)
+{
+	int64_t patience = supervisor_patience(supervisor) * SUPERVISOR_MS;
+	const struct server *server = &supervisor->server;
+	int status = ending_of(server->process);
+
+	if (ending_is_dumping(server->process) && !fdstore_has(&supervisor->kept, SUPERVISOR_STUCK))
+		supervisor_leave(supervisor, number);
+	else if (status != ENDING_UNKNOWN)
+		supervisor_leave_killed(supervisor, status);
+	else if (clock_now() - server->dead >= patience)
+		supervisor_leave_killed(supervisor, number);
 }
 
 /* Looks whether the first thread has ended although the process has not. One that has said that it ends, or exits with
@@ -258,16 +286,15 @@ static void supervisor_look_at_life(struct supervisor *supervisor)
 
 	if (!server->process || !server_is_dead(server))
 		return;
-	status = ending_of(server->process);
 	if (!server->dead)
 		server->dead = clock_now();
+	if (server_crash(server)) {
+		supervisor_look_at_crash(supervisor, server_crash(server));
+		return;
+	}
+	status = ending_of(server->process);
 	if (status != ENDING_UNKNOWN || (!server->ends && clock_now() - server->dead >= SUPERVISOR_GRACE))
-		supervisor_leave(supervisor, status);
-}
-
-static int supervisor_patience(const struct supervisor *supervisor)
-{
-	return supervisor->setup->patience ? supervisor->setup->patience : SUPERVISOR_PATIENCE;
+		supervisor_leave_killed(supervisor, status);
 }
 
 static int64_t supervisor_period(const struct supervisor *supervisor)
@@ -477,7 +504,7 @@ static void supervisor_look_at_silence(struct supervisor *supervisor)
 		log_err("the server does not respond, it is killed");
 		kill(server->process, SIGKILL);
 	} else if (server->silent > SUPERVISOR_PERIODS) { /* its first thread cannot end */
-		supervisor_leave(supervisor, SIGKILL);
+		supervisor_leave_killed(supervisor, SIGKILL);
 	}
 }
 
@@ -510,6 +537,14 @@ static int64_t supervisor_earlier(int64_t time, int64_t other)
 	return other < time ? other : time;
 }
 
+/* When to look again at a server that is dead, and has not ended: its core file is begun within moments. */
+static int64_t supervisor_look_again(const struct server *server, int64_t now)
+{
+	if (server_crash(server))
+		return now + (now - server->dead < SUPERVISOR_GRACE ? SUPERVISOR_MS : SUPERVISOR_GRACE);
+	return server->ends ? INT64_MAX : server->dead + SUPERVISOR_GRACE;
+}
+
 /* Returns a timeout for poll(2). */
 static int supervisor_timeout(const struct supervisor *supervisor)
 {
@@ -518,8 +553,8 @@ static int supervisor_timeout(const struct supervisor *supervisor)
 
 	if (!server->process)
 		until = supervisor->start_at;
-	if (server->dead && !server->ends)
-		until = supervisor_earlier(until, server->dead + SUPERVISOR_GRACE);
+	if (server->dead)
+		until = supervisor_earlier(until, supervisor_look_again(server, now));
 	until = supervisor_earlier(until, remains_next(&supervisor->remains));
 	if (server->outbox.is_crowded || supervisor->upgrade.trial.outbox.is_crowded)
 		until = supervisor_earlier(until, now + SUPERVISOR_CROWDED);

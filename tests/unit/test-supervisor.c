@@ -168,6 +168,8 @@ static void obey(struct keep *keep, const char *order)
 		do_upgrade(keep, name);
 	else if (!strcmp(word, "half"))
 		do_half_die();
+	else if (!strcmp(word, "crash"))
+		keep_crash(SIGSEGV);
 	else if (!strcmp(word, "heard"))
 		keep_heard(keep, (uint32_t)atoi(name));
 	else if (!strcmp(word, "left"))
@@ -590,6 +592,16 @@ static void half_dead(void **state)
 	end();
 }
 
+/* A server that says that it crashes is left alone until it has ended: a sanitizer may have a report to write. */
+static void crashing(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	order("crash");
+	order("exit 7");
+	expect_end(7);
+}
+
 static void exit_statuses(void **state)
 {
 	(void)state;
@@ -934,6 +946,7 @@ int main(void)
 		cmocka_unit_test(left_descriptors),
 		cmocka_unit_test(remains_that_sleep),
 		cmocka_unit_test(half_dead),
+		cmocka_unit_test(crashing),
 		cmocka_unit_test(exit_statuses),
 		cmocka_unit_test(killed_without_a_mount),
 		cmocka_unit_test(killed_at_its_end),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/hash.h"
+#include "supervisor/keep.h"
 
 static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGSYS };
 
@@ -17,13 +18,15 @@ static _Atomic(struct record *) crash_record;
 static struct sigaction crash_former[CRASH_SIGNALS];
 static __thread unsigned crash_hand; /* the number of the thread's hand and 1; 0: it has none */
 
-/* Restores the former handling, under which the same fault, or the signal that is raised here, comes again. */
+/* Restores the former handling, under which the same fault, or the signal that is raised here, comes again. The
+ * supervisor is told now, as the kernel may write a core file before anything of the process ends. */
 static void crash_handle(int number)
 {
 	struct record *record = atomic_load(&crash_record);
 
 	if (record && crash_hand)
 		record_mark_crash(record, crash_hand - 1);
+	keep_crash(number);
 	for (size_t i = 0; i < CRASH_SIGNALS; i++)
 		if (crash_signals[i] == number)
 			sigaction(number, &crash_former[i], NULL);
