@@ -175,3 +175,26 @@ datasetfsctl switch mnt v$count >switch.out 2>&1 || fail "$(cat switch.out daemo
 passed version-recorded || fail "step 'version-recorded' was not passed"
 assert_eq "the file of the version" "$(cat mnt/.number)" $count
 unmount mnt
+
+say "a listing in several parts"
+mkdir -p many/{1..4}
+(cd many && touch {1..4}/file{0..999})
+pack parts many
+mount_volume parts mnt
+# By the second letter from the right the second part is meant, and so on.
+for letters in k k- k-- kkk; do
+    folder=${#letters} before=$(restarts mnt)
+    [ $letters != kkk ] || folder=4
+    at_step READDIRPLUS $letters
+    python3 - "many/$folder" "mnt/$folder" <<'P' || fail "another listing after '$letters': $(cat daemon.log)"
+import os
+import sys
+
+expected, found = (os.listdir(path) for path in sys.argv[1:])
+sys.exit(sorted(expected) != sorted(found))
+P
+    passed READDIRPLUS || fail "the listing came in fewer parts than ${#letters}"
+    assert_eq "servers that died in a listing" "$(restarts mnt)" $((before + $(tr -dc k <<<$letters | wc -c)))
+done
+compare many mnt
+unmount mnt
