@@ -23,9 +23,9 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/mountinfo.h"
+#include "base/program/utab.h"
 #include "fuse/farewell.h"
 #include "fuse/refusal.h"
-#include "fuse/utab.h"
 
 struct mount {
 	struct fuse_session *session; /* NULL: adopted */

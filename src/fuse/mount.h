@@ -40,7 +40,8 @@ int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
 const char *mount_source(const struct mount *mount); /* first field of /proc/mounts */
 dev_t mount_device(const struct mount *mount); /* of the filesystem */
 unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
-/* Enters the mount in utab (utab.h), so that umount(8) waits until the server has ended. Call it while serving. */
+/* Enters the mount in utab (base/program/utab.h), so that umount(8) waits until the server has ended. Call it while
+ * serving. */
 void mount_note(struct mount *mount);
 /* Unmounts. -EBUSY if the mount is in use, unless lazy: then it disappears at once and ends with its last user. Returns
  * 0 also if it is no longer mounted. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs mount(8) with -i -f, which does everything but the mount. */
-#include "fuse/utab.h"
+#include "base/program/utab.h"
 
 #include <errno.h>
 #include <fcntl.h>
