@@ -29,6 +29,7 @@ enum served_match { SERVED_OTHER, SERVED_PERHAPS, SERVED_CERTAIN };
 struct served_search {
 	const struct volume *volume;
 	char **points;
+	dev_t *devices; /* of the points */
 	size_t count;
 };
 
@@ -63,17 +64,30 @@ static enum served_match served_match(const struct volume *volume, const char *s
 	return found ? SERVED_CERTAIN : SERVED_OTHER;
 }
 
-/* Collects mounts to ask. Mounts that the kernel serves are skipped: they keep the volume locked. */
+static bool served_has(const struct served_search *search, dev_t device)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (search->devices[i] == device)
+			return true;
+	return false;
+}
+
+/* Collects mounts to ask, each filesystem once, in however many places it is. Mounts that the kernel serves are
+ * skipped: they keep the volume locked. */
 static int served_see(void *argument, const struct mounted *mounted, struct error *err)
 {
 	struct served_search *search = argument;
 	int r;
 
-	if (mounted->label || served_match(search->volume, mounted->source) == SERVED_OTHER)
+	if (mounted->label || served_has(search, mounted->device) ||
+	    served_match(search->volume, mounted->source) == SERVED_OTHER)
 		return 0;
 	r = grow_one(search->points, search->count, err);
+	if (r == 0)
+		r = grow_one(search->devices, search->count, err);
 	if (r < 0)
 		return r;
+	search->devices[search->count] = mounted->device;
 	search->points[search->count] = strdup(mounted->point);
 	if (!search->points[search->count])
 		return error_no_memory(err);
@@ -125,6 +139,7 @@ int served_open(const struct volume *volume, const uint8_t volume_uuid[16], stru
 	for (size_t i = 0; i < search.count; i++)
 		free(search.points[i]);
 	free(search.points);
+	free(search.devices);
 	if (r < 0) {
 		served_close(&served);
 		return r;
@@ -153,22 +168,11 @@ static bool served_has_volume(const struct served *served, const struct watch_mo
 	       !memcmp(mount->stats.volume_uuid, served->volume_uuid, sizeof(served->volume_uuid));
 }
 
-/* Returns whether the mount is one more place of a filesystem that was counted already. */
-static bool served_is_again(const struct served *served, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (served->watch.mounts[i]->mounted.device == served->watch.mounts[index]->mounted.device)
-			return true;
-	return false;
-}
-
 void served_concern(struct served *served, uint64_t sequence, bool and_followers)
 {
 	for (size_t i = 0; i < served->watch.count; i++) {
 		const struct watch_mount *mount = served->watch.mounts[i];
 
-		if (served_is_again(served, i))
-			continue;
 		if ((served->mounts[i].is_certain && served_is_unknown(mount)) ||
 		    (served_has_volume(served, mount) && mount->stats.sequence == sequence &&
 		     (and_followers || !mount->stats.follows)))
@@ -181,7 +185,7 @@ void served_concern_gone(struct served *served, const struct catalogue *catalogu
 	for (size_t i = 0; i < served->watch.count; i++) {
 		const struct watch_mount *mount = served->watch.mounts[i];
 
-		if (served_has_volume(served, mount) && !served_is_again(served, i) &&
+		if (served_has_volume(served, mount) &&
 		    !catalogue_holds(catalogue, mount->stats.sequence, mount->stats.uuid))
 			served->mounts[i].is_concerned = true;
 	}
