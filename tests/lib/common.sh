@@ -89,6 +89,15 @@ own_namespace() {
     DATASETFS_OWN_NAMESPACE=1 exec "$LIB/mount-namespace" "$0"
 }
 
+# own_machine: the test begins again as process 1 of a machine whose /run is empty, and which ends with the test. Nobody
+# else sees what is attached there (src/attach/), and its daemons leave no control group of ours.
+own_machine() {
+    [ -z "${DATASETFS_OWN_MACHINE:-}" ] || return 0
+    unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip "no right to make a PID namespace here"
+    DATASETFS_OWN_MACHINE=1 exec "$LIB/mount-namespace" unshare --mount --pid --fork --kill-child --mount-proc \
+        bash -c 'mount -t tmpfs run /run && exec "$0"' "$0"
+}
+
 # need_fuse: a container may show the device and refuse to open it, or to mount.
 need_fuse() {
     [ -c /dev/fuse ] || skip "no /dev/fuse on this machine"

@@ -24,15 +24,16 @@ def settings(path):
 
 def environment(unit, instance):
     """What Environment= and EnvironmentFile= add to ours."""
-    words = [word for value in unit["Environment"] for word in shlex.split(value)]
-    for path in unit["EnvironmentFile"]:
+    words = [word for value in unit.get("Environment", []) for word in shlex.split(value)]
+    for path in unit.get("EnvironmentFile", []):
         for key, values in settings("." + path.replace("%i", instance)).items():
             words += [f"{key}={value}" for value in shlex.split(values[-1]) or [""]]
     return os.environ | dict(word.split("=", 1) for word in words)
 
 
-def command(line, variables):
-    """The words of a command: ${NAME} within a word, $NAME as one or more words."""
+def command(line, variables, instance):
+    """The words of a command: ${NAME} within a word, $NAME as one or more words; the instance, also as a path."""
+    line = line.replace("%i", instance).replace("%I", instance.replace("-", "/"))
     line = line.replace("/usr/bin/datasetfs", f"{os.environ['DATASETFS_BUILD']}/root/usr/bin/datasetfs")
     words = []
     for word in shlex.split(line):
@@ -49,17 +50,17 @@ def limits(unit):
     return ["setpriv", "--no-new-privs", "--bounding-set", f"-all,{kept}"]
 
 
-def split(unit, line, variables):
+def split(unit, line, variables, instance):
     """The words to be executed, and whether their failure counts."""
     prefix = re.match("[-+]*", line)[0]
-    words = command(line[len(prefix):], variables)
+    words = command(line[len(prefix):], variables, instance)
     return words if "+" in prefix else limits(unit) + words, "-" not in prefix
 
 
 def main(path, instance, key):
     unit = settings(path)
     variables = environment(unit, instance)
-    *first, last = (split(unit, line, variables) for line in unit[key])
+    *first, last = (split(unit, line, variables, instance) for line in unit[key])
     os.umask(int(unit["UMask"][-1], 8))
     for words, counts in first:
         if subprocess.run(words, env=variables, check=False).returncode and counts:
