@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "attach/uses.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/grow.h"
@@ -20,6 +22,7 @@
 #include "members/naming.h"
 
 #define SERVED_PATIENCE INT64_C(5000000000) /* ns for an answer */
+#define SERVED_TEXT_SIZE (PATH_MAX + 64)
 #define SERVED_FDS      256                 /* mounts whose answers wake us; the others are read with them */
 
 /* ---- choosing mounts ---- */
@@ -193,12 +196,39 @@ void served_concern_gone(struct served *served, const struct catalogue *catalogu
 
 /* ---- output ---- */
 
+/* Says to whom a shared mount is attached. Returns text; "" for any other mount. */
+static const char *served_consumers(dev_t device, char text[SERVED_TEXT_SIZE])
+{
+	auto_uses struct uses uses = { 0 };
+	const struct use *first = NULL;
+	size_t count;
+
+	*text = 0;
+	if (uses_read(&uses, NULL) < 0 || !uses_shared(&uses, device))
+		return text;
+	count = uses_count(&uses, device);
+	for (size_t i = 0; !first && i < uses.count; i++)
+		if (uses.items[i].device == device && uses.items[i].kind == USE_PLACE)
+			first = &uses.items[i];
+	if (first && count > 1)
+		snprintf(text, SERVED_TEXT_SIZE, ", attached to '%s' and %zu more", first->point, count - 1);
+	else if (first)
+		snprintf(text, SERVED_TEXT_SIZE, ", attached to '%s'", first->point);
+	else
+		snprintf(text, SERVED_TEXT_SIZE, ", attached in %zu other mount namespace%s", count,
+			 count == 1 ? "" : "s");
+	return text;
+}
+
 static void served_name(const struct watch_mount *mount)
 {
+	char consumers[SERVED_TEXT_SIZE];
+
+	served_consumers(mount->mounted.device, consumers);
 	if (served_is_unknown(mount))
-		log_warn("'%s' may serve it: %s", mount->mounted.point, mount->reason);
+		log_warn("'%s' may serve it%s: %s", mount->mounted.point, consumers, mount->reason);
 	else
-		log_warn("'%s' serves version '%s'", mount->mounted.point, mount->stats.label);
+		log_warn("'%s' serves version '%s'%s", mount->mounted.point, mount->stats.label, consumers);
 }
 
 int served_refuse(const struct served *served, bool force, const char *remedy, struct error *err)

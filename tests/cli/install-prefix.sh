@@ -27,7 +27,8 @@ assert_eq "the library" "$(library)" ../lib64
 assert_contains "the program" "$(cat paths)" "$own/bin/datasetfs"
 assert_eq "unit of the exporter" "$(grep 'exporter\.service$' paths)" \
     "$own/lib/systemd/system/datasetfs-exporter.service"
-assert_eq "unit" "$(grep '@\.service$' paths)" "$own/lib/systemd/system/datasetfs@.service"
+assert_eq "unit" "$(grep '@\.service$' paths | sort)" "$own/lib/systemd/system/datasetfs-attach@.service
+$own/lib/systemd/system/datasetfs@.service"
 assert_eq "outside the prefix" "$(grep -v "^$own/" paths || true)" ""
 for path in bin/datasetfs-run share/man/man1/datasetfs-run.1 share/bash-completion/completions/datasetfs-run \
     bin/datasetfs-exporter share/man/man8/datasetfs-exporter.8 share/bash-completion/completions/datasetfs-exporter \
@@ -40,7 +41,7 @@ helpers="/sbin/mount.datasetfs
 /sbin/umount.datasetfs
 /sbin/umount.fuse.datasetfs"
 installed --prefix="$own" -Dmount-helpers=enabled -Dsystemd-units="$PWD/units" >paths
-assert_eq "unit, asked for" "$(grep '@\.service$' paths)" "$PWD/units/datasetfs@.service"
+assert_eq "unit, asked for" "$(grep '/datasetfs@\.service$' paths)" "$PWD/units/datasetfs@.service"
 assert_eq "helpers, asked for" "$(grep ^/sbin paths)" "$helpers"
 say "asked for"
 

@@ -72,6 +72,9 @@ tame datasetfsctl export tar "$v" v1 "no$E/archive"
 tame datasetfsctl member replace --progress none "two$E.a" 1 "two$E.b"
 tame datasetfsctl member replace --progress none "two$E.a" 1 "three$E"
 tame datasetfsctl remove "$v" v1
+tame datasetfsctl attach "$v" "nowhere$E"
+tame datasetfsctl attach -o "option$E" "$v" .
+tame datasetfsctl detach "nowhere$E"
 
 tame datasetfs-run "nowhere$E"
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; within its
-# limits a server is replaced, and systemd hears of all that it has to know. It finds no fault with the unit, with the
-# exporter's, the mount unit, the manual's unit of a job, and with what it makes of the manual's line of fstab. Where
-# the unit cannot be installed the build says so.
+# limits a server is replaced, and systemd hears of all that it has to know. It finds no fault with the unit, with that
+# of shared mounts, with the exporter's, the mount unit, the manual's unit of a job, and with what it makes of the
+# manual's line of fstab. Where the unit cannot be installed the build says so.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -141,7 +141,8 @@ connect "dead tcp://a" "1 nvme connect dead tcp://a"
 # A mount in a namespace of the unit's own would be seen by nobody else: systemd.exec(5), SANDBOXING.
 namespaces='Private|Protect|ProcSubset|ReadOnly|ReadWrite|Inaccessible|Exec(utable)?Paths|NoExec|Bind|Temporary'
 namespaces+='|Root|Mount|Dynamic'
-! grep -E "^($namespaces|State|Cache)" "$unit" || fail "it has a mount namespace of its own"
+! grep -E "^($namespaces|State|Cache)" "$unit" "$DATASETFS_BUILD/contrib/datasetfs-attach@.service" ||
+    fail "it has a mount namespace of its own"
 
 need_command systemd-analyze
 sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$unit" >datasetfs@train.service
@@ -149,13 +150,17 @@ cp "$DATASETFS_SOURCE/contrib/systemd/mnt-train.mount" .
 export MANPATH=$DATASETFS_BUILD/root/usr/share/man
 sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$DATASETFS_BUILD/contrib/datasetfs-exporter.service" \
     >datasetfs-exporter.service
+sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$DATASETFS_BUILD/contrib/datasetfs-attach@.service" \
+    >datasetfs-attach@0-1.service
 systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount ./job.service ./datasetfs-exporter.service \
-    >verify.log 2>&1 ||
+    ./datasetfs-attach@0-1.service >verify.log 2>&1 ||
     { cat verify.log; fail "systemd-analyze verify"; }
 [ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
 if systemd-analyze security --help | grep -q -- --threshold; then
     systemd-analyze security --offline=yes --threshold=50 ./datasetfs@train.service >security.log ||
         { cat security.log; fail "systemd-analyze security"; }
+    systemd-analyze security --offline=yes --threshold=50 ./datasetfs-attach@0-1.service >security.log ||
+        { cat security.log; fail "systemd-analyze security of a shared mount"; }
     systemd-analyze security --offline=yes --threshold=20 ./datasetfs-exporter.service >security.log ||
         { cat security.log; fail "systemd-analyze security of the exporter"; }
 fi

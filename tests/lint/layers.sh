@@ -98,6 +98,7 @@ may src/serve/dotdir  $base $image fuse supervisor datasetfs serve/version serve
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
     serve/worker serve serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control \
     serve/dotdir serve/session
+may src/attach   $base $image io $device members datasetfs attach
 may src/kernel   $base $image io $device members erofs serve kernel
 may src          $base $image io $device members read fuse supervisor serve serve/session kernel datasetfs .
 may mkfs/spill   $base datasetfs spill
@@ -119,9 +120,11 @@ may tools/nvme   $base io $device datasetfs nvme .
 may tools/verify $base $image io read datasetfs verify .
 may tools/scrub  $base $image $volume datasetfs verify scrub .
 may tools/watch  $base $device members datasetfs watch
+may tools/shared $base datasetfs attach .
 may tools/status $base $device datasetfs watch status .
 may tools/top    $base datasetfs watch status top .
-may tools        $base $image io $device members $volume datasetfs describe export member nvme scrub top verify watch .
+may tools        $base $image io $device members $volume attach datasetfs describe export member nvme scrub \
+    top verify watch .
 may tools/exporter $base $device datasetfs exporter
 may tools/run    $base run
 }

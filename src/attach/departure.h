@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaves behind what a process has from the job, pod or session that it was started in, before it becomes a daemon that
+ * serves others as well. */
+#pragma once
+#include "base/error.h"
+
+/* Joins the control groups of process 1, and takes on its resource limits, as far as root may here, all CPUs, normal
+ * priority, and no environment but a path for programs. Fails if a control group cannot be left: the daemon would end
+ * with the job, or count as its memory. */
+must_check int departure_leave(struct error *err);

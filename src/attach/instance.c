@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Paths are safe here: nobody but root may change the folder of the state. */
+#include "attach/instance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/program/utab.h"
+
+struct instance instance_of(const char *key, unsigned number)
+{
+	struct instance instance = { .number = number };
+
+	snprintf(instance.key, sizeof(instance.key), "%s", key);
+	snprintf(instance.path, sizeof(instance.path), STATE_FOLDER "/%s/%u", instance.key, number);
+	snprintf(instance.mount, sizeof(instance.mount), "%s/" STATE_MOUNT, instance.path);
+	return instance;
+}
+
+void instance_unit(const struct instance *instance, char ret[INSTANCE_UNIT_SIZE])
+{
+	snprintf(ret, INSTANCE_UNIT_SIZE, "datasetfs-attach@%s-%u.service", instance->key, instance->number);
+}
+
+int instance_parse(const char *name, struct instance *ret, struct error *err)
+{
+	char key[KEY_NAME_SIZE];
+	unsigned number;
+	int end = 0;
+
+	if (sscanf(name, "%32[0-9a-f]-%u%n", key, &number, &end) != 2 || strlen(key) != KEY_NAME_SIZE - 1 || name[end])
+		return error_set(err, -EINVAL, "'%s' is no name of a shared mount: expected 32 digits, '-' and "
+				 "a number", name);
+	*ret = instance_of(key, number);
+	return 0;
+}
+
+/* ---- its folder ---- */
+
+static const char *const instance_folders[] = { STATE_USERS, STATE_KEPT, STATE_MOUNT };
+static const char *const instance_files[] = { STATE_STARTING, STATE_COMMAND };
+
+static void instance_path(const struct instance *instance, const char *name, char ret[STATE_PATH_SIZE + 32])
+{
+	snprintf(ret, STATE_PATH_SIZE + 32, "%s/%s", instance->path, name);
+}
+
+int instance_make(const struct instance *instance, struct error *err)
+{
+	int r = state_make(AT_FDCWD, instance->path, err);
+	char path[STATE_PATH_SIZE + 32];
+
+	for (size_t i = 0; r == 0 && i < sizeof(instance_folders) / sizeof(*instance_folders); i++) {
+		instance_path(instance, instance_folders[i], path);
+		r = state_make(AT_FDCWD, path, err);
+	}
+	return r;
+}
+
+int instance_lock_starting(const struct instance *instance, bool wait, int *ret, struct error *err)
+{
+	char path[STATE_PATH_SIZE + 32];
+	auto_close int fd = -1;
+
+	instance_path(instance, STATE_STARTING, path);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, "cannot open '%s'", path);
+	if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
+		return error_errno(err, "cannot lock '%s'", path);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+int64_t instance_age(const struct instance *instance)
+{
+	struct stat st;
+
+	return lstat(instance->path, &st) < 0 ? 0 : time(NULL) - st.st_mtime;
+}
+
+/* ---- its binds ---- */
+
+int instance_clone(const struct instance *instance, int *ret_tree, struct error *err)
+{
+	*ret_tree = open_tree(AT_FDCWD, instance->mount, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	return *ret_tree < 0 ? error_errno(err, "cannot copy the mount '%s'", instance->mount) : 0;
+}
+
+static void instance_hold_path(const struct instance *instance, uint64_t namespace, char ret[STATE_PATH_SIZE + 32])
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), STATE_USERS "/%" PRIu64, namespace);
+	instance_path(instance, name, ret);
+}
+
+static int instance_bind(const struct instance *instance, const char *path, struct error *err)
+{
+	auto_close int tree = -1;
+	int r = instance_clone(instance, &tree, err);
+
+	if (r < 0)
+		return r;
+	if (move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_errno(err, "cannot mount on '%s'", path);
+	return 0;
+}
+
+int instance_keep(const struct instance *instance, struct error *err)
+{
+	char path[STATE_PATH_SIZE + 32];
+
+	instance_path(instance, STATE_KEPT, path);
+	return instance_bind(instance, path, err);
+}
+
+int instance_hold(const struct instance *instance, uint64_t namespace, struct error *err)
+{
+	char path[STATE_PATH_SIZE + 32];
+	int r;
+
+	instance_hold_path(instance, namespace, path);
+	r = state_make(AT_FDCWD, path, err);
+	return r < 0 ? r : instance_bind(instance, path, err);
+}
+
+void instance_unhold(const struct instance *instance, uint64_t namespace)
+{
+	char path[STATE_PATH_SIZE + 32];
+
+	instance_hold_path(instance, namespace, path);
+	while (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		continue;
+	rmdir(path);
+}
+
+/* ---- its end ---- */
+
+/* From the innermost on. What cannot go yet stays, and so does the folder. */
+static void instance_remove(const struct instance *instance)
+{
+	char path[STATE_PATH_SIZE + 32];
+
+	for (size_t i = 0; i < sizeof(instance_folders) / sizeof(*instance_folders); i++) {
+		instance_path(instance, instance_folders[i], path);
+		rmdir(path);
+	}
+	for (size_t i = 0; i < sizeof(instance_files) / sizeof(*instance_files); i++) {
+		instance_path(instance, instance_files[i], path);
+		unlink(path);
+	}
+	rmdir(instance->path);
+}
+
+void instance_end(const struct instance *instance)
+{
+	char kept[STATE_PATH_SIZE + 32];
+	bool was_mounted = false;
+
+	instance_path(instance, STATE_KEPT, kept);
+	while (umount2(kept, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		continue;
+	while (umount2(instance->mount, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		was_mounted = true;
+	if (was_mounted && access(UTAB_HELPER, X_OK) == 0)
+		utab_remove(instance->mount);
+	instance_remove(instance);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* Collects, checks and sorts options; their order makes no difference, as none may come twice. */
+#include "attach/key.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "base/text/format.h"
+#include "image/catalogue/catalogue.h"
+#include "image/sums/sha256.h"
+#include "members/assembly.h"
+#include "members/naming.h"
+
+/* The options that consumers may give: they say what is read, and give no right to anybody. */
+static const char *const key_consumer_words[] = { "digest", "follow", "prefetch", "version" };
+
+int key_begin(const char *volume, struct key *ret, struct error *err)
+{
+	*ret = (struct key){ 0 };
+	for (const char *c = volume; *c; c++)
+		if ((unsigned char)*c < ' ')
+			return error_set(err, -EINVAL, "the name of the volume holds a control character");
+	return naming_absolute(volume, &ret->volume, err);
+}
+
+void key_free(struct key *key)
+{
+	for (size_t i = 0; i < key->count; i++)
+		free(key->words[i]);
+	free(key->words);
+	free(key->volume);
+	free(key->label);
+	*key = (struct key){ 0 };
+}
+
+/* ---- what may be said ---- */
+
+static size_t key_length(const char *word)
+{
+	return strcspn(word, "=");
+}
+
+static bool key_is_named(const char *word, const char *name)
+{
+	return strlen(name) == key_length(word) && !strncmp(word, name, key_length(word));
+}
+
+static bool key_is_consumers(const char *word)
+{
+	for (size_t i = 0; i < sizeof(key_consumer_words) / sizeof(*key_consumer_words); i++)
+		if (key_is_named(word, key_consumer_words[i]))
+			return true;
+	return false;
+}
+
+static int key_check(enum key_who who, const char *word, struct error *err)
+{
+	int length = (int)key_length(word);
+
+	if (!length)
+		return error_set(err, -EINVAL, "an option has no name");
+	for (const char *c = word; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == ',' || *c == 0x7f)
+			return error_set(err, -EINVAL, "an option holds %s",
+					 *c == ',' ? "a comma" : "a control character");
+	if (key_is_named(word, "kernel"))
+		return error_set(err, -EINVAL, "option 'kernel': the kernel's mounts say nothing of themselves, so "
+				 "nobody could tell a dead one");
+	if (who == KEY_CONSUMER && !key_is_consumers(word))
+		return error_set(err, -EPERM, "option '%.*s' is for the administrator of the machine", length, word);
+	return 0;
+}
+
+/* ---- saying it ---- */
+
+static int key_compare(const char *a, const char *b)
+{
+	size_t length = key_length(a), other = key_length(b);
+	int order = memcmp(a, b, length < other ? length : other);
+
+	return order ? order : (length > other) - (length < other);
+}
+
+/* Puts the word at its place in the order of names. */
+static int key_insert(struct key *key, const char *word, struct error *err)
+{
+	size_t at = 0;
+	char *copy;
+	int r;
+
+	while (at < key->count && key_compare(key->words[at], word) < 0)
+		at++;
+	if (at < key->count && key_compare(key->words[at], word) == 0)
+		return error_set(err, -EINVAL, "option '%.*s' is given twice", (int)key_length(word), word);
+	r = grow_one(key->words, key->count, err);
+	if (r < 0)
+		return r;
+	copy = strdup(word);
+	if (!copy)
+		return error_no_memory(err);
+	memmove(key->words + at + 1, key->words + at, (key->count - at) * sizeof(*key->words));
+	key->words[at] = copy;
+	key->count++;
+	return 0;
+}
+
+static int key_say_version(struct key *key, const char *word, struct error *err)
+{
+	const char *label = word + strlen("version=");
+	int r;
+
+	if (!word[key_length(word)])
+		return error_set(err, -EINVAL, "option 'version' needs a value");
+	if (key->label)
+		return error_set(err, -EINVAL, "option 'version' is given twice");
+	r = version_check_label(label, err);
+	if (r < 0)
+		return error_wrap(err, r, "option 'version'");
+	key->label = strdup(label);
+	return key->label ? 0 : error_no_memory(err);
+}
+
+static bool key_has(const struct key *key, const char *name)
+{
+	for (size_t i = 0; i < key->count; i++)
+		if (key_is_named(key->words[i], name))
+			return true;
+	return false;
+}
+
+int key_say(struct key *key, enum key_who who, const char *word, struct error *err)
+{
+	int r = key_check(who, word, err);
+
+	if (r == 0 && key_is_named(word, "version"))
+		r = key_say_version(key, word, err);
+	else if (r == 0)
+		r = key_insert(key, word, err);
+	if (r < 0)
+		return r;
+	key->follows = key_has(key, "follow");
+	if (key->follows && (key->label || key_has(key, "digest")))
+		return error_set(err, -EINVAL, "option 'follow' cannot be combined with '%s', which pins the mount",
+				 key->label ? "version" : "digest");
+	return 0;
+}
+
+int key_say_list(struct key *key, enum key_who who, const char *list, struct error *err)
+{
+	auto_free char *copy = strdup(list);
+	char *rest = copy, *word;
+	int r = copy ? 0 : error_no_memory(err);
+
+	while (r == 0 && (word = strsep(&rest, ",")))
+		if (*word)
+			r = key_say(key, who, word, err);
+	return r;
+}
+
+/* ---- the version ---- */
+
+static int key_take_version(struct key *key, const struct catalogue *catalogue, struct error *err)
+{
+	const struct version *version = key->label ? catalogue_by_label(catalogue, key->label) :
+						     catalogue_current(catalogue);
+
+	if (!version && key->label)
+		return catalogue_refuse(catalogue, key->label, err);
+	if (!version)
+		return error_set(err, -ENOENT, "the volume has no current version");
+	memcpy(key->uuid, version->uuid, sizeof(key->uuid));
+	if (!key->label)
+		key->label = strdup(version->label);
+	return key->label ? 0 : error_no_memory(err);
+}
+
+int key_resolve(struct key *key, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	struct assembly assembly;
+	int r;
+
+	if (key->follows)
+		return 0;
+	r = assembly_open_timed(key->volume, &assembly, err);
+	if (r < 0)
+		return error_wrap(err, r, "volume '%s'", key->volume);
+	r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &catalogue, err);
+	if (r == 0)
+		r = key_take_version(key, &catalogue, err);
+	catalogue_free(&catalogue);
+	assembly_close(&assembly);
+	return r < 0 ? error_wrap(err, r, "volume '%s'", key->volume) : 0;
+}
+
+/* ---- its name, and its command ---- */
+
+static void key_add(struct sha256 *sha, const char *text)
+{
+	sha256_add(sha, text, strlen(text) + 1);
+}
+
+int key_name(const struct key *key, char ret[KEY_NAME_SIZE], struct error *err)
+{
+	struct sha256 *sha = sha256_new();
+	uint8_t digest[SHA256_SIZE];
+	int r;
+
+	if (!sha)
+		return error_no_memory(err);
+	key_add(sha, key->volume);
+	key_add(sha, key->label ? key->label : "");
+	sha256_add(sha, key->uuid, sizeof(key->uuid));
+	for (size_t i = 0; i < key->count; i++)
+		key_add(sha, key->words[i]);
+	r = sha256_end(sha, digest, err);
+	sha256_free(sha);
+	if (r == 0)
+		format_hex(digest, (KEY_NAME_SIZE - 1) / 2, ret);
+	return r;
+}
+
+int key_command(const struct key *key, const char *mountpoint, const char ***ret, char **ret_version,
+		struct error *err)
+{
+	const char **words = calloc(2 * key->count + 8, sizeof(*words)), **word = words;
+	char *version = NULL;
+
+	if (!words || (key->label && asprintf(&version, "version=%s", key->label) < 0)) {
+		free(words);
+		return error_no_memory(err);
+	}
+	*word++ = "datasetfs";
+	for (size_t i = 0; i < key->count; i++) {
+		*word++ = "-o";
+		*word++ = key->words[i];
+	}
+	if (version) {
+		*word++ = "-o";
+		*word++ = version;
+	}
+	*word++ = "--";
+	*word++ = key->volume;
+	*word++ = mountpoint;
+	*ret = words;
+	*ret_version = version;
+	return 0;
+}

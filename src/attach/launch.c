@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon's command line is an array from first to last: no shell or list of options ever splits what a consumer
+ * said. The daemon has the lock 'starting' as its standard input, which it gives away just when it serves: so the lock
+ * says so, even if the process that has started it is killed. */
+#include "attach/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attach/departure.h"
+#include "attach/state.h"
+#include "base/cleanup.h"
+#include "base/program/descriptors.h"
+
+#define LAUNCH_BOOTED  "/run/systemd/system" /* sd_booted(3) */
+#define LAUNCH_FAILED  125                   /* status of a child that could not become the program */
+#define LAUNCH_SAID_SIZE   2000u  /* of what a child wrote */
+#define LAUNCH_COMMAND_MAX 65536u
+
+/* ---- a child that may fail ---- */
+
+struct launch {
+	const char *const *words;
+	int input;   /* its standard input; -1: none */
+	bool leaves; /* what its caller has, see departure.h */
+};
+
+static _Noreturn void launch_child(const struct launch *launch, int output)
+{
+	int null = open("/dev/null", O_RDWR), input = launch->input < 0 ? null : launch->input;
+	struct error err = { 0 };
+	int r;
+
+	if (null < 0 || dup2(input, 0) < 0 || dup2(null, 1) < 0 || dup2(output, 2) < 0)
+		_exit(LAUNCH_FAILED);
+	descriptors_close_inherited();
+	r = launch->leaves ? departure_leave(&err) : 0;
+	if (r == 0) {
+		execvp(launch->words[0], (char *const *)(uintptr_t)launch->words);
+		error_errno(&err, "cannot run '%s'", launch->words[0]);
+	}
+	(void)!write(STDERR_FILENO, err.reason, strlen(err.reason));
+	_exit(LAUNCH_FAILED);
+}
+
+/* Finds the line that says why: the last one that the program begins with its name, as warnings may come before it;
+ * else the first one. Cuts the text into lines. */
+static char *launch_find_line(char *text, const char *program)
+{
+	char *found = text, *rest = text, *line;
+	size_t length = strlen(program);
+
+	while ((line = strsep(&rest, "\n")))
+		if (!strncmp(line, program, length) && !strncmp(line + length, ": ", 2))
+			found = line + length + 2;
+	return found;
+}
+
+/* Makes a line that the child wrote the reason, without our mountpoint, which tells people nothing:
+ * "cannot mount '…' on '/run/datasetfs/attach/…/mount': why". */
+static int launch_failed(const char *program, int output, struct error *err)
+{
+	static const char begin[] = "cannot mount '", end[] = "/" STATE_MOUNT "': ";
+	char text[LAUNCH_SAID_SIZE];
+	ssize_t n = pread(output, text, sizeof(text) - 1, 0);
+	const char *line, *why;
+
+	text[n > 0 ? n : 0] = 0;
+	line = launch_find_line(text, program);
+	why = strncmp(line, begin, strlen(begin)) ? NULL : strstr(line, end);
+	if (why)
+		line = why + strlen(end);
+	return error_set(err, -EIO, "%s%s", *line ? "" : program, *line ? line : " failed and does not say why");
+}
+
+static int launch_wait(pid_t child, const char *program, int output, struct error *err)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return errno == ECHILD ? 0 : error_errno(err, "cannot wait for '%s'", program);
+	if (WIFSIGNALED(status))
+		return error_set(err, -EIO, "%s was killed by signal %d", program, WTERMSIG(status));
+	return WEXITSTATUS(status) ? launch_failed(program, output, err) : 0;
+}
+
+static int launch_run(const struct launch *launch, struct error *err)
+{
+	auto_close int output = memfd_create("datasetfs-launch", MFD_CLOEXEC);
+	pid_t child;
+
+	if (output < 0)
+		return error_errno(err, "cannot make a file in memory");
+	child = fork();
+	if (child < 0)
+		return error_errno(err, "cannot start a process");
+	if (child == 0)
+		launch_child(launch, output);
+	return launch_wait(child, launch->words[0], output, err);
+}
+
+/* ---- systemd ---- */
+
+static int launch_write(const struct instance *instance, const char *const *words, struct error *err)
+{
+	char path[STATE_PATH_SIZE + 16];
+	auto_close int fd = -1;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "%s/" STATE_COMMAND, instance->path);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, "cannot make '%s'", path);
+	for (; *words; words++) {
+		size = (ssize_t)strlen(*words) + 1;
+		if (write(fd, *words, (size_t)size) != size)
+			return error_errno(err, "cannot write '%s'", path);
+	}
+	return 0;
+}
+
+static int launch_unit(const struct instance *instance, struct error *err)
+{
+	char unit[INSTANCE_UNIT_SIZE];
+	const char *const words[] = { "systemctl", "start", "--", unit, NULL };
+	const struct launch launch = { .words = words, .input = -1 };
+	int r;
+
+	instance_unit(instance, unit);
+	r = launch_run(&launch, err);
+	return r < 0 ? error_wrap(err, r, "'journalctl -u %s' says why", unit) : 0;
+}
+
+/* ---- a daemon of ours ---- */
+
+static int launch_daemon(const struct instance *instance, const char *const *words, struct error *err)
+{
+	auto_close int starting = -1;
+	struct launch launch = { .words = words, .leaves = true };
+	int r = instance_lock_starting(instance, true, &starting, err);
+
+	launch.input = starting;
+	return r < 0 ? r : launch_run(&launch, err);
+}
+
+int launch_start(const struct instance *instance, const struct key *key, struct error *err)
+{
+	auto_free const char **words = NULL;
+	auto_free char *version = NULL;
+	int r = key_command(key, instance->mount, &words, &version, err);
+
+	if (r == 0)
+		r = launch_write(instance, words, err);
+	if (r < 0)
+		return r;
+	return access(LAUNCH_BOOTED, F_OK) == 0 ? launch_unit(instance, err) : launch_daemon(instance, words, err);
+}
+
+/* ---- in the unit ---- */
+
+static int launch_read(const char *path, char **ret, size_t *ret_size, struct error *err)
+{
+	auto_free char *text = malloc(LAUNCH_COMMAND_MAX);
+	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n;
+
+	if (!text)
+		return error_no_memory(err);
+	n = fd < 0 ? -1 : read(fd, text, LAUNCH_COMMAND_MAX);
+	if (n < 0)
+		return error_errno(err, "cannot read '%s'", path);
+	if (!n || (size_t)n == LAUNCH_COMMAND_MAX || text[n - 1])
+		return error_set(err, -EINVAL, "'%s' holds no command line", path);
+	*ret = take_ptr(&text);
+	*ret_size = (size_t)n;
+	return 0;
+}
+
+int launch_become(const char *name, struct error *err)
+{
+	auto_free const char **words = NULL;
+	auto_free char *text = NULL;
+	struct instance instance;
+	char path[STATE_PATH_SIZE + 16];
+	size_t size = 0, count = 0;
+	int r = instance_parse(name, &instance, err);
+
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "%s/" STATE_COMMAND, instance.path);
+	r = launch_read(path, &text, &size, err);
+	if (r < 0)
+		return r;
+	words = calloc(size + 3, sizeof(*words));
+	if (!words)
+		return error_no_memory(err);
+	for (char *word = text; word < text + size; word += strlen(word) + 1) {
+		words[count++] = word;
+		if (count == 1)
+			words[count++] = "--foreground";
+	}
+	execvp(words[0], (char *const *)(uintptr_t)words);
+	return error_errno(err, "cannot run '%s'", words[0]);
+}

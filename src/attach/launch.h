@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Starts the daemon of a mount, so that it belongs to the machine: as a unit of systemd where that runs, else directly,
+ * out of the control groups of who asked. */
+#pragma once
+#include "attach/instance.h"
+#include "attach/key.h"
+
+/* Starts the daemon for an instance that has none. Returns when it serves, or has failed: its own words are the
+ * reason. */
+must_check int launch_start(const struct instance *instance, const struct key *key, struct error *err);
+/* Becomes the daemon of an instance, for its unit: name as in instance_unit(). Returns only if that fails. */
+must_check int launch_become(const char *name, struct error *err);

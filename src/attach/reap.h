@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Ends what nobody uses any more, when somebody else attaches or detaches:
+ *
+ *   - a bind for a mount namespace in which no process is left and that nothing keeps: its job or container is over;
+ *   - a mount without consumers, ten minutes after it was begun: its attach was killed, and nobody has repeated it;
+ *   - a mount without consumers that new ones could not use either: at once. */
+#pragma once
+#include "attach/uses.h"
+
+/* Looks at the mounts of all keys but this one. Skips those at which another process is at work. Failures show as
+ * mounts that are still there next time. */
+void reap_others(int state, const char *key);
+/* Looks at the mounts of a key, whose lock is held, and ends those without consumers, except one with this number. */
+void reap_key(int lock, const char *key, unsigned except);

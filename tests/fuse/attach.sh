@@ -1,0 +1,342 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=gcc,asan timeout=300
+# One mount per key, shared by any number of consumers: who asks twice gets the same, whoever comes at the same time as
+# well, the last one to go ends it. A killed daemon, attach or detach is made good by the next call. Nothing of a job
+# reaches the daemon, and what a job leaves is cleared away. remove and compact know the consumers.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+need_root
+own_machine
+. "$LIB/steps.sh"
+
+real=$(command -v datasetfs)
+mkdir bin source
+for i in {1..50}; do echo "file $i" >"source/$i"; done
+pack volume source --label v1
+echo new >source/new
+pack volume source --label v2
+V=$PWD/volume
+
+# A stand-in that notes each start, and waits while there is a file hold.
+cat >bin/datasetfs <<END
+#!/bin/bash
+echo "\$\$" >>"$PWD/starts"
+while [ -e "$PWD/hold" ]; do sleep 0.02; done
+exec "$real" "\$@"
+END
+chmod +x bin/datasetfs
+PATH=$PWD/bin:$PATH
+: >starts
+
+attach() { datasetfsctl attach "$@" >>attach.log; }
+detach() { datasetfsctl detach "$@" >>attach.log; }
+starts() { wc -l <starts; }
+daemons() { pgrep -xc datasetfs || true; }
+# attached FIELD…: of the JSON
+attached() { datasetfsctl attached --json | json "$@"; }
+nothing_is_left() { [ -z "$(ls -A /run/datasetfs/attach)" ] && [ "$(daemons)" = 0 ]; }
+# kill_all: supervisors and servers
+kill_all() {
+    pkill -KILL -x datasetfs || true
+    wait_for 20 eval '[ "$(daemons)" = 0 ]' || fail "a daemon does not end"
+}
+places() { for i in $(seq "$1"); do mkdir -p "p/$i"; done; }
+
+say "one mount for three places, by any spelling of the same wish"
+mkdir a b c
+attach "$V" a
+attach -o version=v2,readahead=4M volume "$PWD/b"
+attach -o readahead=4M,version=v2 "$V" c
+assert_eq "daemons started" "$(starts)" 2
+cmp source/new a/new
+cmp source/new c/new
+assert_eq "version" "$(json label <a/.datasetfs/version)" v2
+attach "$V" a
+attach "$V" "$PWD/../$(basename "$PWD")/a/."
+assert_eq "mounts on a" "$(grep -c " $PWD/a " /proc/self/mountinfo)" 1
+assert_eq "daemons started" "$(starts)" 2
+attach --want version=v2 -o readahead=4M "$V" b
+assert_eq "daemons started" "$(starts)" 2
+detach b
+detach c
+wait_for 20 eval '[ "$(daemons)" = 2 ]' || fail "daemons: $(daemons)"
+assert_contains "detached twice" "$(datasetfsctl detach c)" "nothing is attached to 'c'"
+attach -o follow=current "$V" b
+assert_eq "the current one" "$(json label <b/.datasetfs/version)" v2
+detach b
+
+say "control, libdatasetfs and datasetfs-run work through the bind"
+if [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ]; then
+    assert_eq "past the mount" "$(datasetfs-run --report=report grep new a/new)" new
+    assert_eq "files past the mount" "$(json opened <report) $(json read <report)" "1 1"
+fi
+datasetfsctl status a >/dev/null
+as_user cat "$(attached mounts.0.mount)/.datasetfs/metrics" >/dev/null ||
+    fail "the exporter's user cannot ask the mount"
+
+say "remove and compact name the consumers"
+datasetfsctl current volume v1 >/dev/null
+attach -o version=v2 "$V" b
+said=$(! datasetfsctl remove volume v2 2>&1)
+assert_contains "remove" "$said" "serves version 'v2', attached to '$PWD/a' and 1 more"
+assert_contains "remove" "$said" "1 mount of this machine would lose what it serves"
+detach b
+detach a
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "refusals"
+assert_fails 1 "only root can do that" as_user datasetfsctl attach "$V" a
+assert_fails 1 "only root can do that" as_user datasetfsctl detach a
+mkdir -p other deep
+echo file >plain
+ln -s a link
+ln -s "$PWD" deep/link
+assert_fails 1 "has no version 'v9': choose one that it has, v1, v2" datasetfsctl attach -o version=v9 "$V" a
+assert_fails 1 "there is no such file or device" datasetfsctl attach nowhere a
+assert_fails 1 "'plain' is not a directory" datasetfsctl attach "$V" plain
+assert_fails 1 "'nowhere' does not exist: 'mkdir -p nowhere' makes it" datasetfsctl attach "$V" nowhere
+assert_fails 1 "a symbolic link is on the way" datasetfsctl attach "$V" link
+assert_fails 1 "the path is empty" datasetfsctl attach "$V" ""
+assert_fails 1 "'plain/x' is not a directory" datasetfsctl attach "$V" plain/x
+assert_fails 1 "a symbolic link is on the way" datasetfsctl attach "$V" deep/link/a
+assert_fails 1 "which holds the mounts themselves" datasetfsctl attach "$V" /run/datasetfs/attach
+assert_fails 1 "'/' cannot be covered" datasetfsctl attach "$V" /
+assert_fails 2 "option 'kernel': the kernel's mounts say nothing" datasetfsctl attach -o kernel "$V" a
+assert_fails 2 "option 'io' is given twice" datasetfsctl attach -o io=auto,io=threads "$V" a
+assert_fails 2 "'follow' cannot be combined with 'version'" datasetfsctl attach -o follow=current,version=v1 "$V" a
+assert_fails 2 "holds a control character" datasetfsctl attach -o version=$'v1\nsuid' "$V" a
+assert_fails 2 "option 'suid' is for the administrator of the machine" datasetfsctl attach --want suid "$V" a
+assert_fails 2 "an option holds a comma" datasetfsctl attach --want version=v1,suid "$V" a
+assert_fails 2 "option 'version' is given twice" datasetfsctl attach --want version=v1 -o version=v2 "$V" a
+assert_fails 2 "expected VOLUME TARGET" datasetfsctl attach "$V"
+assert_fails 1 "-o nonsense: unknown" datasetfsctl attach -o nonsense "$V" a
+assert_fails 1 "has the digest sha256:" datasetfsctl attach -o "digest=sha256:$(printf '%064d' 1)" "$V" a
+assert_fails 1 "a symbolic link is on the way" datasetfsctl detach link
+assert_fails 1 "is no name of a shared mount" datasetfsctl attach --serve ../../etc
+attach "$V" a
+assert_fails 1 "another data set is mounted on '$PWD/a': 'datasetfsctl detach $PWD/a' ends that" \
+    datasetfsctl attach -o version=v2 "$V" a
+mount_volume "$V" other
+assert_fails 1 "'umount $PWD/other' ends that" datasetfsctl attach "$V" other
+assert_fails 1 "was not attached: 'umount $PWD/other' ends it" datasetfsctl detach other
+unmount other
+mount -t tmpfs cover a
+assert_fails 1 "another filesystem covers the data set" datasetfsctl detach a
+assert_fails 1 "another filesystem covers the data set" datasetfsctl attach "$V" a
+umount a
+detach a
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "many at once"
+count=64
+places $count
+for i in $(seq $count); do attach "$V" "$PWD/p/$i" & done
+wait
+before=$(starts)
+assert_eq "daemons" "$(daemons)" 2
+assert_eq "consumers" "$(datasetfsctl attached | grep -c "  '$PWD/p/")" $count
+for i in $(seq $count); do cmp source/1 "p/$i/1"; done
+
+say "killed daemons: new consumers get another one, old ones when they come again, and each can be detached"
+for round in $(seq "$(length 4 20)"); do
+    kill_all
+    assert_contains "round $round" "$(datasetfsctl attached)" "is dead: the daemon of the mount is gone"
+    one=$((round % count + 1)) two=$((round * 7 % count + 1))
+    detach "p/$one"
+    attach "$V" "$PWD/p/$two"
+    cmp source/1 "p/$two/1"
+    assert_eq "daemons" "$(daemons)" 2
+done
+for i in $(seq $count); do attach "$V" "$PWD/p/$i" & done
+wait
+for i in $(seq $count); do cmp source/1 "p/$i/1"; done
+assert_eq "daemons started" "$(starts)" $((before + $(length 4 20)))
+assert_eq "daemons" "$(daemons)" 2
+assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
+kill_all
+for i in $(seq $count); do detach "p/$i" & done
+wait
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "attach and detach against each other"
+# come_and_go NUMBER
+come_and_go() {
+    local turn
+    for turn in $(seq "$(length 10 100)"); do
+        attach -o "version=v$((turn % 2 + 1))" "$V" "$PWD/p/$1" || return 1
+        cmp source/1 "p/$1/1" || return 1
+        detach "$PWD/p/$1" || return 1
+    done
+}
+workers=()
+for i in 1 2 3 4; do come_and_go $i >>attach.log 2>&1 & workers+=($!); done
+for worker in "${workers[@]}"; do wait "$worker" || fail "a worker: $(tail -n 3 attach.log)"; done
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "one place, two data sets: one of them wins"
+for _ in $(seq "$(length 5 50)"); do
+    datasetfsctl attach -o version=v1 "$V" a >/dev/null 2>>attach.log & one=$!
+    datasetfsctl attach -o version=v2 "$V" a >/dev/null 2>>attach.log & two=$!
+    rc=0
+    wait $one || rc=1
+    wait $two || rc=$((rc + 1))
+    assert_eq "one is refused" $rc 1
+    assert_contains "the other one" "$(tail -n 1 attach.log)" "another data set is mounted on"
+    assert_eq "mounts on a" "$(grep -c " $PWD/a " /proc/self/mountinfo)" 1
+    detach a
+    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+done
+
+say "killed at each step, and called again"
+for step in attach-locked attach-mounted attach-bound; do
+    before=$(starts)
+    at_step $step k
+    rc=0
+    (exec datasetfsctl attach "$V" a) >>attach.log 2>&1 || rc=$?
+    assert_eq "$step" $rc 137
+    attach "$V" a
+    cmp source/1 a/1
+    assert_eq "$step: daemons started" "$(starts)" $((before + 1))
+    assert_eq "$step: mounts on a" "$(grep -c " $PWD/a " /proc/self/mountinfo)" 1
+    at_step detach-uncovered k
+    rc=0
+    (exec datasetfsctl detach a) >>attach.log 2>&1 || rc=$?
+    assert_eq "detach-uncovered" $rc 137
+    detach a
+    attach -o version=v2 "$V" b # whose reaping leaves it, as it is young
+    assert_eq "$step: mounts" "$(datasetfsctl attached | grep -c 'serves version')" 2
+    detach b
+    touch -d '-11 minutes' /run/datasetfs/attach/*/1
+    attach -o version=v2 "$V" b
+    assert_eq "$step: mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
+    detach b
+    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+done
+
+say "a killed attach leaves a daemon that begins, and the next call waits for it"
+before=$(starts)
+touch hold
+datasetfsctl attach "$V" a >>attach.log 2>&1 & first=$!
+wait_for 20 eval '[ "$(starts)" -gt "$before" ]' || fail "no start"
+kill -KILL $first
+wait $first || true
+attach "$V" b & second=$!
+attach "$V" a & third=$!
+rm hold
+wait $second
+wait $third
+assert_eq "daemons started" "$(starts)" $((before + 1))
+detach a
+detach b
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "a daemon that hangs: new consumers get another one, and the old mount can be detached"
+export DATASETFS_ATTACH_PATIENCE=500
+attach "$V" a
+pkill -STOP -x datasetfs
+assert_contains "attached" "$(datasetfsctl attached)" "is silent: the mount does not answer"
+unset DATASETFS_ATTACH_PATIENCE
+DATASETFS_ATTACH_PATIENCE=500 attach "$V" b
+cmp source/1 b/1
+detach a
+pkill -CONT -x datasetfs
+detach b
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "a mount that was switched, and a label with another version, are not what a new consumer asks for"
+attach -o version=v1 "$V" a
+datasetfsctl switch a v2 >/dev/null
+attach -o version=v1 "$V" b
+assert_eq "a" "$(json label <a/.datasetfs/version)" v2
+assert_eq "b" "$(json label <b/.datasetfs/version)" v1
+datasetfsctl current volume v2 >/dev/null
+datasetfsctl remove --force volume v1 >/dev/null 2>&1
+echo again >source/again
+pack volume source --label v1
+attach -o version=v1 "$V" c
+cmp source/again c/again
+[ ! -e b/again ] || fail "b has the new v1"
+for place in a b c; do detach $place; done
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "a job with a mount namespace of its own: the mount is the machine's, and goes when the job is over"
+mkfifo go
+mkdir job
+datasetfsctl current volume v2 >/dev/null
+unshare --mount --propagation private bash -c \
+    'datasetfsctl attach -o version=v1 "$0" job && cmp source/1 job/1 && read -r <go' "$V" >>attach.log 2>&1 & job=$!
+wait_for 20 eval 'datasetfsctl attached | grep -q "mount namespace"' || fail "no consumer: $(cat attach.log)"
+! is_mounted job || fail "the place of the job is seen outside"
+assert_eq "process" "$(attached mounts.0.consumers.0.process)" $job
+said=$(! datasetfsctl remove volume v1 2>&1)
+assert_contains "remove" "$said" "serves version 'v1', attached in 1 other mount namespace"
+attach -o version=v1 "$V" a
+assert_eq "daemons" "$(daemons)" 2
+detach a
+assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
+kill -KILL $job
+wait $job 2>/dev/null || true
+touch -d '-11 minutes' /run/datasetfs/attach/*/1
+attach -o version=v2 "$V" b
+assert_eq "consumers" "$(datasetfsctl attached | grep "^  ")" "  '$PWD/b'"
+detach b
+unshare --mount --propagation private \
+    bash -c 'datasetfsctl attach "$0" job && datasetfsctl detach job' "$V" >>attach.log
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "with systemd each mount is a unit"
+unit=$PWD/unit
+sed "s,^Environment=PATH=,&$PWD/bin:," "$DATASETFS_BUILD/contrib/datasetfs-attach@.service" >unit
+mkdir -p /run/systemd/system
+cat >bin/systemctl <<END
+#!/bin/bash
+[ "\$1 \$2" = "start --" ] || exit 1
+name=\${3#datasetfs-attach@} name=\${name%.service}
+echo "\$name" >>units
+PATH=$PATH DATASETFS_BUILD=$DATASETFS_BUILD python3 "$LIB/unit.py" "$unit" "\$name" ExecStart >>unit.log 2>&1 &
+until grep -q "attach/\${name/-//}/mount " /proc/self/mountinfo; do
+    kill -0 \$! 2>/dev/null || { echo "Job for \$3 failed because of the test." >&2; exit 1; }
+    sleep 0.05
+done
+END
+chmod +x bin/systemctl
+attach "$V" a
+attach "$V" b
+cmp source/1 a/1
+assert_eq "units" "$(wc -l <units)" 1
+assert_contains "the daemon" "$(tr '\0' ' ' </proc/"$(pgrep -ox datasetfs)"/cmdline)" \
+    "datasetfs --foreground -o version=v2 -- $V /run/datasetfs/attach/$(sed 's,-,/,' units)/mount"
+python3 "$LIB/unit.py" "$unit" "$(cat units)" ExecReload || fail "ExecReload"
+detach a
+detach b
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+attach -o follow=current "$V" a
+python3 "$LIB/unit.py" "$unit" "$(tail -n 1 units)" ExecStop || fail "ExecStop"
+attach -o follow=current "$V" b
+cmp source/1 a/1
+assert_eq "units" "$(wc -l <units)" 3
+detach a
+detach b
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+assert_fails 1 "says why: Job for datasetfs-attach@" datasetfsctl attach -o nonsense "$V" a
+rm -r /run/systemd
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "the daemon has nothing of who asked"
+group=/sys/fs/cgroup/pids/datasetfs-test-$$
+if mkdir "$group" 2>/dev/null; then
+    at_exit rmdir "$group"
+    bash -c 'echo 0 >"$0/cgroup.procs"; ulimit -c 0 -n 77; exec taskset 1 env SECRET=x datasetfsctl attach "$1" a' \
+        "$group" "$V" >>attach.log
+    for process in $(pgrep -x datasetfs); do
+        assert_eq "control groups" "$(cat /proc/"$process"/cgroup)" "$(cat /proc/1/cgroup)"
+        ! grep -qz SECRET "/proc/$process/environ" || fail "the environment of who asked"
+        assert_eq "CPUs" "$(grep Cpus_allowed_list "/proc/$process/status")" \
+            "$(grep Cpus_allowed_list /proc/1/status)"
+    done
+    detach a
+    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+else
+    say "no control group can be made here: left out"
+fi

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* The key of a shared mount: what consumers and the administrator may say, what makes two keys the same, and the
+ * command line that comes of one. */
+#include "lib/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "attach/key.h"
+#include "base/cleanup.h"
+
+static void key_of(struct key *key, const char *list)
+{
+	CHECK_OK(key_begin("/volume", key, &err));
+	CHECK_OK(key_say_list(key, KEY_ADMIN, list, &err));
+}
+
+static void assert_names(const char *list, const char *other, bool are_equal)
+{
+	char name[KEY_NAME_SIZE], second[KEY_NAME_SIZE];
+	auto_key struct key a = { 0 };
+	auto_key struct key b = { 0 };
+
+	key_of(&a, list);
+	key_of(&b, other);
+	CHECK_OK(key_name(&a, name, &err));
+	CHECK_OK(key_name(&b, second, &err));
+	assert_int_equal(strlen(name), KEY_NAME_SIZE - 1);
+	assert_int_equal(!strcmp(name, second), are_equal);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_names("version=v1,readahead=4M,io=auto", "io=auto,readahead=4M,version=v1", true);
+	assert_names("", ",", true);
+	assert_names("version=v1", "version=v2", false);
+	assert_names("version=v1", "", false);
+	assert_names("io=auto", "io=threads", false);
+	assert_names("exec", "noexec", false);
+	assert_names("follow=current", "", false);
+}
+
+static void test_uuid(void **state)
+{
+	char name[KEY_NAME_SIZE], second[KEY_NAME_SIZE];
+	auto_key struct key key = { 0 };
+
+	(void)state;
+	key_of(&key, "version=v1");
+	CHECK_OK(key_name(&key, name, &err));
+	key.uuid[15] = 1; /* another version under the same label */
+	CHECK_OK(key_name(&key, second, &err));
+	assert_string_not_equal(name, second);
+}
+
+static void test_consumers(void **state)
+{
+	static const char *const theirs[] = { "version=v1", "prefetch=off", "digest=sha256:00" };
+	static const char *const not_theirs[] = {
+		"suid", "allow_suid", "allow_other", "control_group=0", "direct_group=0", "verify=never", "workers=9",
+		"io=threads", "readahead=4M", "nosupervisor", "deadline=1", "versionx=1", "Version=v1", "trust=/x",
+		"cache=/x",
+	};
+	auto_key struct key key = { 0 };
+
+	(void)state;
+	CHECK_OK(key_begin("/volume", &key, &err));
+	for (size_t i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
+		CHECK_OK(key_say(&key, KEY_CONSUMER, theirs[i], &err));
+	for (size_t i = 0; i < sizeof(not_theirs) / sizeof(*not_theirs); i++)
+		CHECK_FAILS(key_say(&key, KEY_CONSUMER, not_theirs[i], &err), -EPERM,
+			    "is for the administrator of the machine");
+	CHECK_OK(key_say(&key, KEY_ADMIN, "suid", &err));
+}
+
+static void test_refusals(void **state)
+{
+	auto_key struct key key = { 0 };
+	auto_key struct key follows = { 0 };
+
+	(void)state;
+	CHECK_FAILS(key_begin("/vol\nume", &key, &err), -EINVAL, "control character");
+	CHECK_OK(key_begin("/volume", &key, &err));
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version=v1,suid", &err), -EINVAL, "holds a comma");
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "prefetch=off\nsuid", &err), -EINVAL, "control character");
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version=../x", &err), -EINVAL, "expected letters");
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version", &err), -EINVAL, "needs a value");
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "=v1", &err), -EINVAL, "has no name");
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "kernel", &err), -EINVAL, "nobody could tell a dead one");
+	CHECK_OK(key_say(&key, KEY_CONSUMER, "version=v1", &err));
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "version=v1", &err), -EINVAL, "is given twice");
+	CHECK_OK(key_say(&key, KEY_ADMIN, "io=auto", &err));
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "io=threads", &err), -EINVAL, "option 'io' is given twice");
+	CHECK_OK(key_begin("/volume", &follows, &err));
+	CHECK_OK(key_say(&follows, KEY_CONSUMER, "follow=current", &err));
+	CHECK_FAILS(key_say(&follows, KEY_CONSUMER, "digest=sha256:00", &err), -EINVAL, "combined with 'digest'");
+}
+
+static void test_command(void **state)
+{
+	static const char *const expected[] = {
+		"datasetfs", "-o", "digest=x", "-o", "suid", "-o", "version=v1", "--", "/volume", "/mount", NULL,
+	};
+	auto_free const char **words = NULL;
+	auto_free char *version = NULL;
+	auto_key struct key key = { 0 };
+	size_t i;
+
+	(void)state;
+	key_of(&key, "version=v1,suid,digest=x");
+	CHECK_OK(key_command(&key, "/mount", &words, &version, &err));
+	for (i = 0; words[i] && expected[i]; i++)
+		assert_string_equal(words[i], expected[i]);
+	assert_null(words[i]);
+	assert_null(expected[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),    cmocka_unit_test(test_uuid),    cmocka_unit_test(test_consumers),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_command),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
