@@ -113,7 +113,8 @@ may tools/describe/subject $base $image datasetfs describe/subject .
 may tools/describe/survey  $base $image datasetfs describe/subject describe/survey .
 may tools/describe/diff    $base $image datasetfs describe/subject describe/diff .
 may tools/describe $base $image datasetfs describe/subject describe/survey describe/diff describe .
-may tools/export $base $image io read $device $volume erofs datasetfs export .
+may tools/take   $base $image io read datasetfs take .
+may tools/export $base $image io read $device $volume erofs datasetfs take export .
 may tools/list   $base $image $volume datasetfs list .
 may tools/member $base $image io $device $volume datasetfs member .
 may tools/nvme   $base io $device datasetfs nvme .
@@ -124,7 +125,7 @@ may tools/shared $base datasetfs attach .
 may tools/status $base $device datasetfs watch status .
 may tools/top    $base datasetfs watch status top .
 may tools        $base $image io $device members $volume attach datasetfs describe export member nvme scrub \
-    top verify watch .
+    take top verify watch .
 may tools/exporter $base $device datasetfs exporter
 may tools/run    $base run
 }

@@ -10,10 +10,9 @@
 #include "base/text/json.h"
 #include "erofs/erofs_image.h"
 #include "export/export.h"
-#include "export/outfile.h"
-#include "image/catalogue/index_load.h"
+#include "take/data_set.h"
+#include "take/outfile.h"
 #include "text.h"
-#include "volume.h"
 
 /* Characters that no shell requires to be quoted. */
 #define EROFS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+:@%"
@@ -42,38 +41,28 @@ const struct command_line export_erofs_line = {
 
 /* A version laid out as an EROFS. */
 struct erofs_export {
-	struct volume *volume;
-	const struct version *version;
-	struct index *index;
+	struct data_set set;
 	struct erofs_image *image;
 };
 
 static void erofs_close(struct erofs_export *export)
 {
 	erofs_image_free(export->image);
-	if (export->index)
-		index_close(export->index);
-	volume_close(export->volume);
+	data_set_close(&export->set);
 }
 
 static int erofs_plan(const char *name, const char *label, bool suid, struct erofs_export *export, struct error *err)
 {
-	struct array_source *array;
-	int r = volume_open_loaded(name, &export->volume, err);
+	struct data_set *set = &export->set;
+	int r = data_set_open(name, label, set, err);
 
-	if (r == 0)
-		r = volume_version(export->volume, label, &export->version, err);
-	if (r < 0)
-		return r;
-	array = export->volume->array;
-	r = index_load(volume_backing(export->volume), export->version, &export->index, err);
-	return r < 0 ? r : erofs_image_plan(array, export->version, export->index, suid, &export->image, err);
+	return r < 0 ? r : erofs_image_plan(set->volume->array, set->version, set->index, suid, &export->image, err);
 }
 
 static int erofs_write(struct erofs_export *export, const char *path, bool force, struct error *err)
 {
 	struct outfile file = OUTFILE_NONE;
-	int r = outfile_open(path, force, export->volume->array, &file, err);
+	int r = outfile_open(path, force, export->set.volume->array, &file, err);
 
 	if (r == 0)
 		r = erofs_image_write(export->image, file.fd, err);
@@ -91,8 +80,8 @@ static void erofs_json(const struct erofs_export *export, const char *file, bool
 	struct json json = { .out = stdout };
 
 	json_begin_object(&json, NULL);
-	json_string(&json, "volume", export->volume->path);
-	json_string(&json, "label", export->version->label);
+	json_string(&json, "volume", export->set.volume->path);
+	json_string(&json, "label", export->set.version->label);
 	json_string(&json, "file", file);
 	json_bool(&json, "written", is_written);
 	json_number(&json, "bytes", sizes.bytes);
@@ -101,8 +90,8 @@ static void erofs_json(const struct erofs_export *export, const char *file, bool
 	json_number(&json, "copied_bytes", sizes.copied_bytes);
 	json_bool(&json, "needs_48bit", sizes.needs_48bit);
 	json_begin_array(&json, "devices");
-	for (uint32_t i = 0; i < export->volume->array->count; i++)
-		json_string(&json, NULL, export->volume->names[i]);
+	for (uint32_t i = 0; i < export->set.volume->array->count; i++)
+		json_string(&json, NULL, export->set.volume->names[i]);
 	json_end_array(&json);
 	json_end_object(&json);
 	putchar('\n');
@@ -153,8 +142,8 @@ static void erofs_text(const struct erofs_export *export, const char *file, bool
 		   format_size(sizes.copied_bytes, copied), sizes.copied_files,
 		   (sizes.bytes - sizes.copied_bytes) / sizes.inodes);
 	text_print("%smount -t erofs -o loop,ro,nosuid,nodev", is_written ? "" : "it would be mounted by: ");
-	for (uint32_t i = 0; i < export->volume->array->count; i++)
-		erofs_text_device(export->volume->names[i]);
+	for (uint32_t i = 0; i < export->set.volume->array->count; i++)
+		erofs_text_device(export->set.volume->names[i]);
 	putchar(' ');
 	erofs_text_word(file);
 	puts(" MOUNTPOINT");

@@ -13,11 +13,11 @@
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "export/export.h"
-#include "export/outfile.h"
-#include "export/tar_tree.h"
-#include "image/catalogue/index_load.h"
+#include "export/tar_write.h"
+#include "take/data_set.h"
+#include "take/outfile.h"
+#include "take/tree.h"
 #include "text.h"
-#include "volume.h"
 
 struct tar_options {
 	struct verb_options verb;
@@ -44,45 +44,38 @@ const struct command_line export_tar_line = {
 
 struct tar_export {
 	const struct tar_options *options;
-	struct volume *volume;
-	const struct version *version;
-	struct index *index;
-	struct tar_tree_counts counts;
+	struct data_set set;
+	struct tree_counts counts;
 	uint64_t bytes; /* of the archive */
 };
 
-static void tar_close(struct tar_export *export)
-{
-	if (export->index)
-		index_close(export->index);
-	volume_close(export->volume);
-}
+/* ---- the archive ---- */
 
-static int tar_open(const char *name, const char *label, struct tar_export *export, struct error *err)
+static int tar_add_all(struct tar_export *export, struct stream *stream, struct error *err)
 {
-	int r = volume_open_loaded(name, &export->volume, err);
+	struct tree *tree = NULL;
+	int r = tree_open(export->set.index, stream, &tree, err);
 
 	if (r == 0)
-		r = volume_version(export->volume, label, &export->version, err);
-	if (r < 0)
-		return r;
-	return index_load(volume_backing(export->volume), export->version, &export->index, err);
+		r = tree_add(tree, "/", err);
+	if (r == 0)
+		r = tree_finish(tree, &export->counts, err);
+	tree_close(tree);
+	return r;
 }
-
-/* ---- the archive ---- */
 
 static int tar_copy(struct tar_export *export, struct tar_write *tar, struct progress *progress, struct error *err)
 {
-	const struct tar_queue_setup setup = { .index = export->index, .array = export->volume->array, .tar = tar,
-					       .progress = progress };
-	struct tar_queue *queue;
-	int r = tar_queue_open(&setup, &queue, err);
+	const struct stream_setup setup = { .index = export->set.index, .array = export->set.volume->array,
+					    .taker = &tar_write_taker, .argument = tar, .progress = progress };
+	struct stream *stream;
+	int r = stream_open(&setup, &stream, err);
 
 	if (r < 0)
 		return r;
-	progress_phase(progress, "exporting", export->version->content_bytes);
-	r = tar_tree_write(export->index, queue, &export->counts, err);
-	tar_queue_close(queue);
+	progress_phase(progress, "exporting", export->set.version->content_bytes);
+	r = tar_add_all(export, stream, err);
+	stream_close(stream);
 	return r < 0 ? r : tar_write_finish(tar, err);
 }
 
@@ -95,7 +88,7 @@ static int tar_write_to(struct tar_export *export, int fd, struct error *err)
 
 	if (kind == PROGRESS_AUTO && !isatty(STDERR_FILENO))
 		kind = PROGRESS_NONE;
-	r = tar_write_open(fd, export->index, &tar, err);
+	r = tar_write_open(fd, export->set.index, &tar, err);
 	if (r == 0)
 		r = progress_open(kind, &progress, err);
 	if (r == 0)
@@ -109,7 +102,7 @@ static int tar_write_to(struct tar_export *export, int fd, struct error *err)
 static int tar_write_file(struct tar_export *export, const char *path, struct error *err)
 {
 	struct outfile file = OUTFILE_NONE;
-	int r = outfile_open(path, export->options->force, export->volume->array, &file, err);
+	int r = outfile_open(path, export->options->force, export->set.volume->array, &file, err);
 
 	if (r == 0)
 		r = tar_write_to(export, file.fd, err);
@@ -136,10 +129,10 @@ static void tar_json(const struct tar_export *export, const char *file, FILE *ou
 	struct json json = { .out = out };
 	char digest[DIGEST_TEXT_SIZE];
 
-	format_digest(export->version->digest, digest);
+	format_digest(export->set.version->digest, digest);
 	json_begin_object(&json, NULL);
-	json_string(&json, "volume", export->volume->path);
-	json_string(&json, "label", export->version->label);
+	json_string(&json, "volume", export->set.volume->path);
+	json_string(&json, "label", export->set.version->label);
 	json_string(&json, "digest", digest);
 	json_string(&json, "file", file);
 	json_number(&json, "bytes", export->bytes);
@@ -158,7 +151,7 @@ static void tar_text(const struct tar_export *export, const char *file)
 
 	text_print("'%s': %s, version '%s': %" PRIu64 " files with %s, %" PRIu64 " directories, %" PRIu64
 		   " symlinks, %" PRIu64 " hard links\n",
-		   file, format_size(export->bytes, bytes), export->version->label, export->counts.files,
+		   file, format_size(export->bytes, bytes), export->set.version->label, export->counts.files,
 		   format_size(export->counts.content_bytes, content), export->counts.directories,
 		   export->counts.symlinks, export->counts.hard_links);
 }
@@ -184,13 +177,13 @@ int export_tar_run(int argc, char **argv)
 	if (!verb_parse(&export_tar_line, argc, argv, &options, &operands, &status))
 		return status;
 	interrupt_install();
-	r = tar_open(argv[1], argv[2], &export, &err);
+	r = data_set_open(argv[1], argv[2], &export.set, &err);
 	if (r == 0)
 		r = tar_write_anywhere(&export, argv[3], &err);
 	if (r < 0)
 		log_error(&err, "cannot export '%s' of '%s'", argv[2], argv[1]);
 	else
 		tar_tell(&export, argv[3]);
-	tar_close(&export);
+	data_set_close(&export.set);
 	return r < 0 ? verb_failed() : VERB_DONE;
 }

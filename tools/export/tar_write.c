@@ -223,7 +223,7 @@ static int tar_write_target(struct archive_entry *entry, const struct index *ind
 }
 
 /* Sets size, holes, target and extended attributes, which only the first name of an inode gets. */
-static int tar_write_inode(struct tar_write *tar, const struct tar_write_entry *from, struct error *err)
+static int tar_write_inode(struct tar_write *tar, const struct stream_entry *from, struct error *err)
 {
 	const struct inode *inode = from->inode;
 	int r = 0;
@@ -237,8 +237,9 @@ static int tar_write_inode(struct tar_write *tar, const struct tar_write_entry *
 	return r < 0 ? r : inode_xattrs(tar->index, inode, tar_write_xattr, tar->entry, err);
 }
 
-int tar_write_head(struct tar_write *tar, const struct tar_write_entry *from, struct error *err)
+static int tar_write_head(void *argument, const struct stream_entry *from, struct error *err)
 {
+	struct tar_write *tar = argument;
 	struct archive_entry *entry = archive_entry_clear(tar->entry);
 	const struct inode *inode = from->inode;
 	int r = 0;
@@ -259,8 +260,9 @@ int tar_write_head(struct tar_write *tar, const struct tar_write_entry *from, st
 	return r == ARCHIVE_OK || r == ARCHIVE_WARN ? 0 : tar_write_failed(tar, err);
 }
 
-int tar_write_data(struct tar_write *tar, const void *bytes, size_t length, struct error *err)
+static int tar_write_data(void *argument, const void *bytes, size_t length, struct error *err)
 {
+	struct tar_write *tar = argument;
 	la_ssize_t n = length ? archive_write_data(tar->archive, bytes, length) : 0;
 
 	if (n < 0)
@@ -270,8 +272,9 @@ int tar_write_data(struct tar_write *tar, const void *bytes, size_t length, stru
 	return 0;
 }
 
-int tar_write_hole(struct tar_write *tar, uint64_t length, struct error *err)
+static int tar_write_hole(void *argument, uint64_t length, struct error *err)
 {
+	struct tar_write *tar = argument;
 	int r = 0;
 
 	for (uint64_t step; r == 0 && length; length -= step) {
@@ -282,6 +285,12 @@ int tar_write_hole(struct tar_write *tar, uint64_t length, struct error *err)
 	}
 	return r;
 }
+
+const struct stream_taker tar_write_taker = {
+	.head = tar_write_head,
+	.data = tar_write_data,
+	.hole = tar_write_hole,
+};
 
 int tar_write_finish(struct tar_write *tar, struct error *err)
 {

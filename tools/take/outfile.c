@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes next to the final name, then renames. */
-#include "export/outfile.h"
+#include "take/outfile.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads the volume, then the index of one version. */
+#include "take/data_set.h"
+
+#include "base/cleanup.h"
+#include "image/catalogue/index_load.h"
+
+int data_set_open(const char *name, const char *label, struct data_set *ret, struct error *err)
+{
+	struct data_set set = { 0 };
+	int r = volume_open_loaded(name, &set.volume, err);
+
+	if (r == 0)
+		r = volume_version(set.volume, label, &set.version, err);
+	if (r == 0)
+		r = index_load(volume_backing(set.volume), set.version, &set.index, err);
+	if (r < 0) {
+		data_set_close(&set);
+		return r;
+	}
+	*ret = set;
+	return 0;
+}
+
+void data_set_close(struct data_set *set)
+{
+	if (set->index)
+		index_close(set->index);
+	volume_close(set->volume);
+	*set = (struct data_set){ 0 };
+}
