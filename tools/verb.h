@@ -11,20 +11,23 @@ enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
 enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's and scrub's own */
 
 /* The command line of each verb, for --help; its program ends with the verb's name. */
-extern const struct command_line attach_line, attached_line, compact_line, current_line, describe_line, detach_line,
-	dump_line, export_line, list_line, member_line, nvme_line, remove_line, scrub_line, stat_line, status_line,
-	switch_line, top_line, upgrade_line, verify_line;
+extern const struct command_line attach_line, attached_line, cat_line, compact_line, current_line, describe_line,
+	detach_line, dump_line, export_line, extract_line, list_line, ls_line, member_line, nvme_line, remove_line,
+	scrub_line, stat_line, status_line, switch_line, top_line, upgrade_line, verify_line;
 
 /* Functions that run the verbs. argv[0] is the verb; each returns the exit status. */
 int attach_run(int argc, char **argv);
 int attached_run(int argc, char **argv);
+int cat_run(int argc, char **argv);
 int compact_run(int argc, char **argv);
 int current_run(int argc, char **argv);
 int describe_run(int argc, char **argv);
 int detach_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
 int export_run(int argc, char **argv);
+int extract_run(int argc, char **argv);
 int list_run(int argc, char **argv);
+int ls_run(int argc, char **argv);
 int member_run(int argc, char **argv);
 int nvme_run(int argc, char **argv);
 int remove_run(int argc, char **argv);

@@ -56,6 +56,16 @@ for volume in "$v" "two$E.a"; do
         # shellcheck disable=SC2086
         tame datasetfsctl $verb "$volume"
     done
+    for verb in ls "ls -l" "ls -R" "ls --json"; do
+        # shellcheck disable=SC2086
+        tame datasetfsctl $verb "$volume" "train$E" "link$E"
+    done
+    rm -rf "out$E"
+    mkdir "out$E"
+    tame datasetfsctl extract -C "out$E" "$volume"
+    tame datasetfsctl extract -C "out$E" "$volume"
+    tame datasetfsctl cat "$volume" "nowhere$E"
+    tame datasetfsctl cat "$volume" "link$E"
     tame datasetfsctl stat "$volume" "train$E/sub$C/file"
     tame datasetfsctl stat "$volume" "nowhere$E"
     tame datasetfsctl current "$volume" "label$E"

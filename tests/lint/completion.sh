@@ -18,8 +18,8 @@ for program in mkdatasetfs datasetfs datasetfs-exporter datasetfs-run; do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status top attach detach attached verify scrub stat describe dump current remove compact export \
-    member nvme; do
+for verb in list status top attach detach attached verify scrub stat ls cat extract describe dump current remove \
+    compact export member nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
@@ -100,7 +100,7 @@ assert_eq "datasetfs-run --report=file cat -x<TAB>" "$(completed datasetfs-run -
 
 # The programs know every option that the completion file lists.
 { mkdatasetfs --help; datasetfs --help; datasetfs-exporter --help; datasetfs-run --help; } >help.all
-for verb in verify scrub stat attach describe switch top compact 'nvme connect'; do
+for verb in verify scrub stat extract attach describe switch top compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done
 while read -r option; do

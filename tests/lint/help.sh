@@ -30,7 +30,7 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfs-exporter datasetfs-r
 done
 
 # Every verb of datasetfsctl explains itself.
-for verb in list status detach verify scrub stat describe dump; do
+for verb in list status detach verify scrub stat ls cat extract describe dump; do
     assert_contains "datasetfsctl --help" "$(datasetfsctl --help)" "$verb"
     assert_fails 2 "" datasetfsctl "$verb"
 done

@@ -26,6 +26,7 @@ OURS = {
     "tools/status/status.c": {"earlier"},
     "tools/subverb.c": {"line->program", "line->summary", "page", "verbs[i].line->summary", "verbs[i].line->usage",
                         "verbs[i].name"},
+    "tools/take/ls.c": {"mode"},
 }
 
 listed = set() # (file, string) that was looked for there

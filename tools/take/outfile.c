@@ -3,6 +3,7 @@
 #include "take/outfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,9 +41,10 @@ static int outfile_find(const char *path, bool replace, const struct array_sourc
 	return r < 0 ? r : site_name(ret, ret->file, err);
 }
 
-static int outfile_create(struct outfile *file, struct error *err)
+/* Makes the new file, which has no name at first, or one that begins with prefix. */
+static int outfile_create(struct outfile *file, const struct site *prefix, struct error *err)
 {
-	int r = site_beside_random(&file->to, ".new.", &file->beside, err);
+	int r = site_beside_random(prefix, ".new.", &file->beside, err);
 
 	return r < 0 ? r : site_create_unnamed(&file->beside, &file->fd, err);
 }
@@ -54,7 +56,7 @@ int outfile_open(const char *path, bool replace, const struct array_source *volu
 	int r = outfile_find(path, replace, volume, &file.to, err);
 
 	if (r == 0)
-		r = outfile_create(&file, err);
+		r = outfile_create(&file, &file.to, err);
 	if (r < 0) {
 		outfile_close(&file);
 		return error_wrap(err, r, "'%s'", path);
@@ -63,14 +65,61 @@ int outfile_open(const char *path, bool replace, const struct array_source *volu
 	return 0;
 }
 
+/* Finds the file that has the name in the folder of file->to, if there is one that may be replaced. */
+static int outfile_find_in(struct outfile *file, bool replace, struct error *err)
+{
+	struct stat st;
+
+	file->to.file = openat(file->to.folder, file->to.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (file->to.file < 0)
+		return errno == ENOENT ? 0 : error_errno(err, "cannot open it");
+	if (!replace)
+		return error_set(err, -EEXIST, "it is there already: --force replaces it");
+	if (fstat(file->to.file, &st) < 0)
+		return error_errno(err, "stat");
+	if (S_ISDIR(st.st_mode))
+		return error_set(err, -EISDIR, "a directory is there, which --force does not replace");
+	return 0;
+}
+
+int outfile_open_in(int folder, const char *name, const char *path, bool replace, struct outfile *ret,
+		    struct error *err)
+{
+	struct outfile file = OUTFILE_NONE;
+	struct site prefix = SITE_NONE; /* a name in full length has no room for more */
+	int r;
+
+	file.to.path = path;
+	snprintf(file.to.name, sizeof(file.to.name), "%s", name);
+	file.to.folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	if (file.to.folder < 0)
+		return error_errno(err, "'%s'", path);
+	prefix.folder = file.to.folder;
+	prefix.path = path;
+	r = outfile_find_in(&file, replace, err);
+	if (r == 0)
+		r = outfile_create(&file, &prefix, err);
+	if (r < 0) {
+		outfile_close(&file);
+		return error_wrap(err, r, "'%s'", path);
+	}
+	*ret = file;
+	return 0;
+}
+
+int outfile_name(struct outfile *file, struct error *err)
+{
+	int r = site_link(&file->beside, file->fd, err);
+
+	return r < 0 ? r : site_replace(&file->beside, file->fd, &file->to, file->to.file, err);
+}
+
 int outfile_commit(struct outfile *file, struct error *err)
 {
 	int r = fsync(file->fd) < 0 ? error_errno(err, "cannot write '%s'", file->to.path) : 0;
 
 	if (r == 0)
-		r = site_link(&file->beside, file->fd, err);
-	if (r == 0)
-		r = site_replace(&file->beside, file->fd, &file->to, file->to.file, err);
+		r = outfile_name(file, err);
 	return r < 0 ? r : site_sync(&file->to, err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the file of an export so that its name always leads to a complete file: the former one, or the new one. */
+/* Writes a file so that its name always leads to a complete one: the former one, or the new one. */
 #pragma once
 #include <stdbool.h>
 
@@ -17,7 +17,12 @@ struct outfile {
  * member of volume. */
 must_check int outfile_open(const char *path, bool replace, const struct array_source *volume, struct outfile *ret,
 			    struct error *err);
-/* Flushes the complete file and gives it its name. */
+/* Makes the file for a name in a folder that is open; the name is not followed if it is a link. path: for messages. */
+must_check int outfile_open_in(int folder, const char *name, const char *path, bool replace, struct outfile *ret,
+			       struct error *err);
+/* Gives the complete file its name. */
+must_check int outfile_name(struct outfile *file, struct error *err);
+/* Flushes the file, names it, and flushes its folder. */
 must_check int outfile_commit(struct outfile *file, struct error *err);
 /* Removes the file unless it was committed. */
 void outfile_close(struct outfile *file);

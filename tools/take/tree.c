@@ -87,6 +87,8 @@ static int tree_add_inode(struct tree *tree, const struct inode *inode, struct e
 	struct tree_link **link = tfind(&wanted, &tree->links, tree_compare);
 	int r = 0;
 
+	if (link && !strcmp((*link)->path, tree->path)) /* the same name once more */
+		return 0;
 	if (link)
 		return tree_add_link(tree, inode, *link, err);
 	if (!S_ISDIR(inode->mode) && inode->nlink > 1)
