@@ -32,7 +32,6 @@ enum served_match { SERVED_OTHER, SERVED_PERHAPS, SERVED_CERTAIN };
 struct served_search {
 	const struct volume *volume;
 	char **points;
-	dev_t *devices; /* of the points */
 	size_t count;
 };
 
@@ -67,30 +66,17 @@ static enum served_match served_match(const struct volume *volume, const char *s
 	return found ? SERVED_CERTAIN : SERVED_OTHER;
 }
 
-static bool served_has(const struct served_search *search, dev_t device)
-{
-	for (size_t i = 0; i < search->count; i++)
-		if (search->devices[i] == device)
-			return true;
-	return false;
-}
-
-/* Collects mounts to ask, each filesystem once, in however many places it is. Mounts that the kernel serves are
- * skipped: they keep the volume locked. */
+/* Collects mounts to ask. Mounts that the kernel serves are skipped: they keep the volume locked. */
 static int served_see(void *argument, const struct mounted *mounted, struct error *err)
 {
 	struct served_search *search = argument;
 	int r;
 
-	if (mounted->label || served_has(search, mounted->device) ||
-	    served_match(search->volume, mounted->source) == SERVED_OTHER)
+	if (mounted->label || served_match(search->volume, mounted->source) == SERVED_OTHER)
 		return 0;
 	r = grow_one(search->points, search->count, err);
-	if (r == 0)
-		r = grow_one(search->devices, search->count, err);
 	if (r < 0)
 		return r;
-	search->devices[search->count] = mounted->device;
 	search->points[search->count] = strdup(mounted->point);
 	if (!search->points[search->count])
 		return error_no_memory(err);
@@ -134,7 +120,7 @@ int served_open(const struct volume *volume, const uint8_t volume_uuid[16], stru
 {
 	struct served_search search = { .volume = volume };
 	struct served served = { 0 };
-	int r = mounted_each(served_see, &search, err);
+	int r = mounted_each_once(served_see, &search, err);
 
 	memcpy(served.volume_uuid, volume_uuid, sizeof(served.volume_uuid));
 	if (r == 0)
@@ -142,7 +128,6 @@ int served_open(const struct volume *volume, const uint8_t volume_uuid[16], stru
 	for (size_t i = 0; i < search.count; i++)
 		free(search.points[i]);
 	free(search.points);
-	free(search.devices);
 	if (r < 0) {
 		served_close(&served);
 		return r;

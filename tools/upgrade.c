@@ -145,7 +145,7 @@ static int upgrade_all(void)
 	struct error err = { 0 };
 	int status = VERB_FAILED;
 
-	if (mounted_each(upgrade_see, &points, &err) < 0)
+	if (mounted_each_once(upgrade_see, &points, &err) < 0)
 		log_error(&err, "cannot upgrade mounts");
 	else
 		status = upgrade_each(&points);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/mountinfo.h"
 #include "device/locate.h"
 #include "device/occupied.h"
@@ -61,6 +62,37 @@ int mounted_each(mounted_visit *visit, void *argument, struct error *err)
 	struct mounted_visitor visitor = { visit, argument };
 
 	return mountinfo_each(mounted_pass, &visitor, err);
+}
+
+struct mounted_once {
+	mounted_visit *visit;
+	void *argument;
+	dev_t *seen;
+	size_t count;
+};
+
+static int mounted_first(void *argument, const struct mounted *mounted, struct error *err)
+{
+	struct mounted_once *once = argument;
+	int r;
+
+	for (size_t i = 0; i < once->count; i++)
+		if (once->seen[i] == mounted->device)
+			return 0;
+	r = grow_one(once->seen, once->count, err);
+	if (r < 0)
+		return r;
+	once->seen[once->count++] = mounted->device;
+	return once->visit(once->argument, mounted, err);
+}
+
+int mounted_each_once(mounted_visit *visit, void *argument, struct error *err)
+{
+	struct mounted_once once = { .visit = visit, .argument = argument };
+	int r = mounted_each(mounted_first, &once, err);
+
+	free(once.seen);
+	return r;
 }
 
 int mounted_absolute(const char *name, char **ret, struct error *err)

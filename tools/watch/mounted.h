@@ -19,6 +19,8 @@ must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err
 typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
 /* Calls visit for each mount, in the order of the mount table, until one call does not return 0; returns its result. */
 must_check int mounted_each(mounted_visit *visit, void *argument, struct error *err);
+/* The same, but calls visit once for each filesystem, with the first of its places. */
+must_check int mounted_each_once(mounted_visit *visit, void *argument, struct error *err);
 /* Makes a name absolute and removes slashes at its end. Resolves nothing else, because following links would touch the
  * mount. The caller frees *ret. */
 must_check int mounted_absolute(const char *name, char **ret, struct error *err);
