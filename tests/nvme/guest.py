@@ -14,14 +14,22 @@ from kernel import Missing
 sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "lib"))
 from patience import Patience
 
-PROGRAM = "qemu-system-x86_64"
+# By Debian's names of architectures: the program, its package, the machine, and words for the kernel.
+# Three things go wrong in guests of a busy machine: with a thread for each processor, code that one patches is executed
+# half-patched by another; the check of the timer fails; the TSC is calibrated so badly that clocks run twice as fast.
+MACHINES = {
+    "amd64": ("qemu-system-x86_64", "qemu-system-x86", ["-machine", "q35", "-cpu", "max"],
+              ["console=ttyS0", "mitigations=off", "no_timer_check", "tsc=unstable"]),
+    "arm64": ("qemu-system-aarch64", "qemu-system-arm", ["-machine", "virt", "-cpu", "neoverse-n1"],
+              ["console=ttyAMA0"]),
+}
 # Long, as the processors are emulated and the machine may be busy; nothing is asserted by them.
 BOOT_SECONDS = 200
 COMMAND_SECONDS = 120
 
 
-def need_qemu():
-    for program, package in ((PROGRAM, "qemu-system-x86"), ("setpriv", "util-linux")):
+def need_qemu(architecture="amd64"):
+    for program, package in (MACHINES[architecture][:2], ("setpriv", "util-linux")):
         if not shutil.which(program):
             raise Missing(f"no {program}: package {package}")
 
@@ -43,7 +51,7 @@ class Guest:
         self.received = b""
         self.ours, theirs = socket.socketpair()
         self.console = f"{name}-console.log"
-        words = [PROGRAM, *machine(kernel, initramfs, name, cpus, memory), "-serial", f"file:{self.console}"]
+        words = [*machine(kernel, initramfs, name, cpus, memory), "-serial", f"file:{self.console}"]
         words += port(theirs)
         for disk in disks:
             words += ["-drive", f"file={disk},format=raw,if=virtio,cache=unsafe,readonly={'off' if writable else 'on'}"]
@@ -166,12 +174,9 @@ class Job:
 
 
 def machine(kernel, initramfs, name, cpus, memory):
-    # Three things go wrong in guests of a busy machine: with a thread for each processor, code that one patches
-    # is executed half-patched by another; the check of the timer fails; the TSC is calibrated so badly
-    # that clocks run twice as fast.
-    words = ["console=ttyS0", "quiet", "loglevel=5", "mitigations=off", "random.trust_cpu=on", "no_timer_check",
-             "tsc=unstable", f"guest={name}"]
-    return ["-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", str(cpus), "-m", str(memory),
+    program, _, kind, words = MACHINES[kernel.architecture]
+    words = [*words, "quiet", "loglevel=5", "random.trust_cpu=on", f"guest={name}"]
+    return [program, *kind, "-accel", "tcg,thread=single", "-smp", str(cpus), "-m", str(memory),
             "-no-user-config", "-nodefaults", "-display", "none", "-monitor", "stdio",
             "-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", " ".join(words)]
 

@@ -28,29 +28,31 @@ class Missing(Exception):
 @dataclasses.dataclass
 class Kernel:
     """An unpacked kernel; modules are files in the order in which they can be loaded."""
+    architecture: str
     release: str
     image: pathlib.Path
     modules: list
     transports: list
 
 
-def prepare(kind, cache):
+def prepare(kind, cache, flavour="amd64"):
     """The kernel "stable" (the one this Debian release installs), "next" (that of the release after it) or "newest"
-    (backports of that one)."""
-    kept = pathlib.Path(cache) / kind
+    (backports of that one). flavour: the end of its package's name, which begins with the architecture."""
+    architecture = flavour.partition("-")[0]
+    kept = pathlib.Path(cache) / (kind if flavour == "amd64" else f"{kind}-{flavour}")
     wanted = kept / "wanted"
     if not wanted.is_file() or wanted.read_text() != WANTED:
         fresh = kept.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
-        packages = Archive(kind, fresh / "apt").fetch("linux-image-amd64")
+        packages = Archive(kind, fresh / "apt", architecture).fetch(f"linux-image-{flavour}")
         unpack(packages, fresh / "tree")
         keep(fresh / "tree", fresh)
         for folder in ("apt", "tree"):
             shutil.rmtree(fresh / folder)
         shutil.rmtree(kept, ignore_errors=True)
         fresh.rename(kept)
-    return Kernel((kept / "release").read_text(), kept / "vmlinux",
+    return Kernel(architecture, (kept / "release").read_text(), kept / "vmlinux",
                   *(sorted((kept / part).glob("*.ko")) for part in ("modules", "transports")))
 
 
@@ -60,8 +62,8 @@ def prepare(kind, cache):
 class Archive:
     """The package archive that this machine uses, with lists of our own: the system's state stays as it is."""
 
-    def __init__(self, kind, folder):
-        self.folder = folder.resolve()
+    def __init__(self, kind, folder, architecture="amd64"):
+        self.folder, self.architecture = folder.resolve(), architecture
         for name in ("lists/partial", "cache/archives/partial", "packages"):
             (self.folder / name).mkdir(parents=True)
         if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
@@ -89,7 +91,8 @@ class Archive:
     def apt(self, program, *words):
         options = {"Dir::Etc::sourcelist": self.folder / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
                    "Dir::State::lists": self.folder / "lists", "Dir::Cache": self.folder / "cache",
-                   "Dir::State::status": "/dev/null", "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
+                   "Dir::State::status": "/dev/null", "APT::Architecture": self.architecture,
+                   "APT::Architectures": self.architecture, "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
                    "Acquire::Retries": "2", "Acquire::http::Timeout": "20"}
         given = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         return run(program, *given, *words, folder=self.folder / "packages")
@@ -151,8 +154,10 @@ def keep(tree, folder):
 
 
 def decompress(image):
-    """The kernel within a compressed image, which a guest would spend a quarter of its boot on. Its place is in the
-    header of the image, see Documentation/arch/x86/boot.rst; four bytes behind it have its size."""
+    """The kernel within a compressed image for x86, which a guest would spend a quarter of its boot on. Its place is in
+    the header of the image, see Documentation/arch/x86/boot.rst; four bytes behind it have its size."""
+    if image[0x202:0x206] != b"HdrS":
+        return image
     setup_sectors, (offset, length) = image[0x1f1], struct.unpack_from("<II", image, 0x248)
     begin = (setup_sectors + 1) * 512 + offset
     payload = image[begin:begin + length - 4]
