@@ -209,3 +209,35 @@ int temp_stream_flush(struct temp_stream *stream, struct error *err)
 	stream->used = 0;
 	return 0;
 }
+
+int temp_stream_put(struct temp_stream *stream, const void *bytes, size_t length, struct error *err)
+{
+	const uint8_t *from = bytes;
+	size_t part;
+	int r;
+
+	while (length) {
+		if (stream->used == TEMP_BUFFER) {
+			r = temp_stream_flush(stream, err);
+			if (r < 0)
+				return r;
+		}
+		part = TEMP_BUFFER - stream->used < length ? TEMP_BUFFER - stream->used : length;
+		memcpy(stream->buffer + stream->used, from, part);
+		stream->used += part;
+		from += part;
+		length -= part;
+	}
+	return 0;
+}
+
+int temp_stream_get(const struct temp_stream *stream, uint64_t offset, void *bytes, size_t length, struct error *err)
+{
+	uint64_t in_file = stream->written - (offset < stream->written ? offset : stream->written);
+	size_t part = in_file < length ? (size_t)in_file : length;
+	int r = temp_read(stream->temp, stream->fd, offset, bytes, part, err);
+
+	if (r == 0 && length > part)
+		memcpy((uint8_t *)bytes + part, stream->buffer + (offset + part - stream->written), length - part);
+	return r;
+}

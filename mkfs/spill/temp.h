@@ -51,3 +51,7 @@ struct temp_stream {
 must_check int temp_stream_open(struct temp_stream *stream, const struct temp *temp, struct error *err);
 void temp_stream_close(struct temp_stream *stream); /* a zeroed one may be closed, too */
 must_check int temp_stream_flush(struct temp_stream *stream, struct error *err); /* writes the buffer to the file */
+must_check int temp_stream_put(struct temp_stream *stream, const void *bytes, size_t length, struct error *err);
+/* Gets bytes that were put, from the file or from the buffer. */
+must_check int temp_stream_get(const struct temp_stream *stream, uint64_t offset, void *bytes, size_t length,
+			       struct error *err);
