@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The on-disk format of a datasetfs volume. This file is the authority for offsets and limits;
- * datasetfs-volume(5) explains them and has the rules R1 to R79 that a reader must check.
+ * datasetfs-volume(5) explains them and has the rules R1 to R80 that a reader must check.
  *
  *   0 to 512 KiB      superblock ring: 8 slots of 4 KiB, 64 KiB apart
  *   512 KiB           publisher record, 4 KiB: who is publishing now
@@ -55,7 +55,8 @@
 #define DSFS_COMPAT_KNOWN           UINT64_C(0)
 #define DSFS_INCOMPAT_MEMBERS       (UINT64_C(1) << 0) /* the catalogue has a table of members and groups */
 #define DSFS_INCOMPAT_KNOWN         DSFS_INCOMPAT_MEMBERS
-#define DSFS_VERSION_COMPAT_KNOWN   UINT64_C(0)
+#define DSFS_VERSION_COMPAT_PLACES  (UINT64_C(1) << 0) /* the blob holds a table of places */
+#define DSFS_VERSION_COMPAT_KNOWN   DSFS_VERSION_COMPAT_PLACES
 #define DSFS_VERSION_INCOMPAT_ZSTD  (UINT64_C(1) << 0) /* some chunks are zstd frames */
 #define DSFS_VERSION_INCOMPAT_HOLES (UINT64_C(1) << 1) /* some files have hole lists */
 #define DSFS_VERSION_INCOMPAT_KNOWN (DSFS_VERSION_INCOMPAT_ZSTD | DSFS_VERSION_INCOMPAT_HOLES)
@@ -174,7 +175,9 @@ struct dsfs_version {
 	dsfs_le32 source_extents;  /* 1cc: number of these extents; then source.address is 0 (R77) */
 	dsfs_le32 first_fine;      /* 1d0: the first extent of the block checksum section */
 	dsfs_le32 fine_extents;    /* 1d4: number of these extents */
-	uint8_t reserved[40];      /* 1d8: zero */
+	dsfs_le64 places_at;       /* 1d8: with DSFS_VERSION_COMPAT_PLACES: offset of the table of places in the blob */
+	dsfs_le64 places_seed;     /* 1e0: with DSFS_VERSION_COMPAT_PLACES: seed of the random order */
+	uint8_t reserved[24];      /* 1e8: zero */
 };
 
 /* The table of members and groups, at the end of the catalogue of a volume with DSFS_INCOMPAT_MEMBERS: this header,
@@ -294,6 +297,9 @@ struct dsfs_xattr {
 	dsfs_le32 value_length; /* 04: bytes of the value; may be 0 */
 };
 
+/* The table of places: ordinals of all regular files, file_count dsfs_le32, in an order in which neighbours lie next to
+ * each other on a member (R80). It lies in the blob; only with DSFS_VERSION_COMPAT_PLACES. */
+
 /* The block checksum section: sums of blocks of DSFS_BLOCK bytes of chunks, so that a reader can read and verify a part
  * of a chunk without the rest. It refers to chunks by number and contains no address. Rules R55 to R60.
  *   head    this header; a bitmap, padded to 8 bytes, with bit n % 8 of byte n / 8 set if chunk n has a row;
@@ -326,6 +332,7 @@ DSFS_AT(dsfs_version, index_length, 0x108);
 DSFS_AT(dsfs_version, source, 0x168);
 DSFS_AT(dsfs_version, fine, 0x198);
 DSFS_AT(dsfs_version, first_source, 0x1c8);
+DSFS_AT(dsfs_version, places_at, 0x1d8);
 DSFS_AT(dsfs_member, stale_sha256, 0x028);
 DSFS_AT(dsfs_member, domain, 0x0c8);
 DSFS_AT(dsfs_group, kind, 0x10);

@@ -11,7 +11,7 @@
 #include "image/members/address.h"
 
 /* The fields have no gaps, so that every release finds them in the same place. */
-static_assert(sizeof(struct handover_version) == 128 + 16 + 32 + 32 + 4 * 8 + 2 * 4 + 6 * 8 + 8 + 3 * 8 + 2 * 8 +
+static_assert(sizeof(struct handover_version) == 128 + 16 + 32 + 32 + 4 * 8 + 2 * 4 + 8 * 8 + 8 + 3 * 8 + 2 * 8 +
 	      2 * 8 + 2 * 4 + 8 + 16, "no gaps");
 static_assert(sizeof(struct handover_opened) <= HANDOVER_MAX, "no message is longer");
 
@@ -102,6 +102,8 @@ void handover_put_version(const struct version *version, const struct index *ind
 		.class_count = shape->class_count,
 		.blob_length = shape->blob_length,
 		.entry_count = shape->entry_count,
+		.places_at = shape->places_at,
+		.places_count = shape->places_count,
 		.index_length = version->index.length,
 		.file_count = version->file_count,
 		.directory_count = version->directory_count,
@@ -130,7 +132,8 @@ static void handover_copy_version(const struct handover_version *from, struct ve
 		.chunk_sum = from->chunk_sum,
 		.shape = { .names_length = from->names_length, .inode_count = from->inode_count,
 			   .chunk_count = from->chunk_count, .class_count = from->class_count,
-			   .blob_length = from->blob_length, .entry_count = from->entry_count },
+			   .blob_length = from->blob_length, .entry_count = from->entry_count,
+			   .places_at = from->places_at, .places_count = from->places_count },
 		.index.length = from->index_length,
 		.file_count = from->file_count,
 		.directory_count = from->directory_count,

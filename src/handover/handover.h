@@ -64,7 +64,9 @@ struct handover_version {
 	uint64_t sequence, created;
 	uint64_t feature_compat, feature_incompat;
 	uint32_t chunk_log, chunk_sum;
-	uint64_t names_length, inode_count, chunk_count, class_count, blob_length, entry_count; /* struct index_shape */
+	/* struct index_shape: */
+	uint64_t names_length, inode_count, chunk_count, class_count, blob_length, entry_count;
+	uint64_t places_at, places_count;
 	uint64_t index_length;
 	uint64_t file_count, directory_count, symlink_count;
 	uint64_t content_bytes, stored_bytes;

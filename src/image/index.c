@@ -25,6 +25,10 @@ int index_layout(const struct index_shape *shape, struct index_layout *ret, stru
 				 " chunks=%" PRIu64 " classes=%" PRIu64 " blob=%" PRIu64,
 				 shape->names_length, shape->inode_count, shape->chunk_count, shape->class_count,
 				 shape->blob_length);
+	if (shape->places_count > UINT32_MAX || shape->places_at > shape->blob_length ||
+	    shape->places_count * sizeof(dsfs_le32) > shape->blob_length - shape->places_at)
+		return error_set(err, -EBADMSG, "index: %" PRIu64 " places at %" PRIu64 " in a blob of %" PRIu64,
+				 shape->places_count, shape->places_at, shape->blob_length);
 	layout.inodes = layout.names + shape->names_length;
 	layout.chunks = round_up(layout.inodes + shape->inode_count * sizeof(struct dsfs_inode), DSFS_BLOCK);
 	layout.classes = round_up(layout.chunks + shape->chunk_count * sizeof(struct dsfs_chunk), DSFS_BLOCK);
@@ -64,6 +68,8 @@ int index_map(struct index *index, struct error *err)
 	index->classes.base = span_at(all, layout.classes, index->classes.size);
 	index->blob.size = index->shape.blob_length;
 	index->blob.base = span_at(all, layout.blob, index->blob.size);
+	index->places.size = index->shape.places_count * sizeof(dsfs_le32);
+	index->places.base = span_at(index->blob, index->shape.places_at, index->places.size);
 	return 0;
 }
 

@@ -14,6 +14,7 @@ struct index_shape {
 	uint64_t names_length;
 	uint64_t inode_count, chunk_count, class_count, blob_length;
 	uint64_t entry_count;
+	uint64_t places_at, places_count; /* the table of places: its offset in the blob; elements, 0: there is none */
 };
 
 struct index_layout {
@@ -40,6 +41,7 @@ struct index {
 	struct members members; /* as in the catalogue; if there are any, chunks lie in their groups */
 	bool has_lists; /* of long holes, see hole_list.h */
 	struct span inodes, chunks, classes, blob;
+	struct span places; /* see places.h; size 0: the version has none */
 	struct names *names;
 	bool is_measured;            /* records_measure() has run; else there is no list of sparse files */
 	struct index_sparse *sparse; /* by ordinal, see records.h */

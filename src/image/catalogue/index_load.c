@@ -15,6 +15,7 @@
 #include "image/catalogue/sections.h"
 #include "image/entries.h"
 #include "image/names/names.h"
+#include "image/places.h"
 #include "image/records.h"
 #include "image/xattr.h"
 
@@ -30,6 +31,8 @@ static int index_load_check(struct index *index, struct error *err)
 		r = records_check(index, err);
 	if (r == 0)
 		r = records_measure(index, err);
+	if (r == 0)
+		r = places_check(index, err);
 	return r;
 }
 

@@ -98,6 +98,8 @@ void version_encode(const struct version *v, uint32_t first_extent, bool has_mem
 	memcpy(disk->source_sha256, v->source.sha256, sizeof(disk->source_sha256));
 	disk->fine = section_encode(&v->block_sums, has_members);
 	memcpy(disk->fine_sha256, v->block_sums.sha256, sizeof(disk->fine_sha256));
+	disk->places_at = dsfs_le64_of(v->shape.places_at);
+	disk->places_seed = dsfs_le64_of(v->places_seed);
 }
 
 static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
@@ -251,6 +253,11 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	memcpy(v->source.sha256, disk->source_sha256, sizeof(v->source.sha256));
 	v->block_sums.length = dsfs_le64_get(disk->fine.length);
 	memcpy(v->block_sums.sha256, disk->fine_sha256, sizeof(v->block_sums.sha256));
+	if (!(v->feature_compat & DSFS_VERSION_COMPAT_PLACES))
+		return;
+	v->shape.places_at = dsfs_le64_get(disk->places_at);
+	v->shape.places_count = v->file_count;
+	v->places_seed = dsfs_le64_get(disk->places_seed);
 }
 
 /* Checks the label first, because every later reason names it. */

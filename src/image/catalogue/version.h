@@ -29,6 +29,7 @@ struct version {
 	struct index_shape shape;
 	uint64_t file_count, directory_count, symlink_count;
 	uint64_t content_bytes, stored_bytes;
+	uint64_t places_seed; /* of the random order, if the shape has places */
 	struct version_section index, source, block_sums;
 };
 
