@@ -90,6 +90,19 @@ static int set_protect(void *target, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_order(void *target, const char *argument, struct error *err)
+{
+	struct pack_options *options = target;
+
+	options->order = strcmp(argument, "tree") ? PACK_RANDOM : PACK_TREE;
+	options->seed = 0;
+	if (!strncmp(argument, "random:", 7))
+		return parse_u64(argument + 7, 0, UINT64_MAX, &options->seed, err);
+	if (options->order == PACK_RANDOM && strcmp(argument, "random") != 0)
+		return error_set(err, -EINVAL, "'%s' is not tree, random or random:SEED", argument);
+	return 0;
+}
+
 static int set_degraded(void *target, const char *argument, struct error *err)
 {
 	enum degraded degraded = DEGRADED_NOT;
@@ -110,6 +123,7 @@ static const struct option_spec options_table[] = {
 	{ "format", 0, NULL, PACK_TRUE(format), "start the volume afresh, without its versions" },
 	{ "no-current", 0, NULL, PACK_TRUE(no_current), "do not make the version the current one" },
 	{ "compress", 0, "KIND", OPTION_CALL(set_compress), "none (default), zstd, zstd:LEVEL or auto" },
+	{ "order", 0, "ORDER", OPTION_CALL(set_order), "tree, random or random:SEED (default as last time)" },
 	{ "chunk-size", 0, "SIZE", PACK_LOG(chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX),
 	  "limit chunks to SIZE, 4K to 1M (default 128K)" },
 	{ "segment-size", 0, "SIZE", PACK_LOG(segment_log, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX),

@@ -29,6 +29,7 @@
 #include "layout/estimate.h"
 #include "layout/layout.h"
 #include "layout/order.h"
+#include "layout/ranks.h"
 #include "output/publish.h"
 #include "output/target.h"
 #include "source/archive/tar_child.h"
@@ -70,6 +71,8 @@ struct packer {
 	struct transaction *transaction; /* the target's */
 	struct temp *temp;
 	bool is_archive;
+	bool is_random; /* contents go to random places, with this seed */
+	uint64_t seed;
 	struct packer_directory directory;
 	struct packer_archives archives;
 	struct packer_earlier earlier;
@@ -358,6 +361,22 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 	return packer->earlier.has_stat_cache ? packer_open_block_sums(packer, version, err) : 0;
 }
 
+/* Chooses the order of contents: without an option that of the newest version, so that a volume stays as it is. */
+static void packer_choose_order(struct packer *packer)
+{
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
+	const struct pack_options *options = packer->options;
+	const struct version *last;
+
+	packer->is_random = options->order == PACK_RANDOM;
+	packer->seed = options->seed;
+	if (options->order != PACK_LAST || packer->transaction->is_new || !catalogue->version_count)
+		return;
+	last = &catalogue->versions[catalogue->version_count - 1];
+	packer->is_random = last->feature_compat & DSFS_VERSION_COMPAT_PLACES;
+	packer->seed = last->places_seed;
+}
+
 static int packer_open_layout(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
@@ -372,6 +391,8 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.block_sums = packer->earlier.block_sums_view,
 		.writes_stat_cache = !options->has_uuid && !packer->is_archive,
 		.settled = time(NULL) - PACK_SETTLE,
+		.is_random = packer->is_random,
+		.seed = packer->seed,
 	};
 
 	packer->hints = calloc(1, sizeof(*packer->hints));
@@ -385,6 +406,7 @@ static int packer_open(struct packer *packer, struct error *err)
 {
 	int r;
 
+	packer_choose_order(packer);
 	r = packer_open_source(packer, err);
 	if (r == 0)
 		r = progress_open(packer->options->progress, &packer->progress, err);
@@ -498,8 +520,26 @@ static int packer_content(struct packer *packer, struct error *err)
 	pipeline_close(take_ptr(&packer->pipeline));
 	layout_end(&packer->layout);
 	if (r == 0)
+		r = layout_place(&packer->layout, err);
+	if (r == 0)
 		r = packer_order(packer, err);
 	return r < 0 ? r : packer_check_empty(packer, err);
+}
+
+/* Adds the table of places, whose elements have 32 bits. */
+static int packer_rank(struct packer *packer, struct error *err)
+{
+	struct version *version = &packer->version;
+
+	if (!packer->is_random)
+		return 0;
+	if (packer->counts.inodes > UINT32_MAX)
+		return error_set(err, -EFBIG, "%" PRIu64 " inodes, expected at most %" PRIu32
+				 " in random order: use --order tree", packer->counts.inodes, UINT32_MAX);
+	version->feature_compat |= DSFS_VERSION_COMPAT_PLACES;
+	version->places_seed = packer->seed;
+	version->shape.places_count = packer->layout.counts.files;
+	return ranks_add(&packer->layout.records, packer->seed, packer->temp, &version->shape.places_at, err);
 }
 
 static void packer_fill_version(struct packer *packer)
@@ -530,6 +570,9 @@ static int packer_index(struct packer *packer, struct error *err)
 	allocator_settle(&packer->transaction->allocator);
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
+	r = packer_rank(packer, err);
+	if (r < 0)
+		return r;
 	r = assemble_section(&assemble, &packer->layout.records, take_ptr(&packer->names), &fd, err);
 	if (r == 0)
 		r = assemble_stream(&assemble, fd, end, &packer->transaction->catalogue.members, err);

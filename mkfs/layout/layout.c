@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
+
 #define LAYOUT_AHEAD 8u /* items between the prefetch of a table slot and its use */
 
 static int layout_open_parts(struct layout *layout, const struct layout_setup *setup, struct error *err)
@@ -12,8 +14,11 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 	int r;
 
 	r = records_open(records, setup->temp, setup->chunk_log, err);
+	if (r == 0 && setup->is_random)
+		r = scatter_open(setup->temp, setup->seed, &layout->scatter, err);
 	if (r == 0)
 		r = share_open(&layout->share, setup->dedup, records, setup->writer, setup->temp, err);
+	layout->share.scatter = layout->store.scatter = layout->scatter;
 	if (r == 0)
 		r = holes_open(&layout->holes, records, setup->temp, setup->chunk_log, err);
 	if (r == 0)
@@ -44,12 +49,24 @@ int layout_open(struct layout *layout, const struct layout_setup *setup, struct 
 
 void layout_close(struct layout *layout)
 {
+	scatter_close(layout->scatter);
 	large_close(&layout->large);
 	holes_close(&layout->holes);
 	share_close(&layout->share);
 	records_close(&layout->records);
 	stat_cache_writer_close(&layout->stat_cache_writer);
 	*layout = (struct layout){ 0 };
+}
+
+int layout_place(struct layout *layout, struct error *err)
+{
+	int r;
+
+	if (!layout->scatter)
+		return 0;
+	r = scatter_finish(layout->scatter, layout->store.writer, &layout->records, layout->progress, err);
+	scatter_close(take_ptr(&layout->scatter));
+	return r;
 }
 
 void layout_end(struct layout *layout)

@@ -8,6 +8,7 @@
 #include "layout/holes.h"
 #include "layout/large.h"
 #include "layout/records.h"
+#include "layout/scatter.h"
 #include "layout/share.h"
 #include "layout/store.h"
 #include "layout/unchanged.h"
@@ -26,6 +27,8 @@ struct layout_setup {
 	struct block_sums_view *block_sums;  /* of the trusted version's block checksums; NULL: it has none */
 	bool writes_stat_cache;              /* whether the new version gets one */
 	int64_t settled;                     /* see stat_cache_writer.h */
+	bool is_random;                      /* small files are stored in a random order */
+	uint64_t seed;                       /* of that order */
 };
 
 struct layout_counts {
@@ -42,6 +45,7 @@ struct layout {
 	struct records records;
 	struct share share;
 	struct store store;
+	struct scatter *scatter; /* NULL: files are stored as they come */
 	struct holes holes;
 	struct large large;
 	struct unchanged unchanged;
@@ -54,5 +58,7 @@ struct layout {
 must_check int layout_open(struct layout *layout, const struct layout_setup *setup, struct error *err);
 void layout_close(struct layout *layout); /* a zeroed one may be closed, too */
 must_check int layout_add_batch(struct layout *layout, const struct batch *batch, struct error *err);
+/* Stores the contents that waited for the last batch. */
+must_check int layout_place(struct layout *layout, struct error *err);
 /* Frees the tables that find equal content, after the last batch. */
 void layout_end(struct layout *layout);

@@ -50,12 +50,14 @@ static bool share_exists(const struct share *share, uint64_t record)
 	return record < records_chunk_count(share->records);
 }
 
-/* Returns stored bytes from the new index or from the volume. */
+/* Returns stored bytes from the new index, from the volume, or where they wait. */
 static int share_view(void *argument, const struct chunk *chunk, const uint8_t **ret, struct error *err)
 {
 	const struct share *share = argument;
 	struct span blob = { share->records->blob.bytes, share->records->blob.length };
 
+	if (scatter_is_waiting(chunk->address))
+		return scatter_view(share->scatter, chunk->address, chunk->stored, ret, err);
 	if (!chunk_is_inline(chunk))
 		return writer_view(share->writer, chunk->address, chunk->stored, ret, err);
 	*ret = span_at(blob, address_offset(chunk->address), chunk->stored);

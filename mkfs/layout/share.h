@@ -4,6 +4,7 @@
 #pragma once
 #include "content/dedup.h"
 #include "layout/records.h"
+#include "layout/scatter.h"
 #include "output/writer.h"
 
 /* Stored content. A chunk is identified by the number of its record: in this version, or with DEDUP_RECORD in struct
@@ -12,6 +13,7 @@ struct share {
 	const struct dedup *dedup; /* NULL on a new volume */
 	const struct records *records;
 	struct writer *writer;
+	struct scatter *scatter; /* has bytes of this version that wait; NULL: none do */
 	struct codec *codec;
 	uint8_t *decoded;    /* room for a chunk */
 	struct table files;  /* content of a whole file → its first record in this version */

@@ -39,6 +39,17 @@ int store_chunk(struct store *store, const struct batch_chunk *chunk, struct err
 	return r < 0 ? r : store_at(store, chunk, address, err);
 }
 
+static int store_later(struct store *store, const struct batch_chunk *chunk, struct error *err)
+{
+	uint64_t address;
+	int r;
+
+	if (chunk->is_hole)
+		return records_add_hole(store->records, err);
+	r = scatter_put(store->scatter, chunk, &address, err);
+	return r < 0 ? r : store_at(store, chunk, address, err);
+}
+
 static bool store_fits_inline(const struct store *store, const struct item *item)
 {
 	return item->length <= STORE_INLINE_MAX && store->inline_bytes + item->length <= STORE_INLINE_TOTAL;
@@ -77,23 +88,29 @@ static uint64_t store_measure(const struct batch *batch, const struct item *item
 	return bytes;
 }
 
+static int store_on_volume(struct store *store, const struct batch *batch, const struct item *item, struct error *err)
+{
+	const struct batch_chunk *chunks = &batch->chunks[item->result.first_chunk];
+	enum space_align align;
+	uint64_t bytes = store_measure(batch, item, &align);
+	int r = 0;
+
+	if (bytes && store->scatter)
+		r = scatter_begin(store->scatter, item, records_chunk_count(store->records), bytes, align, err);
+	else if (bytes)
+		r = writer_reserve_anywhere(store->writer, bytes, align, err);
+	for (uint32_t i = 0; r == 0 && i < item->result.chunk_count; i++)
+		r = store->scatter ? store_later(store, &chunks[i], err) : store_chunk(store, &chunks[i], err);
+	return r;
+}
+
 int store_file(struct store *store, const struct batch *batch, const struct item *item, uint64_t *ret_first,
 	       struct error *err)
 {
 	uint64_t first = records_chunk_count(store->records);
-	enum space_align align;
-	uint64_t bytes;
-	int r = 0;
+	int r = store_fits_inline(store, item) ? store_inline(store, &batch->chunks[item->result.first_chunk], err) :
+						 store_on_volume(store, batch, item, err);
 
-	if (store_fits_inline(store, item)) {
-		r = store_inline(store, &batch->chunks[item->result.first_chunk], err);
-	} else {
-		bytes = store_measure(batch, item, &align);
-		if (bytes)
-			r = writer_reserve_anywhere(store->writer, bytes, align, err);
-		for (uint32_t i = 0; r == 0 && i < item->result.chunk_count; i++)
-			r = store_chunk(store, &batch->chunks[item->result.first_chunk + i], err);
-	}
 	if (r == 0)
 		*ret_first = first;
 	return r;

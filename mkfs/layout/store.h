@@ -2,6 +2,7 @@
 /* Writes chunks to the volume by the placement rules, and adds their records. */
 #pragma once
 #include "layout/records.h"
+#include "layout/scatter.h"
 #include "output/writer.h"
 #include "volume/space/allocator.h"
 
@@ -12,6 +13,7 @@ struct store {
 	struct writer *writer;
 	struct allocator *allocator;
 	struct records *records;
+	struct scatter *scatter; /* takes small files; NULL: they are written as they come */
 	/* so far: */
 	uint64_t inline_bytes;
 	uint64_t existing_bytes, existing_raw_bytes; /* stored bytes of store_existing(): all; those not compressed */

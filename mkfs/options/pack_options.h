@@ -11,6 +11,7 @@
 #define PACK_SEGMENT_LOG 24u
 
 enum pack_compress { PACK_RAW, PACK_ZSTD, PACK_AUTO };
+enum pack_order { PACK_LAST, PACK_TREE, PACK_RANDOM };
 
 struct pack_options {
 	const char *volume; /* see members/naming.h */
@@ -26,6 +27,8 @@ struct pack_options {
 	bool preempt;       /* take another host's reservation away */
 	enum pack_compress compress;
 	int level;
+	enum pack_order order; /* PACK_LAST: as the volume's newest version */
+	uint64_t seed;         /* of PACK_RANDOM */
 	uint32_t chunk_log;
 	uint32_t segment_log; /* of a new volume; 0: the default for its size */
 	unsigned jobs;        /* 0: one for each CPU */
