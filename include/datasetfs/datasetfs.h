@@ -49,6 +49,11 @@ enum dsfs_way {
 	DSFS_WAY_MOUNT = 3,  /* all calls go through the mount */
 };
 
+enum dsfs_order {
+	DSFS_ORDER_TREE = 1,   /* in the order of ids, about */
+	DSFS_ORDER_RANDOM = 2, /* at random, see dsfs_placed() */
+};
+
 struct dsfs_info {
 	uint32_t size;        /* in: sizeof(struct dsfs_info) */
 	uint32_t way;         /* enum dsfs_way */
@@ -60,6 +65,8 @@ struct dsfs_info {
 	uint64_t root;        /* id of the root */
 	uint64_t ids;         /* ids of the version are root … root + ids - 1 */
 	char why[256];        /* with DSFS_WAY_MOUNT: why not past the mount; else empty */
+	uint32_t order;       /* enum dsfs_order: how files lie on the volume; 0 with DSFS_WAY_MOUNT: not known */
+	uint32_t reserved;    /* 0 */
 };
 int dsfs_info(struct dsfs *fs, struct dsfs_info *ret);
 
@@ -82,8 +89,9 @@ int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs
 
 /* An id stands for a file, directory or symbolic link of a version; it is the mount's st_ino, except for the root. Ids
  * are consecutive: directories come before their contents, and the entries of a directory follow each other in bytewise
- * order of their names, except for further names of a file (hard links). Files lie on the volume in about the order of
- * ids: small ones fill the rest of blocks of earlier ones. A call with an id of another version fails with ESTALE. */
+ * order of their names, except for further names of a file (hard links). In DSFS_ORDER_TREE, files lie on the volume in
+ * about the order of ids: small ones fill the rest of blocks of earlier ones. A call with an id of another version
+ * fails with ESTALE. */
 
 /* Finds paths relative to the root; a leading '/' is ignored. Symbolic links are followed, also a last one, but
  * neither they nor '..' lead out of the root: EXDEV. Sets ids[i] to an id or a negative errno. Returns 0 when all were
@@ -176,6 +184,11 @@ struct dsfs_file_extent {
 /* Lists the chunks of a file from the one that holds offset on; a hole of many chunks is one extent. Returns how many,
  * at most `most`; 0 at the end. Only for callers that may read the volume: EPERM with DSFS_WAY_MOUNT. */
 int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most);
+/* Lists the ids of all regular files by place: those that follow each other here are neighbours on a member, as far as
+ * they are small enough to be read together, so that dsfs_read_many() fetches several with one read. In DSFS_ORDER_TREE
+ * this is the order of ids. Sets ids[i] to the file that is number first + i of info.files, for at most `most` of them;
+ * returns how many, 0 behind the last one. Costs a copy from memory. EPERM with DSFS_WAY_MOUNT. */
+int dsfs_placed(struct dsfs *fs, uint64_t first, uint64_t *ids, size_t most);
 /* Checks that stored bytes are the extent's: decompresses them to contents (extent->length bytes; may be NULL if the
  * extent is not compressed) and compares the sum. -EBADMSG: they are not. */
 int dsfs_verify(const struct dsfs_file_extent *extent, const void *stored, void *contents);

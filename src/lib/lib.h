@@ -62,6 +62,8 @@ struct backend {
 	/* NULL: this backend does not tell where files lie. */
 	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most,
 		       struct error *err);
+	/* NULL: this backend does not tell which files are neighbours. */
+	int (*placed)(struct opened *opened, uint64_t first, uint64_t *ids, size_t most, struct error *err);
 	/* Opens the version that a handle should have now; *ret is NULL if that is this one and nothing else
 	 * changed. 1: its daemon cannot tell, so the caller must open the name again. */
 	int (*renew)(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);

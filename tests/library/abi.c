@@ -29,6 +29,8 @@ static void print_handles(void)
 	FIELD(dsfs_info, root);
 	FIELD(dsfs_info, ids);
 	FIELD(dsfs_info, why);
+	FIELD(dsfs_info, order);
+	FIELD(dsfs_info, reserved);
 	STRUCT(dsfs_version_info);
 	FIELD(dsfs_version_info, sequence);
 	FIELD(dsfs_version_info, label);

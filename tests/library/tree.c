@@ -6,6 +6,7 @@
  *        library-tree WHERE lookup           paths from standard input, a NUL behind each: an id or an errno a line
  *        library-tree WHERE ids              for every id its path and a NUL
  *        library-tree WHERE range [PATH]     first id and number
+ *        library-tree WHERE placed           ids of all files by place, some at a time
  *        library-tree WHERE extents PATH     a line of numbers for each
  *        library-tree WHERE verify PATH      the file: its extents read from VOLUME, verified
  *        library-tree WHERE members [PATH]   a line for each member: its number, files that begin there, stored bytes
@@ -153,6 +154,23 @@ static void range(const char *path)
 	printf("%" PRIu64 " %" PRIu64 "\n", first, count);
 }
 
+/* In blocks of a length that no other number divides, and once more each of their first ones alone. */
+static void placed(const char *unused)
+{
+	uint64_t ids[1021], first = 0, alone;
+	int count;
+
+	(void)unused;
+	while ((count = dsfs_placed(fs, first, ids, sizeof(ids) / sizeof(*ids))) > 0) {
+		check(dsfs_placed(fs, first, &alone, 1) - 1);
+		check(alone == ids[0] ? 0 : -EBADMSG);
+		for (int i = 0; i < count; i++)
+			printf("%" PRIu64 "\n", ids[i]);
+		first += (uint64_t)count;
+	}
+	check(count);
+}
+
 static void show_extent(const struct dsfs_file_extent *extent)
 {
 	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %u %u %u\n", extent->file_offset,
@@ -275,7 +293,7 @@ static const struct verb {
 } verbs[] = {
 	{ "walk", walk },   { "list", list },       { "lookup", lookup }, { "ids", ids },
 	{ "range", range }, { "extents", extents }, { "verify", verify }, { "members", members },
-	{ "versions", versions },
+	{ "versions", versions }, { "placed", placed },
 };
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@ NAME = "libdatasetfs.so.0"
 DSFS_OPEN_DIRECT = 1
 DSFS_OPEN_MOUNT = 2
 WAYS = {1: "volume", 2: "direct", 3: "mount"}
+ORDERS = {1: "tree", 2: "random"}
 WHOLE = (1 << 64) - 1  # size of a read up to the end of the file
 
 
@@ -24,7 +25,8 @@ class Info(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint32), ("way", ctypes.c_uint32), ("label", ctypes.c_char * 128),
                 ("uuid", ctypes.c_uint8 * 16), ("digest", ctypes.c_char * 80), ("sequence", ctypes.c_uint64),
                 ("files", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("root", ctypes.c_uint64),
-                ("ids", ctypes.c_uint64), ("why", ctypes.c_char * 256)]
+                ("ids", ctypes.c_uint64), ("why", ctypes.c_char * 256), ("order", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32)]
 
 
 class Read(ctypes.Structure):
@@ -77,6 +79,7 @@ CALLS = {
     "dsfs_path": (ctypes.c_ssize_t, _POINTER, _ID, ctypes.c_char_p, _SIZE),
     "dsfs_list": (_INT, _POINTER, _ID, EACH_ENTRY, _POINTER),
     "dsfs_range": (_INT, _POINTER, _ID, ctypes.POINTER(_ID), ctypes.POINTER(_ID)),
+    "dsfs_placed": (_INT, _POINTER, _ID, ctypes.POINTER(_ID), _SIZE),
     "dsfs_arena_new": (_INT, ctypes.POINTER(_POINTER)),
     "dsfs_arena_reset": (None, _POINTER),
     "dsfs_arena_free": (None, _POINTER),

@@ -9,7 +9,7 @@ import uuid as uuids
 
 from . import library as dsfs
 
-Info = collections.namedtuple("Info", "way label uuid digest sequence files bytes root ids why")
+Info = collections.namedtuple("Info", "way label uuid digest sequence files bytes root ids why order")
 PATH = (str, bytes, os.PathLike)
 RACES = 3  # a switch can come between look-up and read; that often in a row it does not
 
@@ -20,7 +20,7 @@ def describe(fs):
     uuid = str(uuids.UUID(bytes=bytes(found.uuid)))
     return Info(dsfs.WAYS.get(found.way, str(found.way)), os.fsdecode(found.label), uuid,
                 found.digest.decode(), found.sequence, found.files, found.bytes, found.root, found.ids,
-                os.fsdecode(found.why))
+                os.fsdecode(found.why), dsfs.ORDERS.get(found.order))
 
 
 def listed(items, what):
@@ -129,6 +129,12 @@ class Reader:
         first, count = ctypes.c_uint64(), ctypes.c_uint64()
         dsfs.check(dsfs.library().dsfs_range(self._fs, directory, ctypes.byref(first), ctypes.byref(count)))
         return first.value, count.value
+
+    def placed(self, first, count):
+        """The ids of `count` files by place, from number `first` of info.files on, as a list; shorter at the
+        end. Neighbours in it are read together."""
+        ids = (ctypes.c_uint64 * count)()
+        return ids[:dsfs.check(dsfs.library().dsfs_placed(self._fs, first, ids, count))]
 
     def scan(self, directory, suffixes=None):
         """(first, count, bits, others) of a directory: a bit for each of its ids that is a regular file with one of

@@ -140,6 +140,12 @@ int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs
 	return r;
 }
 
+/* Refuses what only a handle past the mount can tell. */
+static int tree_refuse(const struct opened *opened, struct error *err)
+{
+	return error_set(err, -EPERM, "this handle goes through the mount: %s", opened->info.why);
+}
+
 int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most)
 {
 	struct error *err = reason_begin();
@@ -149,7 +155,18 @@ int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file
 	if (r < 0)
 		return r;
 	r = opened->backend->extents ? opened->backend->extents(opened, id, offset, ret, most, err) :
-				   error_set(err, -EPERM, "this handle goes through the mount: %s", opened->info.why);
+				     tree_refuse(opened, err);
+	handle_put(opened);
+	return r;
+}
+
+int dsfs_placed(struct dsfs *fs, uint64_t first, uint64_t *ids, size_t most)
+{
+	struct error *err = reason_begin();
+	struct opened *opened = handle_get(fs);
+	int r = opened->backend->placed ? opened->backend->placed(opened, first, ids, most, err) :
+					  tree_refuse(opened, err);
+
 	handle_put(opened);
 	return r;
 }

@@ -16,6 +16,7 @@
 #include "image/catalogue/index_load.h"
 #include "image/children.h"
 #include "image/inode.h"
+#include "image/places.h"
 #include "lib/direct/daemon/link.h"
 #include "lib/forked.h"
 #include "lib/high.h"
@@ -122,6 +123,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 	direct->opened.info = *info;
 	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
 	direct->opened.info.ids = index->shape.inode_count;
+	direct->opened.info.order = places_has_table(index) ? DSFS_ORDER_RANDOM : DSFS_ORDER_TREE;
 	atomic_store(&direct->opened.uses, 1);
 	close(take_fd(&index->memfd)); /* the mapping is enough, and programs close descriptors that they do not know */
 	direct->index = index;
@@ -146,6 +148,7 @@ void direct_free(struct direct *direct)
 {
 	link_close(direct->link);
 	children_free(atomic_load(&direct->children));
+	free(atomic_load(&direct->marks));
 	block_sums_close(direct->block_sums);
 	index_close(direct->index);
 	direct_volume_put(direct->volume);

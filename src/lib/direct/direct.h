@@ -37,6 +37,7 @@ struct direct {
 	uint32_t hidden_mode; /* mode bits that stat hides, as the mount does */
 	uint64_t key; /* identifies this opening in the caches */
 	_Atomic(struct children *) children; /* owned by place.c; NULL until first needed, or always */
+	_Atomic(uint64_t *) marks; /* owned by placed.c; NULL until first needed */
 };
 
 /* Converts an ordinal of the index to the id that programs see. */

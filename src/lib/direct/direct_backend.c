@@ -10,6 +10,7 @@
 #include "lib/direct/listing.h"
 #include "lib/direct/lookup.h"
 #include "lib/direct/place.h"
+#include "lib/direct/placed.h"
 #include "lib/direct/versions.h"
 
 static void direct_backend_close(struct opened *opened)
@@ -47,6 +48,7 @@ const struct backend direct_backend = {
 	.range = place_range,
 	.versions = versions_list,
 	.extents = extents_list,
+	.placed = placed_list,
 	.read_many = direct_read_many,
 	.pending_new = direct_read_pending,
 	.renew = direct_backend_renew,
