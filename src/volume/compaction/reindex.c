@@ -19,6 +19,7 @@
 #include "image/members/address.h"
 #include "image/sums/sha256.h"
 #include "volume/compaction/live_extents.h"
+#include "volume/compaction/rerank.h"
 #include "volume/compaction/victims.h"
 
 #define REINDEX_STEP (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
@@ -30,6 +31,7 @@ struct reindex_section {
 	const struct version *version;
 	const struct index *index; /* the section as it is now */
 	struct bits files;         /* a bit for each chunk record that is a file's first */
+	dsfs_le32 *places;         /* the new table of places; NULL: the old one stays */
 	uint8_t *buffer;           /* a step of the new section */
 	struct sha256 *sha;
 	struct extent_list *list;
@@ -200,6 +202,28 @@ static bool reindex_patch(struct reindex_section *section, uint64_t first, uint6
 	return changed;
 }
 
+/* Puts the new table of places into the buffer, which has length bytes of the section from at on; true: some of them
+ * changed. */
+static bool reindex_put_places(struct reindex_section *section, uint64_t at, uint64_t length)
+{
+	const struct span table = section->index->places;
+	uint64_t from, first, end;
+	const uint8_t *bytes;
+	bool changed;
+
+	if (!section->places)
+		return false;
+	from = (uint64_t)(table.base - (const uint8_t *)section->index->map);
+	first = from > at ? from : at;
+	end = from + table.size < at + length ? from + table.size : at + length;
+	if (first >= end)
+		return false;
+	bytes = (const uint8_t *)section->places + (first - from);
+	changed = memcmp(section->buffer + (first - at), bytes, end - first) != 0;
+	memcpy(section->buffer + (first - at), bytes, end - first);
+	return changed;
+}
+
 /* Rewrites bytes from..to of the section, which begin with that many chunk records. */
 static int reindex_part(struct reindex_section *section, uint64_t from, uint64_t to, uint64_t records,
 			struct error *err)
@@ -215,6 +239,7 @@ static int reindex_part(struct reindex_section *section, uint64_t from, uint64_t
 		count = records < most ? records : most;
 		memcpy(section->buffer, bytes + at, step);
 		changed = reindex_patch(section, number, count);
+		changed |= reindex_put_places(section, at, step);
 		sha256_add(section->sha, section->buffer, step);
 		r = interrupt_check(err);
 		if (r == 0 && (changed || reindex_is_in_victim(section, at, step)))
@@ -259,9 +284,12 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 	if (r == 0)
 		r = reindex_find_files(index, &section.files, err);
 	if (r == 0)
+		r = rerank_table(index, version, reindex->chunks, &section.places, err);
+	if (r == 0)
 		r = reindex_parts(&section, err);
 	if (r == 0)
 		r = sha256_end(section.sha, fresh->index.sha256, err);
+	free(section.places);
 	bits_close(&section.files);
 	index_close(index);
 	sha256_free(section.sha);

@@ -187,7 +187,8 @@ static int victims_candidates(const struct victims *victims, unsigned below, str
 	return 0;
 }
 
-/* Returns the bytes that emptying the segment takes; chunk records of a version are rewritten once. */
+/* Returns the bytes that emptying the segment takes; chunk records and places of a version are
+ * rewritten once. */
 static uint64_t victims_cost(struct victims *victims, const struct victims_candidate *candidate)
 {
 	uint64_t cost = candidate->live * DSFS_BLOCK;
@@ -198,7 +199,8 @@ static uint64_t victims_cost(struct victims *victims, const struct victims_candi
 		if (victims->versions[v].is_affected || !bits_get(&victims->versions[v].segments, candidate->segment))
 			continue;
 		victims->versions[v].is_affected = true;
-		cost += round_up(shape->chunk_count * sizeof(struct dsfs_chunk), DSFS_BLOCK);
+		cost += round_up(shape->chunk_count * sizeof(struct dsfs_chunk), DSFS_BLOCK) +
+			round_up(shape->places_count * sizeof(dsfs_le32), DSFS_BLOCK);
 	}
 	return cost;
 }
