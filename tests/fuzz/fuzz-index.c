@@ -14,6 +14,7 @@
 #include "image/index.h"
 #include "image/inode.h"
 #include "image/names/names.h"
+#include "image/places.h"
 
 static int ignore_text(void *argument, const char *text, size_t length)
 {
@@ -71,6 +72,11 @@ static void use_index(struct index *index)
 {
 	struct names_reader *reader;
 	uint64_t entries = 0, found;
+	struct inode inode;
+
+	for (uint64_t i = 0; i < index->shape.places_count; i++)
+		if (inode_get(index, places_get(index, i), &inode, NULL) < 0 || !S_ISREG(inode.mode))
+			__builtin_trap();
 
 	if (has_short_dump(index))
 		(void)!dump_text(index, ignore_text, NULL, NULL);
@@ -84,14 +90,15 @@ static void use_index(struct index *index)
 	names_reader_close(reader);
 }
 
-/* The input: shape as six 32-bit numbers (names in pages) and the chunk size's log, then the section. */
+/* The input: shape as six 32-bit numbers (names in pages), the chunk size's log and the table of places as two more, then
+ * the section. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static const uint64_t sizes[1] = { 1u << 30 };
 	struct version version = { .sequence = 1, .chunk_sum = DSFS_SUM_XXH3_64,
 				   .feature_incompat = DSFS_VERSION_INCOMPAT_HOLES };
 	struct index *index;
-	dsfs_le32 head[7];
+	dsfs_le32 head[9];
 	int fd;
 
 	if (length < sizeof(head))
@@ -104,6 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		.class_count = dsfs_le32_get(head[3]),
 		.blob_length = dsfs_le32_get(head[4]),
 		.entry_count = dsfs_le32_get(head[5]),
+		.places_at = dsfs_le32_get(head[7]),
+		.places_count = dsfs_le32_get(head[8]),
 	};
 	version.chunk_log = DSFS_CHUNK_LOG_MIN + dsfs_le32_get(head[6]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
 	fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -105,13 +105,15 @@ static void seed_section(const char *folder, const char *name)
 {
 	struct version version;
 	int fd = section_write(&section, &version);
-	dsfs_le32 head[7] = { dsfs_le32_of((uint32_t)(version.shape.names_length / DSFS_BLOCK)),
+	dsfs_le32 head[9] = { dsfs_le32_of((uint32_t)(version.shape.names_length / DSFS_BLOCK)),
 			 dsfs_le32_of((uint32_t)version.shape.inode_count),
 			 dsfs_le32_of((uint32_t)version.shape.chunk_count),
 			 dsfs_le32_of((uint32_t)version.shape.class_count),
 			 dsfs_le32_of((uint32_t)version.shape.blob_length),
 			 dsfs_le32_of((uint32_t)version.shape.entry_count),
-			 dsfs_le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN) };
+			 dsfs_le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN),
+			 dsfs_le32_of((uint32_t)version.shape.places_at),
+			 dsfs_le32_of((uint32_t)version.shape.places_count) };
 	void *map = mmap(NULL, version.index.length, PROT_READ, MAP_SHARED, fd, 0);
 
 	assert_true(map != MAP_FAILED);
@@ -142,6 +144,20 @@ static void seed_index(const char *folder)
 	section_xattr(&section, a, "user.a", 1);
 	section_xattr(&section, 4, "user.name", 1);
 	seed_section(folder, "index-tree");
+}
+
+static void seed_places(const char *folder)
+{
+	char name[16];
+
+	section_init(&section);
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "f%03d", i);
+		section_file(&section, 1, name, 0, 0);
+	}
+	for (uint64_t i = 0; i < 40; i++)
+		section_place(&section, 2 + i * 7 % 40);
+	seed_section(folder, "index-places");
 }
 
 /* A chunk, a long hole, a chunk, another hole to the end. */
@@ -412,6 +428,7 @@ int main(int argc, char **argv)
 	seed_index(argv[1]);
 	seed_exposition(argv[1]);
 	seed_holes(argv[1]);
+	seed_places(argv[1]);
 	seed_block_sums(argv[1], "block-sums-small", 20, 3);
 	seed_block_sums(argv[1], "block-sums-many", 17, 1000);
 	seed_wire(argv[1]);

@@ -84,6 +84,15 @@ static void section_blob(struct section *section, const void *bytes, size_t leng
 	section->blob_length += length;
 }
 
+void section_place(struct section *section, uint64_t ordinal)
+{
+	dsfs_le32 element = dsfs_le32_of((uint32_t)ordinal);
+
+	if (!section->places_count++)
+		section->places_at = section->blob_length;
+	section_blob(section, &element, sizeof(element));
+}
+
 uint64_t section_symlink(struct section *section, uint64_t parent, const char *name, const char *target)
 {
 	uint64_t ordinal = section_inode(section, S_IFLNK | 0777, strlen(target), section->blob_length);
@@ -186,6 +195,8 @@ int section_write(struct section *section, struct version *version)
 		.class_count = section->class_count,
 		.blob_length = section->blob_length,
 		.entry_count = section->entry_count,
+		.places_at = section->places_at,
+		.places_count = section->places_count,
 	};
 	CHECK_OK(index_layout(&version->shape, &layout, &err));
 	version->index.length = layout.length;

@@ -24,6 +24,7 @@ struct section {
 	struct section_entry entries[SECTION_MAX];
 	uint8_t blob[65536];
 	uint64_t inode_count, class_count, chunk_count, entry_count, blob_length;
+	uint64_t places_at, places_count;
 	uint32_t chunk_log;
 };
 
@@ -41,5 +42,7 @@ void section_hard_link(struct section *section, uint64_t parent, const char *nam
 /* A set of empty attributes, all of this name. */
 void section_xattr(struct section *section, uint64_t ordinal, const char *name, uint32_t times);
 uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, uint32_t stored, uint8_t codec);
+/* Adds an element to the table of places. What goes into the blob must come before or after all of them. */
+void section_place(struct section *section, uint64_t ordinal);
 /* Writes the section to a new memfd and describes it in version (shape, chunk_log, index.length). */
 int section_write(struct section *section, struct version *version);
