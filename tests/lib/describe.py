@@ -12,6 +12,7 @@ usage: describe.py survey TREE CHUNK_SIZE LIMIT [FOLDER] <JSON
 import collections
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -21,6 +22,7 @@ import statistics
 import sys
 
 MIB = 1 << 20
+BLOCK = 128  # files of a block of neighbours
 SPLIT = "(train(ing)?|val(id(ation)?)?|dev|eval|test(ing)?|holdout)([0-9._-][0-9a-z._-]*)?"
 TYPES = {stat.S_IFREG: "regular file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
 
@@ -140,6 +142,27 @@ def holes_of(entry, chunk):
     return sum(len(piece) for piece in pieces if not piece.strip(b"\0"))
 
 
+def order_of(files, named, below, splits):
+    """Of a version in the order of the tree: files lie as a walk, breadth first, finds them."""
+    def parts_of(entry):
+        return os.path.relpath(entry.path, below).split(b"/") if below else entry.path.split(b"/")
+
+    def class_of(entry):
+        parts = parts_of(entry)[:-1]
+        return tuple(parts[:2 if parts and text(parts[0]) in splits else 1])
+
+    places = {}
+    for entry in sorted(named, key=lambda entry: (len(parts_of(entry)), parts_of(entry))):
+        places.setdefault((entry.st.st_dev, entry.st.st_ino), len(places))
+    classes = [class_of(entry) for entry in sorted(files, key=lambda e: places[e.st.st_dev, e.st.st_ino])]
+    blocks = [classes[at:at + BLOCK] for at in range(0, len(classes) - BLOCK + 1, BLOCK)]
+    even = sum(1 - math.prod(max(0, len(files) - count - i) / (len(files) - i) for i in range(BLOCK))
+               for count in collections.Counter(classes).values()) if blocks else 0
+    return {"kind": "tree", "seed": None, "block_files": BLOCK, "blocks": len(blocks),
+            "classes": round(sum(len(set(block)) for block in blocks) / len(blocks), 6) if blocks else None,
+            "classes_at_random": round(even, 6) if blocks else None}
+
+
 def survey(top, chunk, limit, folder=""):
     below = os.fsencode(folder.strip("/"))
     names = entries(top, below)
@@ -150,6 +173,7 @@ def survey(top, chunk, limit, folder=""):
         if entry.size:
             (again.append if entry.sha in first else lambda _: None)(entry)
             first.add(entry.sha)
+    splits = splits_of(names, below, folders_of(names, below, sys.maxsize))
     return {
         "folder": folder or None,
         **counts(files),
@@ -159,8 +183,8 @@ def survey(top, chunk, limit, folder=""):
         "further_names": len(named) - len(files),
         "further_bytes": sum(entry.size for entry in named) - sum(entry.size for entry in files),
         "folders": folders_of(names, below, limit),
-        "splits": [split | {"list": split["list"][:limit]}
-                   for split in splits_of(names, below, folders_of(names, below, sys.maxsize))],
+        "splits": [split | {"list": split["list"][:limit]} for split in splits],
+        "order": order_of(files, named, below, [split["name"] for split in splits]),
         "sizes": sizes_of(files),
         "kinds": kinds_of(named, limit),
         "largest": [{"path": entry.shown(), "bytes": entry.size}

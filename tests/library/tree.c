@@ -6,7 +6,8 @@
  *        library-tree WHERE lookup           paths from standard input, a NUL behind each: an id or an errno a line
  *        library-tree WHERE ids              for every id its path and a NUL
  *        library-tree WHERE range [PATH]     first id and number
- *        library-tree WHERE placed           ids of all files by place, some at a time
+ *        library-tree WHERE placed           a line for each file, by place: bytes, member and offset of its first
+ *                                            extent that is no hole (- -: none, or in the index), path
  *        library-tree WHERE extents PATH     a line of numbers for each
  *        library-tree WHERE verify PATH      the file: its extents read from VOLUME, verified
  *        library-tree WHERE members [PATH]   a line for each member: its number, files that begin there, stored bytes
@@ -154,6 +155,26 @@ static void range(const char *path)
 	printf("%" PRIu64 " %" PRIu64 "\n", first, count);
 }
 
+static void show_placed(uint64_t id)
+{
+	static char path[1 << 20];
+	struct dsfs_file_extent extents[16];
+	struct stat st;
+	int count, i = 0;
+
+	check(dsfs_stat(fs, id, &st));
+	check(dsfs_path(fs, id, path, sizeof(path)));
+	count = dsfs_extents(fs, id, 0, extents, sizeof(extents) / sizeof(*extents));
+	check(count);
+	while (i < count && extents[i].flags & DSFS_EXTENT_HOLE)
+		i++;
+	if (i == count || extents[i].flags)
+		printf("%" PRIu64 " - - %s\n", (uint64_t)st.st_size, path);
+	else
+		printf("%" PRIu64 " %u %" PRIu64 " %s\n", (uint64_t)st.st_size, extents[i].member, extents[i].offset,
+		       path);
+}
+
 /* In blocks of a length that no other number divides, and once more each of their first ones alone. */
 static void placed(const char *unused)
 {
@@ -165,7 +186,7 @@ static void placed(const char *unused)
 		check(dsfs_placed(fs, first, &alone, 1) - 1);
 		check(alone == ids[0] ? 0 : -EBADMSG);
 		for (int i = 0; i < count; i++)
-			printf("%" PRIu64 "\n", ids[i]);
+			show_placed(ids[i]);
 		first += (uint64_t)count;
 	}
 	check(count);

@@ -84,12 +84,14 @@ static int folders_split(struct folders *folders, size_t top, struct error *err)
 int folders_begin(struct folders *folders, size_t parent, const char *name, uint8_t length, struct error *err)
 {
 	struct folders *below = folders_below(folders);
-	int r;
+	struct folders *into = parent == folders->top ? folders : below && parent == below->top ? below : NULL;
+	int r = into ? folders_new(into, name, length, err) : 0;
 
-	if (parent != folders->top)
-		return below && parent == below->top ? folders_new(below, name, length, err) : 0;
-	r = folders_new(folders, name, length, err);
-	if (r == 0 && folders->splits < FOLDERS_SPLITS && folders_names_split(name, length))
+	if (r == 0 && into)
+		into->list[into->count - 1].number = ++folders->numbers;
+	if (r < 0 || into != folders)
+		return r;
+	if (folders->splits < FOLDERS_SPLITS && folders_names_split(name, length))
 		r = folders_split(folders, parent + 1 + length, err);
 	return r;
 }
@@ -110,6 +112,17 @@ void folders_add(struct folders *folders, size_t parent, const struct folder *co
 	folders_count(folders, parent, counts);
 	if (below && parent != folders->top)
 		folders_count(below, parent, counts);
+}
+
+uint32_t folders_number(const struct folders *folders, size_t parent)
+{
+	const struct folders *below = folders_below(folders);
+
+	if (parent == folders->top)
+		return 0;
+	if (below && parent != below->top)
+		return below->list[below->count - 1].number;
+	return folders->list[folders->count - 1].number;
 }
 
 static int folders_compare(const void *a, const void *b)

@@ -12,6 +12,7 @@
 struct folder {
 	char *name;
 	uint8_t length;
+	uint32_t number; /* counts top folders and those in splits from 1 on, in the order of the walk */
 	uint64_t files, bytes, symlinks; /* by names, at any depth */
 	struct folders *below; /* the folders of a split; else NULL */
 };
@@ -22,6 +23,7 @@ struct folders {
 	size_t count, room;
 	struct folder outside; /* counts of files that lie in no folder */
 	unsigned splits;       /* folders with below */
+	uint32_t numbers;      /* of top folders: the last number */
 };
 
 /* How evenly files are spread over the folders that have some. */
@@ -39,6 +41,8 @@ must_check int folders_begin(struct folders *folders, size_t parent, const char 
 /* Adds the counts of a file or symlink to the folders that folders_begin() added last, unless it lies outside them.
  * parent: length of the path that contains it. */
 void folders_add(struct folders *folders, size_t parent, const struct folder *counts);
+/* Returns the number of the folder to which folders_add() adds counts; 0: the file lies in none. */
+uint32_t folders_number(const struct folders *folders, size_t parent);
 /* Sorts by number of files, the most first, then by name. Top folders stay splits only if the splits hold most of all
  * files, and most of those lie in the splits' folders. Nothing can be added afterwards. */
 void folders_sort(struct folders *folders);

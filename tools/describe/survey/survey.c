@@ -58,6 +58,12 @@ static int survey_add_content(struct survey_pass *pass, const struct inode *inod
 	return storage_add(&survey->storage, pass->index, inode, pass->err);
 }
 
+/* Returns the length of the path that contains the entry. */
+static size_t survey_parent(const struct walk_entry *entry)
+{
+	return entry->length - entry->name_length - 1;
+}
+
 /* Counts a file, at the first of its names. */
 static int survey_add_file(struct survey_pass *pass, const struct walk_entry *entry, const struct inode *inode)
 {
@@ -66,15 +72,10 @@ static int survey_add_file(struct survey_pass *pass, const struct walk_entry *en
 
 	survey->files++;
 	survey->bytes += inode->size;
+	mixing_add(&survey->mixing, inode->ordinal, folders_number(&survey->folders, survey_parent(entry)));
 	survey_add_size(survey, inode->size);
 	r = largest_add(&survey->largest, inode->size, entry->path, entry->length, pass->err);
 	return r < 0 ? r : survey_add_content(pass, inode);
-}
-
-/* Returns the length of the path that contains the entry. */
-static size_t survey_parent(const struct walk_entry *entry)
-{
-	return entry->length - entry->name_length - 1;
 }
 
 static int survey_add_regular(struct survey_pass *pass, const struct walk_entry *entry)
@@ -135,6 +136,8 @@ static int survey_count(const struct index *index, const char *below, struct sur
 	if (r == 0)
 		r = storage_open(&survey->storage, index, err);
 	if (r == 0)
+		r = mixing_open(&survey->mixing, index, err);
+	if (r == 0)
 		r = survey_walk(&pass, below);
 	seen_close(&pass.keys);
 	free(pass.named);
@@ -150,13 +153,16 @@ int survey_run(const struct index *index, const char *below, size_t largest, str
 		return error_no_memory(err);
 	largest_open(&survey->largest, largest);
 	r = survey_count(index, below, survey, err);
+	if (r == 0) {
+		largest_sort(&survey->largest);
+		kinds_sort(&survey->kinds);
+		folders_sort(&survey->folders);
+		r = mixing_measure(&survey->mixing, index, &survey->folders, err);
+	}
 	if (r < 0) {
 		survey_free(survey);
 		return r;
 	}
-	largest_sort(&survey->largest);
-	kinds_sort(&survey->kinds);
-	folders_sort(&survey->folders);
 	*ret = survey;
 	return 0;
 }
@@ -168,5 +174,6 @@ void survey_free(struct survey *survey)
 	folders_close(&survey->folders);
 	largest_close(&survey->largest);
 	storage_close(&survey->storage);
+	mixing_close(&survey->mixing);
 	free(survey);
 }

@@ -5,6 +5,7 @@
 #include "describe/survey/folders.h"
 #include "describe/survey/kinds.h"
 #include "describe/survey/largest.h"
+#include "describe/survey/mixing.h"
 #include "describe/survey/storage.h"
 #include "image/index.h"
 
@@ -25,6 +26,7 @@ struct survey {
 	struct kinds kinds;
 	struct largest largest;
 	struct storage storage;
+	struct mixing mixing;
 };
 
 /* Counts the version, or the directory below unless that is NULL. largest: how many of the largest files to keep. */

@@ -130,6 +130,23 @@ static void survey_json_storage(struct json *json, const struct survey *survey)
 	json_end_object(json);
 }
 
+static void survey_json_order(struct json *json, const struct version *version, const struct mixing *mixing)
+{
+	bool is_random = version->feature_compat & DSFS_VERSION_COMPAT_PLACES;
+
+	json_begin_object(json, "order");
+	json_string(json, "kind", is_random ? "random" : "tree");
+	if (is_random)
+		json_number(json, "seed", version->places_seed);
+	else
+		json_null(json, "seed");
+	json_number(json, "block_files", MIXING_BLOCK);
+	json_number(json, "blocks", mixing->blocks);
+	survey_json_real(json, "classes", mixing->blocks, mixing->found);
+	survey_json_real(json, "classes_at_random", mixing->blocks, mixing->expected);
+	json_end_object(json);
+}
+
 void survey_json(const struct subject *subject, const struct survey *survey)
 {
 	struct json json = { .out = stdout };
@@ -155,6 +172,7 @@ void survey_json(const struct subject *subject, const struct survey *survey)
 	survey_json_kinds(&json, &survey->kinds, subject->limit);
 	survey_json_largest(&json, &survey->largest);
 	survey_json_storage(&json, survey);
+	survey_json_order(&json, subject->version, &survey->mixing);
 	json_end_object(&json);
 	putchar('\n');
 }

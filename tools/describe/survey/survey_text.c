@@ -53,6 +53,18 @@ static void survey_text_storage(const struct survey *survey)
 	       format_size(storage->index_bytes, c), storage->compressed_chunks, storage->chunks);
 }
 
+static void survey_text_order(const struct version *version, const struct mixing *mixing)
+{
+	if (version->feature_compat & DSFS_VERSION_COMPAT_PLACES)
+		printf("order        random, seed %" PRIu64, version->places_seed);
+	else
+		printf("order        tree");
+	if (mixing->blocks)
+		printf("; %u neighbours are of %.1f classes, %.1f if they were mixed evenly", MIXING_BLOCK, mixing->found,
+		       mixing->expected);
+	putchar('\n');
+}
+
 static void survey_text_class(const char *title, const struct folder *folder)
 {
 	printf("  %-11s%" PRIu64 " %s '", title, folder->files, folder->files == 1 ? "file" : "files");
@@ -247,6 +259,7 @@ int survey_text(const struct chart *chart, const struct subject *subject, const 
 		return error_no_memory(err);
 	survey_text_head(subject, survey);
 	survey_text_storage(survey);
+	survey_text_order(subject->version, &survey->mixing);
 	survey_text_classes(&survey->folders);
 	r = survey_text_folders(chart, survey, &room, err);
 	if (r == 0)
