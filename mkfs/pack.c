@@ -707,11 +707,12 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 	struct estimate *estimate = NULL;
 	int r;
 
+	packer_choose_order(&packer);
 	r = publish_check_label(target, options->label, err);
 	if (r == 0)
 		r = packer_open_source(&packer, err);
 	if (r == 0)
-		r = estimate_open(options->chunk_log, &estimate, err);
+		r = estimate_open(options->chunk_log, packer.is_random, &estimate, err);
 	if (r == 0 && packer.is_archive)
 		r = packer_list_archives(&packer, err);
 	if (r == 0) {

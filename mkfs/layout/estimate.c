@@ -21,16 +21,18 @@
 
 struct estimate {
 	uint32_t chunk_log;
+	bool is_random;
 	uint64_t files, directories, symlinks;
 	uint64_t content_bytes;
 	uint64_t names_bytes, blob_bytes, inline_bytes, chunks;
 	uint64_t rows;                      /* of block checksums */
+	uint64_t waiting_bytes;             /* in temporary files, of small files */
 	uint64_t whole_files, large_chunks; /* entries of the tables of content */
 	struct space space; /* an endless volume, in which files are placed */
 	uint64_t end;       /* of the files placed so far */
 };
 
-int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err)
+int estimate_open(uint32_t chunk_log, bool is_random, struct estimate **ret, struct error *err)
 {
 	struct estimate *estimate = calloc(1, sizeof(*estimate));
 	int r;
@@ -38,6 +40,7 @@ int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err)
 	if (!estimate)
 		return error_no_memory(err);
 	estimate->chunk_log = chunk_log;
+	estimate->is_random = is_random;
 	r = space_open(&estimate->space, NULL, NULL, PACK_SEGMENT_LOG, SPACE_ENDLESS, err);
 	if (r < 0) {
 		free(estimate);
@@ -114,6 +117,8 @@ static void estimate_file(struct estimate *estimate, const struct attributes *at
 		estimate->inline_bytes += bytes;
 	else
 		estimate_reserve(estimate, bytes);
+	if (estimate->is_random && bytes <= BATCH_BYTES)
+		estimate->waiting_bytes += bytes;
 }
 
 static int estimate_entry(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
@@ -148,7 +153,9 @@ static uint64_t estimate_index(const struct estimate *estimate, const struct sca
 
 	return names + round_up(counts->inodes * sizeof(struct dsfs_inode), DSFS_BLOCK) +
 	       round_up(estimate->chunks * sizeof(struct dsfs_chunk), DSFS_BLOCK) + DSFS_BLOCK +
-	       round_up(estimate->blob_bytes + estimate->inline_bytes, DSFS_BLOCK);
+	       round_up(estimate->blob_bytes + estimate->inline_bytes +
+				(estimate->is_random ? estimate->files * sizeof(dsfs_le32) : 0),
+			DSFS_BLOCK);
 }
 
 static uint64_t estimate_block_sums(const struct estimate *estimate)
@@ -166,13 +173,14 @@ static uint64_t estimate_stat_cache(const struct estimate *estimate, const struc
 }
 
 /* Estimates temporary files: the index and the stat cache twice (in parts, and put together), block checksums, tables,
- * and the spool of directories. */
+ * the spool of directories, and contents that wait for their places, with what sorts them. */
 static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
 				   uint64_t index_bytes, uint64_t block_sums_bytes)
 {
 	return 2 * (index_bytes + estimate_stat_cache(estimate, counts)) + block_sums_bytes +
 	       table_size(estimate->whole_files) + table_size(estimate->large_chunks) + table_size(counts->linked) +
-	       counts->path_bytes;
+	       counts->path_bytes + estimate->waiting_bytes +
+	       (estimate->is_random ? estimate->files * SCATTER_SORTED : 0);
 }
 
 /* Determines the free space on the devices, or on the filesystem of the volume's first file. */

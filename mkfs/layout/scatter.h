@@ -12,6 +12,7 @@
 #include "spill/sorter.h"
 
 #define SCATTER_BUCKETS 128u
+#define SCATTER_SORTED  128u /* bytes of temporary files, at most, that sort a file and rank it */
 #define SCATTER_WAITING (UINT64_C(1) << 55) /* in an address: its bytes wait. No volume is as large */
 
 struct scatter {
