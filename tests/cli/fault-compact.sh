@@ -9,7 +9,7 @@
 mkdir tree
 for i in $(seq 0 120); do head -c $((i * 200)) /dev/urandom >"tree/f$i"; done
 head -c 2M /dev/urandom >tree/large
-pack base.vol tree --label one --segment-size 1M --trust-mtime
+pack base.vol tree --label one --segment-size 1M --trust-mtime --order random # so that there are tables of places
 for i in $(seq 0 100); do head -c $((i * 200)) /dev/urandom >"tree/f$i"; done
 pack base.vol tree --label two --trust-mtime
 head -c 2M /dev/urandom >tree/large

@@ -26,6 +26,13 @@ every read 7 FAULT_OTHER=1
 every alloc 5
 every grow 1 # the superblock slot, which is written only when it has its block
 
+say "in random order, for which contents wait in temporary files"
+faults_of '^mkdatasetfs: .' "version 'two'" mkdatasetfs --progress none --order random -j2 --label two work.vol tree
+every write 7 FAULT_OTHER=1
+every read 7 FAULT_OTHER=1
+every write 3
+every alloc 15
+
 # unreadable FROM TO [VAR=VALUE…]: publishes while these bytes of the volume cannot be read, and the version is right
 unreadable() {
     injected read 1 FAULT_TIMES=1000000 FAULT_FROM="$1" FAULT_TO="$2" "${@:3}"

@@ -67,6 +67,19 @@ assert_eq "versions that are left in the end" \
         python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" \
     "last2 one"
 
+# In random order, which later versions inherit, with tables of places.
+volume=mixed
+rounds=$((rounds / 2))
+pack mixed tree --label one --segment-size 1M --order random
+for i in 1 2 3; do
+    change
+    crash publish tree "mixed$i"
+    crash remove "$([ $i = 1 ] && echo one || echo "mixed$((i - 1))")"
+done
+crash compact 100
+assert_eq "the order of what is left" "$(datasetfsctl describe --json mixed | json order.kind)" random
+rounds=$((rounds * 2))
+
 # Block checksums, zstd frames, chunks of another size. What lies behind the first version is free in one piece, so
 # that there is one run.
 volume=large

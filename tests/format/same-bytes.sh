@@ -3,7 +3,8 @@
 # The same source, options and UUID give the same bytes in every release: whole volumes against stored digests, after
 # publishing with many sets of options, publishing again, removing and compacting.
 #
-# The digests are those of commit a5dacf7; that of long holes is of commit 7283daf, as a5dacf7 kept no lists of them.
+# The digests are those of commit a5dacf7; that of long holes is of commit 7283daf, as a5dacf7 kept no lists of them, and
+# that of random order is of the commit that made it.
 # Another digest is a fault, unless somebody decided that other bytes are to be written and the format page allows
 # them: then the new one, which is printed, is stored here.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
@@ -19,6 +20,7 @@ declare -A stored=(
     [large-chunks]=ba5d6e1555410f7e1f6787bad54d6a1f2b0f27c7d0a8a56c53b7c6302485776c
     [filtered]=5d895efc53c5546c7b1c201f315c3691d31acbcdeeada4c996d4df1a8be3b827
     [listed]=e7248d6c1c1c0ebf066f49fd29e6d2a752acff1d496249b0f925ef68ee5875bc
+    [random]=3dfb626e383a12ca1a4d164be97b86fb848aab2c85f651a1f09740ab418a8143
     [zstd]=040732309f423976c9d897afb3d2dc6ef54cf4d5d4db3c0a58daa80c5cfd18d2
     [zstd-9]=2e82fddb5a3fa5c4651e04b9f78665468fffb9eb6b892476a4b12b1334df2885
     [kinds]=3cf9a3ab9e8c1696bca501fa42732b1b92b3c841c2005be4b8b6c56a139142d3
@@ -65,6 +67,7 @@ packed small-chunks tree --chunk-size 4K --exclude /holes/only # which has 1280 
 packed large-chunks tree --chunk-size 1M --segment-size 1M
 packed filtered tree --exclude 'holes/' --include 'text/*7*' --exclude 'text/*' --label a.label
 (cd tree && find small text equal | LC_ALL=C sort) >list
+packed random tree --order random:7
 packed listed tree --from-list list --segment-size 1G
 
 # Other releases of the library compress to other bytes: 1.5.6 does with level 9.

@@ -32,6 +32,7 @@ for verb in walk ids versions; do
     same "$verb" library-tree $verb
 done
 folders=$(cd source && find . -type d ! -empty -links -50 -printf '%P\n' | grep -v '[^a-z0-9/-]' | sed -n 1,20p)
+assert_fails 1 "this handle goes through the mount" env WAY=mount "$(command -v library-tree)" mnt placed
 for folder in "" $folders; do
     same "list '$folder'" library-tree list "$folder"
     same "range of '$folder'" library-tree range "$folder"
