@@ -47,7 +47,8 @@ ordered random tree random
 assert_eq "order" "$(order random)" random
 mixed random
 assert_eq "digest" "$(digest random)" "$(digest plain)"
-assert_contains "describe" "$(datasetfsctl describe random)" "order        random, seed 0; 128 neighbours are of 8.0 classes"
+assert_contains "describe" "$(datasetfsctl describe random)" \
+    "order        random, seed 0; 128 neighbours are of 8.0 classes"
 
 # The same bytes with any number of threads, and other places with another seed.
 for compress in none auto; do
@@ -82,7 +83,7 @@ library_tree random placed >placed
 assert_eq "files by id" "$(sort -c -k 4 <(cut -d ' ' -f 4 placed | head -384) && echo ascending)" ascending
 rm random
 
-# What is left is moved, and stays mixed.
+# Compaction moves what is left, and leaves it mixed.
 pack volume tree --order random --segment-size 1M --label v1
 pack volume next --label v2
 before=$(digest volume)

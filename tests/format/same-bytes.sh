@@ -3,8 +3,8 @@
 # The same source, options and UUID give the same bytes in every release: whole volumes against stored digests, after
 # publishing with many sets of options, publishing again, removing and compacting.
 #
-# The digests are those of commit a5dacf7; that of long holes is of commit 7283daf, as a5dacf7 kept no lists of them, and
-# that of random order is of the commit that made it.
+# The digests are those of commit a5dacf7; that of long holes is of commit 7283daf, as a5dacf7 kept no lists of them,
+# and that of random order is of the commit that made it.
 # Another digest is a fault, unless somebody decided that other bytes are to be written and the format page allows
 # them: then the new one, which is printed, is stored here.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

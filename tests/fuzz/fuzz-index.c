@@ -90,8 +90,8 @@ static void use_index(struct index *index)
 	names_reader_close(reader);
 }
 
-/* The input: shape as six 32-bit numbers (names in pages), the chunk size's log and the table of places as two more, then
- * the section. */
+/* The input: shape as six 32-bit numbers (names in pages), the chunk size's log and the table of places as two more,
+ * then the section. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static const uint64_t sizes[1] = { 1u << 30 };

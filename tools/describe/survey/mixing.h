@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures how well files of different classes are mixed on the volume, by blocks of files that are neighbours there. */
+/* Measures how well files of different classes are mixed on the volume, by blocks of files that are neighbours. */
 #pragma once
 #include <stdint.h>
 

@@ -60,8 +60,8 @@ static void survey_text_order(const struct version *version, const struct mixing
 	else
 		printf("order        tree");
 	if (mixing->blocks)
-		printf("; %u neighbours are of %.1f classes, %.1f if they were mixed evenly", MIXING_BLOCK, mixing->found,
-		       mixing->expected);
+		printf("; %u neighbours are of %.1f classes, %.1f if they were mixed evenly", MIXING_BLOCK,
+		       mixing->found, mixing->expected);
 	putchar('\n');
 }
 
