@@ -260,15 +260,20 @@ def mount_time(setting, name):
     return result
 
 
-def pack(setting, name):
+def pack(setting, name, is_warm=True):
     """A fresh image; the time until it is on the disk."""
     image, source = setting.folder / "packed.img", setting.source
-    commands = {"mkdatasetfs": [setting.programs.mkdatasetfs, "--progress", "none", image, source],
+    ours = [setting.programs.mkdatasetfs, "--progress", "none", "--order"]
+    commands = {"mkdatasetfs": [*ours, "tree", image, source],
+                "mkdatasetfs-random": [*ours, "random", image, source],
                 "mkfs.erofs": volumes.erofs_command("erofs", image, source),
                 "mkfs.erofs-noinline": volumes.erofs_command("erofs-noinline", image, source),
                 "mksquashfs": volumes.squashfs_command(image, source)}
     image.unlink(missing_ok=True)
-    warm(source)
+    if is_warm:
+        warm(source)
+    else:
+        setting.drop_caches()
     try:
         before, begun = machine.busy_cpu(), time.perf_counter()
         peak, _ = peak_memory(commands[volumes.without_build(name)])
@@ -280,6 +285,10 @@ def pack(setting, name):
                 "image_bytes": image.stat().st_blocks * 512}
     finally:
         image.unlink(missing_ok=True)
+
+
+def pack_cold(setting, name):
+    return pack(setting, name, is_warm=False)
 
 
 def memory_of(pid):

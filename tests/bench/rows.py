@@ -122,6 +122,13 @@ def pack_rows():
         return Target(f"≥ {factor} × {than}", than, factor, ("mkdatasetfs",))
     yield Row("pack-8k", "packing the tree, warm source", "8k", "pack", "s", lower=True, columns=packers,
               targets=(faster(5, "mkfs.erofs"), faster(3, "mksquashfs"), peak))
+    orders = {"lower": True, "columns": ("mkdatasetfs", "mkdatasetfs-random"), "rounds": PAIRS,
+              "pairs": (("mkdatasetfs-random", "mkdatasetfs"),)}
+    yield Row("pack-8k-random", "packing the tree in random order, warm source", "8k", "pack", "s", **orders,
+              targets=(Target("≥ 0.9 × the order of the tree", "mkdatasetfs", 0.9, ("mkdatasetfs-random",)),))
+    yield Row("pack-8k-random-cold", "packing the tree in random order, source on the disk", "8k", "pack_cold", "s",
+              **orders,
+              targets=(Target("≥ 0.9 × the order of the tree", "mkdatasetfs", 0.9, ("mkdatasetfs-random",)),))
     yield Row("pack-4k", "packing the tree, warm source", "4k", "pack", "s", lower=True, columns=packers,
               targets=(faster(5, "mkfs.erofs"), peak))
 
@@ -163,6 +170,8 @@ def ahead_rows():
     for name, words, cap in (("tar-8k", "cold, device not limited", None), ("tar-8k-capped", "cold", CAP)):
         yield Row(name, f"tar of the mount into a pipe, {words}", "8k", "tar", cap=cap, columns=walkers,
                   targets=targets)
+    yield Row("tar-8k-random", "tar of a mount in random order into a pipe, cold, device not limited", "8k", "tar",
+              columns=("dev", "dev-random", "ring", "ring-random"))
     yield Row("shuffled-ahead", "mean 8 KB in memory, 16 threads, random order, names known, reading ahead on and off",
               "8k", "read_files", threads=16, walk="stat", memory=True, limit=5, rounds=PAIRS,
               columns=("dev", "dev-off", "ring", "ring-off"), pairs=(("dev", "dev-off"), ("ring", "ring-off")),

@@ -43,9 +43,9 @@ class Kernel:
 class Ours:
     """datasetfs on one of its channels, with further options."""
 
-    def __init__(self, channel, compress=None, options=()):
+    def __init__(self, channel, compress=None, options=(), image="datasetfs"):
         self.channel, self.options = channel, ",".join((f"channel={channel}", *options))
-        self.image = "datasetfs-zstd" if compress else "datasetfs"
+        self.image = "datasetfs-zstd" if compress else image
 
     def missing(self, programs, work):
         if not os.path.exists("/dev/fuse"):
@@ -221,6 +221,8 @@ def pack(programs, kind, source, image, about):
         pack_datasetfs(programs, source, image)
     elif kind == "datasetfs-zstd":
         pack_datasetfs(programs, source, image, "--compress", "zstd")
+    elif kind == "datasetfs-random":
+        pack_datasetfs(programs, source, image, "--order", "random")
     elif kind == "datasetfs-versions":
         pack_datasetfs(programs, source, image, "--label", "v1")
         with trees.changed(source.parent, "v2"):
@@ -268,6 +270,7 @@ class Unmounted:
 
 OURS = ("dev", "ring")
 BEFORE = "before"  # the variant of one of ours that is an earlier build
+RANDOM = "random"  # the variant of what reads or makes a volume in random order
 CHILD = "child"  # the variant of 'run' that is preloaded as what a program starts is, without datasetfs-run itself
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
@@ -314,6 +317,8 @@ def contestant(name, compress=None, by_volume=False):
         return Ours("dev", compress)
     if base == "kernel":
         return OursByKernel()
+    if base in OURS and variant_of(name) == RANDOM:
+        return Ours(base, image="datasetfs-random")
     if base in OURS:
         return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
     return rival_of(name)
