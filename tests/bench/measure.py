@@ -263,9 +263,9 @@ def mount_time(setting, name):
 def pack(setting, name, is_warm=True):
     """A fresh image; the time until it is on the disk."""
     image, source = setting.folder / "packed.img", setting.source
-    ours = [setting.programs.mkdatasetfs, "--progress", "none", "--order"]
-    commands = {"mkdatasetfs": [*ours, "tree", image, source],
-                "mkdatasetfs-random": [*ours, "random", image, source],
+    ours = [setting.programs.mkdatasetfs, "--progress", "none"]
+    commands = {"mkdatasetfs": [*ours, image, source],
+                "mkdatasetfs-random": [*ours, "--order", "random", image, source],
                 "mkfs.erofs": volumes.erofs_command("erofs", image, source),
                 "mkfs.erofs-noinline": volumes.erofs_command("erofs-noinline", image, source),
                 "mksquashfs": volumes.squashfs_command(image, source)}
