@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The cache of files read ahead is bounded, however small they are. */
+#include "base/clock.h"
 #include "lib/check.h"
 #include "serve/ahead/kept.h"
 
@@ -59,11 +60,46 @@ static void the_limit_falls(void **state)
 	kept_free(kept);
 }
 
+/* Reads the whole file. */
+static void take_one(struct kept *kept, uint64_t ordinal)
+{
+	const struct kept_range range = { .key = 1, .ordinal = ordinal, .size = 1 };
+	struct kept_piece piece;
+
+	assert_int_equal(kept_take(kept, &range, NULL, &piece), KEPT_FOUND);
+	kept_release(kept, &piece);
+}
+
+/* Old files stay while others are read, until so much has come after them that the reader must have passed them. */
+static void old_files(void **state)
+{
+	struct kept *kept = NULL;
+	uint64_t dropped, ordinal = 1;
+	int64_t before;
+
+	(void)state;
+	CHECK_OK(kept_new(MOST, &kept, &err));
+	keep_one(kept, ordinal, &dropped);
+	before = clock_now() + 1;
+	while (clock_now() <= before)
+		continue;
+	for (uint64_t bytes = 0; bytes < 2 * MOST; bytes += kept_bytes(kept)) {
+		keep_one(kept, ++ordinal, &dropped);
+		take_one(kept, ordinal);
+		if (bytes + kept_bytes(kept) < 2 * MOST)
+			assert_int_equal(kept_expire(kept, before), 0);
+	}
+	assert_int_equal(kept_expire(kept, before), 1);
+	assert_true(kept_is_empty(kept));
+	kept_free(kept);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(batches_of_one_byte),
 		cmocka_unit_test(the_limit_falls),
+		cmocka_unit_test(old_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

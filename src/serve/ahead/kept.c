@@ -22,6 +22,8 @@ struct kept {
 	uint64_t most;                      /* limit of bytes; under the lock */
 	_Atomic uint64_t size;              /* memory of all batches, bytes; changes under the lock */
 	struct kept_batch *first, **last;   /* batches that arrived, oldest first */
+	uint64_t arrived_bytes;             /* of all batches that arrived since the start; under the lock */
+	int64_t taken;                      /* when a READ last found a file, ns, monotonic; under the lock */
 	struct hash_table files;            /* with KEPT_CHAINS chains */
 	/* Number of files in each chain, on cache lines of their own: while nothing is kept, no thread writes them. */
 	_Alignas(128) _Atomic uint16_t present[KEPT_CHAINS];
@@ -154,8 +156,8 @@ static uint64_t kept_make_room(struct kept *kept, uint64_t memory)
 
 /* ---- functions for READs ---- */
 
-static enum kept_found kept_look(struct kept_file *file, const struct kept_range *range, struct kept_waiter *waiter,
-				 struct kept_piece *ret)
+static enum kept_found kept_look(struct kept *kept, struct kept_file *file, const struct kept_range *range,
+				 struct kept_waiter *waiter, struct kept_piece *ret)
 {
 	uint64_t left;
 
@@ -169,6 +171,7 @@ static enum kept_found kept_look(struct kept_file *file, const struct kept_range
 		return KEPT_LATER;
 	}
 	left = file->size - range->offset;
+	kept->taken = clock_now();
 	file->batch->uses++;
 	*ret = (struct kept_piece){ .bytes = file->batch->bytes + file->offset + range->offset,
 				    .size = range->size < left ? range->size : left,
@@ -188,7 +191,7 @@ enum kept_found kept_take(struct kept *kept, const struct kept_range *range, str
 	pthread_mutex_lock(&kept->lock);
 	file = kept_find(kept, range->key, range->ordinal);
 	if (file)
-		found = kept_look(file, range, waiter, ret);
+		found = kept_look(kept, file, range, waiter, ret);
 	pthread_mutex_unlock(&kept->lock);
 	return found;
 }
@@ -300,6 +303,7 @@ void kept_arrive(struct kept *kept, struct kept_batch *batch)
 		if (atomic_load(&file->state) == KEPT_COMING)
 			atomic_store(&file->state, KEPT_READY);
 	batch->arrived = clock_now();
+	batch->arrived_bytes = kept->arrived_bytes += batch->memory;
 	list_append(kept->last, batch, next);
 	waiters = kept_waiters(batch);
 	pthread_mutex_unlock(&kept->lock);
@@ -360,6 +364,11 @@ void kept_unpin(struct kept *kept, struct kept_file *file)
 	pthread_mutex_unlock(&kept->lock);
 }
 
+static bool kept_is_orphan(const struct kept *kept, const struct kept_batch *batch, int64_t before)
+{
+	return kept->taken < before || kept->arrived_bytes - batch->arrived_bytes >= 2 * kept->most;
+}
+
 uint64_t kept_expire(struct kept *kept, int64_t before)
 {
 	struct kept_batch *batch, *next;
@@ -368,7 +377,8 @@ uint64_t kept_expire(struct kept *kept, int64_t before)
 	pthread_mutex_lock(&kept->lock);
 	for (batch = kept->first; batch && batch->arrived < before; batch = next) {
 		next = batch->next;
-		dropped += kept_drop(kept, batch);
+		if (kept_is_orphan(kept, batch, before))
+			dropped += kept_drop(kept, batch);
 	}
 	pthread_mutex_unlock(&kept->lock);
 	return dropped;

@@ -50,6 +50,7 @@ struct kept_batch {
 	uint32_t count;
 	unsigned uses;   /* files in the table, pieces that READs hold, and the fetch; under the lock */
 	int64_t arrived; /* when it arrived, ns, monotonic */
+	uint64_t arrived_bytes; /* kept->arrived_bytes at that time */
 	struct kept_batch *next;
 	/* Fetcher only: */
 	struct fetcher_job *job;
@@ -111,7 +112,9 @@ void kept_give_up(struct kept *kept, struct kept_batch *batch);
 struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
 /* Unpins a file from kept_pin(). */
 void kept_unpin(struct kept *kept, struct kept_file *file);
-/* Drops batches that arrived before the time `before` (ns, monotonic). Returns how many files were dropped unread. */
+/* Drops batches for which nobody comes: they arrived before the time `before` (ns, monotonic), and no kept file was
+ * read since then, or twice as much came after them as may be kept, so that whoever reads the files in order has passed
+ * them. Returns how many files were dropped unread. */
 uint64_t kept_expire(struct kept *kept, int64_t before);
 /* Sets the limit of bytes, and drops the oldest batches above it. Returns how many files were dropped unread. */
 uint64_t kept_limit(struct kept *kept, uint64_t most);
