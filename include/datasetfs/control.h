@@ -62,7 +62,8 @@ struct dsfs_switch {
 #define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 
 /* Announces files that will be read soon, in the order in which they will be read: the mount reads and verifies them
- * ahead, so that small ones are in the page cache by then and larger ones in the memory of the daemon. It is a hint and
+ * ahead, so that small ones are in the page cache by then and larger ones in the memory of the daemon. Files that lie
+ * side by side on the volume are read together, also where others come between them in this order. It is a hint and
  * changes no result: a file that was not read ahead is read as usual, and one that cannot be read fails when it is
  * read. The command returns at once, whatever the device does.
  *
@@ -81,7 +82,7 @@ struct dsfs_prefetch {
 	uint32_t count;       /* in: number of files; 0 asks how many would be taken */
 	uint8_t digest[32];   /* in: of the version that has the files */
 	uint32_t taken;       /* out: how many of the files, from the first one on */
-	uint32_t credit;      /* out: how many more the mount takes from this user now; 0: try again after some reads */
+	uint32_t credit;      /* out: how many more the mount takes from this user now; 0: try again later */
 	uint32_t restarts;    /* out: DSFS_CONTROL_RESTARTS; if it has changed, files that were announced before and not
 			       * read yet are forgotten */
 	uint32_t reserved;    /* out: 0 */

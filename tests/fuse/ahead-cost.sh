@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain alone channels in=gcc,gcc:ring
 # The cost of files that are read in the order of the tree: one device read for twenty small ones, and few READs,
-# however many members they lie on.
+# however many members they lie on. The same of blocks of files that were announced.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -49,6 +49,16 @@ for command in "tar cf - mnt | cat" "cp -r mnt out" "grep -rc x mnt" "rm -rf cop
     costs_little volume "$command"
 done
 for volume in a e; do costs_little $volume "tar cf - mnt | cat"; done
+
+# announced VOLUME MOST: one read for so many files, in blocks of 128
+announced() {
+    mount_volume "$1" mnt -o readahead=off
+    python3 "$DATASETFS_SOURCE/tests/fuse/prefetch.py" blocks mnt source 128 "$2" || fail "blocks on '$1'"
+    unmount mnt
+}
+announced volume 20
+announced a 8
+announced e 8
 
 # Files that came are stored before more are read, also by a thread that waits for each read: there is room for a part.
 slow_device volume slow 1000

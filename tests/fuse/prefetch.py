@@ -156,6 +156,24 @@ def unknown(mount, source, path):
         sys.exit(f"fail: {after['prefetch_served']} READs from what is kept, expected {len(names)} files")
 
 
+def blocks(mount, source, size, most):
+    """Every other block of neighbours, in a random order, was announced: few reads bring all of them, and no other."""
+    names, size = files_of(mount), int(size)
+    numbers = sorted(zip(numbers_of(mount, names), names))
+    told = shuffled([numbers[at:at + size] for at in range(0, len(numbers), 2 * size)])
+    told = [file for block in told for file in block]
+    tell_all(mount, [number for number, _ in told])
+    settle(mount, len(told))
+    compare(mount, source, shuffled([name for _, name in told]))
+    counters = stats(mount)
+    check("files that were read ahead", counters["prefetch_files"], len(told))
+    check("files that no READ came for, and reads that failed",
+          (counters["prefetch_dropped"], counters["prefetch_failures"]), (0, 0))
+    print(f"- {counters['prefetch_reads']} reads for {len(told)} files")
+    if counters["prefetch_reads"] * int(most) > len(told):
+        sys.exit(f"fail: {counters['prefetch_reads']} reads for {len(told)} files, expected one for {most}")
+
+
 class Folder:
     """As ImageFolder has it."""
 
@@ -196,22 +214,30 @@ def epoch(mount, source, told):
 
 
 def bounded(mount, source, path, most):
-    """Takes as much as may be kept; when that was read, it takes more."""
-    numbers, most = load(path), int(most)
+    """Takes all of them, keeps as many as may be kept, and reads the next when those were read."""
+    numbers = load(path)
     names = sorted(numbers)
-    taken, got = 0, 1
-    while got:  # what is being read takes room twice
-        settle(mount, taken)
-        got, credit = tell(mount, [numbers[name] for name in names[taken:]])
-        taken += got
-    check("credit of a mount without room", credit, 0)
-    size = sum(os.path.getsize(os.path.join(source, name)) for name in names[:taken])
-    if taken == len(names) or size > most or size < most // 2:
-        sys.exit(f"fail: {taken} of {len(names)} files of {size} bytes were taken, {most} may be kept")
+    check("taken", tell(mount, [numbers[name] for name in names])[0], len(names))
+    settle(mount, int(most) // 2 // 1000000)
+    before = by_readers(stats(mount))
+    for number, name in enumerate(names):
+        settle(mount, number + 1)
+        kept = stats(mount)["prefetch_files"] - number
+        if kept * 1000000 > int(most):
+            sys.exit(f"fail: {kept} files are kept, {most} bytes may be")
+        compare(mount, source, [name])
     check("files that were pushed out", stats(mount)["prefetch_dropped"], 0)
-    compare(mount, source, names[:taken])
-    tell_all(mount, [numbers[name] for name in names[taken:taken + 2]])
-    settle(mount, taken + 2)
+    check("device reads for READs", by_readers(stats(mount)), before)
+
+
+def asked(mount, source, path, most):
+    """A READ of a file that waits for room brings it itself, and then it waits no more."""
+    numbers = load(path)
+    names = sorted(numbers)
+    tell(mount, [numbers[name] for name in names])
+    settle(mount, int(most) // 2 // 1000000)
+    compare(mount, source, names[::-1])
+    check("files that came by either way", stats(mount)["prefetch_files"] + by_readers(stats(mount)), len(names))
 
 
 def starved(mount, path):
@@ -262,15 +288,15 @@ def anonymous(process):
 
 def crowd(mount, source, limit, process, group):
     """Users who announce more than there is memory: what they get is a part of it, also when that becomes less."""
-    names, users, taken, limit, hog = files_of(mount), 8, 0, int(limit), 150 << 20
+    names, users, limit, hog = files_of(mount), 8, int(limit), 150 << 20
     numbers, others = numbers_of(mount, names), 16 << 20  # which headroom.c leaves for everything else
     for user in range(users):
         os.seteuid(1001 + user)
-        taken += tell(mount, numbers[user::users])[0]
+        check("taken", tell(mount, numbers[user::users])[0], len(numbers[user::users]))
         os.seteuid(0)
-    settle(mount, taken)
-    if taken < users or not is_kept_below(mount, limit // 4):
-        sys.exit(f"fail: {taken} files were taken, {stats(mount)['prefetch_dropped']} of them dropped")
+    settle(mount, (limit // 4 - others) // 2000000)
+    if not is_kept_below(mount, limit // 4):
+        sys.exit(f"fail: {stats(mount)['prefetch_files']} files are kept, {limit} bytes may be taken")
     if peak(group) > limit // 4 + others:
         sys.exit(f"fail: {peak(group)} of {limit} bytes were taken, expected a quarter for what is read ahead")
     program = f"import sys; all = b'x' * {hog}; print(flush=True); sys.stdin.read()"
@@ -385,13 +411,10 @@ def make(digest, numbers, flags=0, count=None):
 
 
 def greedy(mount, number):
-    """Commands of one file each, as fast as they are taken and for longer than there is room."""
+    """A command for each file, all of them the same."""
     command = make(datasetfs.Mount(mount).version["digest"], [int(number)])
-    taken = 0
-    while taken < 600 and raw(mount, bytearray(command))[1]:
-        taken += 1
-    if not 50 < taken < 600:
-        sys.exit(f"fail: {taken} commands of one file were taken")
+    for _ in range(600):
+        check("taken", raw(mount, bytearray(command))[1], 1)
 
 
 def hostile(mount, source, rounds):

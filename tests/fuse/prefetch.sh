@@ -62,12 +62,15 @@ done
 unmount mnt
 say "epochs"
 
-# Bounds: half of what may be kept is for a user, and all for one who may switch the mount.
+# Bounds: all of what may be kept is for a user who may switch the mount.
 mount_volume megabytes.volume mnt
 announce save mnt megabytes.numbers || fail "cannot list"
 unmount mnt
 mount_volume megabytes.volume mnt -o readahead=off,prefetch=16M
 announce bounded mnt megabytes megabytes.numbers $((16 << 20)) || fail "16 MiB may be kept"
+unmount mnt
+mount_volume megabytes.volume mnt -o readahead=off,prefetch=16M
+announce asked mnt megabytes megabytes.numbers $((16 << 20)) || fail "READs of files that wait"
 unmount mnt
 say "bounds"
 

@@ -6,9 +6,11 @@
 
 #define MOST (UINT64_C(4) << 20)
 
+static struct kept_account account;
+
 static void keep_one(struct kept *kept, uint64_t ordinal, uint64_t *ret_dropped)
 {
-	struct kept_batch *batch = kept_begin(1);
+	struct kept_batch *batch = kept_begin(&account);
 	const struct inode inode = { .ordinal = ordinal, .size = 1 };
 
 	assert_non_null(batch);
@@ -31,10 +33,11 @@ static void batches_of_one_byte(void **state)
 	} while (!dropped);
 	assert_int_equal(dropped, 1);
 	assert_true(count > 50);
-	assert_true(kept_bytes_of(kept, 1) <= MOST);
-	assert_true(kept_bytes_of(kept, 1) > MOST / 2);
-	assert_int_equal(kept_bytes_of(kept, 2), 0);
+	assert_true(account.bytes <= MOST);
+	assert_true(account.bytes > MOST / 2);
 	assert_int_equal(kept_expire(kept, INT64_MAX), count - 1);
+	assert_int_equal(account.expired, count - 1);
+	assert_int_equal(account.bytes, 0);
 	assert_true(kept_is_empty(kept));
 	kept_free(kept);
 }
@@ -78,19 +81,21 @@ static void old_files(void **state)
 	int64_t before;
 
 	(void)state;
+	account = (struct kept_account){ 0 };
 	CHECK_OK(kept_new(MOST, &kept, &err));
 	keep_one(kept, ordinal, &dropped);
 	before = clock_now() + 1;
 	while (clock_now() <= before)
 		continue;
-	for (uint64_t bytes = 0; bytes < 2 * MOST; bytes += kept_bytes(kept)) {
+	for (uint64_t bytes = 0; bytes < 2 * MOST; bytes += account.bytes) {
 		keep_one(kept, ++ordinal, &dropped);
 		take_one(kept, ordinal);
-		if (bytes + kept_bytes(kept) < 2 * MOST)
+		if (bytes + account.bytes < 2 * MOST)
 			assert_int_equal(kept_expire(kept, before), 0);
 	}
 	assert_int_equal(kept_expire(kept, before), 1);
-	assert_true(kept_is_empty(kept));
+	assert_int_equal(account.expired, 1);
+	assert_int_equal(account.bytes, 0);
 	kept_free(kept);
 }
 

@@ -22,6 +22,7 @@ struct ahead {
 
 int ahead_start(struct serve *serve, struct error *err)
 {
+	const struct fetcher_setup setup = { .most = serve->options.ahead, .slots = AHEAD_SLOTS };
 	struct ahead *ahead;
 	int r;
 
@@ -32,7 +33,7 @@ int ahead_start(struct serve *serve, struct error *err)
 		return error_no_memory(err);
 	memset(ahead, 0, sizeof(*ahead));
 	serve->ahead = ahead;
-	r = fetcher_start(serve, serve->options.ahead, AHEAD_SLOTS, &ahead->fetcher, err);
+	r = fetcher_start(serve, &setup, &ahead->fetcher, err);
 	if (r < 0)
 		return r;
 	ahead->kept = fetcher_kept(ahead->fetcher);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts for each user the files that wait to be read and the bytes that are kept, and posts jobs within the limits. */
+/* Has for each user a window of files that wait, from which the fetcher gets jobs: a run of neighbours, or some files
+ * that have none. */
 #include "serve/ahead/announced.h"
 
 #include <assert.h>
@@ -9,42 +10,50 @@
 
 #include "read/op.h"
 #include "serve/ahead/fetcher.h"
+#include "serve/ahead/pick.h"
 #include "serve/serve.h"
 #include "serve/version/generation.h"
 
-/* Limit of a user's jobs, which may have few files each. */
-#define ANNOUNCED_JOBS (ANNOUNCED_OF_USER / ANNOUNCED_OF_JOB)
+#define ANNOUNCED_OF_JOB 64u        /* files from which a job gets no further run */
+#define ANNOUNCED_JOB    (4u << 20) /* bytes of the largest job */
 
-static_assert(ANNOUNCED_USERS * ANNOUNCED_JOBS <= FETCHER_JOBS, "there is a place in the queue for each user");
+static_assert(WINDOW_BYTES + 2 * READ_MAX <= ANNOUNCED_JOB, "a run, its last file, and what came before it");
 
-/* The files that a user has waiting. files 0: the share is free, and all its counts are 0. */
+/* A user's files that wait, are being read, or are kept. The share is free when there are none. */
 struct announced_share {
-	uint32_t uid, files, jobs;
-	uint64_t bytes;
+	uint32_t uid;
+	bool may_switch;
+	unsigned jobs;                 /* that the fetcher has */
+	struct window window;
+	struct generation *generation; /* of the files in the window, and pinned; NULL: there are none */
+	struct kept_account account;
+	uint64_t expired;              /* account.expired when it was last looked at */
 };
 
 struct announced {
+	struct serve *serve;
 	struct fetcher *fetcher;
-	struct kept *kept; /* the fetcher's cache */
-	pthread_mutex_t lock; /* protects the shares */
+	struct kept *kept;        /* the fetcher's cache */
+	_Atomic uint32_t waiting; /* files in all windows; changes under the lock */
+	_Atomic bool is_full;     /* files may be waiting for room among those that are kept */
+	pthread_mutex_t lock;     /* protects the fields below */
 	struct announced_share shares[ANNOUNCED_USERS];
+	unsigned turn;            /* the share that is looked at first for the next job */
 };
 
 struct announced_job {
 	struct fetcher_job job; /* must be the first field */
 	struct announced *announced;
-	uint64_t bytes; /* bytes of its files */
-	uint64_t ordinals[ANNOUNCED_OF_JOB];
+	struct announced_share *share;
+	uint64_t ordinals[PICK_FILES];
 };
 
-/* The files and bytes that a user may still add. */
-struct announced_room {
-	uint32_t files;
-	uint64_t bytes;
-};
+static struct fetcher_job *announced_next(void *owner);
 
 int announced_start(struct serve *serve, struct error *err)
 {
+	struct fetcher_setup setup = { .most = serve->options.prefetch, .slots = FETCHER_SLOTS_MOST,
+				       .next = announced_next };
 	struct announced *all;
 	int r;
 
@@ -53,26 +62,14 @@ int announced_start(struct serve *serve, struct error *err)
 	all = calloc(1, sizeof(*all));
 	if (!all)
 		return error_no_memory(err);
+	all->serve = serve;
 	pthread_mutex_init(&all->lock, NULL);
 	serve->announced = all;
-	r = fetcher_start(serve, serve->options.prefetch, FETCHER_SLOTS_MOST, &all->fetcher, err);
+	setup.owner = all;
+	r = fetcher_start(serve, &setup, &all->fetcher, err);
 	if (r == 0)
 		all->kept = fetcher_kept(all->fetcher);
 	return r;
-}
-
-bool announced_stop(struct announced *all)
-{
-	return !all || fetcher_stop(all->fetcher);
-}
-
-void announced_free(struct announced *all)
-{
-	if (!all)
-		return;
-	fetcher_free(all->fetcher);
-	pthread_mutex_destroy(&all->lock);
-	free(all);
 }
 
 enum kept_found announced_take(struct announced *all, const struct kept_range *range, struct kept_waiter *waiter,
@@ -84,6 +81,8 @@ enum kept_found announced_take(struct announced *all, const struct kept_range *r
 void announced_release(struct announced *all, const struct kept_piece *piece)
 {
 	kept_release(all->kept, piece);
+	if (atomic_load_explicit(&all->is_full, memory_order_relaxed) && atomic_exchange(&all->is_full, false))
+		fetcher_wake(all->fetcher);
 }
 
 struct fetcher *announced_fetcher(const struct announced *all)
@@ -91,53 +90,163 @@ struct fetcher *announced_fetcher(const struct announced *all)
 	return all->fetcher;
 }
 
-/* ---- shares ---- */
+void announced_tick(struct announced *all)
+{
+	if (all && atomic_load(&all->waiting))
+		fetcher_wake(all->fetcher);
+}
 
-/* The user's share, or a free one; the last free one is for users who may switch. NULL: there is none. The caller holds
- * the lock. */
+/* ---- shares; the caller holds the lock ---- */
+
+static bool announced_is_free(const struct announced_share *share)
+{
+	return !share->window.waiting && !share->jobs && !atomic_load(&share->account.bytes);
+}
+
+/* The user's share, or a free one; the last free one is for users who may switch. NULL: there is none. */
 static struct announced_share *announced_share(struct announced *all, const struct announced_user *user)
 {
 	unsigned most = user->may_switch ? ANNOUNCED_USERS : ANNOUNCED_USERS - 1;
 	struct announced_share *free = NULL, *share;
 
 	for (share = all->shares; share < all->shares + ANNOUNCED_USERS; share++)
-		if (share->files && share->uid == user->uid)
+		if (share->uid == user->uid && !announced_is_free(share))
 			return share;
 	for (share = all->shares; share < all->shares + most && !free; share++)
-		if (!share->files)
+		if (announced_is_free(share))
 			free = share;
 	return free;
 }
 
-static void announced_give_back(struct announced *all, const struct announced_job *job)
+/* Ends a change of a window. One that is empty needs neither its version nor its memory. */
+static void announced_changed(struct announced *all, struct announced_share *share)
 {
-	struct announced_user user = { job->job.owner, true };
-	struct announced_share *share;
+	uint32_t waiting = 0;
 
-	pthread_mutex_lock(&all->lock);
-	share = announced_share(all, &user);
-	share->files -= job->job.count;
-	share->jobs--;
-	share->bytes -= job->bytes;
-	pthread_mutex_unlock(&all->lock);
+	if (!share->window.waiting) {
+		window_clear(&share->window);
+		if (share->generation)
+			generations_unpin(&all->serve->generations, share->generation, false);
+		share->generation = NULL;
+	}
+	for (unsigned i = 0; i < ANNOUNCED_USERS; i++)
+		waiting += all->shares[i].window.waiting;
+	atomic_store(&all->waiting, waiting);
 }
 
-/* The room that a user has left: half of the budget, so that no user takes it from all others; all of it for users who
- * may switch. used: bytes that are kept for the user. */
-static struct announced_room announced_room(const struct announced *all, const struct announced_user *user,
-				      const struct announced_share *share, uint64_t used)
+static void announced_clear(struct announced *all, struct announced_share *share)
 {
-	uint64_t most = fetcher_budget(all->fetcher) / (user->may_switch ? 1 : 2);
-	struct announced_room room = { 0 };
-	uint32_t files;
+	window_clear(&share->window);
+	announced_changed(all, share);
+}
 
-	if (!share)
-		return room;
-	used += share->bytes;
-	files = (ANNOUNCED_JOBS - share->jobs) * ANNOUNCED_OF_JOB;
-	room.files = ANNOUNCED_OF_USER - share->files < files ? ANNOUNCED_OF_USER - share->files : files;
-	room.bytes = used < most ? most - used : 0;
-	return room;
+/* The bytes that may be kept for the user: half of the budget, so that no user takes it from all others; all of it for
+ * users who may switch. */
+static uint64_t announced_most(const struct announced *all, const struct announced_share *share)
+{
+	return fetcher_budget(all->fetcher) / (share->may_switch ? 1 : 2);
+}
+
+/* How many files may still wait for the user. They take memory themselves, and so go by the bytes that may be kept. */
+static uint32_t announced_room(const struct announced *all, const struct announced_share *share)
+{
+	uint64_t most = announced_most(all, share) / ANNOUNCED_FILE;
+
+	if (!fetcher_may_read(all->fetcher) || window_length(&share->window) >= most)
+		return 0;
+	most -= window_length(&share->window);
+	return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+bool announced_stop(struct announced *all)
+{
+	bool has_ended = !all || fetcher_stop(all->fetcher);
+
+	if (!all || !has_ended)
+		return has_ended;
+	pthread_mutex_lock(&all->lock);
+	for (unsigned i = 0; i < ANNOUNCED_USERS; i++)
+		announced_clear(all, &all->shares[i]);
+	pthread_mutex_unlock(&all->lock);
+	return true;
+}
+
+void announced_free(struct announced *all)
+{
+	if (!all)
+		return;
+	fetcher_free(all->fetcher);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+/* ---- files that are announced ---- */
+
+/* Readies the user's share for files of a version. Those of another are forgotten, as the mount has left it. */
+static void announced_open(struct announced *all, struct announced_share *share, const struct announced_user *user,
+			   const struct generation *generation)
+{
+	share->uid = user->uid;
+	share->may_switch = user->may_switch;
+	if (share->generation && share->generation != generation)
+		announced_clear(all, share);
+	if (!share->window.waiting)
+		share->expired = atomic_load(&share->account.expired);
+}
+
+static uint32_t announced_put(struct announced *all, struct announced_share *share, const struct announced_files *files)
+{
+	uint32_t room = announced_room(all, share), taken = files->count < room ? files->count : room;
+
+	if (!share->generation && taken) {
+		if (!generations_pin(files->generation))
+			return 0;
+		share->generation = files->generation;
+	}
+	if (taken && window_add(&share->window, files->files, taken, NULL) < 0)
+		taken = 0;
+	announced_changed(all, share);
+	return taken;
+}
+
+uint32_t announced_add(struct announced *all, const struct announced_user *user, const struct announced_files *files,
+		       uint32_t *ret_credit)
+{
+	struct announced_share *share;
+	uint32_t taken = 0;
+
+	*ret_credit = 0;
+	pthread_mutex_lock(&all->lock);
+	share = announced_share(all, user);
+	if (share) {
+		announced_open(all, share, user, files->generation);
+		taken = announced_put(all, share, files);
+		*ret_credit = announced_room(all, share);
+	}
+	pthread_mutex_unlock(&all->lock);
+	if (taken)
+		fetcher_wake(all->fetcher);
+	return taken;
+}
+
+/* It does not wait for the lock: if another thread has it, the file is read twice. */
+void announced_forget(struct announced *all, const struct generation *generation, const struct inode *inode)
+{
+	uint64_t address;
+	uint32_t stored;
+
+	if (!all || !atomic_load_explicit(&all->waiting, memory_order_relaxed))
+		return;
+	address = pick_where(generation->index, inode, &stored);
+	if (pthread_mutex_trylock(&all->lock) != 0)
+		return;
+	for (struct announced_share *share = all->shares; share < all->shares + ANNOUNCED_USERS; share++) {
+		if (share->generation != generation)
+			continue;
+		window_forget(&share->window, address, inode->ordinal);
+		announced_changed(all, share);
+	}
+	pthread_mutex_unlock(&all->lock);
 }
 
 /* ---- jobs ---- */
@@ -146,98 +255,76 @@ static void announced_done(struct fetcher_job *done)
 {
 	struct announced_job *job = (struct announced_job *)done; /* its first field */
 
-	announced_give_back(job->announced, job);
+	pthread_mutex_lock(&job->announced->lock);
+	job->share->jobs--;
+	pthread_mutex_unlock(&job->announced->lock);
 	free(job);
 }
 
-/* Fills a job with the first of the files, as far as there is room. Returns how many files that covers. */
-static uint32_t announced_fill(struct announced_job *job, const struct announced_file *files, uint32_t count,
-			       struct announced_room room)
-{
-	uint32_t taken;
-
-	for (taken = 0; taken < count && job->job.count < ANNOUNCED_OF_JOB; taken++) {
-		if (!files[taken].size || files[taken].size > READ_MAX)
-			continue;
-		if (job->job.count == room.files || job->bytes + files[taken].size > room.bytes)
-			break;
-		job->ordinals[job->job.count++] = files[taken].ordinal;
-		job->bytes += files[taken].size;
-	}
-	return taken;
-}
-
-static struct announced_job *announced_new(struct announced *all, const struct announced_user *user,
-				     struct generation *generation)
+/* Takes files of the share. The job has its own pin of their version. */
+static struct announced_job *announced_make(struct announced *all, struct announced_share *share)
 {
 	struct announced_job *job = calloc(1, sizeof(*job));
+	uint64_t size, bytes = 0;
+	uint32_t count = 1;
 
-	if (!job)
+	if (!job || !generations_pin(share->generation)) {
+		free(job);
 		return NULL;
+	}
 	job->announced = all;
-	job->job = (struct fetcher_job){ .generation = generation,
-				       .owner = user->uid,
-				       .ordinals = job->ordinals,
-				       .done = announced_done };
+	job->share = share;
+	job->job = (struct fetcher_job){ .generation = share->generation, .account = &share->account,
+					 .ordinals = job->ordinals, .done = announced_done };
+	for (; count && job->job.count < ANNOUNCED_OF_JOB && bytes < READ_MAX; bytes += size) {
+		count = window_take(&share->window, job->ordinals + job->job.count, PICK_FILES - job->job.count, &size);
+		job->job.count += count;
+	}
+	share->jobs++;
+	announced_changed(all, share);
 	return job;
 }
 
-static uint32_t announced_reserve(struct announced *all, const struct announced_user *user, struct announced_job *job,
-			       const struct announced_file *files, uint32_t count)
+/* If nobody came for files that were kept for the user, nobody will come for those that wait. */
+static void announced_expire(struct announced *all, struct announced_share *share)
 {
-	uint64_t kept = kept_bytes_of(all->kept, user->uid);
-	struct announced_share *share;
-	uint32_t taken;
+	uint64_t expired = atomic_load(&share->account.expired);
 
+	if (expired != share->expired && share->window.waiting)
+		announced_clear(all, share);
+	share->expired = expired;
+}
+
+/* Whether a job of the user can begin: nothing that is kept has to make room for it. */
+static bool announced_is_ready(const struct announced *all, const struct announced_share *share)
+{
+	uint64_t used = atomic_load(&share->account.bytes);
+
+	if (!share->window.waiting)
+		return false;
+	return !used || (used + ANNOUNCED_JOB <= announced_most(all, share) &&
+			 kept_bytes(all->kept) + ANNOUNCED_JOB <= fetcher_budget(all->fetcher));
+}
+
+static struct fetcher_job *announced_next(void *owner)
+{
+	struct announced *all = owner;
+	struct announced_job *job = NULL;
+
+	if (!atomic_load(&all->waiting))
+		return NULL;
+	atomic_store(&all->is_full, true); /* before it looks, as a READ may make room at any time */
 	pthread_mutex_lock(&all->lock);
-	share = announced_share(all, user);
-	taken = announced_fill(job, files, count, announced_room(all, user, share, kept));
-	if (job->job.count) {
-		share->uid = user->uid;
-		share->files += job->job.count;
-		share->jobs++;
-		share->bytes += job->bytes;
+	for (unsigned i = 0; i < ANNOUNCED_USERS && !job; i++) {
+		struct announced_share *share = &all->shares[all->turn++ % ANNOUNCED_USERS];
+
+		announced_expire(all, share);
+		if (announced_is_ready(all, share))
+			job = announced_make(all, share);
 	}
 	pthread_mutex_unlock(&all->lock);
-	return taken;
-}
-
-/* Posts one job with the first of the files. Returns how many files that covers; 0: there is no room for any. */
-static uint32_t announced_post(struct announced *all, const struct announced_user *user, struct generation *generation,
-			    const struct announced_file *files, uint32_t count)
-{
-	struct announced_job *job = announced_new(all, user, generation);
-	uint32_t taken = job ? announced_reserve(all, user, job, files, count) : 0;
-
-	if (!job || !job->job.count) {
-		free(job);
-		return taken;
-	}
-	if (fetcher_post(all->fetcher, &job->job))
-		return taken;
-	announced_give_back(all, job);
-	free(job);
-	return 0;
-}
-
-static uint32_t announced_credit(struct announced *all, const struct announced_user *user)
-{
-	uint64_t kept = kept_bytes_of(all->kept, user->uid);
-	struct announced_room room;
-
-	pthread_mutex_lock(&all->lock);
-	room = announced_room(all, user, announced_share(all, user), kept);
-	pthread_mutex_unlock(&all->lock);
-	return room.bytes ? room.files : 0;
-}
-
-uint32_t announced_add(struct announced *all, const struct announced_user *user, struct generation *generation,
-		    const struct announced_file *files, uint32_t count, uint32_t *ret_credit)
-{
-	uint32_t taken = 0, posted = 1;
-
-	for (; taken < count && posted; taken += posted)
-		posted = announced_post(all, user, generation, files + taken, count - taken);
-	*ret_credit = taken == count ? announced_credit(all, user) : 0;
-	return taken;
+	if (!job)
+		return NULL;
+	atomic_store(&all->is_full, false);
+	return &job->job;
 }

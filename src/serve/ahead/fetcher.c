@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/huge.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/program/headroom.h"
 #include "base/thread/thread.h"
@@ -92,12 +93,21 @@ struct fetcher {
 	struct reader_options options;
 	struct file_geometry geometry[DSFS_MEMBER_MAX + 1]; /* copies: the thread may outlive the volume */
 	struct queue queue;
-	unsigned slot_count;
+	unsigned slot_count; /* constant, as are next and its owner */
+	struct fetcher_job *(*next)(void *owner);
+	void *owner;
 	unsigned busy;    /* batches being read or waiting to be stored: nothing can free their memory */
 	struct fetcher_stores stores;
 };
 
 /* ---- the queue ---- */
+
+/* The caller holds the lock. */
+static void fetcher_append(struct fetcher *fetcher, struct fetcher_job *job)
+{
+	list_append(fetcher->jobs.end, job, next);
+	fetcher->jobs.count++;
+}
 
 bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
 {
@@ -108,9 +118,7 @@ bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
 		return false;
 	pthread_mutex_lock(&fetcher->jobs.lock);
 	if (fetcher->has_engine && fetcher->jobs.count < FETCHER_JOBS && atomic_load(&fetcher->going)) {
-		*fetcher->jobs.end = job;
-		fetcher->jobs.end = &job->next;
-		fetcher->jobs.count++;
+		fetcher_append(fetcher, job);
 		posted = true;
 	}
 	pthread_mutex_unlock(&fetcher->jobs.lock);
@@ -127,6 +135,15 @@ static struct fetcher_job *fetcher_peek(struct fetcher *fetcher)
 	struct fetcher_job *job;
 
 	pthread_mutex_lock(&fetcher->jobs.lock);
+	job = fetcher->jobs.first;
+	pthread_mutex_unlock(&fetcher->jobs.lock);
+	if (job || !fetcher->next)
+		return job;
+	job = fetcher->next(fetcher->owner);
+	if (!job)
+		return NULL;
+	pthread_mutex_lock(&fetcher->jobs.lock);
+	fetcher_append(fetcher, job);
 	job = fetcher->jobs.first;
 	pthread_mutex_unlock(&fetcher->jobs.lock);
 	return job;
@@ -433,9 +450,9 @@ static void fetcher_look_again(struct fetcher *fetcher)
 	fetcher->memory.looked_at = now;
 }
 
-static bool fetcher_may_read(struct fetcher *fetcher)
+bool fetcher_may_read(const struct fetcher *fetcher)
 {
-	return atomic_load(&fetcher->going) && clock_now() >= atomic_load(&fetcher->paused) &&
+	return fetcher->has_engine && atomic_load(&fetcher->going) && clock_now() >= atomic_load(&fetcher->paused) &&
 	       atomic_load(&fetcher->memory.budget);
 }
 
@@ -447,7 +464,7 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_job *job)
 
 	fetcher_look_again(fetcher);
 	slot->fetcher = fetcher;
-	slot->batch = fetcher_may_read(fetcher) ? kept_begin(job->owner) : NULL;
+	slot->batch = fetcher_may_read(fetcher) ? kept_begin(job->account) : NULL;
 	if (slot->batch)
 		found = fetcher_pick(fetcher, slot, job);
 	else
@@ -570,9 +587,9 @@ static void fetcher_main(void *argument)
 	if (!fetcher->has_engine)
 		return;
 	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher_peek(fetcher)) {
-		fetcher_begin_all(fetcher);
 		if (fetcher->stores.first)
 			fetcher_store_some(fetcher);
+		fetcher_begin_all(fetcher);
 		block = !fetcher->stores.first && (atomic_load(&fetcher->going) || fetcher->busy);
 		if (queue_wait(&fetcher->queue, block ? QUEUE_FOR_EVER : 0, &err) < 0) {
 			log_error(&err, "cannot wait for reads ahead");
@@ -622,7 +639,7 @@ static int fetcher_run(struct fetcher *fetcher, struct error *err)
 	return 0;
 }
 
-int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fetcher **ret, struct error *err)
+int fetcher_start(struct serve *serve, const struct fetcher_setup *setup, struct fetcher **ret, struct error *err)
 {
 	struct fetcher *fetcher = aligned_alloc(_Alignof(struct fetcher), sizeof(*fetcher));
 	int r;
@@ -631,8 +648,10 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 		return error_no_memory(err);
 	memset(fetcher, 0, sizeof(*fetcher));
 	fetcher->serve = serve;
-	fetcher->memory.most = most;
-	fetcher->slot_count = slots;
+	fetcher->memory.most = setup->most;
+	fetcher->slot_count = setup->slots;
+	fetcher->next = setup->next;
+	fetcher->owner = setup->owner;
 	fetcher->jobs.end = &fetcher->jobs.first;
 	fetcher->stores.end = &fetcher->stores.first;
 	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
@@ -643,7 +662,7 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 	sem_init(&fetcher->started, 0, 0);
 	r = wake_open(&fetcher->wake, err);
 	if (r == 0)
-		r = kept_new(most, &fetcher->kept, err);
+		r = kept_new(setup->most, &fetcher->kept, err);
 	if (r == 0)
 		r = fetcher_open(fetcher, err);
 	if (r == 0)
@@ -697,6 +716,11 @@ uint64_t fetcher_budget(const struct fetcher *fetcher)
 const struct counters *fetcher_counters(const struct fetcher *fetcher)
 {
 	return &fetcher->counters;
+}
+
+void fetcher_wake(struct fetcher *fetcher)
+{
+	wake_up(&fetcher->wake);
 }
 
 void fetcher_tick(struct fetcher *fetcher)

@@ -4,8 +4,8 @@
  * for their READ. A file that cannot be read or is damaged is left to its READ, which meets the error again and reports
  * it.
  *
- * Callers post jobs. Limits are the number of queued jobs, the bytes kept, and the memory that the machine and the
- * daemon's control groups have left; files that do not fit are not read. */
+ * Callers post jobs, or are asked for them. Limits are the number of queued jobs, the bytes kept, and the memory that
+ * the machine and the daemon's control groups have left; files that do not fit are not read. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ struct fetcher_job {
 	/* Ordinal of the file that the reader has reached; NULL: unknown. Files up to it, and a few more, are skipped.
 	 * The pointer must stay valid as long as the fetcher. */
 	const _Atomic uint64_t *reader_at;
-	uint32_t owner; /* user for whom the files are kept, see kept_bytes_of() */
+	struct kept_account *account; /* of the user for whom the files are kept; NULL: there are no shares */
 	uint64_t marker; /* ordinal of a file that is not stored, so that its READ shows the reader's place; 0: none */
 	/* Called exactly once, on the fetcher's thread. Must not wait. */
 	void (*done)(struct fetcher_job *job);
@@ -45,9 +45,18 @@ struct fetcher_job {
 	struct fetcher_job *next;
 };
 
-/* Starts a thread that reads the volume and stores through serve->mount_fd. most: limit of bytes kept; slots: limit of
- * reads in flight, each of up to READ_RANGES places on the device. All workers must exist. */
-must_check int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fetcher **ret,
+struct fetcher_setup {
+	uint64_t most;  /* limit of bytes kept */
+	unsigned slots; /* limit of reads in flight, each of up to READ_RANGES places on the device */
+	/* Returns a job when the queue has none and another read could begin, whose version the caller has pinned for
+	 * the job. NULL: there is none now, see fetcher_wake(). It is called on the fetcher's thread and must not wait.
+	 * NULL: all jobs are posted. */
+	struct fetcher_job *(*next)(void *owner);
+	void *owner;
+};
+
+/* Starts a thread that reads the volume and stores through serve->mount_fd. All workers must exist. */
+must_check int fetcher_start(struct serve *serve, const struct fetcher_setup *setup, struct fetcher **ret,
 			     struct error *err);
 /* Ends all jobs and the thread. Call it while the workers serve, as a store may wait for them, or after the unmount.
  * NULL and a second call are allowed. False: the thread is stuck in the device; it was left running and may use all of
@@ -59,6 +68,10 @@ void fetcher_free(struct fetcher *fetcher);
 /* Queues a job, without waiting. False: there is no room, or reads of the device have been failing; the caller keeps
  * the job. Any thread may call this, inside a section (serve/version/generations.h). */
 must_check bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job);
+/* Has the thread ask for jobs, see fetcher_setup. Any thread may call this. */
+void fetcher_wake(struct fetcher *fetcher);
+/* Whether jobs can be carried out now; false: reads of the device have been failing, or there is no memory. */
+bool fetcher_may_read(const struct fetcher *fetcher);
 /* Has the thread try again to store the kept files after this one. They could not be stored while the kernel did not
  * know their directory; a READ of this file shows that it does now. Any thread may call this, inside a section; it does
  * not wait. */

@@ -16,6 +16,7 @@ static void fetchers_each(const struct serve *serve, void (*visit)(struct fetche
 void fetchers_tick(const struct serve *serve)
 {
 	fetchers_each(serve, fetcher_tick);
+	announced_tick(serve->announced);
 }
 
 void fetchers_renew(const struct serve *serve)

@@ -88,6 +88,14 @@ static struct kept_file *kept_find(struct kept *kept, uint64_t key, uint64_t ord
 	return NULL;
 }
 
+/* Adds memory, of which batches have so much more, or with the two's complement less. */
+static void kept_count(struct kept *kept, struct kept_batch *batch, uint64_t memory)
+{
+	atomic_fetch_add_explicit(&kept->size, memory, memory_order_relaxed);
+	if (batch->account)
+		atomic_fetch_add_explicit(&batch->account->bytes, memory, memory_order_relaxed);
+}
+
 /* Gives up a use of a batch; the last one frees it. A batch that is freed before it arrived is in no list. */
 static void kept_put(struct kept *kept, struct kept_batch *batch)
 {
@@ -102,7 +110,7 @@ static void kept_put(struct kept *kept, struct kept_batch *batch)
 		if (kept->last == &batch->next)
 			kept->last = link;
 	}
-	atomic_fetch_sub_explicit(&kept->size, batch->memory, memory_order_relaxed);
+	kept_count(kept, batch, -batch->memory);
 	kept_free_batch(batch);
 }
 
@@ -209,7 +217,7 @@ void kept_release(struct kept *kept, const struct kept_piece *piece)
 
 /* ---- functions for the thread that reads ahead ---- */
 
-struct kept_batch *kept_begin(uint32_t owner)
+struct kept_batch *kept_begin(struct kept_account *account)
 {
 	struct kept_batch *batch = malloc(sizeof(*batch));
 
@@ -218,7 +226,7 @@ struct kept_batch *kept_begin(uint32_t owner)
 	batch->bytes = NULL;
 	batch->size = 0;
 	batch->memory = 0;
-	batch->owner = owner;
+	batch->account = account;
 	batch->count = 0;
 	batch->uses = 1;
 	batch->next = NULL;
@@ -234,7 +242,7 @@ int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_drop
 
 	pthread_mutex_lock(&kept->lock);
 	dropped = kept_make_room(kept, memory);
-	atomic_fetch_add_explicit(&kept->size, memory, memory_order_relaxed);
+	kept_count(kept, batch, memory);
 	pthread_mutex_unlock(&kept->lock);
 	batch->size = size;
 	batch->memory = memory;
@@ -372,13 +380,19 @@ static bool kept_is_orphan(const struct kept *kept, const struct kept_batch *bat
 uint64_t kept_expire(struct kept *kept, int64_t before)
 {
 	struct kept_batch *batch, *next;
-	uint64_t dropped = 0;
+	struct kept_account *account;
+	uint64_t dropped = 0, count;
 
 	pthread_mutex_lock(&kept->lock);
 	for (batch = kept->first; batch && batch->arrived < before; batch = next) {
 		next = batch->next;
-		if (kept_is_orphan(kept, batch, before))
-			dropped += kept_drop(kept, batch);
+		account = batch->account;
+		if (!kept_is_orphan(kept, batch, before))
+			continue;
+		count = kept_drop(kept, batch);
+		dropped += count;
+		if (account)
+			atomic_fetch_add(&account->expired, count);
 	}
 	pthread_mutex_unlock(&kept->lock);
 	return dropped;
@@ -398,19 +412,6 @@ uint64_t kept_limit(struct kept *kept, uint64_t most)
 uint64_t kept_bytes(const struct kept *kept)
 {
 	return atomic_load_explicit(&kept->size, memory_order_relaxed);
-}
-
-uint64_t kept_bytes_of(struct kept *kept, uint32_t owner)
-{
-	uint64_t bytes = 0;
-
-	if (kept_is_empty(kept))
-		return 0;
-	pthread_mutex_lock(&kept->lock);
-	for (const struct kept_batch *batch = kept->first; batch; batch = batch->next)
-		bytes += batch->owner == owner ? batch->memory : 0;
-	pthread_mutex_unlock(&kept->lock);
-	return bytes;
 }
 
 bool kept_is_empty(const struct kept *kept)

@@ -41,12 +41,18 @@ struct kept_file {
 	struct kept_waiter *waiters; /* under the lock */
 };
 
+/* Counts what is kept for one of several users. The caller makes it, zeroed; it must stay as long as bytes is not 0. */
+struct kept_account {
+	_Atomic uint64_t bytes;   /* memory of the batches, including those being read */
+	_Atomic uint64_t expired; /* files that nobody came for, since the start */
+};
+
 /* The files that one fetch brings, one after another in one buffer. */
 struct kept_batch {
 	uint8_t *bytes; /* page-aligned; NULL until kept_reserve() */
 	size_t size;
 	uint64_t memory; /* size plus this struct, which may be larger than a small file */
-	uint32_t owner; /* the user for whom it is kept, where users have shares */
+	struct kept_account *account; /* of the user for whom it is kept; NULL: there are no shares */
 	uint32_t count;
 	unsigned uses;   /* files in the table, pieces that READs hold, and the fetch; under the lock */
 	int64_t arrived; /* when it arrived, ns, monotonic */
@@ -89,8 +95,8 @@ void kept_release(struct kept *kept, const struct kept_piece *piece);
 
 /* ---- functions for the thread that reads ahead ---- */
 
-/* Makes an empty batch. The caller holds a use of it until kept_end(). NULL: no memory. */
-struct kept_batch *kept_begin(uint32_t owner);
+/* Makes an empty batch. account: see kept_batch. The caller holds a use of it until kept_end(). NULL: no memory. */
+struct kept_batch *kept_begin(struct kept_account *account);
 /* Adds a file to the batch, whose bytes will follow those of the files added before. READs can wait for it from now
  * on. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker);
@@ -120,7 +126,5 @@ uint64_t kept_expire(struct kept *kept, int64_t before);
 uint64_t kept_limit(struct kept *kept, uint64_t most);
 /* Bytes of memory of all batches, including those being read. Any thread may call this. */
 uint64_t kept_bytes(const struct kept *kept);
-/* Bytes of memory of the batches that have arrived and are kept for a user. Any thread may call this. */
-uint64_t kept_bytes_of(struct kept *kept, uint32_t owner);
 /* Whether there is no batch, not even one being read. Any thread may call this. */
 bool kept_is_empty(const struct kept *kept);

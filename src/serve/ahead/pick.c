@@ -31,14 +31,33 @@ static int pick_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
+/* A chunk of the file, if it is on a member. */
+static bool pick_chunk(const struct index *index, const struct inode *inode, uint64_t number, struct chunk *ret)
+{
+	return chunk_get(index, inode, number, ret, NULL) == 0 && !chunk_is_inline(ret) && !chunk_is_hole(ret);
+}
+
 /* The address of the file's first chunk; 0: it is on no member, or the file is not wanted. */
 static uint64_t pick_address(const struct index *index, const struct inode *inode)
 {
 	struct chunk chunk;
 
-	if (!pick_is_wanted(inode) || chunk_get(index, inode, 0, &chunk, NULL) < 0 || chunk_is_inline(&chunk))
+	return pick_is_wanted(inode) && pick_chunk(index, inode, 0, &chunk) ? chunk.address : 0;
+}
+
+uint64_t pick_where(const struct index *index, const struct inode *inode, uint32_t *ret_stored)
+{
+	uint64_t count = inode_chunk_count(index, inode);
+	struct chunk first, last;
+
+	*ret_stored = 0;
+	if (!pick_is_wanted(inode) || !pick_chunk(index, inode, 0, &first))
 		return 0;
-	return chunk.address;
+	*ret_stored = first.stored;
+	if (count > 1 && pick_chunk(index, inode, count - 1, &last) && last.address >= first.address &&
+	    last.address - first.address <= READ_MAX)
+		*ret_stored = (uint32_t)(last.address - first.address) + last.stored;
+	return first.address;
 }
 
 static uint64_t pick_address_of(const struct index *index, uint64_t ordinal)

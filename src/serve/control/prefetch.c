@@ -12,6 +12,7 @@
 #include "datasetfs/control.h"
 #include "image/inode.h"
 #include "serve/ahead/announced.h"
+#include "serve/ahead/pick.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -29,7 +30,7 @@ struct prefetch {
 	struct caller_reader caller;
 	bool may_switch; /* the caller may switch the mount; false: not known, or it may not */
 	struct dsfs_prefetch arguments; /* sent back as the answer */
-	struct announced_file files[DSFS_PREFETCH_MOST]; /* size 0: nothing to read */
+	struct window_file files[DSFS_PREFETCH_MOST]; /* size 0: nothing to read */
 };
 
 static int prefetch_check_head(const struct prefetch *prefetch, struct error *err)
@@ -60,8 +61,18 @@ static bool prefetch_may_read(struct prefetch *prefetch, const struct inode *ino
 	return prefetch->may_switch;
 }
 
+static struct window_file prefetch_file(const struct index *index, const struct inode *inode)
+{
+	struct window_file file = { .ordinal = inode->ordinal };
+
+	file.address = pick_where(index, inode, &file.stored);
+	if (pick_is_wanted(inode))
+		file.size = (uint32_t)inode->size;
+	return file;
+}
+
 /* The error is the same for a directory and for a file that the caller may not read, so it does not tell which. */
-static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct announced_file *ret,
+static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct window_file *ret,
 			       struct error *err)
 {
 	uint64_t sequence = nodeid_sequence(number), ordinal = nodeid_ordinal(number);
@@ -74,7 +85,7 @@ static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struc
 	    !prefetch_may_read(prefetch, &inode))
 		return error_set(err, -EACCES, "%#" PRIx64 " is no regular file that user %" PRIu32 " may read",
 				 number, prefetch->caller.request->wire.uid);
-	*ret = (struct announced_file){ ordinal, inode.size };
+	*ret = prefetch_file(prefetch->generation->index, &inode);
 	return 0;
 }
 
@@ -92,26 +103,17 @@ static int prefetch_check_files(struct prefetch *prefetch, struct error *err)
 	return r;
 }
 
-static void prefetch_hand_on(struct prefetch *prefetch)
-{
-	struct dsfs_prefetch *arguments = &prefetch->arguments;
-	const struct announced_user user = { prefetch->caller.request->wire.uid, prefetch->may_switch };
-
-	arguments->taken = announced_add(prefetch->serve->announced, &user, prefetch->generation, prefetch->files,
-				      arguments->count, &arguments->credit);
-}
-
-/* Hands the files on. Users who may switch have reserved room; the caller is checked for that only if it needs it. */
+/* Hands the files on. Users who may switch have a larger share, and one is reserved for them. */
 static void prefetch_take(struct prefetch *prefetch)
 {
+	struct dsfs_prefetch *arguments = &prefetch->arguments;
+	const struct channel_request *request = prefetch->caller.request;
+	const struct announced_files files = { prefetch->generation, prefetch->files, arguments->count };
+	struct announced_user user = { request->wire.uid, prefetch->may_switch };
 	struct error ignored;
 
-	prefetch_hand_on(prefetch);
-	if (prefetch->arguments.credit || prefetch->arguments.taken || prefetch->may_switch ||
-	    caller_check(prefetch->serve, prefetch->caller.request, &ignored) < 0)
-		return;
-	prefetch->may_switch = true;
-	prefetch_hand_on(prefetch);
+	user.may_switch |= caller_check(prefetch->serve, request, &ignored) == 0;
+	arguments->taken = announced_add(prefetch->serve->announced, &user, &files, &arguments->credit);
 }
 
 static int prefetch_do(struct prefetch *prefetch)

@@ -309,6 +309,8 @@ static void content_start_read(struct content *content)
 	content->waiter.arrived = content_tell;
 	switch (content_look(content, waiter, &piece)) {
 	case KEPT_NONE:
+		announced_forget(content->worker->serve->announced, content->generation,
+				 &content->read.op.request.inode);
 		content_begin(content);
 		break;
 	case KEPT_FOUND:
