@@ -31,6 +31,7 @@
 #define FETCHER_SHARE  4u                    /* files and reads get 1/FETCHER_SHARE of the free memory */
 #define FETCHER_TURN 16u                   /* files stored between two checks for completed reads */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
+#define FETCHER_FAILURES 4u                /* files of a batch that may fail before the others are left to READs */
 #define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could complete */
 
 struct fetcher_slot {
@@ -39,6 +40,7 @@ struct fetcher_slot {
 	struct fetcher_job *job; /* goes on without the slot when that is left to a device */
 	struct kept_batch *batch;
 	struct pick pick;
+	struct chunk bad; /* that made the read fail; stored 0: there is none to blame */
 	bool is_touched; /* its scratch may have memory */
 };
 
@@ -307,6 +309,49 @@ static void fetcher_arrived(struct fetcher *fetcher, struct kept_batch *batch, s
 	fetcher_queue_store(fetcher, batch, job);
 }
 
+/* ---- a batch that failed ---- */
+
+static void fetcher_done_others(struct fetcher_job *job)
+{
+	free(job->ordinals);
+	free(job);
+}
+
+static struct fetcher_job *fetcher_job_like(const struct fetcher_job *like, uint32_t count)
+{
+	struct fetcher_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	*job = (struct fetcher_job){ .generation = like->generation, .account = like->account,
+				     .ordinals = malloc(count * sizeof(*job->ordinals)),
+				     .failures = like->failures + 1, .done = fetcher_done_others };
+	if (job->ordinals)
+		return job;
+	free(job);
+	return NULL;
+}
+
+/* Has the files of a batch read again, but for those that made it fail: one that is damaged costs no other its read
+ * ahead. Where many are damaged, they are left to their READs. */
+static void fetcher_read_others(struct fetcher *fetcher, const struct fetcher_slot *slot)
+{
+	const struct index *index = slot->job->generation->index;
+	const struct kept_batch *batch = slot->batch;
+	struct fetcher_job *job;
+
+	if (!slot->bad.stored || slot->job->failures == FETCHER_FAILURES)
+		return;
+	job = fetcher_job_like(slot->job, batch->count);
+	if (!job)
+		return;
+	for (uint32_t i = 0; i < batch->count; i++)
+		if (!pick_has(index, batch->files[i].ordinal, &slot->bad))
+			job->ordinals[job->count++] = batch->files[i].ordinal;
+	if (!job->count || !fetcher_post(fetcher, job))
+		fetcher_done_others(job);
+}
+
 static void fetcher_done(struct queue_slot *read, int64_t result)
 {
 	struct fetcher_slot *slot = (struct fetcher_slot *)read;
@@ -319,6 +364,7 @@ static void fetcher_done(struct queue_slot *read, int64_t result)
 	}
 	fetcher->busy--;
 	counter_add(&fetcher->counters.ahead_failures, 1);
+	fetcher_read_others(fetcher, slot);
 	kept_end(fetcher->kept, slot->batch, true);
 	slot->job->pending--;
 	fetcher_settle(fetcher, slot->job);
@@ -392,6 +438,7 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 {
 	fetcher->memory.touched += !slot->is_touched;
 	slot->is_touched = true;
+	slot->bad.stored = 0;
 	slot->read.op.request = (struct read_request){ .version = generation_read(slot->job->generation),
 						       .chunks = slot->pick.chunks,
 						       .chunk_count = slot->pick.gather.count,
@@ -498,9 +545,12 @@ static void fetcher_begin_all(struct fetcher *fetcher)
 
 static void fetcher_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
-	(void)chunk;
+	struct fetcher_slot *slot = (struct fetcher_slot *)op;
+
+	if (chunk)
+		slot->bad = *chunk;
 	log_debug("a read ahead failed, which is left to the READs: %s ordinal=%llu", err->reason,
-		  (unsigned long long)((struct fetcher_slot *)op)->batch->files[0].ordinal);
+		  (unsigned long long)slot->batch->files[0].ordinal);
 }
 
 static void fetcher_path_failed(struct read_op *op, int code, bool is_parked)

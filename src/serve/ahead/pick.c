@@ -60,6 +60,18 @@ uint64_t pick_where(const struct index *index, const struct inode *inode, uint32
 	return first.address;
 }
 
+bool pick_has(const struct index *index, uint64_t ordinal, const struct chunk *chunk)
+{
+	struct inode inode;
+	struct chunk own;
+	uint64_t count = inode_get(index, ordinal, &inode, NULL) < 0 ? 0 : inode_chunk_count(index, &inode);
+
+	for (uint64_t i = 0; i < count; i++)
+		if (pick_chunk(index, &inode, i, &own) && own.address == chunk->address)
+			return true;
+	return false;
+}
+
 static uint64_t pick_address_of(const struct index *index, uint64_t ordinal)
 {
 	struct inode inode;

@@ -32,6 +32,8 @@ bool pick_is_wanted(const struct inode *inode);
 /* The address of the file's first chunk; 0: it is on no member, or the file is not wanted. *ret_stored: bytes from
  * there to the end of its last chunk, or of its first one if the others do not follow it. */
 uint64_t pick_where(const struct index *index, const struct inode *inode, uint32_t *ret_stored);
+/* Whether the bytes of this chunk belong to the file. */
+bool pick_has(const struct index *index, uint64_t ordinal, const struct chunk *chunk);
 /* Sorts files by their place on the volume. That is nearly the order of ordinals, but small files fill the space that
  * others left in a block: about a third lie before their predecessor, and would split the read. */
 void pick_sort(const struct index *index, uint64_t *ordinals, uint32_t count);
