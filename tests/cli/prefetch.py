@@ -145,6 +145,57 @@ def check_other_server():
     check("told later", control.told, numbers(range(90, 1000)))
 
 
+class Blocks:
+    """A batch sampler that mixes blocks of 10 in windows of 40, for each of some streams by turns."""
+
+    def __init__(self, streams, windows, size):
+        rng = random.Random(9)
+        self.length, self.size = streams * windows * 40, size
+        blocks = rng.sample(range(streams * windows * 4), streams * windows * 4)
+        self.windows = {(stream, number): [10 * block + i for block in blocks[4 * (stream * windows + number):][:4]
+                                           for i in range(10)]
+                        for stream in range(streams) for number in range(windows)}
+        self.batches = []  # (indices, windows)
+        for number in range(windows):
+            mixed = [rng.sample(self.windows[stream, number], 40) for stream in range(streams)]
+            for at in range(0, 40, size):
+                self.batches += [(mixed[stream][at:at + size], [(stream, number), (stream, number + 1)])
+                                 for stream in range(streams)]
+
+    def __iter__(self):
+        return (indices for indices, _ in self.batches)
+
+    def windows_of(self, item):
+        return [name for indices, names in self.batches if indices is item for name in names if name in self.windows]
+
+    def window(self, name):
+        return self.windows[name]
+
+
+def check_blocks():
+    """Whole windows are told, block by block, one before it is needed; after a restart those that are needed still."""
+    def windows(*them):
+        return numbers(index for number in them for index in inner.windows[0, number])
+
+    inner, control = Blocks(1, 6, 20), Control()
+    items = iter(PrefetchSampler(inner, "mount", FILES, batches_ahead=1))
+    order = [next(items)]
+    check("told when the first batch comes", control.told, windows(0, 1))
+    order += [next(items) for _ in range(3)]
+    check("told when the last of the second window comes", control.told, windows(0, 1, 2, 3))
+    control.restarts, control.told = 1, []
+    order.append(next(items))
+    check("told again", control.told, windows(1, 2, 3))
+    check("order", order + list(items), list(inner))
+    check("told later", control.told, windows(1, 2, 3, 4, 5))
+    inner, control = Blocks(2, 5, 8), Control()
+    check("order", list(PrefetchSampler(inner, "mount", FILES)), list(inner))
+    check("told, each once", sorted(control.told), numbers(range(inner.length)))
+    inner, control = Blocks(1, 5, 8), Control(room=13, credit=0)
+    check("order", list(PrefetchSampler(inner, "mount", FILES)), list(inner))
+    check("calls", control.calls, 25)
+
+
 def check_little_room():
     """What it could not tell in time it never tells; it asks once a batch, and never waits."""
     control = Control(room=1, credit=0)
@@ -231,6 +282,7 @@ check_order()
 check_distance()
 check_little_room()
 check_other_server()
+check_blocks()
 check_refusal()
 check_state()
 check_paths()

@@ -9,6 +9,7 @@ import json
 import mmap
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -211,6 +212,37 @@ def epoch(mount, source, told):
     # Without io_uring a thread reads one place at a time, and is no faster than a reader.
     if counters["io"] == "uring" and by_readers(counters) > len(dataset.samples) // 2:
         sys.exit(f"fail: {by_readers(counters)} of {len(dataset.samples)} files were read by READs all the same")
+
+
+class Windows(Batches):
+    """Blocks of 8 in windows of 64, as PrefetchSampler wants them; batches of 16."""
+
+    def __init__(self, count):
+        blocks = shuffled([range(at, min(at + 8, count)) for at in range(0, count, 8)])
+        self.windows = [[index for block in blocks[at:at + 8] for index in block] for at in range(0, len(blocks), 8)]
+        self.order = [index for window in self.windows for index in shuffled(window)]
+        self.size = 16
+
+    def windows_of(self, batch):
+        first = next(number for number, window in enumerate(self.windows) if batch[0] in window)
+        return [(0, number) for number in range(first, min(first + 2, len(self.windows)))]
+
+    def window(self, name):
+        return self.windows[name[1]]
+
+
+def killed(mount, source):
+    """A server dies in the middle of an epoch: the next one is told of the windows that are not over."""
+    dataset = Folder(mount)
+    order = Windows(len(dataset.samples))
+    for number, batch in enumerate(datasetfs.PrefetchSampler(order, mount, dataset, batches_ahead=1)):
+        if number == 5:
+            os.kill(stats(mount)["server_pid"], signal.SIGKILL)
+        compare(mount, source, [os.path.relpath(dataset.samples[index][0], mount) for index in batch])
+    counters = stats(mount)
+    check("restarts", counters["restarts"], 1)
+    check("files that the second server was told of", counters["prefetch_announced"],
+          sum(map(len, order.windows[1:])))
 
 
 def bounded(mount, source, path, most):

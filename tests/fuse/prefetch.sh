@@ -59,6 +59,7 @@ announce epoch mnt source silent || fail "an epoch that nobody announced"
 for field in announced files bytes reads stored served dropped failures; do
     assert_eq "prefetch_$field when nobody announced anything" "$(stats mnt prefetch_$field)" 0
 done
+[ "$(stats mnt survives)" != requests ] || announce killed mnt source || fail "a server that dies"
 unmount mnt
 say "epochs"
 

@@ -88,15 +88,18 @@ def prefetch(mount, digest, files):
 class _Ahead:
     """Of an epoch: the numbers of files that the sampler has given, and how many of them the mount was told of."""
 
-    def __init__(self, mount, numbers, digest):
-        self.mount, self.numbers, self.digest = mount, numbers, digest
+    def __init__(self, mount, digest, numbers):
+        self.mount, self.digest, self.numbers = mount, digest, numbers
         self.files = array.array("Q")
         self.first = self.passed = 0  # how many of the epoch came before those in files; how many were handed out
         self.told = 0  # of those in files
         self.restarts = None
 
-    def add(self, indices):
+    def add(self, _item, indices):
         self.files.extend(map(self.numbers.__getitem__, indices))
+
+    def hand_out(self, _item, count):
+        self.passed += count
 
     def _drop_passed(self):
         """Those that were handed out are left out: it is too late for them."""
@@ -106,14 +109,50 @@ class _Ahead:
         self.first += count
 
     def tell(self):
-        """Another server of the mount is told everything again."""
-        credit = 1
+        """Another server of the mount is told everything again; it is asked whether it is another one in any case."""
+        credit, is_told = 1, False
         self._drop_passed()
-        while self.told < len(self.files) and credit:
+        while credit and not is_told:
             files = self.files[self.told:self.told + DSFS_PREFETCH_MOST]
             taken, credit, restarts = prefetch(self.mount, self.digest, files)
-            self.told = self.told + taken if self.restarts in (None, restarts) else 0
-            self.restarts = restarts
+            is_same = self.restarts in (None, restarts)
+            self.told, self.restarts = self.told + taken if is_same else 0, restarts
+            is_told = is_same and self.told == len(self.files)
+
+
+class _AheadOfWindows(_Ahead):
+    """The same for a sampler that mixes blocks of neighbours within windows: the mount reads a block at once when it
+    was told of all its files.
+
+    The sampler has windows_of(item), a list of windows, (stream, number): those that the item comes from, and the next.
+    A stream is read in the order of its numbers, from 0 on. window((stream, number)) gives the indices, block by block.
+    """
+
+    def __init__(self, mount, digest, numbers, sampler):
+        super().__init__(mount, digest, numbers)
+        self.sampler = sampler
+        self.windows = {}  # those in files, in this order: how many files each has
+        self.passed = {}  # of each stream, the first window of the item that was handed out last
+
+    def add(self, item, _indices):
+        for window in self.sampler.windows_of(item):
+            if window not in self.windows:
+                indices = self.sampler.window(window)
+                self.windows[window] = len(indices)
+                super().add(item, indices)
+
+    def hand_out(self, item, _count):
+        for stream, number in self.sampler.windows_of(item)[:1]:
+            self.passed[stream] = number
+
+    def _drop_passed(self):
+        at = 0
+        for (stream, number), count in list(self.windows.items()):
+            if number >= self.passed.get(stream, 0):
+                at += count
+                continue
+            del self.windows[stream, number], self.files[at:at + count]
+            self.told -= min(max(self.told - at, 0), count)
 
 
 class PrefetchSampler:
@@ -124,9 +163,10 @@ class PrefetchSampler:
     (st_ino) by index, such as array('Q'). The files are on `mount`, a path or a Mount.
 
     The inner sampler is asked for items batches_ahead batches (of batch_size, if it yields single indices) before they
-    are needed. Where the mount takes no files, or none now, the epoch goes on without; the first time that is said by
-    a warning. Everything else, such as set_epoch(), is the inner sampler's. state_dict() is its state when it gave the
-    item that was yielded last.
+    are needed. If it mixes blocks of files, the mount is told of whole windows: of the one that is read and the next
+    (see _AheadOfWindows). Where the mount takes no files, or none now, the epoch goes on without; the first time that
+    is said by a warning. Everything else, such as set_epoch(), is the inner sampler's. state_dict() is its state when
+    it gave the item that was yielded last.
     """
 
     def __init__(self, sampler, mount, files, batches_ahead=4, batch_size=256):
@@ -134,6 +174,8 @@ class PrefetchSampler:
         self.mount = mount if isinstance(mount, Mount) else Mount(mount)
         self.numbers = _numbers_of(files, self.mount)
         self.batches_ahead, self.batch_size = batches_ahead, batch_size
+        if getattr(sampler, "workers", 1) is None:
+            sampler.workers = 1  # what the mount keeps is for all workers, so they share the windows
         self._digest = self._state = None
         self._warned = False
 
@@ -168,7 +210,9 @@ class PrefetchSampler:
         if digest != self._digest and self._digest:
             getattr(self.numbers, "forget", lambda: None)()  # the files of another version have other numbers
         self._digest = digest
-        return _Ahead(self.mount, self.numbers, digest)
+        if getattr(self.sampler, "windows_of", None):
+            return _AheadOfWindows(self.mount, digest, self.numbers, self.sampler)
+        return _Ahead(self.mount, digest, self.numbers)
 
     def _tell(self, ahead):
         try:
@@ -191,7 +235,7 @@ class PrefetchSampler:
             unit = self.batch_size if indices is not item else 1
             waiting.append((item, len(indices), state))
             if ahead:
-                ahead.add(indices)
+                ahead.add(item, indices)
                 untold += 1
             if ahead and untold >= unit:
                 ahead, untold = self._tell(ahead), 0
@@ -206,5 +250,5 @@ class PrefetchSampler:
     def _hand_out(self, waiting, ahead):
         item, count, self._state = waiting.popleft()
         if ahead:
-            ahead.passed += count
+            ahead.hand_out(item, count)
         return item
