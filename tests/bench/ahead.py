@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of reading ahead: a walk in the order of the tree, and a shuffle that the mount was told of."""
+"""Rows of reading ahead: a walk in the order of the tree, and shuffles that the mount was told of."""
 import contextlib
 import dataclasses
 import os
@@ -68,6 +68,16 @@ def read_shuffled(setting, name):
         slow = dataclasses.replace(setting, devices={name: file})
         command = ["shuffled.py", setting.mountpoint, setting.folder / "list", setting.seconds or 0, setting.seed, way]
         result = measure.run_script(slow, name, *command)
+    measure.check_counts(setting, name, result, not setting.seconds)
+    result["value"] = result["count"] / result["seconds"]
+    return measure.per_file(result)
+
+
+def read_mixed(setting, name):
+    """Several readers of an epoch, on a device that gives few reads a second."""
+    way = volumes.variant_of(name) or "full"
+    result = measure.run_script(setting, name, "blocks.py", setting.mountpoint, setting.folder / "list",
+                                setting.seconds or 0, setting.seed, setting.row.threads, way)
     measure.check_counts(setting, name, result, not setting.seconds)
     result["value"] = result["count"] / result["seconds"]
     return measure.per_file(result)

@@ -182,6 +182,12 @@ def ahead_rows():
               targets=(Target("≥ 5 × without PrefetchSampler", "dev", 5.0, ("dev-prefetch", "ring-prefetch")),
                        Target("median of open, read, close ≤ 15 µs", metric="p50", most=15,
                               columns=("dev-prefetch", "ring-prefetch"))))
+    blocks = ("dev-blocks", "ring-blocks")
+    yield Row("prefetch-blocks-8k", "mean 8 KB, an epoch read by 4 processes of CPython, names known; mixed in blocks "
+              "of 128 neighbours that the mount is told of, and file by file", "8k", "read_mixed", threads=4, cap=2500,
+              limit=10, columns=("dev", "ring", "dev-prefetch", "ring-prefetch", *blocks),
+              targets=(Target("≥ 8 × the full shuffle", "dev", 8.0, blocks),
+                       Target("device reads per file ≤ 0.05", metric="reads_per_file", most=0.05, columns=blocks)))
 
 
 def epoch_rows():
