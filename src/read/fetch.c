@@ -21,6 +21,17 @@ static void fetch_add_scratch(struct read_range *range, uint64_t length)
 	op->scratch_used += round_up(length, DSFS_BLOCK);
 }
 
+/* Adds the whole blocks from the first wanted byte to the last one; what is between chunks is between them in the
+ * payload, too. */
+static void fetch_add_spread(struct read_range *range, uint64_t head)
+{
+	const struct read_op *op = range->fetch.op;
+	const struct read_piece *first = &op->pieces[range->first], *last = op_last(op, range);
+	uint64_t length = last->at + last->part.want - first->at;
+
+	fetch_add(range, op->request.payload + first->at - head, round_up(head + length, op_align(op)));
+}
+
 /* Adds the wanted bytes run by run. The first run is widened to begin, and the last one to end, with a whole block. */
 static void fetch_add_payload(struct read_range *range, uint64_t head)
 {
@@ -64,7 +75,10 @@ static void fetch_lay_out(struct read_range *range)
 		return;
 	}
 	fetch_add_scratch(range, wanted - head - from);
-	fetch_add_payload(range, head);
+	if (op->request.is_spread)
+		fetch_add_spread(range, head);
+	else
+		fetch_add_payload(range, head);
 	fetch_add_scratch(range, to - round_up(wanted_end, align));
 }
 

@@ -83,6 +83,10 @@ struct read_request {
 	 * contents, and all stored bytes with these gaps, are each at most READ_MAX. */
 	const struct chunk *chunks;
 	uint32_t chunk_count, gap;
+	/* The chunks, which are on one member in the order of their addresses and not compressed, are placed as far
+	 * apart as there, so that the device writes all of a range, and its gaps, into the payload. That has lead and
+	 * room for the first and the last whole block. */
+	bool is_spread;
 	/* The device writes into it where memory and device offset are equally aligned to blocks; other bytes are
 	 * copied. Room for whole blocks saves copies: room bytes may be written to, and lead bytes before them. */
 	uint8_t *payload;

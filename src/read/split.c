@@ -10,8 +10,6 @@
 
 #include "base/round.h"
 
-#define SPLIT_LARGE (64u << 10) /* bytes from which a chunk of a list is not copied */
-
 /* True if the device can put the wanted bytes in their place in the payload. The rest of their first and last block
  * spills over to where the owner allows it. */
 static bool split_fits_payload(const struct read_op *op, const struct read_piece *piece)
@@ -22,6 +20,8 @@ static bool split_fits_payload(const struct read_op *op, const struct read_piece
 
 	if (piece->part.chunk.codec != DSFS_CODEC_RAW || (address - op_wanted(piece)) % align)
 		return false;
+	if (op->request.is_spread)
+		return true;
 	if (head && (piece->at || head > op->request.lead))
 		return false;
 	return tail == 0 || (end == op->size && end + align - tail <= op->request.room);
@@ -48,11 +48,13 @@ static bool split_is_in_segment(const struct read_op *op, const struct read_rang
 static bool split_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
 			   bool direct)
 {
+	uint64_t gap = !direct || op->request.is_spread ? op->request.gap : 0;
+
 	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
-	    piece->from < range->end || piece->from - range->end > (direct ? 0 : op->request.gap) ||
-	    !split_is_in_segment(op, range, piece))
+	    piece->from < range->end || piece->from - range->end > gap || !split_is_in_segment(op, range, piece))
 		return false;
-	return !direct || split_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
+	return !direct || op->request.is_spread || split_joins_run(op, range, piece->at) ||
+	       range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
 /* True if a read of the piece can be left when it is stuck, see read_leave(). */
@@ -63,12 +65,13 @@ static bool split_may_be_left(const struct read_op *op, const struct read_piece 
 	return members_copies(&op->request.version.index->members, piece->part.chunk.address, copies) > 1;
 }
 
-/* Small chunks of a list are better copied: a direct chunk would split the read of all. */
+/* Chunks of a list that are read with gaps are copied unless all are spread: a direct one would split the read of all,
+ * and a read of a device with few of them a second takes longer than the copy. */
 static bool split_is_direct(const struct read_op *op, const struct read_piece *piece)
 {
 	if (op->request.keeps_payload && split_may_be_left(op, piece))
 		return false;
-	return (!op->request.gap || piece->part.want >= SPLIT_LARGE) && split_fits_payload(op, piece);
+	return (!op->request.gap || op->request.is_spread) && split_fits_payload(op, piece);
 }
 
 static void split_place(struct read_op *op, const struct read_piece *piece)
@@ -202,6 +205,12 @@ static int split_next(struct read_op *op, struct extent_piece *ret, struct error
 	return 1;
 }
 
+/* Returns where in the payload the next bytes belong. */
+static size_t split_at(const struct read_op *op, const struct chunk *chunk)
+{
+	return op->request.is_spread ? chunk->address - op->request.chunks[0].address : op->split;
+}
+
 static int split_piece(struct read_op *op, struct error *err)
 {
 	struct extent_piece part;
@@ -217,11 +226,11 @@ static int split_piece(struct read_op *op, struct error *err)
 	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->split)
 		return error_set(err, -EBADMSG, "chunk %" PRIu64 " has an impossible length",
 				 part.chunk.number);
-	r = split_from_index(op, &part, op->split, &done, err);
+	r = split_from_index(op, &part, split_at(op, &part.chunk), &done, err);
 	if (r < 0)
 		return r;
 	if (!done)
-		split_chunk(op, &part, op->split, op->split == 0);
+		split_chunk(op, &part, split_at(op, &part.chunk), op->split == 0);
 	op->split += part.want;
 	return 0;
 }

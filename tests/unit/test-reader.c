@@ -268,12 +268,41 @@ static void test_gap(void **state)
 	assert_int_equal(result, -EBADMSG);
 }
 
+/* Chunks that are spread lie in the payload as on the device, with whole blocks around them and the gaps between. */
+static void test_spread(void **state)
+{
+	struct chunk chunks[3] = { small_chunk(300, 1000), small_chunk(5000, 700), small_chunk(20000, 100) };
+	uint64_t before = counters.device_reads;
+	uint8_t *base = op.request.payload;
+
+	(void)state;
+	op.request.chunks = chunks;
+	op.request.chunk_count = 3;
+	op.request.gap = 4000;
+	op.request.is_spread = true;
+	op.request.payload = base + 300;
+	op.request.lead = 300;
+	op.request.room = READ_MAX - 300;
+	memset(base, 0xa5, 2 * DSFS_BLOCK);
+	read_file(&reader, &op);
+	assert_int_equal(counters.device_reads - before, 2); /* the third one is too far away */
+	assert_int_equal(result, 1800);
+	assert_memory_equal(base, device + AT, 5700);
+	assert_memory_equal(base + 20000, device + AT + 20000, 100);
+	chunks[1].sum++;
+	blamed = -EBADMSG;
+	read_file(&reader, &op);
+	assert_int_equal(result, -EBADMSG);
+	op.request.payload = base;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_chunks, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_gap, open_reader, close_reader),
+		cmocka_unit_test_setup_teardown(test_spread, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_lead, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_threads, open_reader, close_reader),
 	};
