@@ -13,18 +13,16 @@
 #include "base/clock.h"
 #include "base/round.h"
 #include "lib/arena.h"
-#include "lib/direct/neighbours.h"
 #include "lib/direct/rescue.h"
 
 #define BATCH_BYTES (UINT64_C(8) << 20)         /* bytes in flight at most, but for one read */
-#define BATCH_AHEAD 4u                          /* files to prefetch into the CPU's cache */
 #define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two retries while the path to the device fails */
 #define BATCH_LOST  INT64_C(1000000)            /* ns between two checks for completions of a lost ring */
 
 /* A caller's read in progress, or several that lie side by side. */
 struct batch_file {
 	struct dsfs_read *read;
-	struct neighbours joined; /* count: reads, from this one on, that are made as one; 0: the read is alone */
+	struct plan_join joined; /* count: of the plan's reads that are made as one; 0: the read is alone */
 	struct inode inode;
 	uint64_t next, end; /* offsets in the file: the part that is not started yet */
 	uint8_t *payload;   /* destination of the part from next on */
@@ -108,14 +106,19 @@ static void batch_part(struct batch *batch, struct batch_file *file)
 
 static void batch_finish_joined(struct batch *batch, struct batch_file *file)
 {
+	const struct chunk *chunks = batch->plan->chunks;
+	uint64_t start = chunks[file->joined.chunk].address, at = 0;
 	uint8_t *payload = file->payload - file->joined.bytes;
 
 	for (uint32_t i = 0; i < file->joined.count; i++) {
-		struct dsfs_read *read = &file->read[file->joined.reads[i]];
+		const struct plan_file *one = &batch->plan->files[file->joined.first + i];
+		uint64_t bytes = plan_bytes(batch->plan, one);
 
-		read->buffer = payload;
-		payload += file->joined.chunks[i].length;
-		batch_finish_read(batch, read, file->joined.chunks[i].length);
+		if (file->joined.is_spread)
+			at = chunks[one->chunk].address - start;
+		one->read->buffer = payload + at;
+		at += bytes;
+		batch_finish_read(batch, one->read, (int64_t)bytes);
 	}
 }
 
@@ -292,9 +295,10 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	uint64_t left = file->end - file->next;
 
 	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
-	request->chunks = file->joined.count ? file->joined.chunks : NULL;
-	request->chunk_count = file->joined.count;
-	request->gap = file->joined.count ? NEIGHBOURS_GAP : 0;
+	request->chunks = file->joined.count ? batch->plan->chunks + file->joined.chunk : NULL;
+	request->chunk_count = file->joined.chunk_count;
+	request->gap = file->joined.count ? PLAN_GAP : 0;
+	request->is_spread = file->joined.count && file->joined.is_spread;
 	request->inode = file->inode;
 	request->offset = file->next;
 	request->size = left < READ_MAX ? left : READ_MAX;
@@ -316,22 +320,11 @@ static const struct dsfs_read *batch_after(const struct batch *batch, size_t oth
 	return batch->todo ? fifo_peek(batch->todo, others - batch->count) : NULL;
 }
 
-/* Prefetches records of files that come soon: they lie at random places of a large index, each a cache miss. */
-static void batch_look_ahead(const struct batch *batch)
-{
-	const struct index *index = batch->context->direct->index;
-	const uint64_t ordinal = (UINT64_C(1) << DSFS_ORDINAL_BITS) - 1;
-	const struct dsfs_read *later = batch_after(batch, 2 * BATCH_AHEAD), *soon = batch_after(batch, BATCH_AHEAD);
-
-	if (later)
-		inode_expect(index, later->id & ordinal);
-	if (soon)
-		inode_expect_chunk(index, soon->id & ordinal);
-}
-
 static struct dsfs_read *batch_next(struct batch *batch)
 {
-	batch_look_ahead(batch);
+	if (batch->plan)
+		return plan_take(batch->plan);
+	plan_expect(batch->context->direct->index, batch_after(batch, 2 * PLAN_AHEAD), batch_after(batch, PLAN_AHEAD));
 	if (batch->count) {
 		batch->count--;
 		return batch->reads++;
@@ -343,7 +336,7 @@ static struct dsfs_read *batch_next(struct batch *batch)
 static struct dsfs_read *batch_next_parted(struct batch *batch)
 {
 	struct batch_file *file = batch->parted;
-	struct dsfs_read *read = file->read++;
+	struct dsfs_read *read = batch->plan->files[file->joined.first++].read;
 
 	if (--file->joined.count == 0) {
 		batch->parted = file->next_file;
@@ -352,32 +345,40 @@ static struct dsfs_read *batch_next_parted(struct batch *batch)
 	return read;
 }
 
-/* Takes memory in the arena for all joined files; false: there is none. */
+/* Takes memory in the arena for all joined files, in which they lie as on the volume if that spares a copy; false:
+ * there is none. */
 static bool batch_place_joined(struct batch *batch, struct batch_file *file)
 {
-	file->payload = arena_take(batch->arena, file->joined.bytes, DSFS_BLOCK);
-	file->next = file->lead = 0;
-	file->end = file->room = file->joined.bytes;
-	return file->payload;
+	const struct plan_join *join = &file->joined;
+	uint64_t in_block = address_offset(batch->plan->chunks[join->chunk].address) % DSFS_BLOCK;
+	uint64_t skew = join->is_spread ? in_block : 0;
+	uint64_t bytes = join->is_spread ? round_up(skew + plan_span(batch->plan, join), DSFS_BLOCK) : join->bytes;
+	uint8_t *taken = arena_take(batch->arena, bytes, DSFS_BLOCK);
+
+	file->payload = taken + skew;
+	file->lead = skew;
+	file->room = bytes - skew;
+	file->next = 0;
+	file->end = join->bytes;
+	return taken;
 }
 
 /* Starts the next reads as one; false: the next read must be made alone. */
 static bool batch_start_joined(struct batch *batch)
 {
+	const struct plan_join *join = batch->plan && !batch->parted ? plan_peek(batch->plan) : NULL;
 	struct batch_file *file = batch_next_file(batch);
-	struct neighbours *joined = &file->joined;
 
-	if (!batch->arena || batch->parted)
+	if (!join)
 		return false;
-	neighbours_find(batch->context->direct, &batch->permission, batch->reads, batch->count, joined);
-	if (!joined->count || !batch_place_joined(batch, file))
+	file->joined = *join;
+	if (!batch_place_joined(batch, file))
 		return false;
-	file->read = batch->reads;
+	file->read = batch->plan->files[join->first].read;
 	file->is_placed = true;
 	file->pending = 0;
 	file->error = 0;
-	batch->reads += joined->count;
-	batch->count -= joined->count;
+	batch->plan->next++;
 	batch_take_file(batch, file);
 	return true;
 }
@@ -539,7 +540,7 @@ int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *er
 bool batch_is_over(const struct batch *batch)
 {
 	return !batch->context->queue.reading && !batch->file && !batch->parted && !batch->again && !batch->count &&
-	       !(batch->todo && batch->todo->count);
+	       !(batch->todo && batch->todo->count) && !(batch->plan && batch->plan->next < batch->plan->join_count);
 }
 
 static void batch_sleep(int64_t limit, int64_t most)

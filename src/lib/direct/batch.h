@@ -3,6 +3,7 @@
  * that have ended. */
 #pragma once
 #include "lib/direct/context.h"
+#include "lib/direct/plan.h"
 #include "lib/fifo.h"
 #include "lib/permission.h"
 
@@ -15,6 +16,7 @@ struct batch {
 	struct dsfs_arena *arena; /* NULL: every read has a buffer */
 	struct dsfs_read *reads;  /* count reads to make, before the ones in todo */
 	size_t count;
+	struct plan *plan; /* has the reads instead; NULL: they are made in the order of the array */
 	struct fifo *todo; /* more reads, of a queue; NULL: none */
 	struct fifo *done; /* receives the reads that have ended, and has room for them; NULL: not wanted */
 	unsigned gather;   /* reads that justify a system call while others are in flight; 0: each one does */

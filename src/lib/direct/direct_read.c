@@ -20,17 +20,23 @@ int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t coun
 		     struct error *err)
 {
 	struct batch batch = { .arena = arena, .reads = reads, .count = count, .err = err };
+	struct plan plan = { 0 };
 	int r = context_enter((struct direct *)opened, &batch.context, err);
 
 	if (r < 0)
 		return r;
 	r = batch_begin(&batch, !direct_read_is_at_once(batch.context, reads, count), 0, err);
+	if (r == 0 && arena && plan_make(batch.context->direct, &batch.permission, reads, count, &plan)) {
+		batch.plan = &plan;
+		batch.count = 0;
+	}
 	if (r == 0)
 		batch_start(&batch);
 	while (r == 0 && !batch_is_over(&batch))
 		batch_wait(&batch, BATCH_FOR_EVER);
 	batch_end(&batch);
 	context_leave(batch.context);
+	plan_free(&plan);
 	return r < 0 || !batch.failed ? r : err->code;
 }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The reads of one call in the order of their places on the volume, and which of them one read of the device serves:
+ * whole small files that lie side by side. */
+#pragma once
+#include "image/chunk.h"
+#include "lib/direct/direct.h"
+#include "lib/permission.h"
+
+#define PLAN_GAP (16u << 10) /* bytes between two files up to which both are read at once, with what is between them */
+
+/* A whole file. */
+struct plan_file {
+	struct dsfs_read *read;
+	uint32_t chunk, chunk_count; /* in the plan; chunk_count 0: it is made alone */
+};
+
+/* Files that are read as one. */
+struct plan_join {
+	uint32_t first, count; /* in the plan */
+	uint32_t chunk, chunk_count;
+	uint64_t bytes; /* of contents */
+	bool is_spread; /* none is compressed: they lie in memory as on the volume */
+};
+
+/* A zeroed plan is empty. */
+struct plan {
+	struct plan_file *files;  /* the ones that may be joined, by address, then the others */
+	struct chunk *chunks;     /* of the files that may be joined, in their order */
+	struct plan_join *joins;  /* in the order of their offsets, so that all members are busy */
+	size_t join_count, next;  /* next: the first join that is not taken yet */
+};
+
+/* Makes a plan for whole files of which some are near each other; the reads must have no buffers. False: none of three
+ * pairs is, and a program that reads at random pays for these alone; or there is no memory for it. */
+bool plan_make(const struct direct *direct, struct permission *permission, struct dsfs_read *reads, size_t count,
+	       struct plan *ret);
+void plan_free(struct plan *plan);
+/* Returns the next join of at least two reads; NULL: the next read is made alone, or there is none. */
+struct plan_join *plan_peek(const struct plan *plan);
+/* Takes the next read to make it alone; NULL: there is none. */
+struct dsfs_read *plan_take(struct plan *plan);
+/* Returns the bytes of contents of a file that may be joined. */
+uint64_t plan_bytes(const struct plan *plan, const struct plan_file *file);
+/* Returns the bytes from the first chunk of a join to the end of its last one, as they lie on the volume. */
+uint64_t plan_span(const struct plan *plan, const struct plan_join *join);
+/* Prefetches records of files that come soon: they lie at random places of a large index, each a cache miss. The
+ * arguments may be NULL. */
+void plan_expect(const struct index *index, const struct dsfs_read *later, const struct dsfs_read *soon);
+
+#define PLAN_AHEAD 4u /* files from a read to `soon`, and half of those to `later` */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads that are made as one: whole small files near each other, whatever the order of the caller and the packer. */
+
+#include "image/catalogue/index_load.h"
+#include "image/members/address.h"
+#include "lib/check.h"
+#include "lib/direct/plan.h"
+#include "lib/section.h"
+
+#define AT     DSFS_DATA_AT
+#define DEVICE (AT + (64u << 20))
+#define CHUNK  (1u << 17)
+#define FIRST  (UINT64_C(3) << DSFS_ORDINAL_BITS) /* ids of sequence 3 */
+
+static struct section section;
+static struct direct direct;
+static struct permission permission;
+static struct plan plan;
+static struct dsfs_read reads[16];
+
+static const struct members *members; /* NULL: one */
+
+/* The chunks of a file in one piece; returns the first one. */
+static uint64_t chunks(uint64_t address, uint32_t size)
+{
+	uint64_t first = section_chunk(&section, address, 1, size < CHUNK ? size : CHUNK, DSFS_CODEC_RAW);
+
+	for (uint32_t at = CHUNK; at < size; at += CHUNK)
+		section_chunk(&section, address + at, 1, size - at < CHUNK ? size - at : CHUNK, DSFS_CODEC_RAW);
+	return first;
+}
+
+/* Files of these sizes at these places, from inode 2 on; with members the number of one is in the upper bits. */
+static void make(const uint64_t *places, const uint32_t *sizes, unsigned count)
+{
+	static const uint64_t device[1] = { DEVICE };
+	struct version version = { 0 };
+	char name[2] = "a";
+
+	section_init(&section);
+	for (unsigned i = 0; i < count; i++, name[0]++)
+		section_file(&section, 1, name, sizes[i], chunks(AT + places[i], sizes[i]));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, device[0], members, &direct.index, &err));
+	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = count + 1, .sequence = 3 };
+	for (unsigned i = 0; i < count; i++)
+		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + i), .size = UINT64_MAX };
+}
+
+
+/* The number of joins; 0: there is no plan. */
+static size_t joins(unsigned count)
+{
+	plan_free(&plan);
+	return plan_make(&direct, &permission, reads, count, &plan) ? plan.join_count : 0;
+}
+
+/* The index of the n-th read of the plan. */
+static long nth(unsigned n)
+{
+	return plan.files[n].read - reads;
+}
+
+static void close_all(void)
+{
+	plan_free(&plan);
+	index_close(direct.index);
+}
+
+/* The second file lies in a gap before the first. */
+static void test_order(void **state)
+{
+	(void)state;
+	make((uint64_t[]){ 8192, 4000, 16384, 20480 }, (uint32_t[]){ 5000, 90, 4096, 100 }, 4);
+	assert_int_equal(joins(4), 1);
+	assert_int_equal(plan.joins[0].count, 4);
+	assert_int_equal(plan.joins[0].bytes, 5000 + 90 + 4096 + 100);
+	assert_int_equal(nth(0), 1);
+	assert_int_equal(nth(1), 0);
+	assert_int_equal(nth(3), 3);
+	assert_int_equal(plan.chunks[0].address, AT + 4000);
+	assert_int_equal(joins(2), 1);
+	assert_int_equal(joins(1), 0);
+	close_all();
+}
+
+/* Reads that must be made alone come beside the others, and each read is taken once. */
+static void test_alone(void **state)
+{
+	(void)state;
+	make((uint64_t[]){ 4096, 8192, 12288, 16384 }, (uint32_t[]){ 4096, 4096, 4096, 4096 }, 4);
+	reads[1].offset = 1; /* not the whole file */
+	assert_int_equal(joins(4), 2);
+	assert_null(plan_peek(&plan));
+	assert_ptr_equal(plan_take(&plan), &reads[1]);
+	assert_int_equal(plan_peek(&plan)->count, 3);
+	assert_ptr_equal(plan_take(&plan), &reads[0]);
+	assert_ptr_equal(plan_take(&plan), &reads[2]);
+	assert_null(plan_peek(&plan)); /* one is left of the three */
+	assert_ptr_equal(plan_take(&plan), &reads[3]);
+	assert_null(plan_take(&plan));
+	reads[1].offset = 0;
+	reads[1].size = 4095;
+	assert_int_equal(joins(4), 2);
+	reads[1].size = 4096;
+	assert_int_equal(joins(4), 1);
+	reads[1].buffer = reads; /* it goes somewhere else */
+	assert_int_equal(joins(4), 2);
+	reads[1].buffer = NULL;
+	reads[1].id += UINT64_C(1) << DSFS_ORDINAL_BITS; /* of another version */
+	assert_int_equal(joins(4), 2);
+	close_all();
+}
+
+/* Ids say nothing where the order is random; two that are far apart in both are not looked at any further. */
+static void test_random(void **state)
+{
+	uint64_t places[2] = { 4096, 8192 };
+
+	(void)state;
+	make(places, (uint32_t[]){ 4096, 4096 }, 2);
+	reads[0].id++;
+	reads[1].id--;
+	assert_int_equal(joins(2), 1);
+	close_all();
+	places[0] = 32u << 20;
+	make(places, (uint32_t[]){ 4096, 4096 }, 2);
+	reads[0].id++;
+	reads[1].id--;
+	assert_int_equal(joins(2), 0);
+	close_all();
+}
+
+static void test_limits(void **state)
+{
+	(void)state;
+	/* a gap that is too large; in the same place; too much together */
+	make((uint64_t[]){ 0, 4096, 8193 + PLAN_GAP }, (uint32_t[]){ 4096, 4096, 4096 }, 3);
+	assert_int_equal(joins(3), 2);
+	close_all();
+	make((uint64_t[]){ 0, 4096, 8192 + PLAN_GAP }, (uint32_t[]){ 4096, 4096, 4096 }, 3);
+	assert_int_equal(joins(3), 1);
+	close_all();
+	make((uint64_t[]){ 0, 4096, 4096 }, (uint32_t[]){ 4096, 100, 100 }, 3);
+	assert_int_equal(joins(3), 2);
+	close_all();
+	make((uint64_t[]){ 0, CHUNK, 2 * CHUNK, 3 * CHUNK, 4 * CHUNK, 5 * CHUNK, 6 * CHUNK, 7 * CHUNK, 8 * CHUNK },
+	     (uint32_t[]){ CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, 1 }, 9);
+	assert_int_equal(joins(9), 2);
+	assert_int_equal(plan.joins[0].count, 8);
+	assert_int_equal(plan.joins[0].bytes, 1 << 20);
+	close_all();
+}
+
+static void test_chunks(void **state)
+{
+	(void)state;
+	make((uint64_t[]){ 0, 4096, 4096 + 3 * CHUNK }, (uint32_t[]){ 4096, 2 * CHUNK + 5, 4096 }, 3);
+	assert_int_equal(joins(2), 1);
+	assert_int_equal(plan.joins[0].chunk_count, 4);
+	assert_int_equal(plan_bytes(&plan, &plan.files[1]), 2 * CHUNK + 5);
+	assert_int_equal(joins(3), 2);
+	close_all();
+	make((uint64_t[]){ 0, 4096 }, (uint32_t[]){ 4096, (1u << 20) + 1 }, 2); /* too large for a read */
+	assert_int_equal(joins(2), 2);
+	close_all();
+}
+
+/* They lie on both in turn; reads go to both in the order of offsets. */
+static void test_members(void **state)
+{
+	uint64_t a = SECTION_ON(0) - AT, b = SECTION_ON(1) - AT;
+
+	(void)state;
+	members = &section_two;
+	make((uint64_t[]){ a, b, a + 4096, b + 4096, a + (8u << 20) }, (uint32_t[]){ 4096, 4096, 4096, 4096, 4096 },
+	     5);
+	assert_int_equal(joins(5), 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(plan.joins[i].count, plan.files[plan.joins[i].first].read == &reads[4] ? 1 : 2);
+	for (unsigned i = 1; i < 3; i++)
+		assert_true(address_offset(plan.chunks[plan.joins[i - 1].chunk].address) <=
+			    address_offset(plan.chunks[plan.joins[i].chunk].address));
+	assert_int_equal(nth(0), 0);
+	assert_int_equal(nth(1), 2);
+	close_all();
+	members = NULL;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_members),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
