@@ -166,6 +166,60 @@ int dsfs_queue_wait(struct dsfs_queue *queue, size_t least, struct dsfs_read **r
 /* Waits for reads in flight, then frees the queue. NULL does nothing. */
 void dsfs_queue_free(struct dsfs_queue *queue);
 
+/* An order of samples for an epoch, computed, without a list of them; dsfs_shuffle_new(3) specifies it, and it stays
+ * the same for ever. It belongs to no handle and reads nothing. Samples are 0 … count - 1, in the order in which they
+ * lie on the volume. Blocks of them come in a random order, the sequence, which is dealt to ranks and workers in
+ * slices; each slice is cut into windows, and the samples of a window are mixed. So a program that keeps the files of
+ * one window in memory reads whole blocks. One thread at a time uses a shuffle. */
+struct dsfs_shuffle;
+
+struct dsfs_shuffle_options {
+	uint32_t size;     /* sizeof(struct dsfs_shuffle_options) */
+	uint32_t reserved; /* 0 */
+	const char *key;   /* text of at most 383 bytes, from which the order is made: of a seed and the epoch */
+	uint64_t count;    /* number of samples, at most 2^40 */
+	uint64_t block;    /* samples of a block; 1: the sequence is a full shuffle */
+	uint64_t buffer;   /* samples of a window, at most */
+};
+/* Makes the order of an epoch. Takes memory for about 6 numbers of 4 bytes for each √(count / block). */
+int dsfs_shuffle_new(const struct dsfs_shuffle_options *options, struct dsfs_shuffle **ret);
+/* NULL does nothing. */
+void dsfs_shuffle_free(struct dsfs_shuffle *shuffle);
+
+/* A deal of the samples that are left to ranks and their workers. */
+struct dsfs_shuffle_deal {
+	uint32_t size;      /* sizeof(struct dsfs_shuffle_deal) */
+	uint32_t drop_last; /* 1: what makes no whole batch for each rank is left out; 0: the last rank repeats samples
+			     * from the beginning so that all get equally many, and the last batch may be short */
+	uint64_t rank;      /* whose batches and windows are asked for: less than ranks */
+	uint64_t ranks;
+	uint64_t workers;   /* of each rank: batch k is made by worker k % workers. ranks * workers: at most 2^20 */
+	uint64_t batch;     /* samples of a batch */
+};
+
+/* The windows of a worker from which the samples of a batch come. */
+struct dsfs_shuffle_windows {
+	uint64_t first, count; /* count 0: none, as all are repeated ones */
+};
+
+/* Returns the number of samples in the sequence: count, or what dsfs_shuffle_resume() left. */
+uint64_t dsfs_shuffle_left(const struct dsfs_shuffle *shuffle);
+/* Gets samples of the sequence as it is before windows are mixed: at position, position + step, …, count of them;
+ * behind its end it begins again. */
+int dsfs_shuffle_at(struct dsfs_shuffle *shuffle, uint64_t position, uint64_t step, uint64_t count, uint64_t *ret);
+/* Returns the number of batches of each rank. */
+int64_t dsfs_shuffle_batches(const struct dsfs_shuffle *shuffle, const struct dsfs_shuffle_deal *deal);
+/* Gets the samples of a rank's batch, and the windows that they come from; ret and ret_windows may be NULL. Returns the
+ * number of samples: at most deal->batch. */
+int64_t dsfs_shuffle_batch(struct dsfs_shuffle *shuffle, const struct dsfs_shuffle_deal *deal, uint64_t number,
+			   uint64_t *ret, struct dsfs_shuffle_windows *ret_windows);
+/* Tells where in the sequence a window of a worker begins and how many samples it has; 0: it has no such window. */
+int dsfs_shuffle_window(const struct dsfs_shuffle *shuffle, const struct dsfs_shuffle_deal *deal, uint64_t worker,
+			uint64_t number, uint64_t *ret_position, uint64_t *ret_count);
+/* Goes on after an interruption, when each rank of the deal has had so many batches: the sequence is then what is left,
+ * to be dealt anew in any way. */
+int dsfs_shuffle_resume(struct dsfs_shuffle *shuffle, const struct dsfs_shuffle_deal *deal, uint64_t batches);
+
 /* Extents tell where a file lies, for programs that read the device themselves. */
 #define DSFS_EXTENT_HOLE   1u /* zeros that take no space on the volume */
 #define DSFS_EXTENT_INLINE 2u /* in the index, not on the volume: use dsfs_pread() */

@@ -38,7 +38,7 @@ for page in "$DATASETFS_SOURCE"/man/libdatasetfs.3 "$DATASETFS_SOURCE"/man/dsfs_
     diff -u "$name.said" "$name.found" || fail "$name(3): the example prints something else"
     pages=$((pages + 1))
 done
-assert_eq "pages" $pages 6
+assert_eq "pages" $pages 7
 say "examples"
 
 # Every call is in the NAME and the SYNOPSIS of one page, as the header has it, and is installed under its name.
@@ -46,7 +46,7 @@ say "examples"
 squeeze() {
     tr '\n\t' '  ' | sed -E 's/ +/ /g; s/\( /(/g; s/ \)/)/g'
 }
-call='(const char \*|int |ssize_t |void )dsfs_[a-z_]+\(([^()]|\([^()]*\))*\);'
+call='(const char \*|int |ssize_t |u?int64_t |void )dsfs_[a-z_]+\(([^()]|\([^()]*\))*\);'
 sed -E 's,/\*[^*]*\*/,,g' "$header" | squeeze | grep -oE "$call" | sort -u >declared
 for page in "$DATASETFS_SOURCE"/man/dsfs_*.3; do
     MANWIDTH=200 man -l "$page" 2>/dev/null | col -b | sed -n '/^SYNOPSIS/,/^DESCRIPTION/p' | squeeze |

@@ -64,10 +64,32 @@ static void print_files(void)
 	FIELD(dsfs_file_extent, flags);
 }
 
+static void print_shuffles(void)
+{
+	STRUCT(dsfs_shuffle_options);
+	FIELD(dsfs_shuffle_options, size);
+	FIELD(dsfs_shuffle_options, reserved);
+	FIELD(dsfs_shuffle_options, key);
+	FIELD(dsfs_shuffle_options, count);
+	FIELD(dsfs_shuffle_options, block);
+	FIELD(dsfs_shuffle_options, buffer);
+	STRUCT(dsfs_shuffle_deal);
+	FIELD(dsfs_shuffle_deal, size);
+	FIELD(dsfs_shuffle_deal, drop_last);
+	FIELD(dsfs_shuffle_deal, rank);
+	FIELD(dsfs_shuffle_deal, ranks);
+	FIELD(dsfs_shuffle_deal, workers);
+	FIELD(dsfs_shuffle_deal, batch);
+	STRUCT(dsfs_shuffle_windows);
+	FIELD(dsfs_shuffle_windows, first);
+	FIELD(dsfs_shuffle_windows, count);
+}
+
 int main(void)
 {
 	print_handles();
 	print_files();
+	print_shuffles();
 	NUMBER(DSFS_OPEN_DIRECT);
 	NUMBER(DSFS_OPEN_MOUNT);
 	NUMBER(DSFS_WAY_VOLUME);

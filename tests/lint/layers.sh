@@ -41,7 +41,7 @@ home() {
 base="base base/text base/thread base/program"
 image="image/sums image/members image/names image image/catalogue"
 device="device/nvme device"
-lib="lib lib/direct/daemon lib/direct lib/mounted lib/api"
+lib="lib lib/shuffle lib/direct/daemon lib/direct lib/mounted lib/api"
 volume="volume/space volume/transaction volume volume/compaction volume/replacement"
 # shellcheck disable=SC2086 # lists of folders
 {
@@ -69,10 +69,11 @@ may src/read     $base $image io read datasetfs
 may src/fuse     $base io fuse
 may src/supervisor $base supervisor
 may src/lib         $base $image datasetfs lib
+may src/lib/shuffle $base $image datasetfs lib/shuffle
 may src/lib/direct/daemon $base $image io handover read datasetfs lib lib/direct/daemon
 may src/lib/direct  $base $image io $device members read datasetfs lib lib/direct/daemon lib/direct
 may src/lib/mounted $base $image io datasetfs lib lib/mounted
-may src/lib/api     $base $image $device datasetfs lib lib/direct lib/mounted lib/api
+may src/lib/api     $base $image $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
 may src/preload/process $base $lib preload/process
 may src/preload/mounts  $base $image datasetfs $lib preload/process preload/mounts
 may src/preload/table   $base $image read datasetfs $lib preload/process preload/mounts preload/table
@@ -141,7 +142,7 @@ done < <(find src mkfs tools -name '*.[ch]' -printf '%h\n' | sort -u)
 home 'lmdb\.h'            src/image/names/names.c
 home 'zstd\.h'            src/image/codec.c
 home 'xxh[^/]*\.h'        src/image/sums/checksum_code.c
-home 'openssl/[a-z0-9]*\.h' src/image/sums/sha256.c
+home 'openssl/[a-z0-9]*\.h' src/image/sums/sha256.c src/image/sums/shake128.c
 home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme/nvme.c src/device/nvme/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* SHAKE-128 through libcrypto: as many bytes that look random as are wanted, the same ones for the same text. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+must_check int shake128_of(const char *text, uint8_t *out, size_t length, struct error *err);
