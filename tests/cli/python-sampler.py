@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: once
-"""The sampler without torch and without a volume: a permutation for any length, every sample once whatever the number
-of ranks, exact resuming with another number of ranks, refusal of other data; and ids without a list of them."""
+"""The sampler without torch, without a volume and without blocks: a permutation for any length, every sample once
+whatever the number of ranks, exact resuming with another one, refusal of other data; and ids without a list of them."""
 import collections
 import os
 import random
 import sys
 
-SOURCE = os.environ["DATASETFS_SOURCE"]
-sys.path.insert(0, os.path.join(SOURCE, "contrib", "python"))
+PACKAGE = os.path.join(os.environ["DATASETFS_BUILD"], "root", "usr", "share", "datasetfs", "python")
+sys.path.insert(0, PACKAGE)
 from datasetfs import Sampler  # noqa: E402
-from datasetfs.sampler import Permutation  # noqa: E402
 from datasetfs.selection import Selection  # noqa: E402
+from datasetfs.shuffle import Order  # noqa: E402
 
 
 class Files:
@@ -32,24 +32,21 @@ def check(what, found, expected):
 
 def check_permutation():
     for length in (0, 1, 2, 3, 4, 5, 10, 99, 100, 101, 1000, 65536, 65537):
-        order = Permutation(length, "one")
-        found = [order.element(place) for place in range(length)]
-        check(f"a permutation of {length}", sorted(found), list(range(length)))
+        check(f"a permutation of {length}", sorted(Order("one", length).at(0, 1, length)), list(range(length)))
     # An order that changes makes every saved state wrong: then STATE must change as well.
-    check("the same as ever", [Permutation(1000, "0 0").element(place) for place in range(5)],
-          [402, 383, 153, 530, 926])
+    check("the same as ever", Order("0 0", 1000).at(0, 1, 5), [402, 383, 153, 530, 926])
 
 
 def check_spread():
     """Over many keys every place is as likely to come first, and neighbours do not stay neighbours."""
     length, keys = 50, 5000
     for place in (0, 7, 49):
-        firsts = collections.Counter(Permutation(length, key).element(place) for key in range(keys))
+        firsts = collections.Counter(Order(str(key), length).at(place, 1, 1)[0] for key in range(keys))
         chi = sum((firsts[value] - keys / length) ** 2 / (keys / length) for value in range(length))
         if chi > 100:  # 49 degrees of freedom: beyond 100 once in 40,000
             sys.exit(f"fail: place {place}: chi-squared {chi:.0f}")
-    order = Permutation(100_000, "x")
-    steps = [order.element(place + 1) - order.element(place) for place in range(10_000)]
+    order = Order("x", 100_000).at(0, 1, 10_001)
+    steps = [after - before for before, after in zip(order, order[1:])]
     if sum(abs(step) < 1000 for step in steps) > 300:  # about 200 of a random order
         sys.exit("fail: neighbours stay together")
 

@@ -34,4 +34,4 @@ export PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python
 /usr/bin/python3 "$DATASETFS_SOURCE/tests/torch/loaders.py" mnt >loaders.log 2>&1 ||
     { cat loaders.log; fail "the data sets"; }
 cat loaders.log
-assert_eq "lines" "$(grep -c '^ok: ' loaders.log)" 7
+assert_eq "lines" "$(grep -c '^ok: ' loaders.log)" 8

@@ -124,6 +124,22 @@ def ranks(mnt):
     return state
 
 
+# --- blocks
+
+def blocks(mnt):
+    """Past the mount; through it nobody knows which files are neighbours."""
+    words = {"batch_size": BATCH, "shuffle": "blocks"}
+    data = datasetfs.ImageFolder(mnt, loader=digest_of)
+    expected = sorted(data[place] for place in range(len(data)))
+    loader = DataLoader(data, batch_sampler=datasetfs.Sampler(data, **words), num_workers=2, collate_fn=as_it_is)
+    check("class folders", sorted(item for batch in loader for item in batch), expected)
+    through = datasetfs.DataSet(mnt, way="mount")
+    try:
+        sys.exit(f"fail: {next(iter(datasetfs.Sampler(through, **words)))} through the mount")
+    except ValueError as error:
+        ok(f"{len(data)} files in blocks; through the mount: {str(error)[:60]}")
+
+
 # --- a switch
 
 def switch_under_it(mnt, state):
@@ -157,6 +173,7 @@ def main():
     same_as_torchvision(mnt)
     workers(mnt)
     state = ranks(mnt)
+    blocks(mnt)
     switch_under_it(mnt, state)
     info = datasetfs.Reader(mnt).info
     ok(f"read {'past the mount' if info.way == 'direct' else 'through the mount: ' + info.why}")

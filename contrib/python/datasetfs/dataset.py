@@ -9,11 +9,14 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from . import library as dsfs
+from .ahead import Ahead
 from .paths import place_of
+from .places import Places
 from .reader import Reader
 from .selection import Selection
 
 DT_DIR, DT_REG, DT_LNK = 4, 8, 10
+LOOKS = 256  # files whose sizes tell how large all are
 IMAGES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
@@ -80,7 +83,7 @@ class DataSet:
         """The files of the version that the reader has; what is kept is relative to its root."""
         info = self._reader.info
         self.version, self.digest = info.label, info.digest
-        self._files, self._classes = Selection(), None
+        self._files, self._classes, self._ahead, self._places = Selection(), None, None, None
         further, directories = set(), collections.deque([self._directory()])
         suffixes = _suffixes(self.extensions)
         while directories:
@@ -109,6 +112,7 @@ class DataSet:
     def refresh(self):
         """To the version that the mount serves now. True: it is another one, with other files at other places."""
         before = self.reader.info
+        self._forget_ahead()
         if self._is_pinned:
             self._reader, self._is_pinned = Reader(self._where, *self._wish, self._way), False
         else:
@@ -120,7 +124,7 @@ class DataSet:
         return True
 
     def __getstate__(self):
-        return {**self.__dict__, "_reader": None}
+        return {**self.__dict__, "_reader": None, "_ahead": None, "_places": None}
 
     def __repr__(self):
         where = _join(self._where, self._inside)
@@ -140,8 +144,28 @@ class DataSet:
         path = self.reader.path(self.id(place))
         return path[len(self._inside) + 1:] if self._inside and path.startswith(self._inside + "/") else path
 
+    def in_place(self, samples):
+        """The indices of files that are counted in the order of their places on the volume."""
+        return self._ordered().indices(self.reader, samples)
+
+    @property
+    def places(self):
+        """A name of that order."""
+        return self._ordered().name(self.reader)
+
+    def _ordered(self):
+        if self._places is None:
+            self._places = Places(self.reader, self._files)
+        return self._places
+
     def size(self, place):
         return self.reader.stat(self.id(place)).st_size
+
+    @property
+    def mean_size(self):
+        """Bytes of a file, of some hundred of them: the same ones in every process."""
+        looks = min(len(self), LOOKS)
+        return sum(self.size(look * len(self) // looks) for look in range(looks)) / looks if looks else 0
 
     @property
     def classes(self):
@@ -171,16 +195,39 @@ class DataSet:
         return self.__getitems__([place])[0]
 
     def __getitems__(self, places):
-        reader, files, every = self.reader, self._files, range(len(self._files))
-        places = [every[place] for place in places]
+        """Of a batch of a sampler with shuffle="blocks", the files that come next are read ahead, block by block."""
+        every, recipe = range(len(self._files)), getattr(places, "recipe", None)
+        numbers = [every[place] for place in places]
+        if recipe and recipe.digest == self.digest:
+            views = self._go_on(recipe, places.number).read(self, numbers, places.number)
+        else:
+            self._forget_ahead()
+            views = self.read_each(numbers)
+        for view in views:
+            if isinstance(view, OSError):
+                raise view
+        return [self._element(place, view) for place, view in zip(numbers, views)]
+
+    def read_each(self, places):
+        """The contents of files as memoryviews; an OSError takes the place of one that cannot be read."""
+        reader, files = self.reader, self._files
         root = reader.info.root
-        ids = [root + files[place] for place in places]
-        try:
-            views = reader.read_many(ids)
-        except OSError as error:
-            path = reader.path(error.filename) if isinstance(error.filename, int) else error.filename
-            raise dsfs.named(error.errno, error.strerror, path) from None
-        return [self._element(place, view) for place, view in zip(places, views)]
+        views = reader.read_many([root + files[place] for place in places], errors="return")
+        for number, view in enumerate(views):
+            if isinstance(view, OSError):
+                views[number] = dsfs.named(view.errno, view.strerror, reader.path(view.filename))
+        return views
+
+    def _go_on(self, recipe, number):
+        if self._ahead is None or not self._ahead.goes_on(recipe, number):
+            self._forget_ahead()
+            self._ahead = Ahead(recipe, self.mean_size)
+        return self._ahead
+
+    def _forget_ahead(self):
+        ahead, self._ahead = self._ahead, None
+        if ahead:
+            ahead.forget()
 
 
 def pil_loader(view):
@@ -212,7 +259,7 @@ class ImageFolder(DataSet):
     def _load(self):
         info = self._reader.info
         self.version, self.digest = info.label, info.digest
-        self._files, self._begins = Selection(), array("Q")
+        self._files, self._begins, self._ahead, self._places = Selection(), array("Q"), None, None
         self._named_begins, self._named_ends, self._named = array("Q"), array("Q"), []
         folders = self._class_folders()
         self._classes, empty = sorted(folders), []

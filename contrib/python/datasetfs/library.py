@@ -64,9 +64,24 @@ class Stat(ctypes.Structure):
                                self.st_size, *(seconds for seconds, _ in times.values())), more)
 
 
+class ShuffleOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("key", ctypes.c_char_p),
+                ("count", ctypes.c_uint64), ("block", ctypes.c_uint64), ("buffer", ctypes.c_uint64)]
+
+
+class ShuffleDeal(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("drop_last", ctypes.c_uint32), ("rank", ctypes.c_uint64),
+                ("ranks", ctypes.c_uint64), ("workers", ctypes.c_uint64), ("batch", ctypes.c_uint64)]
+
+
+class ShuffleWindows(ctypes.Structure):
+    _fields_ = [("first", ctypes.c_uint64), ("count", ctypes.c_uint64)]
+
+
 EACH_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(Entry))
 
 _POINTER, _INT, _ID, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t
+_COUNT, _NUMBERS, _DEAL = ctypes.c_int64, ctypes.POINTER(_ID), ctypes.POINTER(ShuffleDeal)
 CALLS = {
     "dsfs_reason": (ctypes.c_char_p,),
     "dsfs_release": (ctypes.c_char_p,),
@@ -85,6 +100,14 @@ CALLS = {
     "dsfs_arena_free": (None, _POINTER),
     "dsfs_read_many": (_INT, _POINTER, ctypes.POINTER(Read), _SIZE, _POINTER),
     "dsfs_read_file": (ctypes.c_ssize_t, _POINTER, ctypes.c_char_p, ctypes.POINTER(_POINTER)),
+    "dsfs_shuffle_new": (_INT, ctypes.POINTER(ShuffleOptions), ctypes.POINTER(_POINTER)),
+    "dsfs_shuffle_free": (None, _POINTER),
+    "dsfs_shuffle_left": (_ID, _POINTER),
+    "dsfs_shuffle_at": (_INT, _POINTER, _ID, _ID, _ID, _NUMBERS),
+    "dsfs_shuffle_batches": (_COUNT, _POINTER, _DEAL),
+    "dsfs_shuffle_batch": (_COUNT, _POINTER, _DEAL, _ID, _NUMBERS, ctypes.POINTER(ShuffleWindows)),
+    "dsfs_shuffle_window": (_INT, _POINTER, _DEAL, _ID, _ID, _NUMBERS, _NUMBERS),
+    "dsfs_shuffle_resume": (_INT, _POINTER, _DEAL, _ID),
 }
 
 

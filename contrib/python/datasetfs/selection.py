@@ -34,6 +34,31 @@ class Selection:
         mask = self.mask[piece]
         return self.first[piece] + (nth_bit(mask, place) if mask else place)
 
+    def finder(self):
+        """A call that tells the place of an id, None where it has none; itself None where an id has several."""
+        order = sorted(range(len(self.first)), key=self.first.__getitem__)
+        firsts, pieces = array("Q", (self.first[piece] for piece in order)), array("Q", order)
+        if any(self._last(before) >= self.first[after] for before, after in zip(order, order[1:])):
+            return None
+
+        def find(number):
+            here = bisect_right(firsts, number) - 1
+            return None if here < 0 else self._place_in(pieces[here], number - firsts[here])
+        return find
+
+    def _count(self, piece):
+        return (self.before[piece + 1] if piece + 1 < len(self.before) else self.count) - self.before[piece]
+
+    def _last(self, piece):
+        mask = self.mask[piece]
+        return self.first[piece] + (mask.bit_length() if mask else self._count(piece)) - 1
+
+    def _place_in(self, piece, offset):
+        mask = self.mask[piece]
+        if not mask:
+            return self.before[piece] + offset if offset < self._count(piece) else None
+        return self.before[piece] + (mask & (1 << offset) - 1).bit_count() if mask >> offset & 1 else None
+
     def holds(self, number):
         """Of a selection whose ids increase."""
         piece = bisect_right(self.first, number) - 1
