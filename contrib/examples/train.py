@@ -2,7 +2,10 @@
 """Trains a small network on a folder of images: by torchvision's ImageFolder, which knows nothing of datasetfs, or past
 the mount by that of datasetfs.
 
-usage: train.py DIRECTORY [--datasetfs] [--epochs N] [--workers N] [--seed N] [--losses FILE]
+usage: train.py DIRECTORY [--datasetfs] [--shuffle full|samples|blocks] [--block N] [--buffer N] [--epochs N]
+                [--workers N] [--seed N] [--losses FILE]
+
+full is DataLoader's own order. samples and blocks are those of datasetfs.Sampler, which need --datasetfs.
 """
 import argparse
 import json
@@ -15,17 +18,30 @@ from torch.utils.data import DataLoader
 from torchvision import datasets, transforms
 
 
-def loader_of(directory, past_the_mount, workers, seed):
+BATCH = 64
+
+
+def order_of(images, options):
+    """What DataLoader is given beside the data set."""
+    if options.shuffle == "full":
+        order = torch.Generator()
+        order.manual_seed(options.seed)
+        return {"batch_size": BATCH, "shuffle": True, "generator": order}
+    from datasetfs import Sampler
+    blocks = {"shuffle": "blocks", "block": options.block, "buffer": options.buffer}
+    return {"batch_sampler": Sampler(images, seed=options.seed, batch_size=BATCH,
+                                     **(blocks if options.shuffle == "blocks" else {}))}
+
+
+def loader_of(options):
     image_folder = datasets.ImageFolder
-    if past_the_mount:
+    if options.datasetfs:
         from datasetfs import ImageFolder as image_folder
     augment = transforms.Compose([transforms.Resize((40, 40)), transforms.RandomCrop(32),
                                   transforms.RandomHorizontalFlip(), transforms.ToTensor()])
-    images = image_folder(directory, augment)
-    order = torch.Generator()
-    order.manual_seed(seed)
-    return images, DataLoader(images, batch_size=64, shuffle=True, num_workers=workers, generator=order,
-                              persistent_workers=workers > 0)
+    images = image_folder(options.directory, augment)
+    return images, DataLoader(images, num_workers=options.workers, persistent_workers=options.workers > 0,
+                              **order_of(images, options))
 
 
 def network(classes):
@@ -47,16 +63,21 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("directory")
     parser.add_argument("--datasetfs", action="store_true", help="use datasetfs.ImageFolder")
+    parser.add_argument("--shuffle", choices=("full", "samples", "blocks"), default="full")
+    parser.add_argument("--block", type=int, help="images that stay together, with blocks")
+    parser.add_argument("--buffer", type=int, help="images that are mixed, with blocks")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--workers", type=int, default=max(2, min(4, os.cpu_count())))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--losses", help="write the loss of every step to this file")
     options = parser.parse_args()
+    if options.shuffle != "full" and not options.datasetfs:
+        parser.error(f"--shuffle {options.shuffle} needs --datasetfs")
 
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)  # the sum of floats depends on their order
     torch.use_deterministic_algorithms(True)
-    images, loader = loader_of(options.directory, options.datasetfs, options.workers, options.seed)
+    images, loader = loader_of(options)
     model = network(len(images.classes))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.002)
     losses = []
