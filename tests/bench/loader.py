@@ -2,9 +2,9 @@
 """Batches of 256 files as bytes, shuffled, by PyTorch's DataLoader: nothing is decoded and nothing trained.
 
 usage: loader.py MODE WHERE LIST WORKERS (0: in this process) BATCHES (0: all) SEED; the protocol is that of reader.c.
-MODE lib: datasetfs.DataSet; folder: torchvision's ImageFolder with a loader that reads bytes; shards, shards-raw: tar
-files, by tarfile and by shards.by_blocks(); carry: a data set that reads nothing and gives as many bytes, which shows
-what it costs to bring them from the workers.
+MODE lib: datasetfs.DataSet; lib-blocks, lib-random: the same with Sampler(…, shuffle="blocks"); folder: torchvision's
+ImageFolder with a loader that reads bytes; shards, shards-raw: tar files, by tarfile and by shards.by_blocks(); carry:
+a data set that reads nothing and gives as many bytes, which shows what it costs to bring them from the workers.
 The clock runs from the making of the data set on; "scan_seconds" is the time until there was a loader,
 "first_seconds" the time until the first batch was there.
 """
@@ -59,10 +59,14 @@ def folder_of(where):
     return datasets.ImageFolder(where, loader=read_bytes, is_valid_file=lambda path: True)
 
 
-def data_of(where):
-    import datasetfs
+def datasetfs_of():
+    import datasetfs  # rivals do without
 
-    return datasetfs.DataSet(where, way="direct")
+    return datasetfs
+
+
+def data_of(where):
+    return datasetfs_of().DataSet(where, way="direct")
 
 
 def full(data):
@@ -70,9 +74,16 @@ def full(data):
     return data, {"batch_size": BATCH, "shuffle": True}
 
 
+def blocks(data, seed):
+    """What lies side by side is read at once, and mixed."""
+    return data, {"batch_sampler": datasetfs_of().Sampler(data, seed=seed, batch_size=BATCH, shuffle="blocks")}
+
+
 # Mode → (data set, what else DataLoader is given).
 MODES = {
     "lib": lambda where, seed, sizes: full(data_of(where)),
+    "lib-blocks": lambda where, seed, sizes: blocks(data_of(where), seed),
+    "lib-random": lambda where, seed, sizes: blocks(data_of(where), seed),
     "folder": lambda where, seed, sizes: full(folder_of(where)),
     "carry": lambda where, seed, sizes: full(Carry(sizes)),
     "shards": lambda where, seed, sizes: (Shards(where, seed, shards.by_tarfile), {"batch_size": BATCH}),

@@ -314,7 +314,7 @@ def contestant(name, compress=None, by_volume=False):
     if base == "carry" or (base == "lib" and by_volume):
         return Unmounted()
     if base in ("lib", "run"):
-        return Ours("dev", compress)
+        return Ours("dev", compress, image="datasetfs-random" if variant_of(name) == RANDOM else "datasetfs")
     if base == "kernel":
         return OursByKernel()
     if base in OURS and variant_of(name) == RANDOM:
