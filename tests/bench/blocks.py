@@ -31,6 +31,7 @@ class Full:
 
 class Blocks(Full):
     """Batches of blocks that come at random and are mixed within windows; see PrefetchSampler."""
+    mixes_blocks = True
 
     def __init__(self, count, seed):
         rng = random.Random(seed)

@@ -148,6 +148,8 @@ def check_other_server():
 class Blocks:
     """A batch sampler that mixes blocks of 10 in windows of 40, for each of some streams by turns."""
 
+    mixes_blocks = True
+
     def __init__(self, streams, windows, size):
         rng = random.Random(9)
         self.length, self.size = streams * windows * 40, size

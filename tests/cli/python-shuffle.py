@@ -230,6 +230,23 @@ def check_mixing():
     check(f"outside: {outside} of {batches}", outside <= 0.01 * batches + 3 * math.sqrt(0.01 * batches), True)
 
 
+def check_windows():
+    """PrefetchSampler asks for them: all together have each sample once, and a batch's samples are in its own, but for
+    those that are repeated so that every rank gets equally many."""
+    windows, given, elsewhere = {}, 0, 0
+    for rank in range(3):
+        sampler = Sampler(5000, seed=3, rank=rank, world=3, batch_size=64, shuffle="blocks", block=16, buffer=256,
+                          workers=2)
+        for batch in sampler:
+            names = sampler.windows_of(batch)
+            windows.update({(rank, name): sampler.window(name) for name in names})
+            own = {index for name in names[:-1] for index in windows[rank, name]}
+            given += len(batch)
+            elsewhere += sum(index not in own for index in batch)
+    check("samples of windows", sorted(index for window in windows.values() for index in window), list(range(5000)))
+    check("samples of batches that are in no window of theirs", elsewhere, given - 5000)
+
+
 def warnings_of(data, **words):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -415,6 +432,7 @@ check_drop_last()
 check_epochs()
 check_blocks_stay()
 check_mixing()
+check_windows()
 check_warning()
 check_refusals()
 check_sizes()

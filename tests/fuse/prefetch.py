@@ -216,6 +216,7 @@ def epoch(mount, source, told):
 
 class Windows(Batches):
     """Blocks of 8 in windows of 64, as PrefetchSampler wants them; batches of 16."""
+    mixes_blocks = True
 
     def __init__(self, count):
         blocks = shuffled([range(at, min(at + 8, count)) for at in range(0, count, 8)])

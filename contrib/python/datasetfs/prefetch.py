@@ -124,8 +124,9 @@ class _AheadOfWindows(_Ahead):
     """The same for a sampler that mixes blocks of neighbours within windows: the mount reads a block at once when it
     was told of all its files.
 
-    The sampler has windows_of(item), a list of windows, (stream, number): those that the item comes from, and the next.
-    A stream is read in the order of its numbers, from 0 on. window((stream, number)) gives the indices, block by block.
+    The sampler's mixes_blocks is true, and it has windows_of(item), a list of windows, (stream, number): those that the
+    item comes from, and the next. A stream is read in the order of its numbers, from 0 on. window((stream, number))
+    gives the indices, block by block.
     """
 
     def __init__(self, mount, digest, numbers, sampler):
@@ -210,7 +211,7 @@ class PrefetchSampler:
         if digest != self._digest and self._digest:
             getattr(self.numbers, "forget", lambda: None)()  # the files of another version have other numbers
         self._digest = digest
-        if getattr(self.sampler, "windows_of", None):
+        if getattr(self.sampler, "mixes_blocks", False):
             return _AheadOfWindows(self.mount, digest, self.numbers, self.sampler)
         return _Ahead(self.mount, digest, self.numbers)
 

@@ -239,6 +239,23 @@ class Sampler:
         same = sum(first == last for first, last in labels) / looks
         return max((same - by_chance) / (1 - by_chance), 0) if by_chance < 1 else 0
 
+    # --- which files come next, for PrefetchSampler
+
+    @property
+    def mixes_blocks(self):
+        return self.shuffle == "blocks"
+
+    def windows_of(self, batch):
+        """The windows of a batch of this iteration, and the next one, as (worker, number)."""
+        recipe, worker = batch.recipe, batch.number % batch.recipe.deal.workers
+        numbers = self._begun.order.windows_of(recipe.deal, recipe.rank, batch.number)
+        return [(worker, number) for number in (*numbers, numbers[-1] + 1)] if numbers else []
+
+    def window(self, name):
+        """Its indices, block by block; none: the worker has no such window."""
+        recipe = self._begun.recipe
+        return self.in_place(self._begun.order.window(recipe.deal, recipe.rank, *name))
+
     # --- where it stands
 
     def state_dict(self, batches=None, batch_size=None):
