@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """servers.py VOLUME MOUNTPOINT [COUNT]: how long readers wait when the server of a mount is replaced.
 
