@@ -90,10 +90,28 @@ int64_t instance_age(const struct instance *instance)
 
 /* ---- its binds ---- */
 
+/* On machines where mounts are shared, as systemd makes them, a copy is shared with the mount: what is mounted in the
+ * copy would appear in the places of all consumers. Linux before 5.12 leaves it so. */
+static int instance_part(int tree, struct error *err)
+{
+	struct mount_attr attributes = { .propagation = MS_PRIVATE };
+
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0 && errno != ENOSYS)
+		return error_errno(err, "cannot make a copy of the mount private");
+	return 0;
+}
+
 int instance_clone(const struct instance *instance, int *ret_tree, struct error *err)
 {
-	*ret_tree = open_tree(AT_FDCWD, instance->mount, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-	return *ret_tree < 0 ? error_errno(err, "cannot copy the mount '%s'", instance->mount) : 0;
+	auto_close int tree = open_tree(AT_FDCWD, instance->mount,
+					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	int r = tree < 0 ? error_errno(err, "cannot copy the mount '%s'", instance->mount) : 0;
+
+	if (r == 0)
+		r = instance_part(tree, err);
+	if (r == 0)
+		*ret_tree = take_fd(&tree);
+	return r;
 }
 
 static void instance_hold_path(const struct instance *instance, uint64_t namespace, char ret[STATE_PATH_SIZE + 32])

@@ -28,7 +28,7 @@ must_check int instance_make(const struct instance *instance, struct error *err)
 must_check int instance_lock_starting(const struct instance *instance, bool wait, int *ret, struct error *err);
 /* Returns how old the folder is, in seconds. */
 int64_t instance_age(const struct instance *instance);
-/* Makes a copy of the mount that is mounted nowhere yet. */
+/* Makes a copy of the mount that is mounted nowhere yet: what is mounted in it later is seen in no other copy. */
 must_check int instance_clone(const struct instance *instance, int *ret_tree, struct error *err);
 /* Binds the mount where it is kept, whatever the daemon does. */
 must_check int instance_keep(const struct instance *instance, struct error *err);

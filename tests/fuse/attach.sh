@@ -11,7 +11,7 @@ own_machine
 . "$LIB/steps.sh"
 
 real=$(command -v datasetfs)
-mkdir bin source
+mkdir -p bin source/folder
 for i in {1..50}; do echo "file $i" >"source/$i"; done
 pack volume source --label v1
 echo new >source/new
@@ -284,6 +284,18 @@ detach b
 unshare --mount --propagation private \
     bash -c 'datasetfsctl attach "$0" job && datasetfsctl detach job' "$V" >>attach.log
 wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "where mounts are shared, as systemd makes them, no consumer sees what is mounted in another's place"
+mount --make-rshared /
+attach "$V" a
+attach "$V" b
+mount -t tmpfs cover a/folder
+assert_eq "places of the cover" "$(grep -c ' - tmpfs cover ' /proc/self/mountinfo)" 1
+umount a/folder
+detach a
+detach b
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+mount --make-rprivate /
 
 say "with systemd each mount is a unit"
 unit=$PWD/unit
