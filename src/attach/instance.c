@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/uses.h"
 #include "base/cleanup.h"
 #include "base/program/utab.h"
 
@@ -144,10 +145,15 @@ int instance_keep(const struct instance *instance, struct error *err)
 
 int instance_hold(const struct instance *instance, uint64_t namespace, struct error *err)
 {
+	auto_uses struct uses uses = { 0 };
 	char path[STATE_PATH_SIZE + 32];
-	int r;
+	int r = uses_read(&uses, err);
 
+	if (r < 0)
+		return r;
 	instance_hold_path(instance, namespace, path);
+	if (uses_at(&uses, path))
+		return 0;
 	r = state_make(AT_FDCWD, path, err);
 	return r < 0 ? r : instance_bind(instance, path, err);
 }

@@ -265,8 +265,10 @@ mkfifo go
 mkdir job
 datasetfsctl current volume v2 >/dev/null
 unshare --mount --propagation private bash -c \
-    'datasetfsctl attach -o version=v1 "$0" job && cmp source/1 job/1 && read -r <go' "$V" >>attach.log 2>&1 & job=$!
-wait_for 20 eval 'datasetfsctl attached | grep -q "mount namespace"' || fail "no consumer: $(cat attach.log)"
+    'datasetfsctl attach -o version=v1 "$0" job && cmp source/1 job/1 &&
+        datasetfsctl attach -o version=v1 "$0" job && touch again && read -r <go' "$V" >>attach.log 2>&1 & job=$!
+wait_for 20 test -e again || fail "no consumer: $(cat attach.log)"
+assert_eq "consumers" "$(datasetfsctl attached | grep -c "mount namespace")" 1
 ! is_mounted job || fail "the place of the job is seen outside"
 assert_eq "process" "$(attached mounts.0.consumers.0.process)" $job
 said=$(! datasetfsctl remove volume v1 2>&1)
