@@ -183,12 +183,19 @@ static int attach_look(const struct attach *attach, const struct uses *machine, 
 				 attach->place.path);
 	ret->kind = USE_PLACE;
 	ret->device = there->device;
+	ret->is_part = there->is_part;
 	shared = uses_shared(machine, there->device);
-	if (shared) {
+	if (shared && !there->is_part) {
 		memcpy(ret->key, shared->key, sizeof(ret->key));
 		ret->number = shared->number;
 	}
 	return 0;
+}
+
+/* Whether what attach_look() has found is the mount of this attach. */
+static bool attach_is_there(const struct attach *attach, const struct use *there)
+{
+	return there->kind == USE_PLACE && there->device == attach->device && !there->is_part;
 }
 
 static bool attach_is_dead(const char *mount)
@@ -218,7 +225,7 @@ static int attach_bind(struct attach *attach, const struct uses *machine, struct
 
 	if (r == 0)
 		r = attach_look(attach, machine, &there, err);
-	if (r == 0 && there.kind == USE_PLACE && there.device == attach->device)
+	if (r == 0 && attach_is_there(attach, &there))
 		return 0;
 	if (r == 0 && there.kind == USE_PLACE)
 		r = attach_clear(attach, &there, err);
@@ -357,7 +364,7 @@ static int attach_uncover(struct attach *attach, const struct uses *machine, str
 		r = place_renew(&attach->place, err);
 	if (r == 0)
 		r = attach_look(attach, machine, &there, err);
-	if (r == 0 && there.kind == USE_PLACE && there.device == attach->device)
+	if (r == 0 && attach_is_there(attach, &there))
 		r = place_uncover(&attach->place, err);
 	return r;
 }

@@ -53,7 +53,7 @@ static void uses_sort(struct use *use)
 static int uses_visit(void *argument, const struct mountinfo *info, struct error *err)
 {
 	struct uses *uses = argument;
-	struct use use = { .device = info->device };
+	struct use use = { .device = info->device, .is_part = strcmp(info->root, "/") != 0 };
 	int r;
 
 	if (strcmp(info->type, USES_TYPE) != 0)

@@ -18,6 +18,7 @@ enum use_kind {
 
 struct use {
 	enum use_kind kind;
+	bool is_part; /* a directory in it is mounted, or another version: attach does not do that */
 	dev_t device;
 	char *point, *source;
 	char key[KEY_NAME_SIZE]; /* unless it is a USE_PLACE, as the next one */

@@ -121,6 +121,12 @@ mount_volume "$V" other
 assert_fails 1 "'umount $PWD/other' ends that" datasetfsctl attach "$V" other
 assert_fails 1 "was not attached: 'umount $PWD/other' ends it" datasetfsctl detach other
 unmount other
+for part in .datasetfs/versions/v1 folder; do # nothing that attach has made
+    mount --bind "a/$part" other
+    assert_fails 1 "'umount $PWD/other' ends that" datasetfsctl attach "$V" other
+    assert_fails 1 "was not attached: 'umount $PWD/other' ends it" datasetfsctl detach other
+    umount other
+done
 mount -t tmpfs cover a
 assert_fails 1 "another filesystem covers the data set" datasetfsctl detach a
 assert_fails 1 "another filesystem covers the data set" datasetfsctl attach "$V" a
