@@ -98,6 +98,22 @@ datasetfsctl extract --force -C out volume hard hard closed/in/file >/dev/null
 assert_eq "hard link" "$(stat -c '%i %h' out/hard)" "$(stat -c %i out/closed/in/file) 2"
 assert_eq "left" "$(find out -name '.new*')" ""
 
+say "the volume is never replaced"
+mkdir self
+echo no >self/file
+ln self/file self/volume
+pack own self
+for name in file volume; do
+    rm -rf out
+    mkdir out
+    ln own "out/$name"
+    rc=0
+    datasetfsctl extract --force -C out own 2>err >/dev/null || rc=$?
+    assert_eq "status" $rc 1
+    assert_contains "reason" "$(cat err)" "'./$name': it is the volume itself"
+    [ "out/$name" -ef own ] || fail "the volume was replaced"
+done
+
 say "links on the way lead nowhere"
 mkdir -p outside/in elsewhere
 rm -rf out

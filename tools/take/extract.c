@@ -79,7 +79,8 @@ static int extract_begin(struct extract *extract, struct progress *progress, str
 {
 	const struct extract_options *options = extract->options;
 	const struct target_setup target = { .directory = options->directory, .index = extract->set.index,
-					     .force = options->force, .suid = options->suid };
+					     .volume = extract->set.volume->array, .force = options->force,
+					     .suid = options->suid };
 	struct stream_setup stream = { .index = extract->set.index, .array = extract->set.volume->array,
 				       .taker = &target_taker, .progress = progress };
 	int r = target_open(&target, &extract->target, err);

@@ -5,23 +5,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
+int outfile_check_volume(const struct array_source *volume, const struct stat *former, struct error *err)
+{
+	struct stat member;
+
+	for (uint32_t i = 0; i < volume->count; i++)
+		if (volume->fds[i] >= 0 && fstat(volume->fds[i], &member) == 0 && site_is_same(&member, former))
+			return error_set(err, -EINVAL, "it is the volume itself");
+	return 0;
+}
+
 static int outfile_check_former(const struct site *site, const struct array_source *volume, struct error *err)
 {
-	struct stat st, member;
+	struct stat st;
 
 	if (fstat(site->file, &st) < 0)
 		return error_errno(err, "stat");
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "it is not a regular file, and --force replaces no other");
-	for (uint32_t i = 0; i < volume->count; i++)
-		if (volume->fds[i] >= 0 && fstat(volume->fds[i], &member) == 0 && site_is_same(&member, &st))
-			return error_set(err, -EINVAL, "it is the volume itself");
-	return 0;
+	return outfile_check_volume(volume, &st, err);
 }
 
 /* Finds the file that path leads to, if there is one, and its folder. */

@@ -2,6 +2,7 @@
 /* Writes a file so that its name always leads to a complete one: the former one, or the new one. */
 #pragma once
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "io/array.h"
 #include "io/site.h"
@@ -20,6 +21,8 @@ must_check int outfile_open(const char *path, bool replace, const struct array_s
 /* Makes the file for a name in a folder that is open; the name is not followed if it is a link. path: for messages. */
 must_check int outfile_open_in(int folder, const char *name, const char *path, bool replace, struct outfile *ret,
 			       struct error *err);
+/* Refuses a former file that is the volume itself. */
+must_check int outfile_check_volume(const struct array_source *volume, const struct stat *former, struct error *err);
 /* Gives the complete file its name. */
 must_check int outfile_name(struct outfile *file, struct error *err);
 /* Flushes the file, names it, and flushes its folder. */

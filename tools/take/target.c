@@ -297,6 +297,18 @@ static int target_link(struct target *target, const char *path, const char *earl
 
 /* ---- entries ---- */
 
+/* Protects the volume, which may lie in the directory under a name that the version has as well. */
+static int target_check_former(const struct target *target, const char *path, struct error *err)
+{
+	struct stat former;
+	int r = 0;
+
+	if (target->setup.force &&
+	    fstatat(target->levels[target->depth - 1].fd, strrchr(path, '/') + 1, &former, AT_SYMLINK_NOFOLLOW) == 0)
+		r = outfile_check_volume(target->setup.volume, &former, err);
+	return r < 0 ? error_wrap(err, r, "'%s'", path) : 0;
+}
+
 static int target_file(struct target *target, const char *path, const struct inode *inode, struct error *err)
 {
 	target->file_path = strdup(path);
@@ -317,6 +329,8 @@ static int target_head(void *argument, const struct stream_entry *entry, struct 
 	if (!strcmp(entry->path, ".")) /* the directory is there, and keeps its attributes */
 		return 0;
 	r = target_go(target, entry->path, err);
+	if (r == 0)
+		r = target_check_former(target, entry->path, err);
 	if (r < 0)
 		return r;
 	if (entry->link)

@@ -12,6 +12,7 @@ struct target;
 struct target_setup {
 	const char *directory; /* which is there already */
 	const struct index *index;
+	const struct array_source *volume; /* which is never replaced */
 	bool force; /* replace files and links that are there */
 	bool suid;  /* keep the setuid and setgid bits */
 };
