@@ -76,19 +76,36 @@ static int attach_find(struct attach *attach, const struct instance *instance, b
 	return 0;
 }
 
-static int attach_start(struct attach *attach, const struct instance *instance, struct error *err)
+static int attach_accept(struct attach *attach, const struct instance *instance, struct error *err)
 {
 	bool is_mounted = false, is_kept = false;
-	int r = launch_start(instance, attach->key, err);
+	int r = attach_find(attach, instance, &is_mounted, &is_kept, err);
 
-	if (r == 0)
-		r = attach_find(attach, instance, &is_mounted, &is_kept, err);
 	if (r == 0 && !is_mounted)
 		r = error_set(err, -EIO, "the daemon is ready, but nothing is mounted on '%s'", instance->mount);
 	if (r == 0)
 		r = attach_check(attach, instance, err);
+	return r < 0 ? r : instance_keep(instance, err);
+}
+
+/* Lets go of the key's lock while the daemon begins, which takes minutes for a large index: the consumers of a dead
+ * mount of this key can be detached meanwhile. Others see by the lock of instance_begin() that there is one to come. */
+static int attach_start(struct attach *attach, const struct instance *instance, struct error *err)
+{
+	auto_close int starting = -1;
+	int r = instance_make(instance, err), locked;
+
 	if (r == 0)
-		r = instance_keep(instance, err);
+		r = instance_begin(instance, &starting, err);
+	if (r < 0)
+		return r;
+	close_fd(&attach->lock);
+	r = launch_start(instance, attach->key, starting, err);
+	locked = state_lock(attach->state, attach->name, true, &attach->lock, r < 0 ? NULL : err);
+	if (locked < 0)
+		return r < 0 ? r : locked;
+	if (r == 0)
+		r = attach_accept(attach, instance, err);
 	if (r < 0)
 		instance_end(instance);
 	return r;
@@ -99,6 +116,7 @@ struct attach_search {
 	struct attach *attach;
 	unsigned highest; /* number so far */
 	unsigned unused;  /* one of a folder that has no mount; 0: none */
+	unsigned begins;  /* one of a mount that is to come; 0: none */
 };
 
 /* Takes the instance if it serves: 1. Otherwise it is dead, hangs, serves something else, or is not mounted. */
@@ -106,16 +124,18 @@ static int attach_try(void *argument, const char *name, struct error *err)
 {
 	struct attach_search *search = argument;
 	struct instance instance = instance_of(search->attach->name, (unsigned)strtoul(name, NULL, 10));
-	auto_close int starting = -1;
 	bool is_mounted = false, is_kept = false;
-	int r = instance_lock_starting(&instance, true, &starting, err); /* a killed attach may have started a daemon */
+	int r;
 
-	if (r == 0)
-		r = attach_find(search->attach, &instance, &is_mounted, &is_kept, err);
-	if (r < 0)
-		return r;
 	if (instance.number > search->highest)
 		search->highest = instance.number;
+	if (instance_begins(&instance)) {
+		search->begins = instance.number;
+		return 0;
+	}
+	r = attach_find(search->attach, &instance, &is_mounted, &is_kept, err);
+	if (r < 0)
+		return r;
 	if (!is_mounted && !is_kept)
 		search->unused = instance.number;
 	if (!is_mounted || attach_check(search->attach, &instance, NULL) < 0)
@@ -125,16 +145,32 @@ static int attach_try(void *argument, const char *name, struct error *err)
 	return r < 0 ? r : 1;
 }
 
+/* Waits for a daemon that another attach has started, which may have been killed. */
+static int attach_await(struct attach *attach, unsigned number, struct error *err)
+{
+	struct instance instance = instance_of(attach->name, number);
+	int r;
+
+	close_fd(&attach->lock);
+	r = instance_await(&instance, err);
+	return r < 0 ? r : state_lock(attach->state, attach->name, true, &attach->lock, err);
+}
+
 static int attach_choose(struct attach *attach, struct error *err)
 {
-	struct attach_search search = { .attach = attach };
-	int r = state_each(attach->lock, attach_try, &search, err);
+	struct attach_search search;
+	int r;
 
+	do {
+		search = (struct attach_search){ .attach = attach };
+		r = state_each(attach->lock, attach_try, &search, err);
+		if (r == 0 && search.begins)
+			r = attach_await(attach, search.begins, err);
+	} while (r == 0 && search.begins);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	attach->instance = instance_of(attach->name, search.unused ? search.unused : search.highest + 1);
-	r = instance_make(&attach->instance, err);
-	return r < 0 ? r : attach_start(attach, &attach->instance, err);
+	return attach_start(attach, &attach->instance, err);
 }
 
 static int attach_mount(struct attach *attach, struct key *key, struct error *err)
@@ -154,7 +190,7 @@ static int attach_mount(struct attach *attach, struct key *key, struct error *er
 		return r;
 	r = attach_choose(attach, err);
 	step("attach-mounted");
-	if (r < 0)
+	if (r < 0 && attach->lock >= 0)
 		state_drop(attach->state, attach->name);
 	if (r == 0 && attach->machine.number)
 		r = instance_hold(&attach->instance, attach->machine.number, err);
@@ -337,7 +373,34 @@ static int attach_recognise(struct attach *attach, bool *ret_was, struct uses *m
 	return 0;
 }
 
-static int attach_lock(struct attach *attach, int *ret_places, struct error *err)
+static int attach_lock_places(struct attach *attach, int *ret_places, struct error *err)
+{
+	int r = machine_enter(&attach->machine, err);
+
+	if (r == 0)
+		r = state_lock_places(ret_places, err);
+	machine_leave(&attach->machine);
+	return r;
+}
+
+/* Takes the mount away from the place, where it may not be any more. Needs no lock of the key, so nobody who has that
+ * keeps the place covered. */
+static int attach_uncover(struct attach *attach, const struct uses *machine, struct error *err)
+{
+	auto_close int places = -1;
+	struct use there = { 0 };
+	int r = attach_lock_places(attach, &places, err);
+
+	if (r == 0)
+		r = place_renew(&attach->place, err);
+	if (r == 0)
+		r = attach_look(attach, machine, &there, err);
+	if (r == 0 && attach_is_there(attach, &there))
+		r = place_uncover(&attach->place, err);
+	return r;
+}
+
+static int attach_lock(struct attach *attach, struct error *err)
 {
 	int r = machine_enter(&attach->machine, err);
 
@@ -347,25 +410,7 @@ static int attach_lock(struct attach *attach, int *ret_places, struct error *err
 		reap_others(attach->state, attach->name);
 		r = state_lock(attach->state, attach->name, true, &attach->lock, err);
 	}
-	if (r == 0)
-		r = state_lock_places(ret_places, err);
 	machine_leave(&attach->machine);
-	return r;
-}
-
-/* Takes the mount away from the place, where it may not be any more. */
-static int attach_uncover(struct attach *attach, const struct uses *machine, struct error *err)
-{
-	auto_close int places = -1;
-	struct use there = { 0 };
-	int r = attach_lock(attach, &places, err);
-
-	if (r == 0)
-		r = place_renew(&attach->place, err);
-	if (r == 0)
-		r = attach_look(attach, machine, &there, err);
-	if (r == 0 && attach_is_there(attach, &there))
-		r = place_uncover(&attach->place, err);
 	return r;
 }
 
@@ -383,6 +428,8 @@ int attach_detach(const char *target, bool *ret_was, struct error *err)
 	if (r == 0 && was)
 		r = attach_uncover(&attach, &machine, err);
 	step("detach-uncovered");
+	if (r == 0 && was)
+		r = attach_lock(&attach, err);
 	if (r < 0)
 		return r;
 	if (was)

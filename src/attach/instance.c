@@ -67,19 +67,41 @@ int instance_make(const struct instance *instance, struct error *err)
 	return r;
 }
 
-int instance_lock_starting(const struct instance *instance, bool wait, int *ret, struct error *err)
+static int instance_lock(const struct instance *instance, int flags, int operation, int *ret, struct error *err)
 {
 	char path[STATE_PATH_SIZE + 32];
 	auto_close int fd = -1;
 
 	instance_path(instance, STATE_STARTING, path);
-	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	if (fd < 0)
 		return error_errno(err, "cannot open '%s'", path);
-	if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
+	if (flock(fd, operation) < 0)
 		return error_errno(err, "cannot lock '%s'", path);
 	*ret = take_fd(&fd);
 	return 0;
+}
+
+int instance_begin(const struct instance *instance, int *ret, struct error *err)
+{
+	return instance_lock(instance, O_CREAT, LOCK_EX, ret, err);
+}
+
+/* Shared, as any number may wait. */
+int instance_await(const struct instance *instance, struct error *err)
+{
+	struct error why = { 0 };
+	auto_close int fd = -1;
+	int r = instance_lock(instance, 0, LOCK_SH, &fd, &why);
+
+	return r < 0 && r != -ENOENT ? error_pass(err, r, &why) : 0; /* -ENOENT: it has failed, and is removed */
+}
+
+bool instance_begins(const struct instance *instance)
+{
+	auto_close int fd = -1;
+
+	return instance_lock(instance, 0, LOCK_SH | LOCK_NB, &fd, NULL) == -EAGAIN;
 }
 
 int64_t instance_age(const struct instance *instance)

@@ -23,9 +23,11 @@ must_check int instance_parse(const char *name, struct instance *ret, struct err
 
 /* Makes its folder. */
 must_check int instance_make(const struct instance *instance, struct error *err);
-/* Takes the lock that a daemon holds until it serves. -EAGAIN: a daemon has it, and wait is false. -ENOENT: the folder
- * is half made or half removed. */
-must_check int instance_lock_starting(const struct instance *instance, bool wait, int *ret, struct error *err);
+/* The lock that a daemon has until it serves: takes it for one, with the key's lock, as nobody else does. */
+must_check int instance_begin(const struct instance *instance, int *ret, struct error *err);
+/* Waits until no daemon has it, which may take minutes, so without the key's lock. */
+must_check int instance_await(const struct instance *instance, struct error *err);
+bool instance_begins(const struct instance *instance); /* a daemon has it */
 /* Returns how old the folder is, in seconds. */
 int64_t instance_age(const struct instance *instance);
 /* Makes a copy of the mount that is mounted nowhere yet: what is mounted in it later is seen in no other copy. */

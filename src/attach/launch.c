@@ -140,17 +140,14 @@ static int launch_unit(const struct instance *instance, struct error *err)
 
 /* ---- a daemon of ours ---- */
 
-static int launch_daemon(const struct instance *instance, const char *const *words, struct error *err)
+static int launch_daemon(const char *const *words, int starting, struct error *err)
 {
-	auto_close int starting = -1;
-	struct launch launch = { .words = words, .leaves = true };
-	int r = instance_lock_starting(instance, true, &starting, err);
+	const struct launch launch = { .words = words, .input = starting, .leaves = true };
 
-	launch.input = starting;
-	return r < 0 ? r : launch_run(&launch, err);
+	return launch_run(&launch, err);
 }
 
-int launch_start(const struct instance *instance, const struct key *key, struct error *err)
+int launch_start(const struct instance *instance, const struct key *key, int starting, struct error *err)
 {
 	auto_free const char **words = NULL;
 	auto_free char *version = NULL;
@@ -160,7 +157,7 @@ int launch_start(const struct instance *instance, const struct key *key, struct 
 		r = launch_write(instance, words, err);
 	if (r < 0)
 		return r;
-	return access(LAUNCH_BOOTED, F_OK) == 0 ? launch_unit(instance, err) : launch_daemon(instance, words, err);
+	return access(LAUNCH_BOOTED, F_OK) == 0 ? launch_unit(instance, err) : launch_daemon(words, starting, err);
 }
 
 /* ---- in the unit ---- */

@@ -6,7 +6,7 @@
 #include "attach/key.h"
 
 /* Starts the daemon for an instance that has none. Returns when it serves, or has failed: its own words are the
- * reason. */
-must_check int launch_start(const struct instance *instance, const struct key *key, struct error *err);
+ * reason. starting: the lock of instance_begin(). */
+must_check int launch_start(const struct instance *instance, const struct key *key, int starting, struct error *err);
 /* Becomes the daemon of an instance, for its unit: name as in instance_unit(). Returns only if that fails. */
 must_check int launch_become(const char *name, struct error *err);

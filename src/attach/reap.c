@@ -58,15 +58,13 @@ static int reap_instance(void *argument, const char *name, struct error *err)
 {
 	const struct reap *reap = argument;
 	struct instance instance = instance_of(reap->of, (unsigned)strtoul(name, NULL, 10));
-	auto_close int starting = -1;
 
 	(void)err;
 	if (!instance.number || instance.number == reap->except)
 		return 0;
 	if (!reap_holds(&reap->uses, &instance) && reap_is_used(&reap->uses, &instance))
 		return 0;
-	if (!reap_is_used_now(&instance) && instance_age(&instance) >= reap->age &&
-	    instance_lock_starting(&instance, false, &starting, NULL) == 0)
+	if (!reap_is_used_now(&instance) && instance_age(&instance) >= reap->age && !instance_begins(&instance))
 		instance_end(&instance);
 	return 0;
 }

@@ -237,6 +237,26 @@ detach a
 detach b
 wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
 
+say "while another daemon begins for a dead one, consumers of the dead one can be detached"
+attach "$V" a
+kill_all
+touch hold
+before=$(starts)
+attach "$V" b & first=$!
+wait_for 20 eval '[ "$(starts)" -gt "$before" ]' || fail "no start"
+attach "$V" c & second=$!
+detach a & third=$!
+wait_for 20 eval '! kill -0 $third 2>/dev/null' || fail "the detach waits for the other daemon"
+wait $third
+assert_eq "dead mounts" "$(grep -c ' - fuse.datasetfs ' /proc/self/mountinfo)" 0
+rm hold
+wait $first
+wait $second
+assert_eq "daemons started" "$(starts)" $((before + 1))
+detach b
+detach c
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
 say "a daemon that hangs: new consumers get another one, and the old mount can be detached"
 export DATASETFS_ATTACH_PATIENCE=500
 attach "$V" a
