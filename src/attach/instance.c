@@ -192,11 +192,31 @@ void instance_unhold(const struct instance *instance, uint64_t namespace)
 
 /* ---- its end ---- */
 
+static int instance_remove_hold(void *argument, const char *name, struct error *err)
+{
+	(void)err;
+	unlinkat(*(const int *)argument, name, AT_REMOVEDIR);
+	return 0;
+}
+
+/* Removes the folders of holds that a killed attach has not made, or a killed detach has undone. */
+static void instance_remove_holds(const struct instance *instance)
+{
+	char path[STATE_PATH_SIZE + 32];
+	auto_close int users = -1;
+
+	instance_path(instance, STATE_USERS, path);
+	users = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (users >= 0)
+		(void)!state_each(users, instance_remove_hold, &users, NULL);
+}
+
 /* From the innermost on. What cannot go yet stays, and so does the folder. */
 static void instance_remove(const struct instance *instance)
 {
 	char path[STATE_PATH_SIZE + 32];
 
+	instance_remove_holds(instance);
 	for (size_t i = 0; i < sizeof(instance_folders) / sizeof(*instance_folders); i++) {
 		instance_path(instance, instance_folders[i], path);
 		rmdir(path);

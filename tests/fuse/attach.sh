@@ -313,6 +313,12 @@ unshare --mount --propagation private \
     bash -c 'datasetfsctl attach "$0" job && datasetfsctl detach job' "$V" >>attach.log
 wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
 
+say "an attach that was killed before it has bound the mount for its namespace"
+attach "$V" a
+for folder in /run/datasetfs/attach/*/1/users; do mkdir "$folder/1"; done
+detach a
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
 say "where mounts are shared, as systemd makes them, no consumer sees what is mounted in another's place"
 mount --make-rshared /
 attach "$V" a
