@@ -71,6 +71,12 @@ chmod -R u+w out
 unpacked volume hard closed
 assert_eq "hard link" "$(stat -c %i out/hard)" "$(stat -c %i out/closed/in/file)"
 chmod -R u+w out
+assert_eq "modes of a directory that was named, and of one on the way to it" \
+    "$(unpacked volume closed/in; stat -c %a out/closed out/closed/in | xargs)" "500 500"
+chmod -R u+w out
+unpacked volume closed/in/file closed
+assert_eq "modes of directories on the way to a file" "$(stat -c %a out/closed out/closed/in | xargs)" "500 500"
+chmod -R u+w out
 mkdir here
 (cd here && datasetfsctl extract ../volume large >/dev/null)
 cmp source/large here/large

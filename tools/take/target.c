@@ -19,6 +19,7 @@
 #include "base/transfer.h"
 #include "io/full.h"
 #include "take/outfile.h"
+#include "walk.h"
 
 struct target_level {
 	int fd;
@@ -112,12 +113,12 @@ static int target_push(struct target *target, const struct target_level *level, 
 	return r;
 }
 
-/* Opens a directory in the last level, or makes it. inode: NULL: one that the stream does not bring. */
-static int target_open_directory(struct target *target, const char *name, const struct inode *inode, int *ret_fd,
-				 bool *ret_is_new, struct error *err)
+/* Opens a directory in the last level, or makes it. */
+static int target_open_directory(struct target *target, const char *name, int *ret_fd, bool *ret_is_new,
+				 struct error *err)
 {
 	int folder = target->levels[target->depth - 1].fd;
-	bool is_new = mkdirat(folder, name, inode ? 0700 : 0777) == 0;
+	bool is_new = mkdirat(folder, name, 0700) == 0;
 
 	if (!is_new && errno != EEXIST)
 		return error_errno(err, "cannot make the directory");
@@ -126,7 +127,7 @@ static int target_open_directory(struct target *target, const char *name, const 
 		return error_set(err, -errno, "it is there already, and is no directory");
 	if (*ret_fd < 0)
 		return error_errno(err, "cannot open the directory");
-	*ret_is_new = is_new && inode;
+	*ret_is_new = is_new;
 	return 0;
 }
 
@@ -134,15 +135,13 @@ static int target_open_directory(struct target *target, const char *name, const 
 static int target_enter(struct target *target, const char *path, size_t length, const struct inode *inode,
 			struct error *err)
 {
-	struct target_level level = { .fd = -1, .length = length };
+	struct target_level level = { .fd = -1, .length = length, .inode = *inode };
 	size_t before = target->levels[target->depth - 1].length + 1;
 	char name[DSFS_NAME_MAX + 1];
 	int r;
 
 	snprintf(name, sizeof(name), "%.*s", (int)(length - before), path + before);
-	if (inode)
-		level.inode = *inode;
-	r = target_open_directory(target, name, inode, &level.fd, &level.is_new, err);
+	r = target_open_directory(target, name, &level.fd, &level.is_new, err);
 	if (r == 0)
 		r = target_push(target, &level, err);
 	if (r < 0) {
@@ -178,6 +177,20 @@ static int target_check(const char *path, struct error *err)
 	return 0;
 }
 
+/* Goes down into a directory on the way to a path that was asked for, which the stream does not bring: one that is to
+ * be made must not let in more people than that of the version. */
+static int target_enter_parent(struct target *target, const char *path, size_t length, struct error *err)
+{
+	auto_free char *parent = strndup(path, length);
+	struct inode inode;
+	uint64_t ordinal;
+	int r = parent ? walk_find(target->setup.index, parent + 1, &ordinal, err) : error_no_memory(err);
+
+	if (r == 0)
+		r = inode_get(target->setup.index, ordinal, &inode, err);
+	return r < 0 ? r : target_enter(target, path, length, &inode, err);
+}
+
 /* Makes the directory that holds the path the last level. */
 static int target_go(struct target *target, const char *path, struct error *err)
 {
@@ -187,7 +200,7 @@ static int target_go(struct target *target, const char *path, struct error *err)
 	while (r == 0 && !target_is_below(target, path))
 		r = target_pop(target, err);
 	while (r == 0 && (slash = strchr(path + target->levels[target->depth - 1].length + 1, '/')))
-		r = target_enter(target, path, (size_t)(slash - path), NULL, err);
+		r = target_enter_parent(target, path, (size_t)(slash - path), err);
 	return r;
 }
 
@@ -290,7 +303,6 @@ static int target_link(struct target *target, const char *path, const char *earl
 
 	if (r == 0)
 		r = target_find_folder(target, earlier, &folder, err);
-
 	other.folder = folder;
 	return r < 0 ? r : target_place(target, path, target_make_link, &other, err);
 }
