@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=300
 # datasetfsctl extract with its Nth allocation or read of the volume failing: one clear line, exit 1, and under each
-# name that is there all of that file; or, where the failure did not matter, everything.
+# name that is there all of that file; or, where the failure did not matter, everything. And with somebody else at work
+# in the directory, who puts a hard link where extract has made a symbolic one: root does not give that file away.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
@@ -44,3 +45,26 @@ for kind in alloc read; do
     [ $failed -gt 0 ] || fail "no $kind failed"
     say "$kind: $failed failures of $count"
 done
+
+is_root || exit 0
+cat >swap.c <<END
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int symlinkat(const char *text, int folder, const char *name)
+{
+	(void)text;
+	return linkat(AT_FDCWD, getenv("VICTIM"), folder, name, 0);
+}
+END
+cc -shared -fPIC swap.c -o swap.so || fail "swap.c does not compile"
+chown -h 1234:1234 tree/symlink
+pack owned.vol tree
+touch victim
+rm -rf out
+mkdir out
+rc=0
+VICTIM=$PWD/victim LD_PRELOAD=$PWD/swap.so datasetfsctl extract -C out owned.vol symlink >said 2>err || rc=$?
+assert_eq "status" $rc 1
+assert_contains "reason" "$(cat err)" "'./symlink': another file took its name meanwhile"
+assert_eq "owner" "$(stat -c %u:%g victim)" 0:0

@@ -238,6 +238,21 @@ static int target_make_symlink(const void *text, int folder, const char *name)
 	return symlinkat(text, folder, name);
 }
 
+/* Gives a new link its owner: by a descriptor, as whoever may write in the folder may have put another file there by
+ * now, such as a hard link to one of root's. */
+static int target_own_symlink(int folder, const char *name, const struct inode *inode, struct error *err)
+{
+	auto_close int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, "cannot open it");
+	if (!S_ISLNK(st.st_mode))
+		return error_set(err, -EBUSY, "another file took its name meanwhile");
+	return fchownat(fd, "", inode->uid, inode->gid, AT_EMPTY_PATH) < 0 ?
+		       error_errno(err, "cannot set the owner") : 0;
+}
+
 static int target_symlink(struct target *target, const char *path, const struct inode *inode, struct error *err)
 {
 	int folder = target->levels[target->depth - 1].fd;
@@ -255,9 +270,11 @@ static int target_symlink(struct target *target, const char *path, const struct 
 	r = target_place(target, path, target_make_symlink, text, err);
 	if (r < 0)
 		return r;
+	if (geteuid() == 0)
+		r = target_own_symlink(folder, name, inode, err);
+	if (r < 0)
+		return error_wrap(err, r, "'%s'", path);
 	target_times(inode, times);
-	if (geteuid() == 0 && fchownat(folder, name, inode->uid, inode->gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_errno(err, "cannot set the owner of '%s'", path);
 	return utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW) < 0 ?
 		       error_errno(err, "cannot set the time of '%s'", path) : 0;
 }
