@@ -112,6 +112,41 @@ static int departure_leave_groups(struct error *err)
 	return r;
 }
 
+/* ---- namespaces ---- */
+
+/* Returns whether the process is in a namespace of its own. *ret_first: that of process 1, which some containers do not
+ * let even root see: then its own is the machine's, as for machine.h. */
+static bool departure_differs(const char *kind, int *ret_first)
+{
+	struct stat first, own;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/1/ns/%s", kind);
+	*ret_first = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	return *ret_first >= 0 && fstat(*ret_first, &first) == 0 && stat(path, &own) == 0 &&
+	       first.st_ino != own.st_ino;
+}
+
+/* A daemon would keep the network of a container alive. No process can move to a PID namespace further out, and what is
+ * in one ends with it. */
+static int departure_leave_namespaces(struct error *err)
+{
+	static const char *const kinds[] = { "net", "ipc", "uts", "cgroup" };
+	auto_close int pid = -1;
+
+	if (departure_differs("pid", &pid))
+		return error_set(err, -EINVAL, "the daemon would end with the caller's PID namespace: attach outside "
+				 "of it");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		auto_close int first = -1;
+
+		if (departure_differs(kinds[i], &first) && setns(first, 0) < 0)
+			return error_errno(err, "cannot leave the caller's %s namespace", kinds[i]);
+	}
+	return 0;
+}
+
 /* ---- the rest ---- */
 
 /* A root without CAP_SYS_RESOURCE keeps the hard limits that it was given. */
@@ -170,6 +205,8 @@ int departure_leave(struct error *err)
 {
 	int r = departure_leave_groups(err);
 
+	if (r == 0)
+		r = departure_leave_namespaces(err);
 	if (r < 0)
 		return r;
 	departure_leave_limits();

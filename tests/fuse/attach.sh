@@ -370,6 +370,16 @@ rm -r /run/systemd
 wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
 
 say "the daemon has nothing of who asked"
+unshare --net --ipc --uts datasetfsctl attach "$V" a >>attach.log
+for process in $(pgrep -x datasetfs); do
+    for kind in cgroup ipc mnt net pid uts; do
+        assert_eq "$kind namespace" "$(readlink "/proc/$process/ns/$kind")" "$(readlink /proc/1/ns/$kind)"
+    done
+done
+detach a
+assert_fails 1 "the daemon would end with the caller's PID namespace" \
+    unshare --pid --fork datasetfsctl attach "$V" a
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
 group=/sys/fs/cgroup/pids/datasetfs-test-$$
 if mkdir "$group" 2>/dev/null; then
     at_exit rmdir "$group"
