@@ -297,6 +297,10 @@ wait_for 20 test -e again || fail "no consumer: $(cat attach.log)"
 assert_eq "consumers" "$(datasetfsctl attached | grep -c "mount namespace")" 1
 ! is_mounted job || fail "the place of the job is seen outside"
 assert_eq "process" "$(attached mounts.0.consumers.0.process)" $job
+said=$(as_user datasetfsctl attached)
+case $said in *ended*) fail "what a user is told of a job that runs: $said" ;; esac
+as_user datasetfsctl attached --json >said
+assert_eq "process, as users see it" "$(json mounts.0.consumers.0.process <said)" None
 said=$(! datasetfsctl remove volume v1 2>&1)
 assert_contains "remove" "$said" "serves version 'v1', attached in 1 other mount namespace"
 attach -o version=v1 "$V" a

@@ -2,6 +2,7 @@
 /* datasetfsctl attached: shows the mounts that consumers share, and who they are. */
 #include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 #include <stdio.h>
 
 #include "attach/attach.h"
@@ -32,6 +33,12 @@ static bool attached_has(const struct attach_view *view, const struct use *use)
 	return use->device == view->mount->device && (use->kind == USE_PLACE || use->kind == USE_HOLD);
 }
 
+/* Only root sees whose namespace another user's process is in. */
+static bool attached_sees_processes(void)
+{
+	return geteuid() == 0;
+}
+
 /* ---- JSON ---- */
 
 static void attached_json_consumers(const struct attach_view *view, struct json *json)
@@ -47,7 +54,10 @@ static void attached_json_consumers(const struct attach_view *view, struct json 
 			json_string(json, "target", use->point);
 		} else {
 			json_number(json, "namespace", use->namespace);
-			json_signed(json, "process", machine_process_in(use->namespace));
+			if (attached_sees_processes())
+				json_signed(json, "process", machine_process_in(use->namespace));
+			else
+				json_null(json, "process");
 		}
 		json_end_object(json);
 	}
@@ -70,24 +80,29 @@ static void attached_json(const struct attach_view *view, struct json *json)
 
 /* ---- text ---- */
 
+static void attached_text_namespace(uint64_t namespace)
+{
+	pid_t process = attached_sees_processes() ? machine_process_in(namespace) : 0;
+
+	printf("  mount namespace %" PRIu64, namespace);
+	if (process)
+		printf(" of process %d", (int)process);
+	else if (attached_sees_processes())
+		printf(", which has ended");
+	putchar('\n');
+}
+
 static void attached_text_consumers(const struct attach_view *view)
 {
 	for (size_t i = 0; i < view->uses->count; i++) {
 		const struct use *use = &view->uses->items[i];
-		pid_t process;
 
 		if (!attached_has(view, use))
 			continue;
-		if (use->kind == USE_PLACE) {
+		if (use->kind == USE_PLACE)
 			text_print("  '%s'\n", use->point);
-			continue;
-		}
-		process = machine_process_in(use->namespace);
-		printf("  mount namespace %" PRIu64, use->namespace);
-		if (process)
-			printf(" of process %d\n", (int)process);
 		else
-			printf(", which has ended\n");
+			attached_text_namespace(use->namespace);
 	}
 }
 
