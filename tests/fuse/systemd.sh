@@ -141,6 +141,9 @@ connect "dead tcp://a" "1 nvme connect dead tcp://a"
 # A mount in a namespace of the unit's own would be seen by nobody else: systemd.exec(5), SANDBOXING.
 namespaces='Private|Protect|ProcSubset|ReadOnly|ReadWrite|Inaccessible|Exec(utable)?Paths|NoExec|Bind|Temporary'
 namespaces+='|Root|Mount|Dynamic'
+for each in "$unit" "$DATASETFS_BUILD/contrib/datasetfs-attach@.service"; do
+    grep -qx 'Before=remote-fs.target' "$each" || fail "$each: consumers may stop after it"
+done
 ! grep -E "^($namespaces|State|Cache)" "$unit" "$DATASETFS_BUILD/contrib/datasetfs-attach@.service" ||
     fail "it has a mount namespace of its own"
 
