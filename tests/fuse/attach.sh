@@ -261,6 +261,9 @@ say "a daemon that hangs: new consumers get another one, and the old mount can b
 export DATASETFS_ATTACH_PATIENCE=500
 attach "$V" a
 pkill -STOP -x datasetfs
+for process in $(pgrep -x datasetfs); do
+    wait_for 20 is_stopped "$process" || fail "process $process runs on"
+done
 assert_contains "attached" "$(datasetfsctl attached)" "is silent: the mount does not answer"
 unset DATASETFS_ATTACH_PATIENCE
 DATASETFS_ATTACH_PATIENCE=500 attach "$V" b
