@@ -27,9 +27,9 @@ static void fetch_add_spread(struct read_range *range, uint64_t head)
 {
 	const struct read_op *op = range->fetch.op;
 	const struct read_piece *first = &op->pieces[range->first], *last = op_last(op, range);
-	uint64_t length = last->at + last->part.want - first->at;
+	uint64_t length = (uint64_t)(last->out - first->out) + last->part.want;
 
-	fetch_add(range, op->request.payload + first->at - head, round_up(head + length, op_align(op)));
+	fetch_add(range, first->out - head, round_up(head + length, op_align(op)));
 }
 
 /* Adds the wanted bytes run by run. The first run is widened to begin, and the last one to end, with a whole block. */
@@ -41,12 +41,11 @@ static void fetch_add_payload(struct read_range *range, uint64_t head)
 
 	for (unsigned i = range->first; i < range->first + range->count; i++) {
 		const struct read_piece *piece = &op->pieces[i];
-		uint8_t *base = op->request.payload + piece->at;
 
-		if (run && (uint8_t *)run->iov_base + run->iov_len == base) {
+		if (run && (uint8_t *)run->iov_base + run->iov_len == piece->out) {
 			run->iov_len += piece->part.want;
 		} else {
-			fetch_add(range, base, piece->part.want);
+			fetch_add(range, piece->out, piece->part.want);
 			run = &range->fetch.io.iov[range->fetch.io.iov_count - 1];
 		}
 	}

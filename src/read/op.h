@@ -50,7 +50,7 @@ struct read_page {
 /* The part of a request that one chunk answers from the device. */
 struct read_piece {
 	struct extent_piece part;
-	size_t at;         /* offset in the payload */
+	uint8_t *out;      /* where the wanted bytes go */
 	uint64_t from, to; /* bytes on the member that are read and verified for it */
 	bool claimed;      /* the chunk cache waits for it */
 	const struct read_page *page; /* has the sums of its blocks; NULL: the whole chunk is verified */

@@ -56,8 +56,8 @@ static int settle_raw(struct read_op *op, const struct read_range *range, struct
 			return r;
 	}
 	if (!range->direct)
-		memcpy(op->request.payload + piece->at,
-		       (uint8_t *)parts[0].iov_base + (op_wanted(piece) - piece->from), piece->part.want);
+		memcpy(piece->out, (uint8_t *)parts[0].iov_base + (op_wanted(piece) - piece->from),
+		       piece->part.want);
 	settle_keep(op, piece, parts, count);
 	return 0;
 }
@@ -67,8 +67,7 @@ static int settle_compressed(struct read_op *op, const struct read_range *range,
 {
 	const struct chunk *chunk = &piece->part.chunk;
 	bool whole = piece->part.want == chunk->length;
-	uint8_t *out = op->request.payload + piece->at;
-	uint8_t *content = whole ? out : op->reader->bounce;
+	uint8_t *content = whole ? piece->out : op->reader->bounce;
 	struct iovec parts[4];
 	int r;
 
@@ -76,7 +75,7 @@ static int settle_compressed(struct read_op *op, const struct read_range *range,
 	r = chunk_decode(chunk, op->reader->codec, parts[0].iov_base, content, err);
 	if (r < 0 || whole)
 		return r;
-	memcpy(out, content + piece->part.skip, piece->part.want);
+	memcpy(piece->out, content + piece->part.skip, piece->part.want);
 	settle_keep(op, piece, &(struct iovec){ content, chunk->length }, 1);
 	return 0;
 }

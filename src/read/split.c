@@ -14,24 +14,24 @@
  * spills over to where the owner allows it. */
 static bool split_fits_payload(const struct read_op *op, const struct read_piece *piece)
 {
-	uint64_t align = op_align(op), end = piece->at + piece->part.want;
+	const uint8_t *payload = op->request.payload;
+	uint64_t align = op_align(op), end = (uint64_t)(piece->out - payload) + piece->part.want;
 	uint64_t head = op_wanted(piece) % align, tail = (op_wanted(piece) + piece->part.want) % align;
-	uintptr_t address = (uintptr_t)op->request.payload + piece->at;
 
-	if (piece->part.chunk.codec != DSFS_CODEC_RAW || (address - op_wanted(piece)) % align)
+	if (piece->part.chunk.codec != DSFS_CODEC_RAW || ((uintptr_t)piece->out - op_wanted(piece)) % align)
 		return false;
 	if (op->request.is_spread)
 		return true;
-	if (head && (piece->at || head > op->request.lead))
+	if (head && (piece->out != payload || head > op->request.lead))
 		return false;
 	return tail == 0 || (end == op->size && end + align - tail <= op->request.room);
 }
 
-static bool split_joins_run(const struct read_op *op, const struct read_range *range, size_t at)
+static bool split_joins_run(const struct read_op *op, const struct read_range *range, const uint8_t *out)
 {
 	const struct read_piece *last = op_last(op, range);
 
-	return last->at + last->part.want == at;
+	return last->out + last->part.want == out;
 }
 
 /* A range must not cross segments, because copies of two segments lie in different places. */
@@ -53,7 +53,7 @@ static bool split_continues(const struct read_op *op, const struct read_range *r
 	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
 	    piece->from < range->end || piece->from - range->end > gap || !split_is_in_segment(op, range, piece))
 		return false;
-	return !direct || op->request.is_spread || split_joins_run(op, range, piece->at) ||
+	return !direct || op->request.is_spread || split_joins_run(op, range, piece->out) ||
 	       range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
@@ -84,7 +84,7 @@ static void split_place(struct read_op *op, const struct read_piece *piece)
 		*range = (struct read_range){ .fetch.op = op, .first = op->piece_count, .direct = direct };
 		range->fetch.io.member = address_member(piece->part.chunk.address);
 	}
-	if (!range->count || !split_joins_run(op, range, piece->at))
+	if (!range->count || !split_joins_run(op, range, piece->out))
 		range->runs++;
 	range->end = piece->to;
 	range->count++;
@@ -92,11 +92,11 @@ static void split_place(struct read_op *op, const struct read_piece *piece)
 }
 
 /* Answers bytes that need no device: holes and files in the index. */
-static int split_from_index(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
+static int split_from_index(struct read_op *op, const struct extent_piece *part, uint8_t *out, bool *ret_done,
 			   struct error *err)
 {
 	const struct chunk *chunk = &part->chunk;
-	uint8_t *out = op->request.payload + at, *bounce = op->reader->bounce;
+	uint8_t *bounce = op->reader->bounce;
 	int r;
 
 	*ret_done = true;
@@ -165,10 +165,10 @@ static bool split_narrow(struct read_op *op, struct read_piece *piece)
 /* Plans a chunk. If it is wanted in part, a neighbouring request may have read it or be reading it: a sequential
  * reader sends the next request while this one is in flight, and both need the chunk between them. Such a chunk is
  * put off until the rest of the request is there. Block checksums avoid this. */
-static void split_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
+static void split_chunk(struct read_op *op, const struct extent_piece *part, uint8_t *out, bool may_wait)
 {
 	uint64_t start = address_offset(part->chunk.address);
-	struct read_piece piece = { .part = *part, .at = at, .from = start, .to = start + part->chunk.stored };
+	struct read_piece piece = { .part = *part, .out = out, .from = start, .to = start + part->chunk.stored };
 	enum chunk_cached cached = CHUNK_ABSENT;
 
 	if (split_narrow(op, &piece)) {
@@ -177,8 +177,7 @@ static void split_chunk(struct read_op *op, const struct extent_piece *part, siz
 	}
 	if (part->want < part->chunk.length && part->chunk.length <= chunk_cache_room(op->reader->setup.cache))
 		cached = chunk_cache_get(op->reader->setup.cache, op->request.version.key,
-					 part->chunk.number, part->skip, part->want,
-					 op->request.payload + at);
+					 part->chunk.number, part->skip, part->want, out);
 	if (cached == CHUNK_FOUND) {
 		counter_add(&op->reader->setup.counters->cache_hits, 1);
 	} else if (cached == CHUNK_COMING && may_wait) {
@@ -205,15 +204,18 @@ static int split_next(struct read_op *op, struct extent_piece *ret, struct error
 	return 1;
 }
 
-/* Returns where in the payload the next bytes belong. */
-static size_t split_at(const struct read_op *op, const struct chunk *chunk)
+/* Returns where the next bytes belong. */
+static uint8_t *split_out(const struct read_op *op, const struct chunk *chunk)
 {
-	return op->request.is_spread ? chunk->address - op->request.chunks[0].address : op->split;
+	const struct read_request *request = &op->request;
+
+	return request->payload + (request->is_spread ? chunk->address - request->chunks[0].address : op->split);
 }
 
 static int split_piece(struct read_op *op, struct error *err)
 {
 	struct extent_piece part;
+	uint8_t *out;
 	bool done;
 	int r;
 
@@ -226,11 +228,12 @@ static int split_piece(struct read_op *op, struct error *err)
 	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->split)
 		return error_set(err, -EBADMSG, "chunk %" PRIu64 " has an impossible length",
 				 part.chunk.number);
-	r = split_from_index(op, &part, split_at(op, &part.chunk), &done, err);
+	out = split_out(op, &part.chunk);
+	r = split_from_index(op, &part, out, &done, err);
 	if (r < 0)
 		return r;
 	if (!done)
-		split_chunk(op, &part, split_at(op, &part.chunk), op->split == 0);
+		split_chunk(op, &part, out, op->split == 0);
 	op->split += part.want;
 	return 0;
 }
@@ -243,7 +246,7 @@ int split_round(struct read_op *op, struct error *err)
 	op->scratch_used = 0;
 	if (op->split == op->size && op->has_late) {
 		op->has_late = false;
-		split_chunk(op, &op->late, 0, false);
+		split_chunk(op, &op->late, op->request.payload, false);
 		return 0;
 	}
 	while (r == 0 && op->split < op->size && op->range_count < READ_RANGES &&
