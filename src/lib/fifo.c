@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements a ring of pointers that grows. */
+/* Implements a ring of pointers that grows, and takes reads from an array. */
 #include "lib/fifo.h"
 
 #include <assert.h>
@@ -38,19 +38,22 @@ void fifo_add(struct fifo *fifo, struct dsfs_read *read)
 
 struct dsfs_read *fifo_take(struct fifo *fifo)
 {
-	struct dsfs_read *read;
+	struct dsfs_read *read = fifo_peek(fifo, 0);
 
-	if (!fifo->count)
+	if (!read)
 		return NULL;
-	read = fifo->items[fifo->first];
-	fifo->first = (fifo->first + 1) % fifo->room;
+	fifo->first++;
+	if (fifo->first == fifo->room)
+		fifo->first = 0;
 	fifo->count--;
 	return read;
 }
 
 struct dsfs_read *fifo_peek(const struct fifo *fifo, size_t others)
 {
-	return others < fifo->count ? fifo->items[(fifo->first + others) % fifo->room] : NULL;
+	if (others >= fifo->count)
+		return NULL;
+	return fifo->array ? &fifo->array[fifo->first + others] : fifo->items[(fifo->first + others) % fifo->room];
 }
 
 void fifo_free(struct fifo *fifo)

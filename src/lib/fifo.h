@@ -6,11 +6,17 @@
 #include "base/error.h"
 #include "datasetfs/datasetfs.h"
 
-/* A ring of pointers; a zeroed one is empty. */
+/* A ring of pointers, or an array of the caller's, to which nothing is added. A zeroed one is empty. */
 struct fifo {
 	struct dsfs_read **items;
+	struct dsfs_read *array; /* has the reads instead; NULL: items has them */
 	size_t room, first, count;
 };
+
+static inline struct fifo fifo_of(struct dsfs_read *reads, size_t count)
+{
+	return (struct fifo){ .array = reads, .count = count };
+}
 
 /* Makes room for `more` further reads, so that fifo_add() cannot fail. */
 must_check int fifo_reserve(struct fifo *fifo, size_t more, struct error *err);

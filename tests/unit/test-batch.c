@@ -82,7 +82,8 @@ static void read_two(struct dsfs_read reads[2], struct error *why)
 	static const struct engine_ops ops = { .read = device_read, .wait = device_wait };
 	struct engine engine = { .ops = &ops };
 	static uint8_t buffers[2][SIZE];
-	struct batch batch = { .reads = reads, .count = 2, .err = why };
+	struct fifo todo = fifo_of(reads, 2);
+	struct batch batch = { .todo = &todo, .err = why };
 
 	for (unsigned i = 0; i < 2; i++)
 		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + i), .size = SIZE, .buffer = buffers[i] };
@@ -247,6 +248,20 @@ static void test_peek(void **state)
 	fifo_free(&fifo);
 }
 
+static void test_array(void **state)
+{
+	struct dsfs_read reads[3];
+	struct fifo fifo = fifo_of(reads, 3);
+
+	(void)state;
+	assert_ptr_equal(fifo_take(&fifo), &reads[0]);
+	assert_ptr_equal(fifo_peek(&fifo, 1), &reads[2]);
+	assert_null(fifo_peek(&fifo, 2));
+	assert_ptr_equal(fifo_take(&fifo), &reads[1]);
+	assert_ptr_equal(fifo_take(&fifo), &reads[2]);
+	assert_null(fifo_take(&fifo));
+}
+
 /* A block that a device may write to is not used again before it is let go, and outlives a freed arena until then. */
 static void test_held(void **state)
 {
@@ -282,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_peek),
+		cmocka_unit_test(test_array),
 		cmocka_unit_test(test_held),
 	};
 	int r;

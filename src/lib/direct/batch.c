@@ -54,7 +54,7 @@ struct batch_files {
 
 static void batch_explain(struct batch *batch, const struct dsfs_read *read, const struct error *why)
 {
-	if (batch->failed && !batch->todo && batch->failed < read)
+	if (batch->failed && !batch->done && batch->failed < read)
 		return;
 	batch->failed = read;
 	error_pass(batch->err, why->code, why);
@@ -313,23 +313,13 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	batch_start_slot(batch, slot, file);
 }
 
-static const struct dsfs_read *batch_after(const struct batch *batch, size_t others)
-{
-	if (others < batch->count)
-		return &batch->reads[others];
-	return batch->todo ? fifo_peek(batch->todo, others - batch->count) : NULL;
-}
-
 static struct dsfs_read *batch_next(struct batch *batch)
 {
 	if (batch->plan)
 		return plan_take(batch->plan);
-	plan_expect(batch->context->direct->index, batch_after(batch, 2 * PLAN_AHEAD), batch_after(batch, PLAN_AHEAD));
-	if (batch->count) {
-		batch->count--;
-		return batch->reads++;
-	}
-	return batch->todo ? fifo_take(batch->todo) : NULL;
+	plan_expect(batch->context->direct->index, fifo_peek(batch->todo, 2 * PLAN_AHEAD),
+		    fifo_peek(batch->todo, PLAN_AHEAD));
+	return fifo_take(batch->todo);
 }
 
 /* Takes the next read of a joined file that was split; these come before all others. */
@@ -539,8 +529,8 @@ int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *er
 
 bool batch_is_over(const struct batch *batch)
 {
-	return !batch->context->queue.reading && !batch->file && !batch->parted && !batch->again && !batch->count &&
-	       !(batch->todo && batch->todo->count) && !(batch->plan && batch->plan->next < batch->plan->join_count);
+	return !batch->context->queue.reading && !batch->file && !batch->parted && !batch->again &&
+	       !batch->todo->count && !(batch->plan && batch->plan->next < batch->plan->join_count);
 }
 
 static void batch_sleep(int64_t limit, int64_t most)

@@ -14,13 +14,11 @@ struct batch {
 	/* The owner sets these. */
 	struct context *context;
 	struct dsfs_arena *arena; /* NULL: every read has a buffer */
-	struct dsfs_read *reads;  /* count reads to make, before the ones in todo */
-	size_t count;
 	struct plan *plan; /* has the reads instead; NULL: they are made in the order of the array */
-	struct fifo *todo; /* more reads, of a queue; NULL: none */
+	struct fifo *todo; /* the reads to make; a queue adds more */
 	struct fifo *done; /* receives the reads that have ended, and has room for them; NULL: not wanted */
 	unsigned gather;   /* reads that justify a system call while others are in flight; 0: each one does */
-	struct error *err; /* receives the reason of the first read that failed or, with todo, of the last one */
+	struct error *err; /* receives the reason of the first read that failed or, with done, of the last one */
 	/* The batch's own; the owner zeroes them. */
 	struct permission permission;
 	struct batch_files *files;  /* the context's */

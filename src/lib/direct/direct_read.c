@@ -19,7 +19,8 @@ static bool direct_read_is_at_once(const struct context *context, const struct d
 int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,
 		     struct error *err)
 {
-	struct batch batch = { .arena = arena, .reads = reads, .count = count, .err = err };
+	struct fifo todo = fifo_of(reads, count);
+	struct batch batch = { .arena = arena, .todo = &todo, .err = err };
 	struct plan plan = { 0 };
 	int r = context_enter((struct direct *)opened, &batch.context, err);
 
@@ -28,7 +29,7 @@ int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t coun
 	r = batch_begin(&batch, !direct_read_is_at_once(batch.context, reads, count), 0, err);
 	if (r == 0 && arena && plan_make(batch.context->direct, &batch.permission, reads, count, &plan)) {
 		batch.plan = &plan;
-		batch.count = 0;
+		todo.count = 0;
 	}
 	if (r == 0)
 		batch_start(&batch);
