@@ -139,8 +139,9 @@ struct dsfs_read {
 	void *buffer;    /* in: the destination; NULL: the arena, and out: the bytes there (NULL: none). Reads into the
 			  * arena are not copied. Reads into a buffer are not copied where its address and the place on
 			  * the volume are equally aligned to blocks and size leaves room for whole ones: with a buffer
-			  * aligned to 4096, most larger files. All size bytes of a buffer may be written to, also those
-			  * behind result */
+			  * aligned to 4096, most larger files; and not where neighbours of at most 256 KiB are read
+			  * with one read of the device. All size bytes of a buffer may be written to, also those behind
+			  * result */
 	int64_t result;  /* out: bytes read, fewer than size only at the end of the file; or a negative errno */
 	void *user;      /* for the caller's own use */
 };

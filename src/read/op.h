@@ -87,6 +87,9 @@ struct read_request {
 	 * apart as there, so that the device writes all of a range, and its gaps, into the payload. That has lead and
 	 * room for the first and the last whole block. */
 	bool is_spread;
+	/* If not NULL, the content of each of the chunks goes to an address of its own, by a copy, and not to the
+	 * payload. */
+	uint8_t *const *places;
 	/* The device writes into it where memory and device offset are equally aligned to blocks; other bytes are
 	 * copied. Room for whole blocks saves copies: room bytes may be written to, and lead bytes before them. */
 	uint8_t *payload;

@@ -69,7 +69,7 @@ static bool split_may_be_left(const struct read_op *op, const struct read_piece 
  * and a read of a device with few of them a second takes longer than the copy. */
 static bool split_is_direct(const struct read_op *op, const struct read_piece *piece)
 {
-	if (op->request.keeps_payload && split_may_be_left(op, piece))
+	if (op->request.places || (op->request.keeps_payload && split_may_be_left(op, piece)))
 		return false;
 	return (!op->request.gap || op->request.is_spread) && split_fits_payload(op, piece);
 }
@@ -209,6 +209,8 @@ static uint8_t *split_out(const struct read_op *op, const struct chunk *chunk)
 {
 	const struct read_request *request = &op->request;
 
+	if (request->places)
+		return request->places[op->next_chunk - 1];
 	return request->payload + (request->is_spread ? chunk->address - request->chunks[0].address : op->split);
 }
 
@@ -261,7 +263,7 @@ static void split_begin_chunks(struct read_op *op)
 	op->size = 0;
 	for (uint32_t i = 0; i < op->request.chunk_count; i++)
 		op->size += op->request.chunks[i].length;
-	assert(op->size <= op->request.room);
+	assert(op->request.places || op->size <= op->request.room);
 }
 
 void split_begin(struct read_op *op, uint64_t offset, uint64_t size)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan,tsan daemon
-# libdatasetfs reads what the source has: whole files and ranges, into an arena and into buffers, by a queue, by several
-# threads on one handle; also where io_uring is refused.
+# libdatasetfs reads what the source has: whole files and ranges, into an arena and into buffers, by a queue, which
+# reads neighbours together, by several threads on one handle; also where io_uring is refused.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 programs=$DATASETFS_BUILD/tests/library
@@ -50,4 +50,13 @@ if can_loop; then
     "$programs/library-differential" "$LOOP" source "$seed" 3 1 || fail "on a device, SEED=$seed"
     loop_device raw --read-only --sector-size 4096
     "$programs/library-differential" "$LOOP" source "$seed" 3 1 || fail "with blocks of 4096, SEED=$seed"
+    # neighbours VOLUME FILES OPTIONS…: of its folder of the source, at least so many files with a read of the device
+    neighbours() {
+        pack "$1.dsfs" "source/$1" "${@:3}"
+        loop_device "$1.dsfs" --read-only
+        "$programs/library-queue" "$LOOP" "source/$1" "/sys/block/${LOOP##*/}/stat" "$2" ||
+            fail "neighbours, $1"
+    }
+    neighbours small 10
+    neighbours text 2 --compress zstd
 fi

@@ -243,12 +243,49 @@ static int queue_in_child(const char *volume, const char *path)
 	return 0;
 }
 
+/* The damaged one fails, and all others are right but for the folder. */
+static void check_one_damaged(const struct dsfs_read *reads, const struct dsfs_info *info, uint64_t damaged)
+{
+	uint64_t right = 0;
+
+	for (uint64_t i = 1; i < info->ids; i++) {
+		if (reads[i].id == damaged)
+			expect("the damaged one", reads[i].result, -EBADMSG);
+		right += reads[i].result >= 0;
+	}
+	expect("the others", (int64_t)right, (int64_t)info->files - 1);
+}
+
+/* The same into buffers, by a call and by a queue. */
+static void one_damaged_in_buffers(struct dsfs *fs, const struct dsfs_info *info, uint64_t damaged)
+{
+	struct dsfs_read *reads = calloc(info->ids, sizeof(*reads)), **done = calloc(info->ids, sizeof(*done));
+	const size_t count = info->ids - 1, room = 100000;
+	char *bytes = malloc(info->ids * room);
+	struct dsfs_queue *queue;
+
+	for (uint64_t i = 0; i < info->ids; i++)
+		reads[i] = (struct dsfs_read){ .id = info->root + i, .size = room, .buffer = bytes + i * room };
+	expect("the first that fails", dsfs_read_many(fs, reads + 1, count, NULL), -EBADMSG);
+	check_one_damaged(reads, info, damaged);
+	for (uint64_t i = 0; i < info->ids; i++)
+		reads[i].result = 0;
+	expect("a queue", dsfs_queue_new(fs, 0, &queue), 0);
+	expect("submit", dsfs_queue_submit(queue, reads + 1, count), 0);
+	expect("wait", dsfs_queue_wait(queue, count, done, count, -1), (int64_t)count);
+	check_one_damaged(reads, info, damaged);
+	dsfs_queue_free(queue);
+	free(bytes);
+	free(done);
+	free(reads);
+}
+
 /* Files that are read in one go with a damaged one are right; what comes behind it is a folder. */
 static int one_damaged(const char *volume, const char *path)
 {
 	struct dsfs *fs = files_open(volume);
 	struct dsfs_info info = { .size = sizeof(info) };
-	uint64_t damaged = find(fs, path), right = 0;
+	uint64_t damaged = find(fs, path);
 	struct dsfs_arena *arena;
 	struct dsfs_read *reads;
 
@@ -259,12 +296,8 @@ static int one_damaged(const char *volume, const char *path)
 		reads[i] = (struct dsfs_read){ .id = info.root + i, .size = UINT64_MAX };
 	expect("the first that fails", dsfs_read_many(fs, reads + 1, info.ids - 1, arena), -EBADMSG);
 	puts(dsfs_reason());
-	for (uint64_t i = 1; i < info.ids; i++) {
-		if (reads[i].id == damaged)
-			expect("the damaged one", reads[i].result, -EBADMSG);
-		right += reads[i].result >= 0;
-	}
-	expect("the others", (int64_t)right, (int64_t)info.files - 1);
+	check_one_damaged(reads, &info, damaged);
+	one_damaged_in_buffers(fs, &info, damaged);
 	dsfs_arena_free(arena);
 	dsfs_close(fs);
 	free(reads);

@@ -34,7 +34,7 @@ struct reader {
 	_Atomic unsigned steps;
 	struct dsfs_arena *arena;
 	struct dsfs_queue *queue;
-	/* The last step's, in the arena. */
+	/* The last step's; with a count they lie in the arena. */
 	const struct file *files[RUN];
 	struct dsfs_read reads[RUN];
 	unsigned count;
@@ -186,40 +186,59 @@ static void step_large_any(struct reader *reader)
 }
 
 /* Neighbours, which are read as one. */
-static void step_run(struct reader *reader)
+static void choose_run(struct reader *reader)
 {
 	uint64_t first = files_random(&reader->seed, files.count - RUN);
 
 	for (unsigned i = 0; i < RUN; i++)
 		reader->files[i] = &files.items[first + i];
+}
+
+static void step_run(struct reader *reader)
+{
+	choose_run(reader);
 	read_to_arena(reader, RUN);
+}
+
+/* Reads the chosen files by the queue, with so many a submit. */
+static void read_by_queue(struct reader *reader, unsigned count, unsigned together)
+{
+	struct dsfs_read reads[RUN], *done[RUN];
+	size_t sizes[RUN];
+
+	for (unsigned i = 0; i < count; i++) {
+		sizes[i] = reader->files[i]->size;
+		reads[i] = (struct dsfs_read){ .id = reader->files[i]->id, .buffer = get_memory(&sizes[i]) };
+		reads[i].size = sizes[i];
+	}
+	for (unsigned i = 0; i < count; i += together)
+		if (dsfs_queue_submit(reader->queue, &reads[i], together) != 0)
+			FAIL("submit");
+	if (dsfs_queue_wait(reader->queue, count, done, count, -1) != (int)count)
+		FAIL("wait");
+	for (unsigned i = 0; i < count; i++) {
+		files_check(reader->files[i], &reads[i]);
+		keep(reader, reads[i].buffer, sizes[i]);
+	}
 }
 
 static void step_queue(struct reader *reader)
 {
-	struct dsfs_read reads[READS], *done[READS];
-	const struct file *chosen[READS];
-	size_t sizes[READS];
+	for (unsigned i = 0; i < READS; i++)
+		reader->files[i] = any_file(reader, 0);
+	read_by_queue(reader, READS, 1);
+}
 
-	for (unsigned i = 0; i < READS; i++) {
-		chosen[i] = any_file(reader, 0);
-		sizes[i] = chosen[i]->size;
-		reads[i] = (struct dsfs_read){ .id = chosen[i]->id, .buffer = get_memory(&sizes[i]) };
-		reads[i].size = sizes[i];
-		if (dsfs_queue_submit(reader->queue, &reads[i], 1) != 0)
-			FAIL("submit");
-	}
-	if (dsfs_queue_wait(reader->queue, READS, done, READS, -1) != (int)READS)
-		FAIL("wait");
-	for (unsigned i = 0; i < READS; i++) {
-		files_check(chosen[i], &reads[i]);
-		keep(reader, reads[i].buffer, sizes[i]);
-	}
+static void step_queue_run(struct reader *reader)
+{
+	choose_run(reader);
+	read_by_queue(reader, RUN, RUN);
 }
 
 static struct reader readers[] = {
 	{ .step = step_one },       { .step = step_one }, { .step = step_large }, { .step = step_any },
 	{ .step = step_large_any }, { .step = step_run }, { .step = step_queue },
+	{ .step = step_queue_run },
 };
 #define READERS (sizeof(readers) / sizeof(*readers))
 

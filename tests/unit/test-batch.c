@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads by the library while the way to the device fails: they wait and are tried again. And which reads of a queue
- * wait until the kernel gets them. */
+/* Reads by the library while the way to the device fails: they wait and are tried again. Which reads of a queue wait
+ * until the kernel gets them. And neighbours that are read as one into buffers of the caller. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,8 +16,11 @@
 
 #define AT     DSFS_DATA_AT
 #define SIZE   5000u
-#define FILES  4u
-#define DEVICE (AT + FILES * 8192u)
+#define APART  2u /* files that are read alone; the others lie side by side */
+#define FILES  6u
+#define NEXT   8192u
+#define FAR    65536u
+#define DEVICE (AT + APART * FAR + (FILES - APART) * NEXT)
 #define FIRST  (UINT64_C(3) << DSFS_ORDINAL_BITS) /* ids of sequence 3 */
 
 static uint8_t device[DEVICE];
@@ -55,6 +58,12 @@ static int device_wait(struct engine *engine, bool block, bool *ret_readable, st
 	return 0;
 }
 
+/* Where file i lies. */
+static uint64_t place(unsigned i)
+{
+	return AT + (i < APART ? i * FAR : APART * FAR + (i - APART) * NEXT);
+}
+
 static void open_direct(void)
 {
 	static const uint64_t sizes[1] = { DEVICE };
@@ -65,10 +74,10 @@ static void open_direct(void)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	section_init(&section);
 	for (unsigned i = 0; i < FILES; i++, name[0]++) {
-		uint64_t at = AT + i * 8192;
+		uint64_t sum = checksum_64(device + place(i), SIZE);
 
 		section_file(&section, 1, name, SIZE,
-			     section_chunk(&section, at, checksum_64(device + at, SIZE), SIZE, DSFS_CODEC_RAW));
+			     section_chunk(&section, place(i), sum, SIZE, DSFS_CODEC_RAW));
 	}
 	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &direct.index, &err));
 	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = FILES + 1, .sequence = 3 };
@@ -102,7 +111,7 @@ static void check_right(const struct dsfs_read reads[2])
 {
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(reads[i].result, SIZE);
-		assert_memory_equal(reads[i].buffer, device + AT + i * 8192, SIZE);
+		assert_memory_equal(reads[i].buffer, device + place(i), SIZE);
 	}
 }
 
@@ -180,14 +189,13 @@ static void late_finish_all(struct late *late)
 static bool late_submit(struct batch *batch, struct dsfs_read *read)
 {
 	static uint8_t buffer[SIZE];
-	bool is_pushed = !batch_gathers(batch, 1);
+	const struct late *late = (struct late *)batch->context->queue.reader.engine;
+	unsigned waits = late->waits;
 
 	*read = (struct dsfs_read){ .id = FIRST | 2, .size = SIZE, .buffer = buffer };
 	fifo_add(batch->todo, read);
-	batch_start(batch);
-	if (is_pushed)
-		batch_push(batch);
-	return is_pushed;
+	batch_submit(batch, false);
+	return late->waits > waits;
 }
 
 static void test_gather(void **state)
@@ -221,6 +229,127 @@ static void test_gather(void **state)
 	batch.gather = 0;
 	assert_true(late_submit(&batch, &reads[0]) && late_submit(&batch, &reads[1]));
 	late_finish_all(&late);
+	batch_end(&batch);
+	context_leave(batch.context);
+	fifo_free(&todo);
+	fifo_free(&done);
+}
+
+/* --- neighbours --- */
+
+/* Reads the neighbours into buffers by a device that is done at once; returns how often it was asked. */
+static unsigned read_neighbours(struct dsfs_read *reads, struct error *why)
+{
+	static const struct engine_ops ops = { .read = device_read, .wait = device_wait };
+	struct engine engine = { .ops = &ops };
+	struct fifo todo = fifo_of(reads, FILES - APART);
+	struct batch batch = { .todo = &todo, .err = why };
+
+	reads_seen = 0;
+	CHECK_OK(context_enter(&direct, &batch.context, &err));
+	CHECK_OK(batch_begin(&batch, false, 0, &err));
+	batch.context->queue.reader.engine = &engine;
+	batch_start(&batch);
+	assert_true(batch_is_over(&batch));
+	batch_end(&batch);
+	context_leave(batch.context);
+	return reads_seen;
+}
+
+/* In the opposite order, with a byte behind each that stays. */
+static void ask_for_neighbours(struct dsfs_read *reads, uint8_t buffers[][SIZE + 1])
+{
+	for (unsigned i = 0; i < FILES - APART; i++) {
+		memset(buffers[i], 0xa5, SIZE + 1);
+		reads[i] = (struct dsfs_read){ .id = FIRST | (1 + FILES - i), .size = SIZE, .buffer = buffers[i] };
+	}
+}
+
+static void check_neighbours(const struct dsfs_read *reads, uint8_t buffers[][SIZE + 1], unsigned damaged)
+{
+	for (unsigned i = 0; i < FILES - APART; i++) {
+		assert_ptr_equal(reads[i].buffer, buffers[i]);
+		assert_int_equal(buffers[i][SIZE], 0xa5);
+		if (i == damaged)
+			continue;
+		assert_int_equal(reads[i].result, reads[i].offset ? SIZE - (int64_t)reads[i].offset : SIZE);
+		assert_memory_equal(buffers[i], device + place(FILES - 1 - i) + reads[i].offset,
+				    (size_t)reads[i].result);
+	}
+}
+
+static void test_buffers(void **state)
+{
+	static uint8_t buffers[FILES - APART][SIZE + 1];
+	struct dsfs_read reads[FILES - APART];
+	struct error why = { 0 };
+
+	(void)state;
+	ask_for_neighbours(reads, buffers);
+	assert_int_equal(read_neighbours(reads, &why), 1);
+	check_neighbours(reads, buffers, FILES);
+	ask_for_neighbours(reads, buffers);
+	reads[2].offset = 100; /* not the whole file; the others lie near enough */
+	assert_int_equal(read_neighbours(reads, &why), 2);
+	check_neighbours(reads, buffers, FILES);
+	ask_for_neighbours(reads, buffers);
+	reads[0].size = SIZE - 1; /* no room for all of it */
+	assert_int_equal(read_neighbours(reads, &why), 2);
+	assert_int_equal(reads[0].result, SIZE - 1);
+	check_neighbours(reads, buffers, 0);
+	ask_for_neighbours(reads, buffers);
+	reads[1].buffer = NULL; /* and there is no arena */
+	assert_int_equal(read_neighbours(reads, &why), 1);
+	assert_int_equal(reads[1].result, -EINVAL);
+	reads[1].buffer = buffers[1];
+	check_neighbours(reads, buffers, 1);
+}
+
+/* Read twice, then one by one. */
+static void test_damaged_neighbour(void **state)
+{
+	static uint8_t buffers[FILES - APART][SIZE + 1];
+	struct dsfs_read reads[FILES - APART];
+	struct error why = { 0 };
+
+	(void)state;
+	ask_for_neighbours(reads, buffers);
+	device[place(FILES - 2)] ^= 1;
+	assert_int_equal(read_neighbours(reads, &why), 2 + FILES - APART + 1);
+	device[place(FILES - 2)] ^= 1;
+	assert_int_equal(reads[1].result, -EBADMSG);
+	assert_int_equal(why.code, -EBADMSG);
+	check_neighbours(reads, buffers, 1);
+}
+
+/* Single reads of neighbours that were held back become one read of the device. */
+static void test_gathered_neighbours(void **state)
+{
+	static const struct engine_ops ops = { .read = late_read, .wait = late_wait };
+	static uint8_t buffers[FILES - APART][SIZE + 1];
+	struct late late = { .engine = { .ops = &ops } };
+	struct dsfs_read first, reads[FILES - APART];
+	struct fifo todo = { 0 }, done = { 0 };
+	struct batch batch = { .todo = &todo, .done = &done, .gather = FILES - APART };
+
+	(void)state;
+	CHECK_OK(fifo_reserve(&todo, FILES, &err));
+	CHECK_OK(fifo_reserve(&done, FILES, &err));
+	CHECK_OK(context_enter(&direct, &batch.context, &err));
+	CHECK_OK(batch_begin(&batch, false, 0, &err));
+	batch.context->queue.reader.engine = &late.engine;
+	assert_true(late_submit(&batch, &first));
+	ask_for_neighbours(reads, buffers);
+	for (unsigned i = 0; i < FILES - APART; i++) {
+		fifo_add(&todo, &reads[i]);
+		batch_submit(&batch, false);
+		assert_int_equal(late.count, i < FILES - APART - 1 ? 1 : 2);
+	}
+	assert_int_equal(late.engine.kept, 0);
+	late_finish_all(&late);
+	assert_true(batch_is_over(&batch));
+	assert_int_equal(done.count, 1 + FILES - APART);
+	check_neighbours(reads, buffers, FILES);
 	batch_end(&batch);
 	context_leave(batch.context);
 	fifo_free(&todo);
@@ -296,6 +425,9 @@ int main(void)
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_damaged_neighbour),
+		cmocka_unit_test(test_gathered_neighbours),
 		cmocka_unit_test(test_peek),
 		cmocka_unit_test(test_array),
 		cmocka_unit_test(test_held),

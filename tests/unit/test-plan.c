@@ -15,7 +15,7 @@
 static struct section section;
 static struct direct direct;
 static struct permission permission;
-static struct plan plan;
+static struct plan *plan;
 static struct dsfs_read reads[16];
 
 static const struct members *members; /* NULL: one */
@@ -47,22 +47,31 @@ static void make(const uint64_t *places, const uint32_t *sizes, unsigned count)
 }
 
 
-/* The number of joins; 0: there is no plan. */
+/* The number of joins; 0: there is no plan-> */
 static size_t joins(unsigned count)
 {
-	plan_free(&plan);
-	return plan_make(&direct, &permission, reads, count, &plan) ? plan.join_count : 0;
+	struct fifo todo = fifo_of(reads, count);
+
+	plan_put(plan);
+	plan = NULL;
+	if (!plan_make(&direct, &permission, &todo, &plan)) {
+		assert_int_equal(todo.count, count);
+		return 0;
+	}
+	assert_int_equal(todo.count, 0);
+	return plan->join_count;
 }
 
-/* The index of the n-th read of the plan. */
+/* The index of the n-th read of the plan-> */
 static long nth(unsigned n)
 {
-	return plan.files[n].read - reads;
+	return plan->files[n].read - reads;
 }
 
 static void close_all(void)
 {
-	plan_free(&plan);
+	plan_put(plan);
+	plan = NULL;
 	index_close(direct.index);
 }
 
@@ -72,12 +81,12 @@ static void test_order(void **state)
 	(void)state;
 	make((uint64_t[]){ 8192, 4000, 16384, 20480 }, (uint32_t[]){ 5000, 90, 4096, 100 }, 4);
 	assert_int_equal(joins(4), 1);
-	assert_int_equal(plan.joins[0].count, 4);
-	assert_int_equal(plan.joins[0].bytes, 5000 + 90 + 4096 + 100);
+	assert_int_equal(plan->joins[0].count, 4);
+	assert_int_equal(plan->joins[0].bytes, 5000 + 90 + 4096 + 100);
 	assert_int_equal(nth(0), 1);
 	assert_int_equal(nth(1), 0);
 	assert_int_equal(nth(3), 3);
-	assert_int_equal(plan.chunks[0].address, AT + 4000);
+	assert_int_equal(plan->chunks[0].address, AT + 4000);
 	assert_int_equal(joins(2), 1);
 	assert_int_equal(joins(1), 0);
 	close_all();
@@ -90,24 +99,56 @@ static void test_alone(void **state)
 	make((uint64_t[]){ 4096, 8192, 12288, 16384 }, (uint32_t[]){ 4096, 4096, 4096, 4096 }, 4);
 	reads[1].offset = 1; /* not the whole file */
 	assert_int_equal(joins(4), 2);
-	assert_null(plan_peek(&plan));
-	assert_ptr_equal(plan_take(&plan), &reads[1]);
-	assert_int_equal(plan_peek(&plan)->count, 3);
-	assert_ptr_equal(plan_take(&plan), &reads[0]);
-	assert_ptr_equal(plan_take(&plan), &reads[2]);
-	assert_null(plan_peek(&plan)); /* one is left of the three */
-	assert_ptr_equal(plan_take(&plan), &reads[3]);
-	assert_null(plan_take(&plan));
+	assert_null(plan_peek(plan));
+	assert_ptr_equal(plan_take(plan), &reads[1]);
+	assert_int_equal(plan_peek(plan)->count, 3);
+	assert_ptr_equal(plan_take(plan), &reads[0]);
+	assert_ptr_equal(plan_take(plan), &reads[2]);
+	assert_null(plan_peek(plan)); /* one is left of the three */
+	assert_ptr_equal(plan_take(plan), &reads[3]);
+	assert_null(plan_take(plan));
 	reads[1].offset = 0;
 	reads[1].size = 4095;
 	assert_int_equal(joins(4), 2);
 	reads[1].size = 4096;
 	assert_int_equal(joins(4), 1);
-	reads[1].buffer = reads; /* it goes somewhere else */
-	assert_int_equal(joins(4), 2);
-	reads[1].buffer = NULL;
 	reads[1].id += UINT64_C(1) << DSFS_ORDINAL_BITS; /* of another version */
 	assert_int_equal(joins(4), 2);
+	close_all();
+}
+
+/* Reads into buffers of the caller are joined, but not with reads into the arena. */
+static void test_buffers(void **state)
+{
+	uint8_t buffers[2][3 * CHUNK];
+
+	(void)state;
+	make((uint64_t[]){ 4096, 8192, 12288, 16384 }, (uint32_t[]){ 4096, 4096, 4096, CHUNK + 5 }, 4);
+	reads[1].buffer = buffers[0];
+	reads[3].buffer = buffers[1];
+	reads[1].size = reads[3].size = sizeof(buffers[0]);
+	assert_int_equal(joins(4), 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct plan_join *join = &plan->joins[i];
+
+		assert_int_equal(join->count, 2);
+		assert_int_equal(join->has_buffers, plan->files[join->first].read == &reads[1]);
+		assert_int_equal(join->is_spread, !join->has_buffers);
+	}
+	assert_int_equal(nth(1), 3);
+	assert_ptr_equal(plan->places[0], buffers[0]);
+	assert_ptr_equal(plan->places[1], buffers[1]);
+	assert_ptr_equal(plan->places[2], buffers[1] + CHUNK);
+	assert_null(plan->places[3]);
+	reads[1].size = 4095; /* no room for all of it */
+	assert_int_equal(joins(4), 3);
+	close_all();
+	make((uint64_t[]){ 0, PLAN_COPIED, 2 * PLAN_COPIED + 4096 },
+	     (uint32_t[]){ PLAN_COPIED, PLAN_COPIED, PLAN_COPIED + 1 }, 3); /* too large for a copy */
+	assert_int_equal(joins(3), 1);
+	for (unsigned i = 0; i < 3; i++)
+		reads[i].buffer = buffers;
+	assert_int_equal(joins(3), 2);
 	close_all();
 }
 
@@ -146,8 +187,27 @@ static void test_limits(void **state)
 	make((uint64_t[]){ 0, CHUNK, 2 * CHUNK, 3 * CHUNK, 4 * CHUNK, 5 * CHUNK, 6 * CHUNK, 7 * CHUNK, 8 * CHUNK },
 	     (uint32_t[]){ CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, CHUNK, 1 }, 9);
 	assert_int_equal(joins(9), 2);
-	assert_int_equal(plan.joins[0].count, 8);
-	assert_int_equal(plan.joins[0].bytes, 1 << 20);
+	assert_int_equal(plan->joins[0].count, 8);
+	assert_int_equal(plan->joins[0].bytes, 1 << 20);
+	close_all();
+}
+
+/* More reads than a plan has wait for the next one. */
+static void test_most(void **state)
+{
+	static struct dsfs_read many[PLAN_MOST + 1];
+	struct fifo todo = fifo_of(many, PLAN_MOST + 1);
+
+	(void)state;
+	make((uint64_t[]){ 0, 4096 }, (uint32_t[]){ 4096, 4096 }, 2);
+	for (unsigned i = 0; i <= PLAN_MOST; i++)
+		many[i] = (struct dsfs_read){ .id = FIRST | (2 + i % 2), .size = UINT64_MAX };
+	assert_true(plan_make(&direct, &permission, &todo, &plan));
+	assert_int_equal(todo.count, 1);
+	assert_ptr_equal(fifo_peek(&todo, 0), &many[PLAN_MOST]);
+	for (unsigned i = 0; i < PLAN_MOST; i++)
+		assert_non_null(plan_take(plan));
+	assert_true(plan_is_over(plan));
 	close_all();
 }
 
@@ -156,8 +216,8 @@ static void test_chunks(void **state)
 	(void)state;
 	make((uint64_t[]){ 0, 4096, 4096 + 3 * CHUNK }, (uint32_t[]){ 4096, 2 * CHUNK + 5, 4096 }, 3);
 	assert_int_equal(joins(2), 1);
-	assert_int_equal(plan.joins[0].chunk_count, 4);
-	assert_int_equal(plan_bytes(&plan, &plan.files[1]), 2 * CHUNK + 5);
+	assert_int_equal(plan->joins[0].chunk_count, 4);
+	assert_int_equal(plan_bytes(plan, &plan->files[1]), 2 * CHUNK + 5);
 	assert_int_equal(joins(3), 2);
 	close_all();
 	make((uint64_t[]){ 0, 4096 }, (uint32_t[]){ 4096, (1u << 20) + 1 }, 2); /* too large for a read */
@@ -176,10 +236,10 @@ static void test_members(void **state)
 	     5);
 	assert_int_equal(joins(5), 3);
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(plan.joins[i].count, plan.files[plan.joins[i].first].read == &reads[4] ? 1 : 2);
+		assert_int_equal(plan->joins[i].count, plan->files[plan->joins[i].first].read == &reads[4] ? 1 : 2);
 	for (unsigned i = 1; i < 3; i++)
-		assert_true(address_offset(plan.chunks[plan.joins[i - 1].chunk].address) <=
-			    address_offset(plan.chunks[plan.joins[i].chunk].address));
+		assert_true(address_offset(plan->chunks[plan->joins[i - 1].chunk].address) <=
+			    address_offset(plan->chunks[plan->joins[i].chunk].address));
 	assert_int_equal(nth(0), 0);
 	assert_int_equal(nth(1), 2);
 	close_all();
@@ -191,8 +251,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_most),
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_members),
 	};

@@ -22,6 +22,7 @@
 /* A caller's read in progress, or several that lie side by side. */
 struct batch_file {
 	struct dsfs_read *read;
+	struct plan *plan;       /* of the joined reads, with a use */
 	struct plan_join joined; /* count: of the plan's reads that are made as one; 0: the read is alone */
 	struct inode inode;
 	uint64_t next, end; /* offsets in the file: the part that is not started yet */
@@ -82,6 +83,8 @@ static void batch_refuse(struct batch *batch, struct dsfs_read *read, const stru
 
 static void batch_free_file(struct batch *batch, struct batch_file *file)
 {
+	plan_put(file->plan);
+	file->plan = NULL;
 	batch->files->free[batch->files->free_count++] = file;
 }
 
@@ -104,19 +107,19 @@ static void batch_part(struct batch *batch, struct batch_file *file)
 	batch->parted = file;
 }
 
-static void batch_finish_joined(struct batch *batch, struct batch_file *file)
+static void batch_finish_joined(struct batch *batch, const struct batch_file *file)
 {
-	const struct chunk *chunks = batch->plan->chunks;
+	const struct chunk *chunks = file->plan->chunks;
 	uint64_t start = chunks[file->joined.chunk].address, at = 0;
-	uint8_t *payload = file->payload - file->joined.bytes;
 
 	for (uint32_t i = 0; i < file->joined.count; i++) {
-		const struct plan_file *one = &batch->plan->files[file->joined.first + i];
-		uint64_t bytes = plan_bytes(batch->plan, one);
+		const struct plan_file *one = &file->plan->files[file->joined.first + i];
+		uint64_t bytes = plan_bytes(file->plan, one);
 
 		if (file->joined.is_spread)
 			at = chunks[one->chunk].address - start;
-		one->read->buffer = payload + at;
+		if (!file->joined.has_buffers)
+			one->read->buffer = file->payload + at;
 		at += bytes;
 		batch_finish_read(batch, one->read, (int64_t)bytes);
 	}
@@ -287,6 +290,28 @@ static void batch_start_slot(struct batch *batch, struct batch_slot *slot, struc
 	queue_read(&slot->read);
 }
 
+static void batch_ask_joined(const struct batch_file *file, struct read_request *request)
+{
+	const struct plan_join *join = &file->joined;
+
+	request->chunks = file->plan->chunks + join->chunk;
+	request->chunk_count = join->chunk_count;
+	request->gap = PLAN_GAP;
+	request->is_spread = join->is_spread;
+	request->places = join->has_buffers ? file->plan->places + join->chunk : NULL;
+}
+
+static void batch_ask_range(struct batch_file *file, struct read_request *request)
+{
+	request->chunks = NULL;
+	request->gap = 0;
+	request->is_spread = false;
+	request->places = NULL;
+	file->payload += request->size;
+	file->room -= request->size;
+	file->lead = 0;
+}
+
 static void batch_start_piece(struct batch *batch, struct batch_file *file)
 {
 	const struct direct *direct = batch->context->direct;
@@ -295,10 +320,6 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	uint64_t left = file->end - file->next;
 
 	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
-	request->chunks = file->joined.count ? batch->plan->chunks + file->joined.chunk : NULL;
-	request->chunk_count = file->joined.chunk_count;
-	request->gap = file->joined.count ? PLAN_GAP : 0;
-	request->is_spread = file->joined.count && file->joined.is_spread;
 	request->inode = file->inode;
 	request->offset = file->next;
 	request->size = left < READ_MAX ? left : READ_MAX;
@@ -307,16 +328,30 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	request->lead = file->lead;
 	request->keeps_payload = batch->context->queue.watches && !file->is_placed;
 	file->next += request->size;
-	file->payload += request->size;
-	file->room -= request->size;
-	file->lead = 0;
+	if (file->joined.count)
+		batch_ask_joined(file, request);
+	else
+		batch_ask_range(file, request);
 	batch_start_slot(batch, slot, file);
+}
+
+/* Plans what waits by now, once the former plan is used up. A program that reads at random pays for a look at each read
+ * that waits, at most. */
+static void batch_plan(struct batch *batch)
+{
+	if (batch->unplanned || (batch->plan && !plan_is_over(batch->plan)))
+		return;
+	plan_put(batch->plan);
+	batch->plan = NULL;
+	if (!plan_make(batch->context->direct, &batch->permission, batch->todo, &batch->plan))
+		batch->unplanned = batch->todo->count < PLAN_MOST ? batch->todo->count : PLAN_MOST;
 }
 
 static struct dsfs_read *batch_next(struct batch *batch)
 {
 	if (batch->plan)
 		return plan_take(batch->plan);
+	batch->unplanned -= batch->unplanned > 0;
 	plan_expect(batch->context->direct->index, fifo_peek(batch->todo, 2 * PLAN_AHEAD),
 		    fifo_peek(batch->todo, PLAN_AHEAD));
 	return fifo_take(batch->todo);
@@ -326,7 +361,7 @@ static struct dsfs_read *batch_next(struct batch *batch)
 static struct dsfs_read *batch_next_parted(struct batch *batch)
 {
 	struct batch_file *file = batch->parted;
-	struct dsfs_read *read = batch->plan->files[file->joined.first++].read;
+	struct dsfs_read *read = file->plan->files[file->joined.first++].read;
 
 	if (--file->joined.count == 0) {
 		batch->parted = file->next_file;
@@ -340,35 +375,36 @@ static struct dsfs_read *batch_next_parted(struct batch *batch)
 static bool batch_place_joined(struct batch *batch, struct batch_file *file)
 {
 	const struct plan_join *join = &file->joined;
-	uint64_t in_block = address_offset(batch->plan->chunks[join->chunk].address) % DSFS_BLOCK;
+	uint64_t in_block = address_offset(file->plan->chunks[join->chunk].address) % DSFS_BLOCK;
 	uint64_t skew = join->is_spread ? in_block : 0;
-	uint64_t bytes = join->is_spread ? round_up(skew + plan_span(batch->plan, join), DSFS_BLOCK) : join->bytes;
-	uint8_t *taken = arena_take(batch->arena, bytes, DSFS_BLOCK);
+	uint64_t bytes = join->is_spread ? round_up(skew + plan_span(file->plan, join), DSFS_BLOCK) : join->bytes;
+	uint8_t *taken = batch->arena ? arena_take(batch->arena, bytes, DSFS_BLOCK) : NULL;
 
+	if (!taken)
+		return false;
 	file->payload = taken + skew;
 	file->lead = skew;
 	file->room = bytes - skew;
 	file->next = 0;
-	file->end = join->bytes;
-	return taken;
+	return true;
 }
 
 /* Starts the next reads as one; false: the next read must be made alone. */
 static bool batch_start_joined(struct batch *batch)
 {
-	const struct plan_join *join = batch->plan && !batch->parted ? plan_peek(batch->plan) : NULL;
+	const struct plan_join *join = batch->plan ? plan_peek(batch->plan) : NULL;
 	struct batch_file *file = batch_next_file(batch);
 
 	if (!join)
 		return false;
-	file->joined = *join;
-	if (!batch_place_joined(batch, file))
-		return false;
+	*file = (struct batch_file){ .plan = batch->plan, .joined = *join, .end = join->bytes };
 	file->read = batch->plan->files[join->first].read;
-	file->is_placed = true;
-	file->pending = 0;
-	file->error = 0;
-	batch->plan->next++;
+	file->is_placed = !join->has_buffers;
+	if (file->is_placed && !batch_place_joined(batch, file)) {
+		file->plan = NULL;
+		return false;
+	}
+	plan_use(batch->plan)->next++;
 	batch_take_file(batch, file);
 	return true;
 }
@@ -386,8 +422,11 @@ static bool batch_start_file(struct batch *batch)
 	struct dsfs_read *read;
 	struct error why;
 
-	if (batch_start_joined(batch))
-		return true;
+	if (!batch->parted) {
+		batch_plan(batch);
+		if (batch_start_joined(batch))
+			return true;
+	}
 	read = batch->parted ? batch_next_parted(batch) : batch_next(batch);
 	if (!read)
 		return false;
@@ -530,7 +569,7 @@ int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *er
 bool batch_is_over(const struct batch *batch)
 {
 	return !batch->context->queue.reading && !batch->file && !batch->parted && !batch->again &&
-	       !batch->todo->count && !(batch->plan && batch->plan->next < batch->plan->join_count);
+	       !batch->todo->count && !(batch->plan && !plan_is_over(batch->plan));
 }
 
 static void batch_sleep(int64_t limit, int64_t most)
@@ -599,14 +638,9 @@ void batch_wait(struct batch *batch, int64_t limit)
 	batch_start(batch);
 }
 
-void batch_look(struct batch *batch)
-{
-	engine_reap(batch->context->queue.reader.engine);
-	batch_start(batch);
-}
-
-/* Submitting each read by itself would cost more than the rest of the read. */
-bool batch_gathers(const struct batch *batch, size_t more)
+/* Whether the started reads, and `more` others, may be submitted together later: to submit each by itself would cost
+ * more than the rest of the read. False while the device has nothing else to do. */
+static bool batch_gathers(const struct batch *batch, size_t more)
 {
 	const struct queue *queue = &batch->context->queue;
 	unsigned kept = queue->reader.engine->kept;
@@ -614,16 +648,47 @@ bool batch_gathers(const struct batch *batch, size_t more)
 	return !(kept + more) || (kept + more < batch->gather && kept < queue->reading);
 }
 
-void batch_push(struct batch *batch)
+static void batch_push_now(struct batch *batch)
 {
 	batch_wait(batch, 0);
-	if (!batch_gathers(batch, 0)) /* other reads took the place of ones that ended */
+	batch_push(batch); /* other reads took the place of ones that ended */
+}
+
+void batch_push(struct batch *batch)
+{
+	if (!batch_gathers(batch, 0))
 		batch_wait(batch, 0);
+}
+
+/* Whether what is in todo comes next, and may wait for more. */
+static bool batch_holds(const struct batch *batch)
+{
+	bool is_next = !batch->file && !batch->parted && !batch->again && !batch->unplanned &&
+		       !(batch->plan && !plan_is_over(batch->plan));
+
+	return is_next && batch_gathers(batch, batch->todo->count);
+}
+
+void batch_submit(struct batch *batch, bool at_once)
+{
+	size_t waiting;
+
+	engine_reap(batch->context->queue.reader.engine);
+	if (!at_once && batch_holds(batch))
+		return;
+	waiting = batch->todo->count;
+	batch_start(batch);
+	if (at_once || waiting - batch->todo->count >= batch->gather)
+		batch_push_now(batch);
+	else
+		batch_push(batch);
 }
 
 void batch_end(struct batch *batch)
 {
 	permission_end(&batch->permission);
+	plan_put(batch->plan);
+	batch->plan = NULL;
 	if (batch->context)
 		tally_tell(&batch->context->tally, &batch->context->counters, batch->context->direct->link, false);
 }

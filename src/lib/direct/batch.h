@@ -14,13 +14,14 @@ struct batch {
 	/* The owner sets these. */
 	struct context *context;
 	struct dsfs_arena *arena; /* NULL: every read has a buffer */
-	struct plan *plan; /* has the reads instead; NULL: they are made in the order of the array */
 	struct fifo *todo; /* the reads to make; a queue adds more */
 	struct fifo *done; /* receives the reads that have ended, and has room for them; NULL: not wanted */
 	unsigned gather;   /* reads that justify a system call while others are in flight; 0: each one does */
 	struct error *err; /* receives the reason of the first read that failed or, with done, of the last one */
 	/* The batch's own; the owner zeroes them. */
 	struct permission permission;
+	struct plan *plan;          /* has reads that were taken out of todo; NULL: none */
+	size_t unplanned;           /* the first reads of todo, of which no plan is worth its while */
 	struct batch_files *files;  /* the context's */
 	struct batch_file *file;    /* the file whose next piece starts next */
 	struct batch_file *parted;  /* files whose joined reads are made one by one */
@@ -34,12 +35,10 @@ struct batch {
 must_check int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err);
 /* Starts as many reads as there are free slots, within the limit of bytes in flight. */
 void batch_start(struct batch *batch);
-/* Handles reads that have ended, without a system call, then starts more. */
-void batch_look(struct batch *batch);
-/* Whether the started reads, and `more` others, may be held back and submitted together later. False while the device
- * has nothing else to do. */
-bool batch_gathers(const struct batch *batch, size_t more);
-/* Submits the reads that were held back. */
+/* Handles reads that have ended, then starts and submits those that were added to todo; unless at_once, they may wait
+ * there for others that they can be planned and submitted with. */
+void batch_submit(struct batch *batch, bool at_once);
+/* Submits started reads that were held back, if the device has nothing else to do, or if they are enough. */
 void batch_push(struct batch *batch);
 bool batch_is_over(const struct batch *batch);
 /* Waits until some read ends, then starts more. limit: ns to wait at most; 0: only looks. */

@@ -21,23 +21,17 @@ int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t coun
 {
 	struct fifo todo = fifo_of(reads, count);
 	struct batch batch = { .arena = arena, .todo = &todo, .err = err };
-	struct plan plan = { 0 };
 	int r = context_enter((struct direct *)opened, &batch.context, err);
 
 	if (r < 0)
 		return r;
 	r = batch_begin(&batch, !direct_read_is_at_once(batch.context, reads, count), 0, err);
-	if (r == 0 && arena && plan_make(batch.context->direct, &batch.permission, reads, count, &plan)) {
-		batch.plan = &plan;
-		todo.count = 0;
-	}
 	if (r == 0)
 		batch_start(&batch);
 	while (r == 0 && !batch_is_over(&batch))
 		batch_wait(&batch, BATCH_FOR_EVER);
 	batch_end(&batch);
 	context_leave(batch.context);
-	plan_free(&plan);
 	return r < 0 || !batch.failed ? r : err->code;
 }
 
@@ -49,6 +43,7 @@ struct direct_read_queue {
 	struct pending pending; /* must be first */
 	struct batch batch;
 	struct fifo todo, done;
+	size_t open; /* reads that were submitted and not returned yet */
 	uint64_t generation; /* of the process that made the queue */
 };
 
@@ -63,26 +58,20 @@ static int direct_read_check(const struct direct_read_queue *queue, struct error
 static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, size_t count, struct error *err)
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
-	struct batch *batch = &queue->batch;
-	bool is_pushed;
 	int r = direct_read_check(queue, err);
 
 	if (r == 0)
 		r = fifo_reserve(&queue->todo, count, err);
-	/* Includes the reads in flight. */
 	if (r == 0)
-		r = fifo_reserve(&queue->done, queue->todo.count + batch->context->queue.reading + 1 + count, err);
+		r = fifo_reserve(&queue->done, queue->open - queue->done.count + count, err);
 	if (r < 0)
 		return r;
-	permission_end(&batch->permission);
-	batch->err = err;
-	batch_look(batch);
-	is_pushed = count > 1 || !batch_gathers(batch, count);
+	permission_end(&queue->batch.permission);
+	queue->batch.err = err;
 	for (size_t i = 0; i < count; i++)
 		fifo_add(&queue->todo, &reads[i]);
-	batch_start(batch);
-	if (is_pushed)
-		batch_push(batch);
+	queue->open += count;
+	batch_submit(&queue->batch, count > 1);
 	return 0;
 }
 
@@ -93,24 +82,27 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 	struct batch *batch = &queue->batch;
 	int64_t limit = timeout < 0 ? BATCH_FOR_EVER : timeout * INT64_C(1000000), start = clock_now();
 	int r = direct_read_check(queue, err);
+	const bool is_poll = least == 0 || limit == 0;
 	size_t count = 0;
 
 	if (r < 0)
 		return r;
 	permission_end(&batch->permission);
 	batch->err = err;
-	batch_look(batch);
-	if (queue->done.count >= least || limit == 0)
+	batch_submit(batch, false);
+	if (is_poll || queue->done.count < least)
+		batch_start(batch); /* nothing waits for others any more */
+	if (is_poll)
 		batch_wait(batch, 0);
 	while (queue->done.count < least && limit > 0 && !batch_is_over(batch)) {
 		batch_wait(batch, limit);
 		if (timeout >= 0)
 			limit = start + timeout * INT64_C(1000000) - clock_now();
 	}
-	if (!batch_gathers(batch, 0))
-		batch_push(batch);
+	batch_push(batch);
 	while (count < most && queue->done.count)
 		ret[count++] = fifo_take(&queue->done);
+	queue->open -= count;
 	return (int)count;
 }
 

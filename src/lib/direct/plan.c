@@ -19,7 +19,8 @@
 struct plan_key {
 	uint64_t address; /* of the file's first chunk */
 	uint64_t size;
-	size_t number; /* of the read in the call */
+	size_t number; /* of the read among those that waited */
+	struct dsfs_read *read;
 	uint32_t chunk_count;
 };
 
@@ -53,9 +54,9 @@ static bool plan_is_run(const struct index *index, const struct inode *inode, ui
 static bool plan_find(const struct direct *direct, struct permission *permission, const struct dsfs_read *read,
 		      struct plan_key *ret, struct inode *ret_inode)
 {
-	if (read->buffer || read->offset || lib_check_id(&direct->opened, read->id, NULL) < 0 ||
+	if (read->offset || lib_check_id(&direct->opened, read->id, NULL) < 0 ||
 	    inode_get(direct->index, read->id & PLAN_ORDINAL, ret_inode, NULL) < 0 || !S_ISREG(ret_inode->mode) ||
-	    ret_inode->size > read->size || ret_inode->size > READ_MAX ||
+	    ret_inode->size > read->size || ret_inode->size > (read->buffer ? PLAN_COPIED : READ_MAX) ||
 	    permission_check(permission, ret_inode, PERMISSION_READ, NULL) < 0)
 		return false;
 	ret->size = ret_inode->size;
@@ -66,81 +67,103 @@ static bool plan_find(const struct direct *direct, struct permission *permission
 /* --- whether a plan is worth its look-ups --- */
 
 /* Files of a walk lie on all members in turn, so addresses of neighbours are near only where the order is random. */
-static bool plan_is_near(const struct direct *direct, struct permission *permission, const struct dsfs_read *pair)
+static bool plan_is_near(const struct direct *direct, struct permission *permission, const struct fifo *todo,
+			 size_t first)
 {
+	const struct dsfs_read *one = fifo_peek(todo, first), *other = fifo_peek(todo, first + 1);
 	struct plan_key a, b;
 	struct inode inode;
 
-	if (pair[1].id > pair[0].id && pair[1].id - pair[0].id <= PLAN_NEAR_IDS)
+	if (other->id > one->id && other->id - one->id <= PLAN_NEAR_IDS)
 		return true;
-	if (!plan_find(direct, permission, &pair[0], &a, &inode) ||
-	    !plan_find(direct, permission, &pair[1], &b, &inode))
+	if (!plan_find(direct, permission, one, &a, &inode) || !plan_find(direct, permission, other, &b, &inode))
 		return false;
 	return (a.address > b.address ? a.address - b.address : b.address - a.address) <= PLAN_NEAR_BYTES;
 }
 
-static bool plan_is_worth(const struct direct *direct, struct permission *permission, const struct dsfs_read *reads,
+static bool plan_is_worth(const struct direct *direct, struct permission *permission, const struct fifo *todo,
 			  size_t count)
 {
-	return count > 1 && (plan_is_near(direct, permission, reads) ||
-			     plan_is_near(direct, permission, reads + (count - 2) / 2) ||
-			     plan_is_near(direct, permission, reads + count - 2));
+	return count > 1 && (plan_is_near(direct, permission, todo, 0) ||
+			     plan_is_near(direct, permission, todo, (count - 2) / 2) ||
+			     plan_is_near(direct, permission, todo, count - 2));
 }
 
 /* --- the order of places --- */
 
+/* Reads with buffers come first, as they are not joined with others. */
 static int plan_compare_keys(const void *a, const void *b)
 {
 	const struct plan_key *x = a, *y = b;
 
+	if (!x->read->buffer != !y->read->buffer)
+		return x->read->buffer ? -1 : 1;
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Finds the keys of the reads that may be joined; the others become joins of one, at the end of the plan's files. */
-static size_t plan_look_up(const struct direct *direct, struct permission *permission, struct dsfs_read *reads,
-			   size_t count, struct plan *plan, struct plan_key *keys)
+/* Finds the keys of the plan's reads that may be joined; the others become joins of one, at the end of its files. */
+static size_t plan_look_up(const struct direct *direct, struct permission *permission, const struct fifo *todo,
+			   struct plan *plan, struct plan_key *keys)
 {
-	size_t found = 0, alone = count;
+	size_t found = 0, alone = plan->read_count;
 	struct inode inode;
 
-	for (size_t i = 0; i < count; i++) {
-		plan_expect(direct->index, i + 2 * PLAN_AHEAD < count ? &reads[i + 2 * PLAN_AHEAD] : NULL,
-			    i + PLAN_AHEAD < count ? &reads[i + PLAN_AHEAD] : NULL);
-		if (plan_find(direct, permission, &reads[i], &keys[found], &inode)) {
-			keys[found++].number = i;
+	for (size_t i = 0; i < plan->read_count; i++) {
+		keys[found].number = i;
+		keys[found].read = fifo_peek(todo, i);
+		plan_expect(direct->index, fifo_peek(todo, i + 2 * PLAN_AHEAD), fifo_peek(todo, i + PLAN_AHEAD));
+		if (plan_find(direct, permission, keys[found].read, &keys[found], &inode)) {
+			found++;
 			continue;
 		}
-		plan->files[--alone].read = &reads[i];
+		plan->files[--alone].read = fifo_peek(todo, i);
 		plan->joins[plan->join_count++] = (struct plan_join){ .first = (uint32_t)alone, .count = 1 };
 	}
 	qsort(keys, found, sizeof(*keys), plan_compare_keys);
 	return found;
 }
 
-/* Gets the chunks of the files, in the order of the keys. False: no memory, or the index is not what it was. */
-static bool plan_get_chunks(const struct index *index, struct plan *plan, struct dsfs_read *reads,
-			    const struct plan_key *keys, size_t count)
+/* Gets a file's chunks, which begin where the plan's file says, and their places. */
+static bool plan_get_file(const struct index *index, struct plan *plan, const struct plan_file *file, uint64_t size)
 {
+	uint8_t *place = file->read->buffer;
 	struct inode inode;
+
+	if (inode_get(index, file->read->id & PLAN_ORDINAL, &inode, NULL) < 0 || inode.size != size)
+		return false;
+	for (uint32_t i = 0; i < file->chunk_count; i++) {
+		struct chunk *chunk = &plan->chunks[file->chunk + i];
+
+		if (chunk_get(index, &inode, i, chunk, NULL) < 0)
+			return false;
+		plan->places[file->chunk + i] = place;
+		if (place)
+			place += chunk->length;
+	}
+	return true;
+}
+
+/* Gets the chunks of the files, in the order of the keys. False: no memory, or the index is not what it was. */
+static bool plan_get_chunks(const struct index *index, struct plan *plan, const struct plan_key *keys, size_t count)
+{
 	size_t chunks = 0;
 
 	for (size_t i = 0; i < count; i++)
 		chunks += keys[i].chunk_count;
-	plan->chunks = chunks <= UINT32_MAX ? calloc(chunks + 1, sizeof(*plan->chunks)) : NULL;
-	if (!plan->chunks)
+	if (chunks > UINT32_MAX)
+		return false;
+	plan->chunks = calloc(chunks + 1, sizeof(*plan->chunks));
+	plan->places = calloc(chunks + 1, sizeof(*plan->places));
+	if (!plan->chunks || !plan->places)
 		return false;
 	chunks = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct dsfs_read *read = &reads[keys[i].number];
-
-		plan->files[i] = (struct plan_file){ read, (uint32_t)chunks, keys[i].chunk_count };
-		if (inode_get(index, read->id & PLAN_ORDINAL, &inode, NULL) < 0)
+		plan->files[i] = (struct plan_file){ keys[i].read, (uint32_t)chunks, keys[i].chunk_count };
+		if (!plan_get_file(index, plan, &plan->files[i], keys[i].size))
 			return false;
-		for (uint32_t j = 0; j < keys[i].chunk_count; j++)
-			if (chunk_get(index, &inode, j, &plan->chunks[chunks++], NULL) < 0)
-				return false;
+		chunks += keys[i].chunk_count;
 	}
 	return true;
 }
@@ -159,12 +182,14 @@ static bool plan_gather(struct gather *gather, const struct plan *plan, const st
 	return true;
 }
 
-/* Whether the file, which lies behind the others, can be read with them. It cannot where files share chunks. */
+/* Whether the file, which lies behind the others, can be read with them. It cannot where files share chunks, nor if one
+ * has a buffer and the other none. */
 static bool plan_joins(struct gather *gather, const struct plan *plan, const struct plan_file *file)
 {
 	uint64_t address = plan->chunks[file->chunk].address;
 
-	return address >= gather->end && address - gather->end <= PLAN_GAP && plan_gather(gather, plan, file);
+	return !file->read->buffer == !file[-1].read->buffer && address >= gather->end &&
+	       address - gather->end <= PLAN_GAP && plan_gather(gather, plan, file);
 }
 
 static bool plan_is_raw(const struct plan *plan, uint32_t first, uint32_t count)
@@ -182,15 +207,22 @@ static void plan_join(struct plan *plan, size_t count)
 	size_t end;
 
 	for (size_t i = 0; i < count; i = end) {
+		bool has_buffers = plan->files[i].read->buffer;
+
 		gather = (struct gather){ .gap = PLAN_GAP };
 		end = i + 1;
 		if (plan_gather(&gather, plan, &plan->files[i]))
 			while (end < count && plan_joins(&gather, plan, &plan->files[end]))
 				end++;
 		plan->joins[plan->join_count++] =
-			(struct plan_join){ (uint32_t)i, (uint32_t)(end - i), plan->files[i].chunk, gather.count,
-					    gather.content,
-					    plan_is_raw(plan, plan->files[i].chunk, gather.count) };
+			(struct plan_join){ .first = (uint32_t)i,
+					    .count = (uint32_t)(end - i),
+					    .chunk = plan->files[i].chunk,
+					    .chunk_count = gather.count,
+					    .bytes = gather.content,
+					    .has_buffers = has_buffers,
+					    .is_spread = !has_buffers && plan_is_raw(plan, plan->files[i].chunk,
+										     gather.count) };
 	}
 }
 
@@ -208,38 +240,64 @@ static int plan_compare_joins(const void *a, const void *b, void *plan)
 	return x < y ? -1 : x > y;
 }
 
-bool plan_make(const struct direct *direct, struct permission *permission, struct dsfs_read *reads, size_t count,
-	       struct plan *ret)
+/* An empty plan with room for so many reads; NULL: no memory. */
+static struct plan *plan_new(size_t count)
 {
-	auto_free struct plan_key *keys = NULL;
-	struct plan plan = { 0 };
-	size_t found;
+	struct plan *plan = calloc(1, sizeof(*plan));
 
-	if (count > UINT32_MAX || !plan_is_worth(direct, permission, reads, count))
+	if (!plan)
+		return NULL;
+	plan->uses = 1;
+	plan->read_count = count;
+	plan->files = calloc(count, sizeof(*plan->files));
+	plan->joins = calloc(count, sizeof(*plan->joins));
+	if (plan->files && plan->joins)
+		return plan;
+	plan_put(plan);
+	return NULL;
+}
+
+bool plan_make(const struct direct *direct, struct permission *permission, struct fifo *todo, struct plan **ret)
+{
+	size_t count = todo->count < PLAN_MOST ? todo->count : PLAN_MOST, found;
+	auto_free struct plan_key *keys = NULL;
+	struct plan *plan;
+
+	if (!plan_is_worth(direct, permission, todo, count))
 		return false;
 	keys = calloc(count, sizeof(*keys));
-	plan.files = calloc(count, sizeof(*plan.files));
-	plan.joins = calloc(count, sizeof(*plan.joins));
-	if (!keys || !plan.files || !plan.joins)
+	plan = plan_new(count);
+	if (!keys || !plan)
 		goto failed;
-	found = plan_look_up(direct, permission, reads, count, &plan, keys);
-	if (!plan_get_chunks(direct->index, &plan, reads, keys, found))
+	found = plan_look_up(direct, permission, todo, plan, keys);
+	if (!plan_get_chunks(direct->index, plan, keys, found))
 		goto failed;
-	plan_join(&plan, found);
-	qsort_r(plan.joins, plan.join_count, sizeof(*plan.joins), plan_compare_joins, &plan);
+	plan_join(plan, found);
+	qsort_r(plan->joins, plan->join_count, sizeof(*plan->joins), plan_compare_joins, plan);
+	for (size_t i = 0; i < count; i++)
+		fifo_take(todo);
 	*ret = plan;
 	return true;
 failed:
-	plan_free(&plan);
+	plan_put(plan);
 	return false;
 }
 
-void plan_free(struct plan *plan)
+struct plan *plan_use(struct plan *plan)
 {
+	plan->uses++;
+	return plan;
+}
+
+void plan_put(struct plan *plan)
+{
+	if (!plan || --plan->uses)
+		return;
 	free(plan->files);
 	free(plan->chunks);
+	free(plan->places);
 	free(plan->joins);
-	*plan = (struct plan){ 0 };
+	free(plan);
 }
 
 uint64_t plan_bytes(const struct plan *plan, const struct plan_file *file)
@@ -259,6 +317,11 @@ uint64_t plan_span(const struct plan *plan, const struct plan_join *join)
 }
 
 /* --- taking reads --- */
+
+bool plan_is_over(const struct plan *plan)
+{
+	return plan->next == plan->join_count;
+}
 
 struct plan_join *plan_peek(const struct plan *plan)
 {

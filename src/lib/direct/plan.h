@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The reads of one call in the order of their places on the volume, and which of them one read of the device serves:
- * whole small files that lie side by side. */
+/* Reads that wait, in the order of their places on the volume, and which of them one read of the device serves: whole
+ * small files that lie side by side. */
 #pragma once
 #include "image/chunk.h"
 #include "lib/direct/direct.h"
+#include "lib/fifo.h"
 #include "lib/permission.h"
 
 #define PLAN_GAP (16u << 10) /* bytes between two files up to which both are read at once, with what is between them */
+#define PLAN_COPIED (256u << 10) /* bytes of the largest file that is joined with others into buffers, by a copy */
 
 /* A whole file. */
 struct plan_file {
@@ -19,22 +21,30 @@ struct plan_join {
 	uint32_t first, count; /* in the plan */
 	uint32_t chunk, chunk_count;
 	uint64_t bytes; /* of contents */
-	bool is_spread; /* none is compressed: they lie in memory as on the volume */
+	bool has_buffers; /* of the caller; the others have none */
+	bool is_spread;   /* no buffers, and none is compressed: they lie in memory as on the volume */
 };
 
-/* A zeroed plan is empty. */
 struct plan {
+	unsigned uses;            /* the owner, and joins that are not finished yet; plan_put() */
+	size_t read_count;
 	struct plan_file *files;  /* the ones that may be joined, by address, then the others */
 	struct chunk *chunks;     /* of the files that may be joined, in their order */
+	uint8_t **places;         /* for each chunk, where it goes in the caller's buffer; NULL: there is none */
 	struct plan_join *joins;  /* in the order of their offsets, so that all members are busy */
 	size_t join_count, next;  /* next: the first join that is not taken yet */
 };
 
-/* Makes a plan for whole files of which some are near each other; the reads must have no buffers. False: none of three
- * pairs is, and a program that reads at random pays for these alone; or there is no memory for it. */
-bool plan_make(const struct direct *direct, struct permission *permission, struct dsfs_read *reads, size_t count,
-	       struct plan *ret);
-void plan_free(struct plan *plan);
+#define PLAN_MOST (64u << 10) /* reads of a plan, to limit its memory */
+
+/* Takes the first reads out of todo, PLAN_MOST at most, and makes a plan of them if some are of whole files near each
+ * other. False: none of three pairs is, and a program that reads at random pays for these alone; or there is no memory
+ * for it. */
+bool plan_make(const struct direct *direct, struct permission *permission, struct fifo *todo, struct plan **ret);
+struct plan *plan_use(struct plan *plan);
+void plan_put(struct plan *plan); /* NULL does nothing */
+/* Whether every read is taken. */
+bool plan_is_over(const struct plan *plan);
 /* Returns the next join of at least two reads; NULL: the next read is made alone, or there is none. */
 struct plan_join *plan_peek(const struct plan *plan);
 /* Takes the next read to make it alone; NULL: there is none. */
