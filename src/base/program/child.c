@@ -52,13 +52,13 @@ int child_start(struct child *child, child_body *body, const void *argument, str
 		return error_errno(err, "cannot start a process");
 	if (process == 0)
 		child_run(body, argument, its, parent);
-	*child = (struct child){ process, take_fd(&ours) };
+	*child = (struct child){ .process = process, .fd = take_fd(&ours) };
 	return 0;
 }
 
 bool child_is_gone(struct child *child)
 {
-	if (child->process && waitpid(child->process, NULL, WNOHANG) != 0)
+	if (child->process && waitpid(child->process, &child->status, WNOHANG) != 0)
 		child->process = 0;
 	return !child->process;
 }

@@ -11,6 +11,7 @@
 struct child {
 	pid_t process; /* 0: it has ended */
 	int fd;        /* the parent's end of a pair of SOCK_SEQPACKET sockets; -1: closed */
+	int status;    /* of waitpid(2), once it has ended by itself */
 };
 
 #define CHILD_NONE ((struct child){ .fd = -1 })
