@@ -168,6 +168,15 @@ if systemd-analyze security --help | grep -q -- --threshold; then
         { cat security.log; fail "systemd-analyze security of the exporter"; }
 fi
 
+csi=$DATASETFS_BUILD/contrib/datasetfs-csi.service
+if [ -e "$csi" ]; then # built with libnghttp2
+    ! grep -E "^($namespaces|State|Cache)" "$csi" || fail "the plugin for Kubernetes has a mount namespace of its own"
+    sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$csi" >datasetfs-csi.service
+    systemd-analyze verify ./datasetfs-csi.service >verify.log 2>&1 ||
+        { cat verify.log; fail "systemd-analyze verify"; }
+    [ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
+fi
+
 cat >pkg-config <<'END'
 #!/bin/sh
 case $* in *systemd*) exit 1 ;; esac

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "csi/wire.h"
 #include "datasetfs/control.h"
 #include "fuse/wire.h"
 #include "handover/handover.h"
@@ -416,6 +418,40 @@ static void seed_tar_stream(const char *folder)
 	write_seed(folder, "tar-stream-2", "", 0, seed, used);
 }
 
+static void put_pair(struct wire_message *message, uint32_t number, const char *key, const char *value)
+{
+	auto_wire struct wire_message pair = { 0 };
+
+	wire_put_text(&pair, 1, key);
+	wire_put_text(&pair, 2, value);
+	wire_put_message(message, number, &pair);
+}
+
+/* A NodePublishVolumeRequest, as the kubelet sends it. */
+static void seed_csi(const char *folder)
+{
+	auto_wire struct wire_message message = { 0 }, capability = { 0 }, mount = { 0 };
+
+	wire_put_text(&mount, 2, "ro");
+	wire_put_message(&capability, 2, &mount);
+	wire_put_text(&message, 1, "csi-0123");
+	wire_put_text(&message, 4, "/var/lib/kubelet/pods/a/volumes/kubernetes.io~csi/data/mount");
+	wire_put_message(&message, 5, &capability);
+	wire_put_number(&message, 6, 1);
+	put_pair(&message, 8, "csi.storage.k8s.io/ephemeral", "true");
+	put_pair(&message, 8, "dataset", "train");
+	put_pair(&message, 8, "version", "v2");
+	write_seed(folder, "csi-publish", "", 1, message.bytes, message.length);
+	wire_free(&message);
+	wire_put_text(&message, 1, "csi-0123");
+	wire_put_text(&message, 2, "/var/lib/kubelet/pods/a/volumes/kubernetes.io~csi/data/mount");
+	write_seed(folder, "csi-target", "\1", 1, message.bytes, message.length);
+	wire_free(&message);
+	wire_put_number(&message, 1, 0);
+	wire_put_text(&message, 2, "no API server");
+	write_seed(folder, "csi-status", "\2", 1, message.bytes, message.length);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -425,6 +461,7 @@ int main(int argc, char **argv)
 	seed_superblock(argv[1]);
 	seed_catalogue(argv[1]);
 	seed_catalogue_of_members(argv[1]);
+	seed_csi(argv[1]);
 	seed_index(argv[1]);
 	seed_exposition(argv[1]);
 	seed_holes(argv[1]);

@@ -13,7 +13,8 @@ completed() {
     printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort | tr '\n' ' '
 }
 
-for program in mkdatasetfs datasetfs datasetfs-exporter datasetfs-run; do
+for program in mkdatasetfs datasetfs datasetfs-csi datasetfs-exporter datasetfs-run; do
+    [ $program != datasetfs-csi ] || command -v datasetfs-csi >/dev/null || continue # where libnghttp2 is
     for option in $("$program" --help | grep -oE '^ {2,6}(-[A-Za-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
@@ -100,6 +101,12 @@ assert_eq "datasetfs-run --report=file cat -x<TAB>" "$(completed datasetfs-run -
 
 # The programs know every option that the completion file lists.
 { mkdatasetfs --help; datasetfs --help; datasetfs-exporter --help; datasetfs-run --help; } >help.all
+if command -v datasetfs-csi >/dev/null; then
+    assert_eq "datasetfs-csi --config f<TAB>" "$(completed datasetfs-csi --config f)" "file folder "
+    datasetfs-csi --help >>help.all
+else
+    echo ' --config --kubelet --node' >>help.all
+fi
 for verb in verify scrub stat extract attach describe switch top compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done

@@ -128,6 +128,7 @@ may tools/top    $base datasetfs watch status top .
 may tools        $base $image io $device members $volume attach datasetfs describe export member nvme scrub \
     take top verify watch .
 may tools/exporter $base $device datasetfs exporter
+may tools/csi    $base attach csi
 may tools/run    $base run
 }
 
@@ -151,6 +152,7 @@ home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/t
     mkfs/source/archive/tar_unpack.c mkfs/source/archive/tar_zip.[ch] tools/export/tar_write.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'microhttpd\.h'     tools/exporter/server.c
+home 'nghttp2/[a-z0-9]*\.h' tools/csi/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
 home 'json-c/[a-z_]*\.h'  tools/watch/reported.c
 home 'libsmartcols\.h'   tools/grid.c

@@ -16,7 +16,8 @@ options_of_page() {
         grep -E '^ {4,16}-' | grep -oE -- '(^|[ ,])--[a-z]+[a-z-]*' | tr -d ' ,' | sort -u
 }
 
-for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-exporter datasetfs-run; do
+for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-csi datasetfs-exporter datasetfs-run; do
+    [ $program != datasetfs-csi ] || command -v datasetfs-csi >/dev/null || continue # where libnghttp2 is
     section=8
     [ $program != datasetfs-run ] || section=1
     page=$DATASETFS_SOURCE/man/$program.$section

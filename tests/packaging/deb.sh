@@ -6,7 +6,7 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$DATASETFS_SOURCE/tests/lib/fresh_root.sh"
 root=$PWD/root
-packages=(datasetfs libdatasetfs0 libdatasetfs-dev python3-datasetfs)
+packages=(datasetfs datasetfs-csi libdatasetfs0 libdatasetfs-dev python3-datasetfs)
 release=$(sed -nE "s/^  version: '([^']+)',$/\1/p" "$DATASETFS_SOURCE/meson.build")
 next=${release%.*}.$((${release##*.} + 1))
 
@@ -23,7 +23,7 @@ needs() {
     local deb
     for deb in $(debs "$1"); do
         dpkg-deb -f "$deb" Depends Recommends
-    done | sed 's/^[A-Z][a-z]*: //' | tr , '\n' | grep -vE '^ *(libdatasetfs0|$)' | paste -sd,
+    done | sed 's/^[A-Z][a-z]*: //' | tr , '\n' | grep -vE '^ *(libdatasetfs0|datasetfs( |$)|$)' | paste -sd,
 }
 
 # install FOLDER COMMAND…: its packages, in the root
@@ -73,7 +73,7 @@ check_packages() {
 # use RELEASE: every way to a data set, of the packages that are installed
 use() {
     local program
-    for program in datasetfs datasetfsctl datasetfs-exporter datasetfs-run mkdatasetfs; do
+    for program in datasetfs datasetfsctl datasetfs-csi datasetfs-exporter datasetfs-run mkdatasetfs; do
         assert_eq "$program --version" "$(within $program --version)" "$program $1"
     done
     rm -f "$root/data/volume"

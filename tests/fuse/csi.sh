@@ -1,0 +1,353 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=gcc,asan timeout=900
+# datasetfs-csi as the kubelet calls it: each method, again and at the same time; refusals, in one line; paths that
+# lead out; dead and silent mounts; a first mount that takes long, or whose pod goes away; a plugin that is killed
+# under load.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+[ -e "$DATASETFS_BUILD/tests/csi-call" ] || skip "built without libnghttp2"
+need_fuse
+need_root
+own_machine
+
+export DATASETFS_CSI_PATIENCE=200 # ms, in place of five seconds
+real=$(command -v datasetfs)
+mkdir bin source
+for i in {1..50}; do echo "file $i" >"source/$i"; done
+pack volume source --label v1
+echo new >source/new
+pack volume source --label v2
+V=$PWD/volume
+K=$PWD/kubelet
+SOCKET=$K/plugins/datasetfs.csi/csi.sock
+REGISTRATION=$K/plugins_registry/datasetfs.csi-reg.sock
+INLINE=csi-$(printf '%064d' 7)
+
+# A stand-in that notes each start, and waits while there is a file hold.
+cat >bin/datasetfs <<END
+#!/bin/bash
+echo "\$\$" >>"$PWD/starts"
+while [ -e "$PWD/hold" ]; do sleep 0.02; done
+exec "$real" "\$@"
+END
+chmod +x bin/datasetfs
+PATH=$PWD/bin:$DATASETFS_BUILD/tests:$PATH
+: >starts
+starts() { wc -l <starts; }
+
+plugin=
+is_there() { csi-call "$REGISTRATION" /pluginregistration.Registration/GetInfo >/dev/null 2>&1; }
+start() {
+    datasetfs-csi --config csi.conf --kubelet "$K" --node worker7 2>>csi.log &
+    plugin=$!
+    wait_for 20 is_there || fail "the plugin does not begin: $(cat csi.log)"
+}
+stop() {
+    kill "-${1:-TERM}" "$plugin"
+    wait "$plugin" || [ -n "${1:-}" ] || fail "the plugin ended with status $?: $(cat csi.log)"
+}
+node() { csi-call "$SOCKET" "/csi.v1.Node/$1" "${@:2}"; }
+target() { echo "$K/pods/$1/volumes/kubernetes.io~csi/data/mount"; }
+# attributes NAME=VALUE…: of a volume, as words of csi-call
+attributes() { for pair in "$@"; do printf '%s\n' '8{' "1=${pair%%=*}" "2=${pair#*=}" '}'; done; }
+# volume ID POD ATTRIBUTE…: the words of a NodePublishVolumeRequest
+volume() {
+    local id=$1 pod=$2
+    shift 2
+    printf '%s\n' "1=$id" "4=$(target "$pod")" '5{' '2{' '}' '3{' '1:1' '}' '}' 6:1
+    attributes "$@"
+}
+# publish POD ATTRIBUTE…: of an inline volume
+publish() {
+    local words pod=$1
+    mkdir -p "$(dirname "$(target "$pod")")"
+    mapfile -t words < <(volume "$INLINE" "$pod" csi.storage.k8s.io/ephemeral=true "${@:2}")
+    node NodePublishVolume "${words[@]}"
+}
+# persistent POD ATTRIBUTE…: of a PersistentVolume
+persistent() {
+    local words pod=$1
+    mkdir -p "$(dirname "$(target "$pod")")"
+    mapfile -t words < <(volume imagenet "$pod" csi.storage.k8s.io/ephemeral=false "${@:2}")
+    node NodePublishVolume "${words[@]}"
+}
+unpublish() { node NodeUnpublishVolume "1=$INLINE" "2=$(target "$1")"; }
+# refused CODE MESSAGE COMMAND…: one line says it
+refused() {
+    local said
+    said=$("${@:3}") && fail "'${*:3}' succeeded"
+    [[ $said == "$1 "*"$2"* && $(wc -l <<<"$said") = 1 ]] || fail "'${*:3}' said '$said', expected status $1 and '$2'"
+}
+nothing_is_left() { [ -z "$(ls -A /run/datasetfs/attach)" ] && ! pgrep -x datasetfs >/dev/null; }
+
+say "before it begins"
+assert_fails 1 "cannot find the kubelet's root '$K'" datasetfs-csi --config csi.conf --kubelet "$K"
+mkdir -p "$K/pods"
+for wrong in "data x y" "dataset x" "dataset a/b /v" "dataset x v" "paths all"; do
+    echo "$wrong" >csi.conf
+    assert_fails 1 "'csi.conf', line 1: " datasetfs-csi --config csi.conf --kubelet "$K"
+done
+printf 'dataset x /v\ndataset x /w\n' >csi.conf
+assert_fails 1 "'csi.conf', line 2: data set 'x' is there twice" datasetfs-csi --config csi.conf --kubelet "$K"
+chmod 666 csi.conf
+assert_fails 1 "can be changed by others than root" datasetfs-csi --config csi.conf --kubelet "$K"
+chmod 644 csi.conf
+cat >csi.conf <<END
+# what pods may have
+dataset train $V
+dataset old   $V version=v1,readahead=4M
+dataset gone  $PWD/nowhere
+END
+start
+assert_fails 1 "another datasetfs-csi answers at" datasetfs-csi --config csi.conf --kubelet "$K"
+assert_eq "modes" "$(stat -c %a "$SOCKET" "$REGISTRATION" "$(dirname "$SOCKET")" | xargs)" "700 700 700"
+
+say "who it is"
+assert_eq "registration" "$(csi-call "$REGISTRATION" /pluginregistration.Registration/GetInfo)" \
+    "0 "$'\n'"1=CSIPlugin"$'\n'"2=datasetfs.csi"$'\n'"3=$SOCKET"$'\n'"4=1.0.0"
+csi-call "$REGISTRATION" /pluginregistration.Registration/NotifyRegistrationStatus 1:1 >/dev/null
+csi-call "$REGISTRATION" /pluginregistration.Registration/NotifyRegistrationStatus '2=no API server' >/dev/null
+grep -q "the kubelet has registered the plugin" csi.log
+grep -q "does not register the plugin: no API server" csi.log
+assert_contains "name" "$(csi-call "$SOCKET" /csi.v1.Identity/GetPluginInfo)" "1=datasetfs.csi"
+assert_eq "capabilities" "$(csi-call "$SOCKET" /csi.v1.Identity/GetPluginCapabilities)" "0 "
+assert_contains "probe" "$(csi-call -a "$SOCKET" "$SOCKET" /csi.v1.Identity/Probe)" "1: 1"
+assert_contains "node" "$(node NodeGetInfo)" "1=worker7"
+assert_eq "stats and condition" "$(node NodeGetCapabilities | grep -o '1: .*' | xargs)" "1: 2 1: 4"
+
+say "one mount for all pods, by whatever they ask for the same version"
+publish a dataset=train version=v2
+publish b dataset=train
+persistent c dataset="$V" version=v2
+cmp source/new "$(target a)/new"
+cmp source/new "$(target b)/new"
+cmp source/new "$(target c)/new"
+publish a dataset=train version=v2
+assert_eq "daemons started" "$(starts)" 1
+assert_eq "mounts on it" "$(grep -c " $(target a) " /proc/self/mountinfo)" 1
+assert_eq "consumers" "$(datasetfsctl attached | grep -c "^  '")" 3
+publish d dataset=old
+[ ! -e "$(target d)/new" ] || fail "version v1 has a file of v2"
+condition=$(node NodeGetVolumeStats "1=$INLINE" "2=$(target a)")
+assert_contains "condition" "$condition" "2=the data set is served"
+assert_contains "inodes" "$condition" "2: $(stat -f -c %c "$(target a)")"
+for pod in a b c d; do unpublish $pod; unpublish $pod; done
+[ ! -e "$(target a)" ] || fail "the target is still there"
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+rm -r "$K/pods/a"
+unpublish a
+unpublish a
+
+say "refusals: one line each, and no target stays"
+refused 3 "unknown attribute 'verison', did you mean 'version'?" publish a dataset=train verison=v1
+refused 3 "unknown attribute 'suid', expected dataset" publish a dataset=train suid=1
+refused 3 "attribute 'dataset' is missing" publish a version=v1
+refused 3 "there is no data set 'other': a line 'dataset other VOLUME' in csi.conf" publish a dataset=other
+refused 3 "names a volume: expected a data set that csi.conf of the machine allows" publish a dataset="$V"
+refused 3 "attribute 'version' is empty" publish a dataset=train version=
+refused 3 "an option holds a comma" publish a dataset=train prefetch=1,suid
+refused 3 "option 'version' is given twice" publish a dataset=old version=v2
+refused 9 "has no version 'v9': choose one that it has, v1, v2" publish a dataset=train version=v9
+refused 9 "has the digest sha256:" publish a dataset=train digest="sha256:$(printf '%064d' 1)"
+refused 9 "there is no such file or device" publish a dataset=gone
+# An inline volume stays one, whatever its author says of it.
+mapfile -t words < <(volume "$INLINE" a csi.storage.k8s.io/ephemeral=false dataset="$V")
+refused 3 "names a volume" node NodePublishVolume "${words[@]}"
+mapfile -t words < <(volume pv a dataset="$V")
+refused 3 "names a volume" node NodePublishVolume "${words[@]}"
+mapfile -t words < <(volume pv a dataset=train)
+refused 3 "volume_id is missing" node NodePublishVolume "${words[@]:1}"
+refused 3 "the target path is missing" node NodePublishVolume "${words[0]}" "${words[@]:2}"
+refused 3 "the volume's capability is missing" node NodePublishVolume "${words[@]:0:2}"
+refused 3 "mount option 'suid'" node NodePublishVolume "${words[@]}" '5{' '2{' 2=ro 2=suid '}' '}'
+refused 3 "a data set is no block device" node NodePublishVolume "${words[@]}" '5{' '1{' '}' '}'
+refused 3 "has an attribute twice" node NodePublishVolume "${words[@]}" '8{' 1=dataset 2=old '}'
+[ ! -e "$(target a)" ] || fail "the target of a refused volume is still there"
+nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "places that are none"
+placed() { node NodePublishVolume 1=pv "4=$1" '5{' '2{' '}' '}' '8{' 1=dataset 2=train '}'; }
+mkdir -p outside
+refused 3 "is not below the kubelet's root" placed "$PWD/outside"
+refused 3 "is not below the kubelet's root" placed "$K-other/x"
+refused 3 "is not below the kubelet's root" placed pods/a
+refused 3 "has an empty name, '.' or '..'" placed "$K/pods/../../outside"
+refused 3 "has an empty name, '.' or '..'" placed "$K/pods//a"
+refused 3 "has an empty name, '.' or '..'" placed "$K/"
+refused 3 "is more than 32 directories deep" placed "$K$(printf '/d%.0s' {1..33})"
+refused 3 "has more than 4096 bytes" placed "$K/$(printf 'd%.0s' {1..4200})"
+refused 3 "holds a control character" placed "$K/pods/a"$'\n'"b"
+refused 5 "'mkdir -p $K/pods/nobody' makes it" placed "$K/pods/nobody/mount"
+ln -s "$PWD/outside" "$K/pods/link"
+echo file >"$K/pods/file"
+refused 9 "a symbolic link is on the way" placed "$K/pods/link"
+refused 9 "a symbolic link is on the way" placed "$K/pods/link/x"
+refused 9 "'$K/pods/file' is not a directory" placed "$K/pods/file"
+refused 9 "a symbolic link is on the way" node NodeUnpublishVolume 1=pv "2=$K/pods/link/x"
+refused 3 "is not below" node NodeUnpublishVolume 1=pv "2=$PWD/outside"
+refused 5 "does not exist" node NodeGetVolumeStats 1=pv "2=$K/pods/nobody"
+[ -z "$(ls -A outside)" ] || fail "something was made outside of the kubelet's root"
+
+say "bytes that are no request"
+refused 3 "the message ends within a number" node NodePublishVolume @ff
+refused 3 "goes beyond its end" node NodePublishVolume @0aff01
+refused 3 "is no text" node NodePublishVolume @0a01ff
+mapfile -t words < <(printf '1=%04000d\n' {1..17})
+refused 8 "the message has more than 65536 bytes" node NodePublishVolume "${words[@]}"
+refused 12 "does not have this method" node NodeStageVolume
+cat >connections.py <<'END'
+import socket, sys
+def connect():
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(sys.argv[1])
+    one.settimeout(60)
+    return one
+def is_closed(one):
+    try:
+        while one.recv(4096): pass
+        return True
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+if sys.argv[2] == "garbage":
+    one = connect()
+    one.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    sys.exit(not is_closed(one))
+if sys.argv[2] == "one":
+    sys.exit(not is_closed(connect()))
+many = [connect() for i in range(257)]
+sys.exit(not is_closed(many[256]))
+END
+python3 connections.py "$SOCKET" garbage || fail "HTTP/1.1 does not end the connection"
+python3 connections.py "$SOCKET" many || fail "there is no limit on connections"
+assert_eq "300 calls on one connection" \
+    "$(csi-call -n 300 "$SOCKET" /csi.v1.Node/NodeGetCapabilities | grep -c '^0 ')" 300
+
+say "a process that is not root's"
+chmod 711 "$(dirname "$SOCKET")" "$K/plugins"
+if as_user python3 - "$SOCKET" garbage <connections.py 2>said; then fail "a user may connect"; fi
+assert_contains "a user" "$(tail -n 1 said)" "PermissionError"
+chmod 777 "$SOCKET"
+as_user python3 - "$SOCKET" one <connections.py || fail "a user is served: $(cat said)"
+grep -q "a process that is not root's connects, ignoring" csi.log
+chmod 700 "$SOCKET" "$(dirname "$SOCKET")"
+
+say "many at once: calls on one connection, and connections"
+mkdir -p "$(dirname "$(target many)")"
+mapfile -t words < <(volume "$INLINE" many dataset=train)
+before=$(starts)
+assert_eq "20 calls for one place" \
+    "$(csi-call -n 20 "$SOCKET" /csi.v1.Node/NodePublishVolume "${words[@]}" | sort | uniq -c | xargs)" "20 0"
+unpublish many
+for i in {1..24}; do publish "p$i" dataset=train >"said.$i" & running[i]=$!; done
+for i in {1..24}; do wait "${running[i]}" || fail "pod $i: $(cat "said.$i")"; done
+for i in {1..24}; do cmp source/1 "$(target "p$i")/1"; done
+[ "$(starts)" -le $((before + 2)) ] || fail "$(($(starts) - before)) daemons were started"
+
+say "a dead mount: it is abnormal, each pod can go, and a new one gets another"
+pkill -KILL -x datasetfs
+wait_for 20 eval '! pgrep -x datasetfs' >/dev/null || fail "a daemon does not end"
+dead=$(node NodeGetVolumeStats "1=$INLINE" "2=$(target p1)")
+assert_contains "condition" "$dead" "1: 1"
+assert_contains "condition" "$dead" "2=the daemon of the data set is gone"
+publish new dataset=train
+cmp source/1 "$(target new)/1"
+for i in {1..24}; do unpublish "p$i" >"said.$i" & running[i]=$!; done
+for i in {1..24}; do wait "${running[i]}" || fail "pod $i: $(cat "said.$i")"; done
+unpublish new
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "a mount that hangs is abnormal, asked once, and its pod can go"
+publish silent dataset=train
+pkill -STOP -x datasetfs
+for process in $(pgrep -x datasetfs); do wait_for 20 is_stopped "$process"; done
+for round in 1 2; do
+    assert_contains "condition, $round" "$(node NodeGetVolumeStats "1=$INLINE" "2=$(target silent)")" "does not answer"
+done
+unpublish silent
+pkill -CONT -x datasetfs || true
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "a first mount that takes long goes on when nobody waits, and the call that comes again finds it"
+: >hold
+: >starts
+mkdir -p "$(dirname "$(target long)")"
+mapfile -t words < <(volume "$INLINE" long dataset=train)
+csi-call -q "$SOCKET" /csi.v1.Node/NodePublishVolume "${words[@]}"
+wait_for 20 eval '[ "$(starts)" = 1 ]' || fail "no daemon begins"
+publish long dataset=train >again &
+again=$!
+refused 10 "published with other attributes" publish long dataset=train version=v1
+rm hold
+wait $again || fail "the call that came again: $(cat again)"
+cmp source/1 "$(target long)/1"
+assert_eq "daemons started" "$(starts)" 1
+unpublish long
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "a pod that goes away in the middle of its mount"
+: >hold
+: >starts
+publish brief dataset=train >brief || true &
+wait_for 20 eval '[ "$(starts)" = 1 ]' || fail "no daemon begins"
+unpublish brief
+[ ! -e "$(target brief)" ] || fail "the target is still there"
+wait_for 20 grep -q "^10 the volume is being unpublished" brief || fail "the publish said: $(cat brief)"
+rm hold
+publish after dataset=train
+cmp source/1 "$(target after)/1"
+assert_eq "daemons started" "$(starts)" 1
+
+say "a plugin that is killed and begins again, while a pod reads and others come and go"
+(while [ ! -e enough ]; do cmp source/1 "$(target after)/1" && echo || exit 1; done >reads) &
+reader=$!
+for round in $(seq "$(length 10 1000)"); do
+    echo "round $round" >>csi.log
+    (for i in 1 2 3; do publish "r$i" dataset=train; unpublish "r$i"; done >/dev/null 2>&1 || true) &
+    load=$!
+    stop KILL 2>/dev/null || true
+    start
+    wait $load
+done
+for i in 1 2 3; do
+    publish "r$i" dataset=train
+    cmp source/1 "$(target "r$i")/1"
+    unpublish "r$i"
+done
+touch enough
+wait $reader || fail "a read failed while the plugin began again"
+[ "$(wc -l <reads)" -gt 0 ]
+unpublish after
+stop
+
+say "a kubelet whose root is a link"
+ln -s "$K" root
+K=$PWD/root SOCKET=$PWD/root/plugins/datasetfs.csi/csi.sock
+start
+publish linked dataset=train follow=current
+cmp source/new "$PWD/kubelet/pods/linked/volumes/kubernetes.io~csi/data/mount/new"
+unpublish linked
+stop
+
+# LeakSanitizer does not work under strace.
+[ "$DATASETFS_BUILD_NAME" = gcc ] || exit 0
+if command -v systemd-analyze >/dev/null && (strace -D -f -qq -o none true) 2>/dev/null; then
+    say "the unit refuses no call that strace sees when a pod comes and goes"
+    mkdir other
+    datasetfsctl attach "$V" other
+    strace -D -f -qq -s 200 -e signal=none -o trace \
+        datasetfs-csi --config csi.conf --kubelet "$K" --node worker7 2>>csi.log &
+    plugin=$!
+    wait_for 60 is_there || fail "the plugin does not begin under strace"
+    publish traced dataset=train
+    node NodeGetVolumeStats "1=$INLINE" "2=$(target traced)"
+    unpublish traced
+    stop
+    datasetfsctl detach other
+    python3 "$LIB/unit_allows.py" "$DATASETFS_BUILD/contrib/datasetfs-csi.service" trace >refused
+    [ ! -s refused ] || fail "the unit refuses what the plugin does: $(cat refused)"
+fi
+[ ! -e "$REGISTRATION" ] && [ ! -e "$SOCKET" ] || fail "a socket is left"
+wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+! grep -n "ERROR\|runtime error" csi.log || fail "a sanitizer reports"

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfs-csi before it does anything: the encoding of messages, the limits of requests, the command line that comes
+ * of a volume's attributes, and paths of targets. */
+#include "lib/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "csi/conf.h"
+#include "csi/request.h"
+#include "csi/target.h"
+#include "csi/wire.h"
+#include "csi/wish.h"
+
+static struct span span(const struct wire_message *message)
+{
+	return span_of(message->bytes, message->length);
+}
+
+/* ---- the encoding ---- */
+
+static void test_round_trip(void **state)
+{
+	auto_wire struct wire_message message = { 0 }, inner = { 0 };
+	struct wire_field field;
+	struct span rest;
+
+	(void)state;
+	wire_put_text(&inner, 1, "text");
+	wire_put_number(&message, 3, UINT64_MAX);
+	wire_put_message(&message, 536870911, &inner);
+	rest = span(&message);
+	CHECK_OK(wire_next(&rest, &field, &err) - 1);
+	assert_int_equal(field.number, 3);
+	assert_true(field.kind == WIRE_VARINT && field.value == UINT64_MAX);
+	CHECK_OK(wire_next(&rest, &field, &err) - 1);
+	assert_int_equal(field.number, 536870911);
+	assert_int_equal(field.bytes.size, inner.length);
+	assert_memory_equal(field.bytes.base, inner.bytes, inner.length);
+	assert_int_equal(wire_next(&rest, &field, NULL), 0);
+}
+
+static void test_fixed(void **state)
+{
+	static const char bytes[] = "\x09\x01\x02\0\0\0\0\0\x80\x15\xff\0\0\0";
+	struct span rest = span_of(bytes, sizeof(bytes) - 1);
+	struct wire_field field;
+
+	(void)state;
+	CHECK_OK(wire_next(&rest, &field, &err) - 1);
+	assert_true(field.value == UINT64_C(0x8000000000000201));
+	CHECK_OK(wire_next(&rest, &field, &err) - 1);
+	assert_true(field.number == 2 && field.value == 255);
+}
+
+static void test_damage(void **state)
+{
+	static const struct {
+		const char *bytes, *reason;
+		size_t length;
+	} damaged[] = {
+		{ "\x80", "ends within a number", 1 },
+		{ "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "more than 64 bits", 11 },
+		{ "\x00\x01", "no valid number", 2 },
+		{ "\x0a\x02x", "field 1 of the message goes beyond its end", 3 },
+		{ "\x0d\x01\x02", "goes beyond its end", 3 },
+		{ "\x0b", "of a kind 3", 1 },
+	};
+	struct wire_field field;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++) {
+		struct span rest = span_of(damaged[i].bytes, damaged[i].length);
+
+		CHECK_FAILS(wire_next(&rest, &field, &err), -EBADMSG, damaged[i].reason);
+		assert_int_equal(rest.size, damaged[i].length);
+	}
+}
+
+/* ---- requests ---- */
+
+static void put_attribute(struct wire_message *message, const char *key, const char *value)
+{
+	auto_wire struct wire_message pair = { 0 };
+
+	wire_put_text(&pair, 1, key);
+	wire_put_text(&pair, 2, value);
+	wire_put_message(message, 8, &pair);
+}
+
+static void test_limits(void **state)
+{
+	auto_wire struct wire_message message = { 0 }, long_path = { 0 };
+	auto_request struct request request = { 0 };
+	char text[REQUEST_TEXT_MOST + 2];
+
+	(void)state;
+	for (unsigned i = 0; i < REQUEST_PAIRS; i++) {
+		snprintf(text, sizeof(text), "%u", i);
+		put_attribute(&message, text, "");
+	}
+	CHECK_OK(request_publish(span(&message), &request, &err));
+	assert_int_equal(request.attribute_count, REQUEST_PAIRS);
+	request_free(&request);
+	put_attribute(&message, "one more", "");
+	CHECK_FAILS(request_publish(span(&message), &request, &err), -EBADMSG, "more than 64 attributes");
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	wire_put_text(&long_path, 4, text);
+	CHECK_FAILS(request_publish(span(&long_path), &request, &err), -EBADMSG, "more than 4096 bytes");
+}
+
+static void test_status(void **state)
+{
+	auto_wire struct wire_message message = { 0 };
+	auto_free char *reason = NULL;
+
+	(void)state;
+	CHECK_OK(request_status(span(&message), &reason, &err));
+	assert_string_equal(reason, "");
+	free(take_ptr(&reason));
+	wire_put_text(&message, 2, "why");
+	CHECK_OK(request_status(span(&message), &reason, &err));
+	assert_string_equal(reason, "why");
+	free(take_ptr(&reason));
+	wire_put_number(&message, 1, 1);
+	CHECK_OK(request_status(span(&message), &reason, &err));
+	assert_null(reason);
+}
+
+/* ---- wishes ---- */
+
+#define INLINE_VOLUME "csi-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static int wish(const char *volume, const char *const *pairs, bool inline_paths, char ***ret, struct error *why)
+{
+	struct conf_data_set sets[] = { { "train", "/srv/train", NULL }, { "old", "/srv/train", "version=v1,suid" } };
+	const struct conf conf = { sets, 2, inline_paths };
+	auto_wire struct wire_message message = { 0 };
+	auto_request struct request request = { 0 };
+
+	wire_put_text(&message, 1, volume);
+	for (; *pairs; pairs += 2)
+		put_attribute(&message, pairs[0], pairs[1]);
+	CHECK_OK(request_publish(span(&message), &request, &err));
+	return wish_command(&request, &conf, "/target", ret, why);
+}
+
+/* PAIRS: names and values of attributes */
+#define PAIRS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define PERSISTENT "csi.storage.k8s.io/ephemeral", "false"
+#define EPHEMERAL  "csi.storage.k8s.io/ephemeral", "true"
+
+static void assert_words(const char *volume, const char *const *pairs, const char *expected)
+{
+	char joined[256] = "", **words;
+
+	CHECK_OK(wish(volume, pairs, false, &words, &err));
+	for (char **word = words; *word; word++) {
+		strcat(joined, *word);
+		strcat(joined, "|");
+	}
+	wish_free(words);
+	assert_string_equal(joined, expected);
+}
+
+static void test_words(void **state)
+{
+	(void)state;
+	assert_words(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "train"), "datasetfsctl|attach|--|/srv/train|/target|");
+	assert_words("pv", PAIRS("version", "a b;c", "dataset", "train", "follow", "-o"),
+		     "datasetfsctl|attach|--want|version=a b;c|--want|follow=-o|--|/srv/train|/target|");
+	assert_words("pv", PAIRS("dataset", "old"),
+		     "datasetfsctl|attach|-o|version=v1,suid|--|/srv/train|/target|");
+	assert_words("pv", PAIRS(PERSISTENT, "dataset", "/dev/x"), "datasetfsctl|attach|--|/dev/x|/target|");
+	assert_words("pv", PAIRS(PERSISTENT, "dataset", "uuid:0"), "datasetfsctl|attach|--|uuid:0|/target|");
+}
+
+static void test_paths(void **state)
+{
+	char **words;
+
+	(void)state;
+	CHECK_FAILS(wish("pv", PAIRS("dataset", "/x"), false, &words, &err), -EPERM, "names a volume");
+	CHECK_FAILS(wish("pv", PAIRS(EPHEMERAL, "dataset", "/x"), false, &words, &err), -EPERM, "names a volume");
+	CHECK_FAILS(wish(INLINE_VOLUME, PAIRS(PERSISTENT, "dataset", "nvme:uuid:0"), false, &words, &err), -EPERM,
+		    "names a volume");
+	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "x"), true, &words, &err), -EPERM, "no data set 'x'");
+	CHECK_OK(wish(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "/x"), true, &words, &err));
+	wish_free(words);
+}
+
+/* ---- targets ---- */
+
+static void test_targets(void **state)
+{
+	static const char *const refused[] = { "/k", "/k/", "/k/.", "/k/..", "/k/a/../b", "/k/a/", "/k//a", "/kk/a",
+					       "k/a", "", "/k/a\nb", "/k/\x7f" };
+	const struct target_root root = { .given = "/k", .real = "/srv/k" };
+	char target[PATH_MAX];
+
+	(void)state;
+	CHECK_OK(target_path(&root, "/k/pods/.a/..b/c", target, &err));
+	assert_string_equal(target, "/srv/k/pods/.a/..b/c");
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (target_path(&root, refused[i], target, NULL) != -EINVAL)
+			fail_msg("'%s' is a target", refused[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_fixed), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_limits),     cmocka_unit_test(test_status), cmocka_unit_test(test_words),
+		cmocka_unit_test(test_paths),      cmocka_unit_test(test_targets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
