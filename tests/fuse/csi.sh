@@ -138,6 +138,20 @@ rm -r "$K/pods/a"
 unpublish a
 unpublish a
 
+if python3 -c 'import yaml' 2>/dev/null; then
+    say "the volumes of contrib/kubernetes"
+    python3 "$LIB/csi_objects.py" "$DATASETFS_SOURCE/contrib/kubernetes" \
+        "$DATASETFS_SOURCE/man/datasetfs-csi.8" >objects
+    assert_eq "volumes" "$(cut -d' ' -f1 objects | xargs)" "inline persistent"
+    while read -r kind line; do
+        read -ra words <<<"${line/\/srv\/train.dsfs/$V}"
+        if [ "$kind" = inline ]; then publish a "${words[@]}"; else persistent a "${words[@]}"; fi
+        cmp source/new "$(target a)/new"
+        unpublish a
+    done <objects
+    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+fi
+
 say "refusals: one line each, and no target stays"
 refused 3 "unknown attribute 'verison', did you mean 'version'?" publish a dataset=train verison=v1
 refused 3 "unknown attribute 'suid', expected dataset" publish a dataset=train suid=1
