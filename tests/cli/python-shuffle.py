@@ -118,14 +118,15 @@ def check_specification():
 class Files:
     """A data set as far as a sampler looks at it."""
 
-    def __init__(self, count, digest="sha256:aa", classes=None, mean=0):
-        self.count, self.digest, self.classes, self.mean_size = count, digest, classes, mean
+    def __init__(self, count, digest="sha256:aa", labels=None, mean=0):
+        self.count, self.digest, self.labels, self.mean_size = count, digest, labels, mean
+        self.classes = sorted(set(labels or ()))
 
     def __len__(self):
         return self.count
 
     def label(self, index):
-        return self.classes and self.classes[index]
+        return self.labels and self.labels[index]
 
 
 def read_some(data, world, workers, part, state, rng, **words):
@@ -257,16 +258,22 @@ def warnings_of(data, **words):
 
 
 def check_warning():
-    sorted_by_class = [index * 100 // 100_000 for index in range(100_000)]
-    said = warnings_of(Files(100_000, classes=sorted_by_class), buffer=4096)
+    def sorted_files(classes):
+        return Files(100_000, labels=[index * classes // 100_000 for index in range(100_000)])
+
+    said = warnings_of(sorted_files(20), buffer=4096)
     check("once", len(said), 1)
-    words = ("a block of 128", "4096 files", "--order random", "buffer=")
+    words = ("a block of 128", "4096 files", "1.6 blocks a class", "--order random", "buffer=", "shuffle=True")
     check("what", [word for word in words if word not in said[0]], [])
     needed = int(re.search(r"buffer=(\d+)", said[0])[1])
-    check("what it asks for is enough", warnings_of(Files(100_000, classes=sorted_by_class), buffer=needed), [])
-    mixed = random.Random(3).sample(sorted_by_class, 100_000)
-    check("mixed data", warnings_of(Files(100_000, classes=mixed), buffer=4096), [])
-    check("one class", warnings_of(Files(100_000, classes=[0] * 100_000), buffer=4096), [])
+    check("what it asks for is enough", warnings_of(sorted_files(20), buffer=needed), [])
+    check("for three times the classes it is not", len(warnings_of(sorted_files(60), buffer=needed)), 1)
+    check("but three ranks have three", warnings_of(sorted_files(60), buffer=needed, world=3), [])
+    said = warnings_of(sorted_files(200), buffer=needed)
+    check("no buffer is enough", [len(said), "buffer=" in said[0]], [1, False])
+    mixed = random.Random(3).choices(range(100), k=100_000)
+    check("mixed data", warnings_of(Files(100_000, labels=mixed), buffer=4096), [])
+    check("one class", warnings_of(Files(100_000, labels=[0] * 100_000), buffer=4096), [])
 
 
 # --- what is refused, what is chosen

@@ -12,6 +12,7 @@ STATE, STATE_BLOCKS = 1, 2  # what a state's other fields mean, and how a seed m
 AT_ONCE = 1024  # indices that one call of the library computes
 BLOCK, BUFFER = 128, 32  # samples of a block where sizes are not known, and blocks of a buffer
 BLOCK_BYTES, BLOCK_MOST = 2 << 20, 1024  # of a block, and samples at most
+CLASS_BLOCKS = 8  # of a class in all buffers, where a block is of one class; with one a network learns little
 
 # Where a batch is in an epoch: enough for whoever reads it to know which files come next. See Order for the first five.
 Recipe = collections.namedtuple("Recipe", "key count block buffer dealt deal rank digest")
@@ -213,19 +214,22 @@ class Sampler:
     # --- whether that is random enough
 
     def _warn(self, begun):
-        """Once, where a batch's classes vary twice as much as in a full shuffle, or more."""
+        """Once, where a batch's classes vary twice as much as in a full shuffle, or buffers have few blocks of each."""
         if self.shuffle != "blocks" or self._is_warned or not hasattr(self._data, "label"):
             return
-        alike = self._likeness()
-        needed = int(1 + alike * (self.batch_size - 1) * (self.block - 1))
-        buffer = min(self.buffer, len(begun.order) // (self.world * begun.recipe.deal.workers))
-        if needed <= max(buffer, 1):
+        alike, classes = self._likeness(), len(self._data.classes or ())
+        buffers = self.world * begun.recipe.deal.workers  # batches of all of them take turns
+        needed = int(1 + alike * max(self.batch_size - 1, CLASS_BLOCKS * classes / buffers) * (self.block - 1))
+        share = len(begun.order) // buffers
+        buffer = max(min(self.buffer, share), 1)
+        if needed <= buffer:
             return
         self._is_warned = True
         warnings.warn(
-            f"a block of {self.block} files has few classes, and {buffer} files are mixed at a time: the classes of a"
-            f" batch vary {1 + (needed - 1) / max(buffer - 1, 1):.1f} times as much as in a full shuffle. Pack with"
-            f" 'mkdatasetfs --order random', or say buffer={needed} or shuffle=True", RuntimeWarning, stacklevel=3)
+            f"a block of {self.block} files has few classes, and {buffer} files are mixed at a time, in all"
+            f" {buffer * buffers / self.block / classes:.1f} blocks a class: batches that follow each other have the"
+            " same classes, and a network learns less. Pack with 'mkdatasetfs --order random', or say"
+            f" {f'buffer={needed} or ' if needed <= share else ''}shuffle=True", RuntimeWarning, stacklevel=3)
 
     def _likeness(self, looks=64):
         """How alike the classes of two files of a block are: 0 as of any two files, 1 the same."""
