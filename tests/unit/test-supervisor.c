@@ -963,5 +963,6 @@ int main(void)
 
 	if (getenv(SUPERVISOR_VARIABLE))
 		return serve();
+	signal(SIGHUP, SIG_DFL); /* nohup(1) has it ignored, and the supervisor leaves it so */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
