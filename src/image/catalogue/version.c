@@ -24,19 +24,6 @@ void version_disown_lists(struct version *version)
 	version->source.extents = version->block_sums.extents = (struct extent_list){ 0 };
 }
 
-int version_check_label(const char *label, struct error *err)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@:-";
-	size_t length = strlen(label);
-
-	if (length == 0 || length > DSFS_LABEL_MAX)
-		return error_set(err, -EINVAL, "label of %zu bytes, expected 1 to %u", length, DSFS_LABEL_MAX);
-	if (label[0] == '.' || label[0] == '-' || strspn(label, allowed) != length)
-		return error_set(err, -EINVAL,
-				 "label '%s': expected letters, digits and ._+@:- and no . or - at the start", label);
-	return 0;
-}
-
 /* --- encoding --- */
 
 /* Without members a section lies in one extent, which the record itself names. */
