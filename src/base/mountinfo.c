@@ -11,8 +11,7 @@
 
 #include "base/cleanup.h"
 
-/* Decodes the kernel's \ooo escapes for blank, tab, newline and backslash, in place. */
-static void mountinfo_unescape(char *text)
+void mountinfo_unescape(char *text)
 {
 	char *out = text;
 

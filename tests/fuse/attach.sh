@@ -337,6 +337,20 @@ detach a
 detach b
 wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
 mount --make-rprivate /
+say "a data set by the name that the administrator gave it"
+cp -a /etc etc
+mkdir -p etc/datasetfs
+mount --bind etc /etc
+assert_fails 1 "there is no data set 'train'" eval ': >/etc/datasetfs/datasets.conf; datasetfsctl attach -n train a'
+echo "train $V readahead=4M" >/etc/datasetfs/datasets.conf
+attach --named --want version=v1 train a
+attach -o version=v1,readahead=4M "$V" b
+assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
+assert_fails 1 "there is no data set 'web' in '/etc/datasetfs/datasets.conf'" datasetfsctl attach -n web a
+assert_fails 1 "expected 1 to 127 letters" datasetfsctl attach -n "$V" a
+detach a
+detach b
+umount /etc
 
 say "with systemd each mount is a unit"
 unit=$PWD/unit

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "attach/launch.h"
+#include "attach/named.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text/json.h"
@@ -19,6 +20,7 @@ struct attach_options {
 	const char *list, *instance;
 	const char *wants[ATTACH_WANTS];
 	size_t want_count;
+	bool is_named;
 };
 
 static int attach_add_want(void *target, const char *argument, struct error *err)
@@ -34,6 +36,8 @@ static int attach_add_want(void *target, const char *argument, struct error *err
 static const struct option_spec attach_table[] = {
 	{ "options", 'o', "LIST", OPTION_TEXT(struct attach_options, list, NULL), "mount options, see datasetfs(8)" },
 	VERB_OPTION_JSON,
+	{ "named", 'n', NULL, OPTION_TRUE(struct attach_options, is_named),
+	  "VOLUME is a name in " NAMED_FILE },
 	{ "serve", 0, "NAME", OPTION_TEXT(struct attach_options, instance, NULL),
 	  "become the daemon NAME: for the unit datasetfs-attach@" },
 	{ "want", 0, "OPTION", OPTION_CALL(attach_add_want), "an option that a consumer asks for: one, never split" },
@@ -107,7 +111,7 @@ int attach_run(int argc, char **argv)
 		log_err("attach: expected VOLUME TARGET, see 'datasetfsctl attach --help'");
 		return VERB_USAGE;
 	}
-	r = key_begin(argv[1], &key, &err);
+	r = options.is_named ? named_begin(NAMED_FILE, argv[1], &key, &err) : key_begin(argv[1], &key, &err);
 	if (r == 0 && attach_say(&options, &key, &err) < 0) {
 		log_error(&err, "attach");
 		return VERB_USAGE;
