@@ -440,6 +440,20 @@ int attach_detach(const char *target, bool *ret_was, struct error *err)
 
 /* ---- all of them ---- */
 
+int attach_reap(struct error *err)
+{
+	cleanup(attach_close) struct attach attach = ATTACH_NONE;
+	int r = attach_refuse_users(err);
+
+	if (r == 0)
+		r = machine_enter(&attach.machine, err);
+	if (r == 0)
+		r = state_open(&attach.state, err);
+	if (r == 0)
+		reap_all(attach.state);
+	return r;
+}
+
 static int attach_show(const struct uses *uses, const struct use *mount, attach_visit *visit, void *argument,
 		       struct error *err)
 {

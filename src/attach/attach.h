@@ -25,6 +25,10 @@ must_check int attach_to(struct key *key, const char *target, struct error *err)
  *   EBUSY                            another filesystem covers it */
 must_check int attach_detach(const char *target, bool *ret_was, struct error *err);
 
+/* Ends what consumers have left that ended without a detach; the rule is that of attach/reap.h. -EPERM: the caller is
+ * not root. */
+must_check int attach_reap(struct error *err);
+
 /* A mount and its consumers. */
 struct attach_view {
 	const struct use *mount;

@@ -14,11 +14,12 @@
 
 struct reap {
 	int state;
-	const char *key;       /* reap_others(): not this one */
+	const char *key;       /* not this one */
 	struct uses uses;      /* as they were before the locks */
 	const char *of;        /* the key that is looked at */
 	unsigned except;
 	int64_t age;           /* of a mount without consumers, to be ended */
+	bool wait;             /* for those who are at work */
 };
 
 /* Undoes the holds of an instance whose namespace is gone. True: there was one. */
@@ -38,33 +39,44 @@ static bool reap_holds(const struct uses *uses, const struct instance *instance)
 	return found;
 }
 
+/* NULL: nothing is mounted. */
+static const struct use *reap_mount(const struct uses *uses, const struct instance *instance)
+{
+	const struct use *kept = uses_find(uses, USE_KEPT, instance->key, instance->number);
+
+	return kept ? kept : uses_find(uses, USE_MOUNT, instance->key, instance->number);
+}
+
 static bool reap_is_used(const struct uses *uses, const struct instance *instance)
 {
-	const struct use *mount = uses_find(uses, USE_KEPT, instance->key, instance->number);
+	const struct use *mount = reap_mount(uses, instance);
 
-	if (!mount)
-		mount = uses_find(uses, USE_MOUNT, instance->key, instance->number);
 	return mount && uses_count(uses, mount->device);
 }
 
-static bool reap_is_used_now(const struct instance *instance)
+/* Looks again, as the table may be older than the lock. has_ended: it had a consumer. */
+static bool reap_is_due(const struct reap *reap, const struct instance *instance, bool has_ended)
 {
 	auto_uses struct uses uses = { 0 };
 
-	return uses_read(&uses, NULL) < 0 || reap_is_used(&uses, instance);
+	if (uses_read(&uses, NULL) < 0 || reap_is_used(&uses, instance))
+		return false;
+	return has_ended || !reap_mount(&uses, instance) || instance_age(instance) >= reap->age;
 }
 
 static int reap_instance(void *argument, const char *name, struct error *err)
 {
 	const struct reap *reap = argument;
 	struct instance instance = instance_of(reap->of, (unsigned)strtoul(name, NULL, 10));
+	bool has_ended;
 
 	(void)err;
 	if (!instance.number || instance.number == reap->except)
 		return 0;
-	if (!reap_holds(&reap->uses, &instance) && reap_is_used(&reap->uses, &instance))
+	has_ended = reap_holds(&reap->uses, &instance);
+	if (!has_ended && reap_is_used(&reap->uses, &instance))
 		return 0;
-	if (!reap_is_used_now(&instance) && instance_age(&instance) >= reap->age && !instance_begins(&instance))
+	if (reap_is_due(reap, &instance, has_ended) && !instance_begins(&instance))
 		instance_end(&instance);
 	return 0;
 }
@@ -75,7 +87,7 @@ static int reap_other(void *argument, const char *name, struct error *err)
 	auto_close int lock = -1;
 
 	(void)err;
-	if (!strcmp(name, reap->key) || state_lock(reap->state, name, false, &lock, NULL) < 0)
+	if (!strcmp(name, reap->key) || state_lock(reap->state, name, reap->wait, &lock, NULL) < 0)
 		return 0;
 	reap->of = name;
 	(void)!state_each(lock, reap_instance, reap, NULL);
@@ -83,13 +95,21 @@ static int reap_other(void *argument, const char *name, struct error *err)
 	return 0;
 }
 
+static void reap_keys(struct reap reap)
+{
+	if (uses_read(&reap.uses, NULL) == 0)
+		(void)!state_each(reap.state, reap_other, &reap, NULL);
+	uses_free(&reap.uses);
+}
+
 void reap_others(int state, const char *key)
 {
-	struct reap reap = { .state = state, .key = key, .age = REAP_AGE };
+	reap_keys((struct reap){ .state = state, .key = key, .age = REAP_AGE });
+}
 
-	if (uses_read(&reap.uses, NULL) == 0)
-		(void)!state_each(state, reap_other, &reap, NULL);
-	uses_free(&reap.uses);
+void reap_all(int state)
+{
+	reap_keys((struct reap){ .state = state, .key = "", .wait = true });
 }
 
 void reap_key(int lock, const char *key, unsigned except)

@@ -312,7 +312,6 @@ detach a
 assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
 kill -KILL $job
 wait $job 2>/dev/null || true
-touch -d '-11 minutes' /run/datasetfs/attach/*/1
 attach -o version=v2 "$V" b
 assert_eq "consumers" "$(datasetfsctl attached | grep "^  ")" "  '$PWD/b'"
 detach b
@@ -337,6 +336,13 @@ detach a
 detach b
 wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
 mount --make-rprivate /
+
+say "what a killed job leaves is cleared away on request"
+unshare --mount --propagation private bash -c 'datasetfsctl attach "$0" job' "$V" >>attach.log
+wait_for 20 eval 'detach --ended && nothing_is_left' || fail "left: $(find /run/datasetfs/attach)"
+assert_fails 2 "expected TARGET, or --ended alone" datasetfsctl detach
+assert_fails 2 "expected TARGET, or --ended alone" datasetfsctl detach --ended job
+
 say "a data set by the name that the administrator gave it"
 cp -a /etc etc
 mkdir -p etc/datasetfs

@@ -8,12 +8,22 @@
 #include "text.h"
 #include "verb.h"
 
-static const struct option_spec detach_table[] = { VERB_OPTION_JSON, { 0 } };
+struct detach_options {
+	struct verb_options verb;
+	bool ended;
+};
+
+static const struct option_spec detach_table[] = {
+	VERB_OPTION_JSON,
+	{ "ended", 0, NULL, OPTION_TRUE(struct detach_options, ended),
+	  "instead of TARGET: what consumers left that have ended" },
+	{ 0 },
+};
 
 const struct command_line detach_line = {
 	.program = "datasetfsctl detach",
-	.usage = "TARGET",
-	.operands = { 1, 1 },
+	.usage = "TARGET|--ended",
+	.operands = { 0, 1 },
 	.summary = "Take an attached data set away.\n"
 		   "It is gone from TARGET at once, even if programs use it there, which keep the files that they\n"
 		   "have open, or if its daemon is dead. The last one that is detached unmounts the data set.",
@@ -35,19 +45,36 @@ static void detach_print(const char *target, bool was, bool as_json)
 	putchar('\n');
 }
 
+static int detach_ended(void)
+{
+	struct error err = { 0 };
+
+	if (attach_reap(&err) < 0) {
+		log_error(&err, "cannot clear away what has ended");
+		return VERB_FAILED;
+	}
+	return VERB_DONE;
+}
+
 int detach_run(int argc, char **argv)
 {
-	struct verb_options options = { 0 };
+	struct detach_options options = { 0 };
 	struct error err = { 0 };
 	int operands, status;
 	bool was;
 
 	if (!verb_parse(&detach_line, argc, argv, &options, &operands, &status))
 		return status;
+	if (options.ended == (operands == 1) || (options.ended && options.verb.json)) {
+		log_err("detach: expected TARGET, or --ended alone, see 'datasetfsctl detach --help'");
+		return VERB_USAGE;
+	}
+	if (options.ended)
+		return detach_ended();
 	if (attach_detach(argv[1], &was, &err) < 0) {
 		log_error(&err, "cannot detach '%s'", argv[1]);
 		return VERB_FAILED;
 	}
-	detach_print(argv[1], was, options.json);
+	detach_print(argv[1], was, options.verb.json);
 	return VERB_DONE;
 }
