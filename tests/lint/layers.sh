@@ -100,6 +100,7 @@ may src/serve/session $base $image io $device members read fuse supervisor datas
     serve/worker serve serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control \
     serve/dotdir serve/session
 may src/attach   $base $image io $device members datasetfs attach
+may src/slurm    base base/text image/catalogue attach datasetfs slurm
 may src/kernel   $base $image io $device members erofs serve kernel
 may src          $base $image io $device members read fuse supervisor serve serve/session kernel datasetfs .
 may mkfs/spill   $base datasetfs spill
@@ -151,6 +152,7 @@ home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
 home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_input.[ch] \
     mkfs/source/archive/tar_unpack.c mkfs/source/archive/tar_zip.[ch] tools/export/tar_write.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
+home 'slurm/[a-z_]*\.h'  src/slurm/plugin.c
 home 'microhttpd\.h'     tools/exporter/server.c
 home 'nghttp2/[a-z0-9]*\.h' tools/csi/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
