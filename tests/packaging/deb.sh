@@ -6,7 +6,7 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$DATASETFS_SOURCE/tests/lib/fresh_root.sh"
 root=$PWD/root
-packages=(datasetfs datasetfs-csi libdatasetfs0 libdatasetfs-dev python3-datasetfs)
+packages=(datasetfs datasetfs-csi datasetfs-slurm libdatasetfs0 libdatasetfs-dev python3-datasetfs)
 release=$(sed -nE "s/^  version: '([^']+)',$/\1/p" "$DATASETFS_SOURCE/meson.build")
 next=${release%.*}.$((${release##*.} + 1))
 
