@@ -15,7 +15,7 @@ refuses() {
     # One line: without channel=dev a notice about the channel may come before it.
     assert_fails 32 "$2" datasetfs -o channel=dev "${@:3}" "$1" mnt
     ! is_mounted mnt || fail "it is mounted all the same"
-    assert_eq "daemons" "$(daemon_of mnt)" ""
+    wait_for 20 eval '[ -z "$(daemon_of mnt)" ]' || fail "a daemon is left: $(daemon_of mnt)"
 }
 
 refuses missing "missing"
