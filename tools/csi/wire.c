@@ -88,7 +88,7 @@ int wire_next(struct span *message, struct wire_field *ret, struct error *err)
 {
 	struct wire_field field = { 0 };
 	struct span rest = *message;
-	uint64_t tag;
+	uint64_t tag = 0; /* gcc does not see that wire_varint() sets it */
 	int r;
 
 	if (!rest.size)
