@@ -279,6 +279,17 @@ static struct wire_message frame(char **words)
 	return framed;
 }
 
+/* Hangs up, and waits until the other side has done so, too: it has read the request by then. If the socket were closed
+ * at once, it could fail to send before it has read all. */
+static void leave(int fd)
+{
+	char bytes[256];
+
+	shutdown(fd, SHUT_WR);
+	while (read(fd, bytes, sizeof(bytes)) > 0)
+		continue;
+}
+
 int main(int argc, char **argv)
 {
 	const char *authority = "localhost";
@@ -306,6 +317,8 @@ int main(int argc, char **argv)
 	do
 		talk(session, fd);
 	while (open_calls && !leaves);
+	if (leaves)
+		leave(fd);
 	end(session);
 	wire_free(&body);
 	close(fd);
