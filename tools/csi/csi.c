@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* datasetfs-csi: its command line, its two sockets, and its loop. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "base/program/notify.h"
 #include "base/program/options.h"
 #include "base/program/output.h"
+#include "base/program/signal.h"
 #include "csi/conf.h"
 #include "csi/identity.h"
 #include "csi/loop.h"
@@ -100,19 +99,9 @@ static int csi_loop(struct csi *csi, struct error *err)
 
 static int csi_take_signals(struct csi *csi, struct error *err)
 {
-	sigset_t taken;
+	int r = signal_take(&csi->signals.fd, err);
 
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* our parent may have set it to be ignored */
-	sigemptyset(&taken);
-	sigaddset(&taken, SIGCHLD);
-	sigaddset(&taken, SIGTERM);
-	sigaddset(&taken, SIGINT);
-	sigprocmask(SIG_BLOCK, &taken, NULL);
-	csi->signals.fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (csi->signals.fd < 0)
-		return error_errno(err, "cannot wait for signals");
-	return loop_add(csi->loop, &csi->signals, EPOLLIN, err);
+	return r < 0 ? r : loop_add(csi->loop, &csi->signals, EPOLLIN, err);
 }
 
 /* Makes a folder of the kubelet's, which may begin later than we do. */

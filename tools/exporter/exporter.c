@@ -2,9 +2,7 @@
 /* datasetfs-exporter: its command line, and the loop that connects HTTP clients with the mounts. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -13,6 +11,7 @@
 #include "base/program/notify.h"
 #include "base/program/options.h"
 #include "base/program/output.h"
+#include "base/program/signal.h"
 #include "exporter/collector.h"
 #include "exporter/listener.h"
 #include "exporter/server.h"
@@ -127,27 +126,12 @@ static int exporter_loop(struct exporter *exporter, struct error *err)
 
 /* ---- beginning and end ---- */
 
-static int exporter_take_signals(int *ret, struct error *err)
-{
-	sigset_t taken;
-
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* our parent may have set it to be ignored */
-	sigemptyset(&taken);
-	sigaddset(&taken, SIGCHLD);
-	sigaddset(&taken, SIGTERM);
-	sigaddset(&taken, SIGINT);
-	sigprocmask(SIG_BLOCK, &taken, NULL);
-	*ret = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
-	return *ret < 0 ? error_errno(err, "cannot wait for signals") : 0;
-}
-
 static int exporter_start(struct exporter *exporter, const struct exporter_options *options, struct error *err)
 {
 	char name[LISTENER_NAME_SIZE];
 	int listener, r;
 
-	r = exporter_take_signals(&exporter->signals, err);
+	r = signal_take(&exporter->signals, err);
 	if (r == 0)
 		r = collector_new(options->timeout, &exporter->collector, err);
 	if (r == 0)
