@@ -21,11 +21,20 @@ reads() {
     { cmp "source/$1" "mnt/$1" && echo "$EPOCHREALTIME" >>ends; } & readers+=($!)
 }
 
+# both_read: whether two threads of the server wait for the device
+both_read() {
+    [ "$(cat "/proc/$SERVER"/task/*/wchan 2>/dev/null | grep -o request_wait_answer | wc -l)" = 2 ]
+}
+
 # meets NUMBER: a store of that file meets its READ. The only worker reads another file, so the READ of the announced
 # one waits in the kernel until it has been read ahead.
 meets() {
     announce_file mnt "$1"
     reads $(($1 + 200))
+    for _ in {1..10}; do
+        ! both_read || break
+        sleep 0.01
+    done
     reads "$1"
     for _ in {1..40}; do
         ! is_storing || return 0
@@ -48,11 +57,11 @@ killed() {
     met=$((met + 1))
 }
 met=0
-for ((number = 0; number < kills * 60 && met < kills; number++)); do
+for ((try = 0; try < kills * 60 && met < kills; try++)); do
     readers=()
     : >ends
-    [ $((number % 190)) != 0 ] || evict mnt
-    ! meets $((number % 190)) || killed
+    [ $((try % 190)) != 0 ] || evict mnt
+    ! meets $((try * 67 % 190)) || killed # not one after the other, which would be read ahead
     for reader in "${readers[@]}"; do
         wait_end "$reader" || fail "a reader hangs: $(cat daemon.log)"
         wait "$reader" || fail "a reader failed: $(cat daemon.log)"
