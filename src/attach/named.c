@@ -1,110 +1,110 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the file line by line to its end, so that a mistake in it shows at once, whichever name is asked for. */
+/* Takes the whole file, so that a mistake in it shows at once, whichever name is asked for. */
 #include "attach/named.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/mountinfo.h"
+#include "base/grow.h"
+#include "base/text/settings.h"
+#include "image/catalogue/version.h"
 
-struct named_line {
-	char *name, *volume, *options; /* options: NULL if there are none */
-};
-
-/* Cuts a line into fields, in place. Returns 0 if it has none: it is empty or a comment. */
-static int named_parse(char *line, struct named_line *ret, struct error *err)
+int named_check(const char *name, struct error *err)
 {
-	static const char blanks[] = " \t\r\n";
-	char *save = NULL, *more;
-	int r;
-
-	*ret = (struct named_line){ .name = strtok_r(line, blanks, &save) };
-	if (!ret->name || *ret->name == '#')
-		return 0;
-	ret->volume = strtok_r(NULL, blanks, &save);
-	ret->options = strtok_r(NULL, blanks, &save);
-	more = strtok_r(NULL, blanks, &save);
-	if (!ret->volume || more)
-		return error_set(err, -EINVAL, "%s, expected NAME VOLUME [OPTIONS]",
-				 more ? "there are more than three fields" : "there is no volume");
-	r = named_check(ret->name, err);
-	mountinfo_unescape(ret->volume);
-	if (ret->options)
-		mountinfo_unescape(ret->options);
-	return r < 0 ? r : 1;
-}
-
-static int named_take(const struct named_line *line, struct key *key, struct error *err)
-{
-	auto_key struct key found = { 0 };
-	int r;
-
-	if (key->volume)
-		return error_set(err, -EINVAL, "data set '%s' is there twice", line->name);
-	if (*line->volume != '/' && !strchr(line->volume, ':'))
-		return error_set(err, -EINVAL, "the volume '%s' is a relative path, expected an absolute one",
-				 line->volume);
-	r = key_begin(line->volume, &found, err);
-	if (r == 0 && line->options)
-		r = key_say_list(&found, KEY_ADMIN, line->options, err);
-	if (r == 0) {
-		*key = found;
-		found = (struct key){ 0 };
-	}
-	return r;
-}
-
-static int named_search(FILE *file, const char *name, unsigned *ret_number, struct key *key, struct error *err)
-{
-	auto_free char *text = NULL;
-	struct named_line line;
-	size_t size = 0;
-	int r = 0;
-
-	for (*ret_number = 1; r >= 0 && getline(&text, &size, file) >= 0; ++*ret_number) {
-		r = named_parse(text, &line, err);
-		if (r > 0 && !strcmp(line.name, name))
-			r = named_take(&line, key, err);
-		if (r < 0)
-			return r;
-	}
-	return ferror(file) ? error_set(err, -EIO, "cannot read it") : 0;
-}
-
-static int named_open(const char *path, FILE **ret, struct error *err)
-{
-	auto_fclose FILE *file = fopen(path, "re");
-	struct stat st;
-
-	if (!file || fstat(fileno(file), &st) < 0)
-		return error_errno(err, "cannot open '%s', which says what data sets there are", path);
-	if (st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(err, -EPERM, "'%s' could be changed by others than root: 'chown root' and "
-				 "'chmod go-w' it", path);
-	*ret = take_ptr(&file);
+	if (strpbrk(name, NAMED_OF_VOLUMES "@") || version_check_label(name, NULL) < 0)
+		return error_set(err, -EINVAL, "the name of a data set is '%.127s', expected 1 to 127 letters, digits "
+				 "and ._+- and no . or - at the start", name);
 	return 0;
 }
 
-int named_begin(const char *path, const char *name, struct key *ret, struct error *err)
+static const struct named *named_look(const struct named_list *list, const char *name)
 {
-	auto_key struct key key = { 0 };
-	auto_fclose FILE *file = NULL;
-	unsigned number;
-	int r = named_check(name, err);
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->items[i].name, name))
+			return &list->items[i];
+	return NULL;
+}
 
-	if (r == 0)
-		r = named_open(path, &file, err);
+static int named_accept(const struct named_list *list, char *words[], size_t count, struct error *err)
+{
+	int r;
+
+	if (count < 2 || count > 3)
+		return error_set(err, -EINVAL, "there %s, expected NAME VOLUME [OPTIONS]",
+				 count < 2 ? "is no volume" : "are more than three words");
+	r = named_check(words[0], err);
 	if (r < 0)
 		return r;
-	r = named_search(file, name, &number, &key, err);
-	if (r < 0)
-		return error_wrap(err, r, "'%s', line %u", path, number);
-	if (!key.volume)
-		return error_set(err, -ENOENT, "there is no data set '%s' in '%s'", name, path);
-	*ret = key;
-	key = (struct key){ 0 };
+	if (named_look(list, words[0]))
+		return error_set(err, -EINVAL, "data set '%s' is there twice", words[0]);
+	if (*words[1] != '/' && !strchr(words[1], ':'))
+		return error_set(err, -EINVAL, "the volume '%s' is a relative path, expected an absolute one, or an "
+				 "identity", words[1]);
 	return 0;
+}
+
+static void named_free_one(struct named *named)
+{
+	free(named->name);
+	free(named->volume);
+	free(named->options);
+}
+
+static int named_add(void *argument, char *words[], size_t count, struct error *err)
+{
+	struct named_list *list = argument;
+	struct named named = { 0 };
+	int r = named_accept(list, words, count, err);
+
+	if (r == 0)
+		r = grow_one(list->items, list->count, err);
+	if (r < 0)
+		return r;
+	named.name = strdup(words[0]);
+	named.volume = strdup(words[1]);
+	named.options = words[2] ? strdup(words[2]) : NULL;
+	if (!named.name || !named.volume || !named.options != !words[2]) {
+		named_free_one(&named);
+		return error_no_memory(err);
+	}
+	list->items[list->count++] = named;
+	return 0;
+}
+
+int named_read(const char *file, struct named_list *ret, struct error *err)
+{
+	struct named_list list = { .file = file };
+	struct error why = { 0 };
+	int r = settings_read(file, named_add, &list, &why);
+
+	if (r < 0 && r != -ENOENT) {
+		named_free(&list);
+		return error_pass(err, r, &why);
+	}
+	*ret = list;
+	return 0;
+}
+
+int named_find(const struct named_list *list, const char *name, const struct named **ret, struct error *err)
+{
+	const struct named *found;
+	int r = named_check(name, err);
+
+	if (r < 0)
+		return r;
+	found = named_look(list, name);
+	if (!found)
+		return error_set(err, -ENOENT, "there is no data set '%s' in '%s': a line '%s VOLUME' makes one", name,
+				 list->file, name);
+	*ret = found;
+	return 0;
+}
+
+void named_free(struct named_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		named_free_one(&list->items[i]);
+	free(list->items);
+	*list = (struct named_list){ 0 };
 }

@@ -344,9 +344,7 @@ assert_fails 2 "expected TARGET, or --ended alone" datasetfsctl detach
 assert_fails 2 "expected TARGET, or --ended alone" datasetfsctl detach --ended job
 
 say "a data set by the name that the administrator gave it"
-cp -a /etc etc
-mkdir -p etc/datasetfs
-mount --bind etc /etc
+own_names
 assert_fails 1 "there is no data set 'train'" eval ': >/etc/datasetfs/datasets.conf; datasetfsctl attach -n train a'
 echo "train $V readahead=4M" >/etc/datasetfs/datasets.conf
 attach --named --want version=v1 train a

@@ -22,6 +22,8 @@ K=$PWD/kubelet
 SOCKET=$K/plugins/datasetfs.csi/csi.sock
 REGISTRATION=$K/plugins_registry/datasetfs.csi-reg.sock
 INLINE=csi-$(printf '%064d' 7)
+NAMES=/etc/datasetfs/datasets.conf
+own_names
 
 # A stand-in that notes each start, and waits while there is a file hold.
 cat >bin/datasetfs <<END
@@ -83,20 +85,29 @@ nothing_is_left() { [ -z "$(ls -A /run/datasetfs/attach)" ] && ! pgrep -x datase
 say "before it begins"
 assert_fails 1 "cannot find the kubelet's root '$K'" datasetfs-csi --config csi.conf --kubelet "$K"
 mkdir -p "$K/pods"
-for wrong in "data x y" "dataset x" "dataset a/b /v" "dataset x v" "paths all"; do
+for wrong in "dataset x /v" "paths all" paths; do
     echo "$wrong" >csi.conf
-    assert_fails 1 "'csi.conf', line 1: " datasetfs-csi --config csi.conf --kubelet "$K"
+    assert_fails 1 "'csi.conf', line 1: '${wrong%% *}': expected 'paths inline'" \
+        datasetfs-csi --config csi.conf --kubelet "$K"
 done
-printf 'dataset x /v\ndataset x /w\n' >csi.conf
-assert_fails 1 "'csi.conf', line 2: data set 'x' is there twice" datasetfs-csi --config csi.conf --kubelet "$K"
-chmod 666 csi.conf
-assert_fails 1 "can be changed by others than root" datasetfs-csi --config csi.conf --kubelet "$K"
-chmod 644 csi.conf
-cat >csi.conf <<END
-# what pods may have
-dataset train $V
-dataset old   $V version=v1,readahead=4M
-dataset gone  $PWD/nowhere
+echo "# nothing" >csi.conf
+for wrong in "x" "a/b /v" "x v" "x /v a b"; do
+    echo "$wrong" >$NAMES
+    assert_fails 1 "'$NAMES', line 1: " datasetfs-csi --config csi.conf --kubelet "$K"
+done
+printf 'x /v\nx /w\n' >$NAMES
+assert_fails 1 "'$NAMES', line 2: data set 'x' is there twice" datasetfs-csi --config csi.conf --kubelet "$K"
+for file in csi.conf $NAMES; do
+    echo "# nothing" >$file
+    chmod 666 $file
+    assert_fails 1 "'$file' can be changed by others than root" datasetfs-csi --config csi.conf --kubelet "$K"
+    chmod 644 $file
+done
+cat >$NAMES <<END
+# what pods and jobs may have
+train $V
+old   $V version=v1,readahead=4M
+gone  $PWD/nowhere
 END
 start
 assert_fails 1 "another datasetfs-csi answers at" datasetfs-csi --config csi.conf --kubelet "$K"
@@ -156,8 +167,8 @@ say "refusals: one line each, and no target stays"
 refused 3 "unknown attribute 'verison', did you mean 'version'?" publish a dataset=train verison=v1
 refused 3 "unknown attribute 'suid', expected dataset" publish a dataset=train suid=1
 refused 3 "attribute 'dataset' is missing" publish a version=v1
-refused 3 "there is no data set 'other': a line 'dataset other VOLUME' in csi.conf" publish a dataset=other
-refused 3 "names a volume: expected a data set that csi.conf of the machine allows" publish a dataset="$V"
+refused 5 "there is no data set 'other' in '$NAMES': a line 'other VOLUME' makes one" publish a dataset=other
+refused 3 "names a volume: expected a data set of '$NAMES', or a PersistentVolume" publish a dataset="$V"
 refused 3 "attribute 'version' is empty" publish a dataset=train version=
 refused 3 "an option holds a comma" publish a dataset=train prefetch=1,suid
 refused 3 "option 'version' is given twice" publish a dataset=old version=v2

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "csi/conf.h"
 #include "csi/request.h"
 #include "csi/target.h"
 #include "csi/wish.h"
@@ -47,8 +46,8 @@ static void check_words(char *const *words)
 
 static void check_publish(const struct request *request)
 {
-	struct conf_data_set set = { "train", "/srv/train.dsfs", "readahead=4M" };
-	const struct conf conf = { &set, 1, false };
+	struct named set = { "train", "/srv/train.dsfs", "readahead=4M" };
+	const struct named_list named = { "datasets.conf", &set, 1 };
 	struct error err = { 0 };
 	char **words;
 
@@ -56,7 +55,7 @@ static void check_publish(const struct request *request)
 		check_target(request->target);
 	if (!request->volume)
 		return;
-	if (wish_command(request, &conf, "target", &words, &err) < 0) {
+	if (wish_command(request, &named, false, "target", &words, &err) < 0) {
 		must(err.reason[0]);
 		return;
 	}

@@ -98,6 +98,13 @@ own_machine() {
         bash -c 'mount -t tmpfs run /run && exec "$0"' "$0"
 }
 
+# own_names: after own_machine, a copy of /etc in which the test may name data sets
+own_names() {
+    cp -a /etc etc
+    mkdir -p etc/datasetfs
+    mount --bind etc /etc
+}
+
 # need_fuse: a container may show the device and refuse to open it, or to mount.
 need_fuse() {
     [ -c /dev/fuse ] || skip "no /dev/fuse on this machine"

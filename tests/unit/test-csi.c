@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "csi/conf.h"
 #include "csi/request.h"
 #include "csi/target.h"
 #include "csi/wire.h"
@@ -135,8 +134,8 @@ static void test_status(void **state)
 
 static int wish(const char *volume, const char *const *pairs, bool inline_paths, char ***ret, struct error *why)
 {
-	struct conf_data_set sets[] = { { "train", "/srv/train", NULL }, { "old", "/srv/train", "version=v1,suid" } };
-	const struct conf conf = { sets, 2, inline_paths };
+	struct named sets[] = { { "train", "/srv/train", NULL }, { "old", "/srv/train", "version=v1,suid" } };
+	const struct named_list named = { "datasets.conf", sets, 2 };
 	auto_wire struct wire_message message = { 0 };
 	auto_request struct request request = { 0 };
 
@@ -144,7 +143,7 @@ static int wish(const char *volume, const char *const *pairs, bool inline_paths,
 	for (; *pairs; pairs += 2)
 		put_attribute(&message, pairs[0], pairs[1]);
 	CHECK_OK(request_publish(span(&message), &request, &err));
-	return wish_command(&request, &conf, "/target", ret, why);
+	return wish_command(&request, &named, inline_paths, "/target", ret, why);
 }
 
 /* PAIRS: names and values of attributes */
@@ -186,7 +185,8 @@ static void test_paths(void **state)
 	CHECK_FAILS(wish("pv", PAIRS(EPHEMERAL, "dataset", "/x"), false, &words, &err), -EPERM, "names a volume");
 	CHECK_FAILS(wish(INLINE_VOLUME, PAIRS(PERSISTENT, "dataset", "nvme:uuid:0"), false, &words, &err), -EPERM,
 		    "names a volume");
-	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "x"), true, &words, &err), -EPERM, "no data set 'x'");
+	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "x"), true, &words, &err), -ENOENT, "no data set 'x'");
+	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "a b"), true, &words, &err), -EINVAL, "is 'a b'");
 	CHECK_OK(wish(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "/x"), true, &words, &err));
 	wish_free(words);
 }

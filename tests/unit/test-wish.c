@@ -28,7 +28,7 @@ static void test_forms(void **state)
 	assert_wish("train,/data", "train", "", "/data");
 	assert_wish("train@v1,/data", "train", "v1", "/data");
 	assert_wish("train@2026@a:b,/data", "train", "2026@a:b", "/data");
-	assert_wish("a:b@c", "a:b", "c", "");
+	assert_wish("a+b@c", "a+b", "c", "");
 	assert_wish("train,/data,with@more", "train", "", "/data,with@more");
 	assert_wish("train,//my data///x/", "train", "", "/my data/x");
 	assert_wish("train,/a/..b/...", "train", "", "/a/..b/...");
@@ -38,7 +38,7 @@ static void test_forms(void **state)
 static void test_mistakes(void **state)
 {
 	static const char *const names[] = {
-		"", "@v1", ",/data", "-train", ".train", "tr ain", "tr/ain", "../x", "tr\nain",
+		"", "@v1", ",/data", "-train", ".train", "tr ain", "tr/ain", "../x", "a:b", "tr\nain",
 	};
 	static const char *const versions[] = {
 		"train@", "train@,/data", "train@-v1", "train@a b", "train@a/b", "train@a\tb",

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/named.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/descriptors.h"
@@ -30,7 +31,7 @@ struct csi_options {
 
 static const struct option_spec csi_table[] = {
 	{ "config", 'c', "FILE", OPTION_TEXT(struct csi_options, config, NULL),
-	  "default /etc/datasetfs/csi.conf: data sets for pods" },
+	  "default /etc/datasetfs/csi.conf: what pods may do" },
 	{ "kubelet", 'k', "DIR", OPTION_TEXT(struct csi_options, kubelet, NULL),
 	  "the kubelet's root (default /var/lib/kubelet)" },
 	{ "node", 'n', "NAME", OPTION_TEXT(struct csi_options, node, NULL),
@@ -140,14 +141,17 @@ static int csi_listen(struct csi *csi, struct error *err)
 	return r;
 }
 
-/* A mistake in the file is the administrator's to see now, not when a pod begins. */
+/* A mistake in a file is the administrator's to see now, not when a pod begins. */
 static int csi_check_config(const char *path, struct error *err)
 {
-	auto_conf struct conf conf = { 0 };
+	auto_named struct named_list list = { 0 };
+	struct conf conf;
 	int r = conf_read(path, &conf, err);
 
-	if (r == 0 && !conf.count)
-		log_warn("'%s' names no data set: only PersistentVolumes can be published", path);
+	if (r == 0)
+		r = named_read(NAMED_FILE, &list, err);
+	if (r == 0 && !list.count)
+		log_warn("'" NAMED_FILE "' names no data set: only PersistentVolumes can be published");
 	return r;
 }
 

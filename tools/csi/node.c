@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
+#include "attach/named.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "csi/conf.h"
@@ -101,8 +102,8 @@ static int node_check_publish(const struct request *request, struct error *err)
 		return error_set(err, -EINVAL, "a data set is no block device: expected volumeMode Filesystem");
 	for (size_t i = 0; i < request->flag_count; i++)
 		if (strcmp(request->flags[i], "ro") != 0)
-			return error_set(err, -EINVAL, "mount option '%s': options of a data set stand in csi.conf of "
-					 "the machine", request->flags[i]);
+			return error_set(err, -EINVAL, "mount option '%s': options of a data set stand in "
+					 "datasets.conf of the machine", request->flags[i]);
 	return 0;
 }
 
@@ -110,7 +111,8 @@ static int node_check_publish(const struct request *request, struct error *err)
 static int node_prepare(const struct node *node, const struct request *request, char target[PATH_MAX], char ***ret,
 			struct error *err)
 {
-	auto_conf struct conf conf = { 0 };
+	auto_named struct named_list named = { 0 };
+	struct conf conf = { 0 };
 	char **words;
 	int r = node_check_publish(request, err);
 
@@ -119,7 +121,9 @@ static int node_prepare(const struct node *node, const struct request *request, 
 	if (r == 0)
 		r = conf_read(node->conf, &conf, err);
 	if (r == 0)
-		r = wish_command(request, &conf, target, &words, err);
+		r = named_read(NAMED_FILE, &named, err);
+	if (r == 0)
+		r = wish_command(request, &named, conf.inline_paths, target, &words, err);
 	if (r < 0)
 		return r;
 	r = target_make(target, err);

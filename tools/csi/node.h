@@ -7,7 +7,7 @@
 
 struct node {
 	const char *name; /* of the machine in the cluster */
-	const char *conf; /* path of csi.conf, which each publish reads */
+	const char *conf; /* path of csi.conf, which each publish reads, as it does the names of data sets */
 	struct target_root root;
 	struct jobs *jobs;
 };

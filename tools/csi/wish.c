@@ -126,21 +126,22 @@ static int wish_read(struct wish *wish, const struct request *request, struct er
 /* ---- what is allowed ---- */
 
 /* Finds the volume. Somebody who may name one can open any device of the machine. */
-static int wish_find(const struct wish *wish, const struct conf *conf, struct conf_data_set *ret, struct error *err)
+static int wish_find(const struct wish *wish, const struct named_list *named, bool paths, struct named *ret,
+		     struct error *err)
 {
-	const struct conf_data_set *set = conf_find(conf, wish->data_set);
+	const struct named *found = NULL;
+	int r = 0;
 
-	if (set) {
-		*ret = *set;
-		return 0;
+	if (!strpbrk(wish->data_set, NAMED_OF_VOLUMES)) {
+		r = named_find(named, wish->data_set, &found, err);
+		if (r == 0)
+			*ret = *found;
+		return r;
 	}
-	if (!strpbrk(wish->data_set, CONF_OF_VOLUMES))
-		return error_set(err, -EPERM, "there is no data set '%s': a line 'dataset %s VOLUME' in csi.conf of "
-				 "the machine allows one", wish->data_set, wish->data_set);
-	if (!wish->is_persistent && !conf->inline_paths)
-		return error_set(err, -EPERM, "dataset '%s' names a volume: expected a data set that csi.conf of "
-				 "the machine allows, or a PersistentVolume", wish->data_set);
-	*ret = (struct conf_data_set){ .volume = (char *)(uintptr_t)wish->data_set };
+	if (!wish->is_persistent && !paths)
+		return error_set(err, -EPERM, "dataset '%s' names a volume: expected a data set of '%s', or a "
+				 "PersistentVolume", wish->data_set, named->file);
+	*ret = (struct named){ .volume = (char *)(uintptr_t)wish->data_set };
 	return 0;
 }
 
@@ -149,7 +150,7 @@ static void wish_say(struct wish *wish, const char *word)
 	wish->words[wish->count++] = word;
 }
 
-static int wish_finish(struct wish *wish, const struct conf_data_set *set, const char *target, char ***ret,
+static int wish_finish(struct wish *wish, const struct named *set, const char *target, char ***ret,
 		       struct error *err)
 {
 	wish_say(wish, "datasetfsctl");
@@ -169,15 +170,15 @@ static int wish_finish(struct wish *wish, const struct conf_data_set *set, const
 	return wish_words(wish->words, ret, err);
 }
 
-int wish_command(const struct request *request, const struct conf *conf, const char *target, char ***ret,
-		 struct error *err)
+int wish_command(const struct request *request, const struct named_list *named, bool paths, const char *target,
+		 char ***ret, struct error *err)
 {
-	struct conf_data_set set = { 0 };
+	struct named set = { 0 };
 	struct wish wish = { 0 };
 	int r = wish_read(&wish, request, err);
 
 	if (r == 0)
-		r = wish_find(&wish, conf, &set, err);
+		r = wish_find(&wish, named, paths, &set, err);
 	if (r == 0)
 		r = wish_finish(&wish, &set, target, ret, err);
 	for (size_t i = 0; i < wish.want_count; i++)

@@ -86,6 +86,25 @@ static void attach_print(const struct key *key, const char *target, bool as_json
 	putchar('\n');
 }
 
+/* Begins the key of a data set that has a name: its volume, and the administrator's options. */
+static int attach_find(const char *name, struct key *key, struct error *err)
+{
+	auto_named struct named_list list = { 0 };
+	const struct named *named = NULL;
+	int r = named_read(NAMED_FILE, &list, err);
+
+	if (r == 0)
+		r = named_find(&list, name, &named, err);
+	if (r == 0)
+		r = key_begin(named->volume, key, err);
+	if (r == 0 && named->options) {
+		r = key_say_list(key, KEY_ADMIN, named->options, err);
+		if (r < 0)
+			error_wrap(err, r, "'" NAMED_FILE "', data set '%s'", name);
+	}
+	return r;
+}
+
 /* Says first what consumers want, then what the administrator does. */
 static int attach_say(const struct attach_options *options, struct key *key, struct error *err)
 {
@@ -111,7 +130,7 @@ int attach_run(int argc, char **argv)
 		log_err("attach: expected VOLUME TARGET, see 'datasetfsctl attach --help'");
 		return VERB_USAGE;
 	}
-	r = options.is_named ? named_begin(NAMED_FILE, argv[1], &key, &err) : key_begin(argv[1], &key, &err);
+	r = options.is_named ? attach_find(argv[1], &key, &err) : key_begin(argv[1], &key, &err);
 	if (r == 0 && attach_say(&options, &key, &err) < 0) {
 		log_error(&err, "attach");
 		return VERB_USAGE;
