@@ -97,12 +97,9 @@ static int main_set_remount(void *target, const char *value, struct error *err)
 static int main_set_digest(void *target, const char *value, struct error *err)
 {
 	struct main_options *options = target;
-	static const char kind[] = "sha256:";
 
-	if (strncmp(value, kind, strlen(kind)) != 0)
-		return error_set(err, -EINVAL, "'%s' does not begin with '%s'", value, kind);
 	options->serve.has_digest = true;
-	return parse_hex(value + strlen(kind), options->serve.digest, sizeof(options->serve.digest), err);
+	return parse_digest(value, options->serve.digest, err);
 }
 
 static int main_find_group(const char *value, uint32_t *ret, struct error *err)

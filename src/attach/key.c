@@ -10,13 +10,15 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text/format.h"
+#include "base/text/parse.h"
 #include "image/catalogue/catalogue.h"
 #include "image/sums/sha256.h"
 #include "members/assembly.h"
 #include "members/naming.h"
 
-/* The options that consumers may give: they say what is read, and give no right to anybody. */
-static const char *const key_consumer_words[] = { "digest", "follow", "prefetch", "version" };
+/* Options that consumers may give: they say what is read, and give no right to anybody. */
+static const char *const key_consumer_names[] = { "digest", "version" };
+#define KEY_CONSUMER_FOLLOW "follow=current"
 
 int key_begin(const char *volume, struct key *ret, struct error *err)
 {
@@ -51,10 +53,10 @@ static bool key_is_named(const char *word, const char *name)
 
 static bool key_is_consumers(const char *word)
 {
-	for (size_t i = 0; i < sizeof(key_consumer_words) / sizeof(*key_consumer_words); i++)
-		if (key_is_named(word, key_consumer_words[i]))
+	for (size_t i = 0; i < sizeof(key_consumer_names) / sizeof(*key_consumer_names); i++)
+		if (key_is_named(word, key_consumer_names[i]))
 			return true;
-	return false;
+	return !strcmp(word, KEY_CONSUMER_FOLLOW);
 }
 
 static int key_check(enum key_who who, const char *word, struct error *err)
@@ -71,7 +73,7 @@ static int key_check(enum key_who who, const char *word, struct error *err)
 		return error_set(err, -EINVAL, "option 'kernel': the kernel's mounts say nothing of themselves, so "
 				 "nobody could tell a dead one");
 	if (who == KEY_CONSUMER && !key_is_consumers(word))
-		return error_set(err, -EPERM, "option '%.*s' is for the administrator of the machine", length, word);
+		return error_set(err, -EPERM, "option '%s' is for the administrator of the machine", word);
 	return 0;
 }
 
@@ -124,6 +126,20 @@ static int key_say_version(struct key *key, const char *word, struct error *err)
 	return key->label ? 0 : error_no_memory(err);
 }
 
+/* Puts the digest into the one form that it has in a key. */
+static int key_say_digest(struct key *key, const char *word, struct error *err)
+{
+	char said[sizeof("digest=") + DIGEST_TEXT_SIZE] = "digest=";
+	size_t length = strlen(said);
+	int r = parse_digest(word[key_length(word)] ? word + length : "", key->digest, err);
+
+	if (r < 0)
+		return error_wrap(err, r, "option 'digest'");
+	key->has_digest = true;
+	format_digest(key->digest, said + length);
+	return key_insert(key, said, err);
+}
+
 static bool key_has(const struct key *key, const char *name)
 {
 	for (size_t i = 0; i < key->count; i++)
@@ -138,12 +154,14 @@ int key_say(struct key *key, enum key_who who, const char *word, struct error *e
 
 	if (r == 0 && key_is_named(word, "version"))
 		r = key_say_version(key, word, err);
+	else if (r == 0 && key_is_named(word, "digest"))
+		r = key_say_digest(key, word, err);
 	else if (r == 0)
 		r = key_insert(key, word, err);
 	if (r < 0)
 		return r;
 	key->follows = key_has(key, "follow");
-	if (key->follows && (key->label || key_has(key, "digest")))
+	if (key->follows && (key->label || key->has_digest))
 		return error_set(err, -EINVAL, "option 'follow' cannot be combined with '%s', which pins the mount",
 				 key->label ? "version" : "digest");
 	return 0;
@@ -163,6 +181,17 @@ int key_say_list(struct key *key, enum key_who who, const char *list, struct err
 
 /* ---- the version ---- */
 
+/* The daemon computes the digest itself, too, and does not trust the catalogue. */
+static int key_refuse_digest(const struct key *key, const struct version *version, struct error *err)
+{
+	char found[DIGEST_TEXT_SIZE], expected[DIGEST_TEXT_SIZE];
+
+	format_digest(version->digest, found);
+	format_digest(key->digest, expected);
+	return error_set(err, -EBADMSG, "version '%s' has the digest %s, expected %s", version->label, found,
+			 expected);
+}
+
 static int key_take_version(struct key *key, const struct catalogue *catalogue, struct error *err)
 {
 	const struct version *version = key->label ? catalogue_by_label(catalogue, key->label) :
@@ -172,6 +201,8 @@ static int key_take_version(struct key *key, const struct catalogue *catalogue, 
 		return catalogue_refuse(catalogue, key->label, err);
 	if (!version)
 		return error_set(err, -ENOENT, "the volume has no current version");
+	if (key->has_digest && memcmp(key->digest, version->digest, sizeof(key->digest)) != 0)
+		return key_refuse_digest(key, version, err);
 	memcpy(key->uuid, version->uuid, sizeof(key->uuid));
 	if (!key->label)
 		key->label = strdup(version->label);

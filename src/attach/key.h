@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The key of a mount, by which two wishes are the same: the volume, the version or that it follows the current one,
  * and every option. Who asks decides what may be asked for: consumers, such as pods and jobs, say which version they
- * want, and how much of it they will announce; all that concerns rights, caches and trust is for the administrator. */
+ * want, in one spelling for each, so that they cannot have more mounts made than twice as many as there are versions
+ * and one that follows; all that concerns rights, memory and trust is for the administrator. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +18,8 @@ struct key {
 	char *volume;     /* absolute; its name in the machine's namespace */
 	char *label;      /* of the version; NULL: the current one, until key_resolve() */
 	uint8_t uuid[16]; /* of the version, from key_resolve(); zero if the mount follows */
-	bool follows;
+	bool follows, has_digest;
+	uint8_t digest[32]; /* that the version must have, if has_digest */
 	char **words;     /* the other options, "NAME" or "NAME=VALUE", sorted by name */
 	size_t count;
 };
@@ -31,7 +33,7 @@ must_check int key_say(struct key *key, enum key_who who, const char *word, stru
 /* Adds the options of a list as -o takes it. */
 must_check int key_say_list(struct key *key, enum key_who who, const char *list, struct error *err);
 /* Reads the volume, unless the key follows the current version: finds the version, and its UUID, so that a version
- * published anew under the label of a removed one is another key. Sets key->label. */
+ * published anew under the label of a removed one is another key. Sets key->label. -EBADMSG: it has another digest. */
 must_check int key_resolve(struct key *key, struct error *err);
 /* Writes the name of a resolved key. */
 must_check int key_name(const struct key *key, char ret[KEY_NAME_SIZE], struct error *err);

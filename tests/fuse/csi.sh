@@ -170,9 +170,11 @@ refused 3 "attribute 'dataset' is missing" publish a version=v1
 refused 5 "there is no data set 'other' in '$NAMES': a line 'other VOLUME' makes one" publish a dataset=other
 refused 3 "names a volume: expected a data set of '$NAMES', or a PersistentVolume" publish a dataset="$V"
 refused 3 "attribute 'version' is empty" publish a dataset=train version=
-refused 3 "an option holds a comma" publish a dataset=train prefetch=1,suid
+refused 3 "an option holds a comma" publish a dataset=train version=v1,suid
 refused 3 "option 'version' is given twice" publish a dataset=old version=v2
 refused 9 "has no version 'v9': choose one that it has, v1, v2" publish a dataset=train version=v9
+refused 3 "unknown attribute 'prefetch'" publish a dataset=train prefetch=off
+refused 3 "option 'follow=current:1' is for the administrator" publish a dataset=train follow=current:1
 refused 9 "has the digest sha256:" publish a dataset=train digest="sha256:$(printf '%064d' 1)"
 refused 9 "there is no such file or device" publish a dataset=gone
 # An inline volume stays one, whatever its author says of it.

@@ -54,13 +54,30 @@ static void test_uuid(void **state)
 	assert_string_not_equal(name, second);
 }
 
+#define ZEROS  "00000000000000000000000000000000000000000000000000000000000000"
+#define DIGEST "digest=sha256:ab" ZEROS
+
+static void test_digest(void **state)
+{
+	auto_key struct key key = { 0 };
+
+	(void)state;
+	assert_names(DIGEST, "digest=sha256:AB" ZEROS, true);
+	assert_names(DIGEST, "digest=sha256:ac" ZEROS, false);
+	assert_names(DIGEST, "", false);
+	CHECK_OK(key_begin("/volume", &key, &err));
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "digest=sha256:00", &err), -EINVAL, "expected 64 hexadecimal digits");
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "digest=" ZEROS, &err), -EINVAL, "does not begin with 'sha256:'");
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "digest", &err), -EINVAL, "does not begin with 'sha256:'");
+}
+
 static void test_consumers(void **state)
 {
-	static const char *const theirs[] = { "version=v1", "prefetch=off", "digest=sha256:00" };
+	static const char *const theirs[] = { "version=v1", DIGEST };
 	static const char *const not_theirs[] = {
 		"suid", "allow_suid", "allow_other", "control_group=0", "direct_group=0", "verify=never", "workers=9",
 		"io=threads", "readahead=4M", "nosupervisor", "deadline=1", "versionx=1", "Version=v1", "trust=/x",
-		"cache=/x",
+		"cache=/x", "prefetch=off", "follow=current:1", "follow",
 	};
 	auto_key struct key key = { 0 };
 
@@ -83,7 +100,7 @@ static void test_refusals(void **state)
 	CHECK_FAILS(key_begin("/vol\nume", &key, &err), -EINVAL, "control character");
 	CHECK_OK(key_begin("/volume", &key, &err));
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version=v1,suid", &err), -EINVAL, "holds a comma");
-	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "prefetch=off\nsuid", &err), -EINVAL, "control character");
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "follow=current\nsuid", &err), -EINVAL, "control character");
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version=../x", &err), -EINVAL, "expected letters");
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version", &err), -EINVAL, "needs a value");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "=v1", &err), -EINVAL, "has no name");
@@ -94,13 +111,13 @@ static void test_refusals(void **state)
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "io=threads", &err), -EINVAL, "option 'io' is given twice");
 	CHECK_OK(key_begin("/volume", &follows, &err));
 	CHECK_OK(key_say(&follows, KEY_CONSUMER, "follow=current", &err));
-	CHECK_FAILS(key_say(&follows, KEY_CONSUMER, "digest=sha256:00", &err), -EINVAL, "combined with 'digest'");
+	CHECK_FAILS(key_say(&follows, KEY_CONSUMER, DIGEST, &err), -EINVAL, "combined with 'digest'");
 }
 
 static void test_command(void **state)
 {
 	static const char *const expected[] = {
-		"datasetfs", "-o", "digest=x", "-o", "suid", "-o", "version=v1", "--", "/volume", "/mount", NULL,
+		"datasetfs", "-o", "io=auto", "-o", "suid", "-o", "version=v1", "--", "/volume", "/mount", NULL,
 	};
 	auto_free const char **words = NULL;
 	auto_free char *version = NULL;
@@ -108,7 +125,7 @@ static void test_command(void **state)
 	size_t i;
 
 	(void)state;
-	key_of(&key, "version=v1,suid,digest=x");
+	key_of(&key, "version=v1,suid,io=auto");
 	CHECK_OK(key_command(&key, "/mount", &words, &version, &err));
 	for (i = 0; words[i] && expected[i]; i++)
 		assert_string_equal(words[i], expected[i]);
@@ -120,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),    cmocka_unit_test(test_uuid),    cmocka_unit_test(test_consumers),
+		cmocka_unit_test(test_digest),
 		cmocka_unit_test(test_refusals), cmocka_unit_test(test_command),
 	};
 

@@ -13,14 +13,14 @@
 
 #define WISH_EPHEMERAL "csi.storage.k8s.io/ephemeral"
 
-static const char *const wish_attributes[] = { "dataset", "digest", "follow", "prefetch", "version" };
+static const char *const wish_attributes[] = { "dataset", "digest", "follow", "version" };
 
 struct wish {
 	const char *data_set;
 	bool is_persistent;    /* of a PersistentVolume: only who administrates the cluster can make one */
-	const char *words[16]; /* of the command line: this is room for all four wants */
+	const char *words[14]; /* of the command line: this is room for all three wants */
 	size_t count;
-	char *wants[4]; /* "NAME=VALUE"; request.c refuses an attribute that comes twice */
+	char *wants[3]; /* "NAME=VALUE"; request.c refuses an attribute that comes twice */
 	size_t want_count;
 };
 
@@ -65,7 +65,7 @@ static int wish_refuse(const char *name, struct error *err)
 	if (nearest.found)
 		return error_set(err, -EINVAL, "unknown attribute '%s', did you mean '%s'?", name, nearest.found);
 	return error_set(err, -EINVAL,
-			 "unknown attribute '%s', expected dataset, digest, follow, prefetch or version", name);
+			 "unknown attribute '%s', expected dataset, digest, follow or version", name);
 }
 
 static bool wish_knows(const char *name)

@@ -140,6 +140,15 @@ int parse_hex(const char *text, uint8_t *out, size_t size, struct error *err)
 	return 0;
 }
 
+int parse_digest(const char *text, uint8_t digest[32], struct error *err)
+{
+	static const char kind[] = "sha256:";
+
+	if (strncmp(text, kind, strlen(kind)) != 0)
+		return error_set(err, -EINVAL, "'%s' does not begin with '%s'", text, kind);
+	return parse_hex(text + strlen(kind), digest, 32, err);
+}
+
 int parse_uuid(const char *text, uint8_t uuid[16], struct error *err)
 {
 	static const int dashes[] = { 8, 13, 18, 23 };
