@@ -454,10 +454,10 @@ int attach_reap(struct error *err)
 	return r;
 }
 
-static int attach_show(const struct uses *uses, const struct use *mount, attach_visit *visit, void *argument,
-		       struct error *err)
+static int attach_show(const struct uses *uses, const struct census *census, const struct use *mount,
+		       attach_visit *visit, void *argument, struct error *err)
 {
-	struct attach_view view = { .mount = mount, .uses = uses };
+	struct attach_view view = { .mount = mount, .uses = uses, .census = census };
 
 	view.code = health_ask(mount->point, &view.serves, &view.reason);
 	return visit(argument, &view, err);
@@ -466,14 +466,17 @@ static int attach_show(const struct uses *uses, const struct use *mount, attach_
 int attach_each(attach_visit *visit, void *argument, struct error *err)
 {
 	auto_uses struct uses uses = { 0 };
+	auto_census struct census census = { 0 };
 	struct machine machine = MACHINE_NONE;
 	int r = machine_enter(&machine, err);
 
 	if (r == 0)
 		r = uses_read(&uses, err);
+	if (r == 0 && geteuid() == 0)
+		r = census_take(&census, err);
 	for (size_t i = 0; r == 0 && i < uses.count; i++)
 		if (uses_shared(&uses, uses.items[i].device) == &uses.items[i])
-			r = attach_show(&uses, &uses.items[i], visit, argument, err);
+			r = attach_show(&uses, &census, &uses.items[i], visit, argument, err);
 	machine_leave(&machine);
 	return r;
 }

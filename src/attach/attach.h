@@ -5,6 +5,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "attach/census.h"
 #include "attach/key.h"
 #include "attach/uses.h"
 #include "datasetfs/control.h"
@@ -33,6 +34,7 @@ must_check int attach_reap(struct error *err);
 struct attach_view {
 	const struct use *mount;
 	const struct uses *uses;          /* of all mounts: its consumers have its device */
+	const struct census *census;      /* who is in the namespaces of consumers; empty if the caller is not root */
 	struct dsfs_version_facts serves; /* if code is 0 */
 	int code;                         /* why it does not serve, of health_ask(): -ENOTCONN: it is dead */
 	struct error reason;

@@ -2,9 +2,7 @@
 /* The mount namespace of the machine, which is that of process 1: mounts that many share are made there, whatever
  * namespace a job or a container has, and live on when that ends. */
 #pragma once
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -22,6 +20,3 @@ must_check int machine_enter(struct machine *ret, struct error *err);
 /* Goes back. Aborts if that fails: whatever followed would be done in the wrong namespace. Does nothing if it was done
  * before. */
 void machine_leave(struct machine *machine);
-/* Finds a process in the mount namespace with this number; 0: there is none, and nothing mounted keeps it. A mounted
- * one (nsfs) without processes counts as process 1's. */
-pid_t machine_process_in(uint64_t number);

@@ -2,12 +2,11 @@
 /* Goes through the folders of the state, and looks each up in the table of mounts. */
 #include "attach/reap.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/census.h"
 #include "attach/instance.h"
-#include "attach/machine.h"
 #include "base/cleanup.h"
 
 #define REAP_AGE 600 /* seconds */
@@ -16,22 +15,38 @@ struct reap {
 	int state;
 	const char *key;       /* not this one */
 	struct uses uses;      /* as they were before the locks */
+	struct census census;  /* taken when first needed */
+	bool is_fresh;         /* the census is not older than the lock of the key */
 	const char *of;        /* the key that is looked at */
 	unsigned except;
 	int64_t age;           /* of a mount without consumers, to be ended */
 	bool wait;             /* for those who are at work */
 };
 
+/* Whether nobody is in a namespace any more. Another one may have got its number since, so the census that says so
+ * must not be older than the lock. One that finds somebody may be: so all keys need one census, and one more for each
+ * that has something to reap. */
+static bool reap_is_over(struct reap *reap, uint64_t namespace)
+{
+	if (census_process(&reap->census, namespace))
+		return false;
+	if (!reap->is_fresh) {
+		census_free(&reap->census);
+		reap->is_fresh = census_take(&reap->census, NULL) == 0;
+	}
+	return reap->is_fresh && !census_process(&reap->census, namespace);
+}
+
 /* Undoes the holds of an instance whose namespace is gone. True: there was one. */
-static bool reap_holds(const struct uses *uses, const struct instance *instance)
+static bool reap_holds(struct reap *reap, const struct instance *instance)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < uses->count; i++) {
-		const struct use *use = &uses->items[i];
+	for (size_t i = 0; i < reap->uses.count; i++) {
+		const struct use *use = &reap->uses.items[i];
 
 		if (use->kind != USE_HOLD || use->number != instance->number || strcmp(use->key, instance->key) != 0 ||
-		    machine_process_in(use->namespace))
+		    !reap_is_over(reap, use->namespace))
 			continue;
 		instance_unhold(instance, use->namespace);
 		found = true;
@@ -66,14 +81,14 @@ static bool reap_is_due(const struct reap *reap, const struct instance *instance
 
 static int reap_instance(void *argument, const char *name, struct error *err)
 {
-	const struct reap *reap = argument;
+	struct reap *reap = argument;
 	struct instance instance = instance_of(reap->of, (unsigned)strtoul(name, NULL, 10));
 	bool has_ended;
 
 	(void)err;
 	if (!instance.number || instance.number == reap->except)
 		return 0;
-	has_ended = reap_holds(&reap->uses, &instance);
+	has_ended = reap_holds(reap, &instance);
 	if (!has_ended && reap_is_used(&reap->uses, &instance))
 		return 0;
 	if (reap_is_due(reap, &instance, has_ended) && !instance_begins(&instance))
@@ -90,6 +105,7 @@ static int reap_other(void *argument, const char *name, struct error *err)
 	if (!strcmp(name, reap->key) || state_lock(reap->state, name, reap->wait, &lock, NULL) < 0)
 		return 0;
 	reap->of = name;
+	reap->is_fresh = false;
 	(void)!state_each(lock, reap_instance, reap, NULL);
 	state_drop(reap->state, name);
 	return 0;
@@ -100,6 +116,7 @@ static void reap_keys(struct reap reap)
 	if (uses_read(&reap.uses, NULL) == 0)
 		(void)!state_each(reap.state, reap_other, &reap, NULL);
 	uses_free(&reap.uses);
+	census_free(&reap.census);
 }
 
 void reap_others(int state, const char *key)
@@ -119,4 +136,5 @@ void reap_key(int lock, const char *key, unsigned except)
 	if (uses_read(&reap.uses, NULL) == 0)
 		(void)!state_each(lock, reap_instance, &reap, NULL);
 	uses_free(&reap.uses);
+	census_free(&reap.census);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "attach/attach.h"
-#include "attach/machine.h"
 #include "base/log.h"
 #include "base/text/json.h"
 #include "text.h"
@@ -55,7 +54,7 @@ static void attached_json_consumers(const struct attach_view *view, struct json 
 		} else {
 			json_number(json, "namespace", use->namespace);
 			if (attached_sees_processes())
-				json_signed(json, "process", machine_process_in(use->namespace));
+				json_signed(json, "process", census_process(view->census, use->namespace));
 			else
 				json_null(json, "process");
 		}
@@ -80,9 +79,9 @@ static void attached_json(const struct attach_view *view, struct json *json)
 
 /* ---- text ---- */
 
-static void attached_text_namespace(uint64_t namespace)
+static void attached_text_namespace(const struct census *census, uint64_t namespace)
 {
-	pid_t process = attached_sees_processes() ? machine_process_in(namespace) : 0;
+	pid_t process = census_process(census, namespace);
 
 	printf("  mount namespace %" PRIu64, namespace);
 	if (process)
@@ -102,7 +101,7 @@ static void attached_text_consumers(const struct attach_view *view)
 		if (use->kind == USE_PLACE)
 			text_print("  '%s'\n", use->point);
 		else
-			attached_text_namespace(use->namespace);
+			attached_text_namespace(view->census, use->namespace);
 	}
 }
 
