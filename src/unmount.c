@@ -70,7 +70,7 @@ static int unmount_visit(void *argument, const struct mountinfo *info, struct er
 {
 	struct unmount_search *search = argument;
 	struct unmount_place place = { .device_major = major(info->device), .device_minor = minor(info->device) };
-	const char *user = strcmp(info->type, "fuse.datasetfs") ? NULL : strstr(info->options, "user_id=");
+	const char *user = strcmp(info->type, MOUNTINFO_OURS) ? NULL : strstr(info->options, "user_id=");
 
 	(void)err;
 	if (strcmp(info->point, search->target) != 0)

@@ -11,8 +11,6 @@
 #include "base/grow.h"
 #include "base/mountinfo.h"
 
-#define USES_TYPE "fuse.datasetfs"
-
 void uses_free(struct uses *uses)
 {
 	for (size_t i = 0; i < uses->count; i++) {
@@ -56,7 +54,7 @@ static int uses_visit(void *argument, const struct mountinfo *info, struct error
 	struct use use = { .device = info->device, .is_part = strcmp(info->root, "/") != 0 };
 	int r;
 
-	if (strcmp(info->type, USES_TYPE) != 0)
+	if (strcmp(info->type, MOUNTINFO_OURS) != 0)
 		return 0;
 	r = grow_one(uses->items, uses->count, err);
 	if (r < 0)

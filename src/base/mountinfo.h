@@ -15,6 +15,8 @@ struct mountinfo {
 	char *type, *source, *options; /* of the filesystem, not of the mount */
 };
 
+#define MOUNTINFO_OURS "fuse.datasetfs" /* the type of what a daemon of ours serves, or claims to */
+
 /* Decodes \ooo in place, as the kernel and fstab(5) write a blank, a tab, a newline and a backslash. */
 void mountinfo_unescape(char *text);
 /* Parses a line in place, cutting it into fields. Allocates nothing. False if it is not a valid line. */

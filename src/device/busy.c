@@ -83,7 +83,7 @@ static bool busy_is_source(char *source, dev_t device)
 
 static int busy_see_served(void *device, const struct mountinfo *info, struct error *err)
 {
-	if (strcmp(info->type, "fuse.datasetfs") != 0 || !busy_is_source(info->source, *(const dev_t *)device))
+	if (strcmp(info->type, MOUNTINFO_OURS) != 0 || !busy_is_source(info->source, *(const dev_t *)device))
 		return 0;
 	return error_set(err, -EBUSY, "datasetfs serves it on '%s'", info->point);
 }

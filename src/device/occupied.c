@@ -58,7 +58,7 @@ static int occupied_visit(void *argument, const struct mountinfo *info, struct e
 
 	if (info->device != occupied->device || strcmp(info->point, occupied->mountpoint) != 0)
 		return 0;
-	if (!strcmp(info->type, "fuse.datasetfs"))
+	if (!strcmp(info->type, MOUNTINFO_OURS))
 		return error_set(err, -EBUSY, "'%s' is mounted there already: '%s %s', then mount again", info->source,
 				 umount, info->point);
 	if (!strcmp(info->type, "erofs") && occupied_by_kernel(info->device, &view))

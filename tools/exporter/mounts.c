@@ -87,7 +87,7 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err)
 {
 	/* A bind mount of a folder has no .datasetfs at its top. */
-	if (strcmp(info->type, "fuse.datasetfs") != 0 || strcmp(info->root, "/") != 0 ||
+	if (strcmp(info->type, MOUNTINFO_OURS) != 0 || strcmp(info->root, "/") != 0 ||
 	    mounts_has(mounts, info->device))
 		return 0;
 	return mounts_add(mounts, info, err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mountinfo.h"
 
 static bool utab_run(char *const argv[])
 {
@@ -33,7 +34,7 @@ static bool utab_run(char *const argv[])
 
 bool utab_add(const char *source, const char *mountpoint)
 {
-	char *argv[] = { "/bin/mount", "-i", "-f", "--no-canonicalize", "-t", "fuse.datasetfs", "-o",
+	char *argv[] = { "/bin/mount", "-i", "-f", "--no-canonicalize", "-t", MOUNTINFO_OURS, "-o",
 			 "ro,helper=datasetfs", "--", (char *)source, (char *)mountpoint, NULL };
 
 	return geteuid() == 0 && access(UTAB_HELPER, X_OK) == 0 && utab_run(argv);

@@ -28,7 +28,6 @@
 
 #define DATASETS_MOST 64u
 #define DATASETS_LOOK INT64_C(5000000) /* ns between two checks of the mountpoints */
-#define DATASETS_TYPE "fuse.datasetfs"
 
 /* States of a data set. DATASET_GONE: not mounted, hidden, or something is mounted in it. */
 enum { DATASET_GONE, DATASET_HERE, DATASET_OPEN, DATASET_REFUSED };
@@ -64,7 +63,7 @@ static void datasets_add(const struct mountinfo *info)
 	struct dataset *dataset = datasets;
 	unsigned count = dataset_count;
 
-	if (strcmp(info->type, DATASETS_TYPE) || strcmp(info->root, "/") || strlen(info->point) >= DATASET_ROOT ||
+	if (strcmp(info->type, MOUNTINFO_OURS) || strcmp(info->root, "/") || strlen(info->point) >= DATASET_ROOT ||
 	    !info->point[1])
 		return;
 	while (dataset < datasets + count && (dataset->device != info->device || strcmp(dataset->root, info->point)))
