@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
 #include "base/transfer.h"
 
 /* Opens a file that never has a name, so it leaves nothing behind, however we end. */
@@ -108,14 +109,11 @@ int temp_open(const char *path, struct temp **ret, struct error *err)
 int temp_open_folder(int folder, struct temp **ret, struct error *err)
 {
 	auto_close int fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-	char link[32], name[PATH_MAX];
-	ssize_t length;
+	char name[PATH_MAX];
 
 	if (fd < 0)
 		return error_errno(err, "dup");
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, name, sizeof(name) - 1);
-	name[length > 0 ? length : 0] = 0;
+	(void)fdname_path(fd, name, sizeof(name));
 	return temp_open_in(&fd, name, ret, err);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
 #include "base/memory_file.h"
 #include "base/thread/life.h"
 
@@ -39,11 +40,11 @@ struct state {
 /* Opens a read-only descriptor, because a client could make another's mapping writable through a writable one. */
 static int state_seal(int fd, int *ret_fd, struct error *err)
 {
-	char path[32];
+	char path[FDNAME_LINK_SIZE];
 
 	if (fcntl(fd, F_ADD_SEALS, STATE_SEALS) < 0)
 		return error_errno(err, "cannot seal the state");
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fdname_link(fd, path);
 	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
 	return *ret_fd < 0 ? error_errno(err, "cannot open the state again") : 0;
 }

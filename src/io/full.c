@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the mount point of a file: the highest parent directory on the same filesystem. */
 #include "io/full.h"
+#include "base/fdname.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -11,14 +12,11 @@
 /* False if the file is in no directory that this process can see. */
 static bool full_find_top(int fd, dev_t filesystem, char top[PATH_MAX])
 {
-	char link[32], path[PATH_MAX], *slash;
+	char path[PATH_MAX], *slash;
 	bool found = false;
 	struct stat st;
-	ssize_t length;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	path[length > 0 ? length : 0] = 0;
+	(void)fdname_path(fd, path, sizeof(path));
 	while ((slash = strrchr(path, '/'))) {
 		*slash = 0;
 		if (stat(*path ? path : "/", &st) < 0 || st.st_dev != filesystem)

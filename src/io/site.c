@@ -12,13 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-#define SITE_LINK_SIZE 32u
-
-static void site_descriptor(int fd, char link[SITE_LINK_SIZE])
-{
-	snprintf(link, SITE_LINK_SIZE, "/proc/self/fd/%d", fd);
-}
+#include "base/fdname.h"
 
 /* --- finding --- */
 
@@ -197,10 +191,10 @@ void site_close(struct site *site)
 
 int site_open(const struct site *site, int flags, int *ret_fd, struct error *err)
 {
-	char link[SITE_LINK_SIZE];
+	char link[FDNAME_LINK_SIZE];
 	int fd;
 
-	site_descriptor(site->file, link);
+	fdname_link(site->file, link);
 	fd = open(link, flags | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return error_set(err, -ENOENT, "open: needs '/proc', which is not mounted");
@@ -257,11 +251,11 @@ bool site_is(const struct site *site, int fd)
 
 int site_link(const struct site *site, int fd, struct error *err)
 {
-	char link[SITE_LINK_SIZE];
+	char link[FDNAME_LINK_SIZE];
 
 	if (site_is(site, fd))
 		return 0;
-	site_descriptor(fd, link);
+	fdname_link(fd, link);
 	if (linkat(AT_FDCWD, link, site->folder, site->name, AT_SYMLINK_FOLLOW) < 0)
 		return error_errno(err, "cannot give the new volume the name '%s'", site->name);
 	return 0;
@@ -288,8 +282,7 @@ static int site_take_name(struct site *site, const char *path, int fd)
  * the file has this name there. */
 int site_name(struct site *site, int fd, struct error *err)
 {
-	char link[SITE_LINK_SIZE], path[PATH_MAX];
-	ssize_t length;
+	char path[PATH_MAX] = "";
 	int r;
 
 	if (site->folder >= 0)
@@ -298,9 +291,8 @@ int site_name(struct site *site, int fd, struct error *err)
 		r = site_take_name(site, site->path, fd);
 	if (r == 0)
 		return 0;
-	site_descriptor(fd, link);
-	length = site->folder < 0 ? readlink(link, path, sizeof(path) - 1) : 0;
-	path[length > 0 ? length : 0] = 0;
+	if (site->folder < 0)
+		(void)fdname_path(fd, path, sizeof(path));
 	if (path[0] == '/')
 		r = site_take_name(site, path, fd);
 	if (r == 0)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
 
 #define STEPS_LINKS 40u /* MAXSYMLINKS of the kernel */
 
@@ -110,7 +111,7 @@ static int beneath_steps_component(struct beneath_steps *steps, int flags, bool 
 /* Opens the result with the caller's flags; until here it is only an O_PATH descriptor, which can do nothing. */
 static int beneath_steps_finish(struct beneath_steps *steps, int flags)
 {
-	char name[64];
+	char name[FDNAME_LINK_SIZE];
 	int fd;
 
 	if (flags & O_PATH && steps->at >= 0)
@@ -119,7 +120,7 @@ static int beneath_steps_finish(struct beneath_steps *steps, int flags)
 		fd = openat(beneath_steps_at(steps), ".", flags | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
 	}
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", steps->at);
+	fdname_link(steps->at, name);
 	fd = open(name, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
 #include "datasetfs/format.h"
 #include "image/names/names_find.h"
 #include "image/names/names_page.h"
 
 #define KEY_SIZE   (DSFS_KEY_PARENT + DSFS_NAME_MAX)
 #define WRITE_SIZE (UINT64_C(1) << 38) /* address space for the names being written: 256 GiB */
-#define NAMES_PATH 32                  /* bytes of "/proc/self/fd/N" */
 #define BATCH      32768u              /* entries a transaction, so that dirty pages stay below 20 MiB */
 
 struct names {
@@ -60,12 +60,6 @@ static uint64_t names_key_directory(const uint8_t *key)
 	return directory;
 }
 
-/* LMDB opens a file by name; an unnamed one has a name in /proc. */
-static void names_path(int fd, char path[NAMES_PATH])
-{
-	snprintf(path, NAMES_PATH, "/proc/self/fd/%d", fd);
-}
-
 /* --- opening --- */
 
 /* Sets close-on-exec, which LMDB leaves off, and remembers which file it is. */
@@ -80,11 +74,12 @@ static int names_keep(struct names *names)
 
 static int names_open_lmdb(struct names *names, int fd, uint64_t length)
 {
-	char path[NAMES_PATH];
+	char path[FDNAME_LINK_SIZE];
 	MDB_txn *txn;
 	int r;
 
-	names_path(fd, path);
+	/* LMDB opens a file by name; an unnamed one has a name in /proc. */
+	fdname_link(fd, path);
 	r = mdb_env_create(&names->env);
 	if (r == 0)
 		r = mdb_env_set_mapsize(names->env, length);
@@ -387,10 +382,10 @@ static int names_writer_format(int fd, struct error *err)
 static int names_writer_open_lmdb(struct names_writer *writer, int fd, struct error *err)
 {
 	const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD;
-	char path[NAMES_PATH];
+	char path[FDNAME_LINK_SIZE];
 	int r;
 
-	names_path(fd, path);
+	fdname_link(fd, path);
 	r = mdb_env_create(&writer->env);
 	if (r == 0)
 		r = mdb_env_set_mapsize(writer->env, WRITE_SIZE);

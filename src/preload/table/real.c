@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
 #include "base/transfer.h"
 #include "datasetfs/control.h"
 #include "preload/process/inside.h"
@@ -57,12 +58,12 @@ static int real_open_memory(struct table_file *file)
 {
 	const uint8_t *contents = contents_load(file);
 	auto_close int fd = contents ? memfd_create("datasetfs", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
-	char path[32];
+	char path[FDNAME_LINK_SIZE];
 
 	if (fd < 0 || transfer_write(fd, contents, file->size) < 0 ||
 	    next()->fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fdname_link(fd, path);
 	return next()->open(path, file->flags | O_CLOEXEC);
 }
 

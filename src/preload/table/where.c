@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fdname.h"
 #include "image/inode.h"
 #include "lib/api/handle.h"
 #include "lib/direct/direct.h"
@@ -25,16 +26,9 @@ static __thread struct where_folder folder __attribute__((tls_model("initial-exe
 
 static ssize_t where_directory(int directory, char *path, size_t size)
 {
-	char link[32];
-	ssize_t length;
-
 	if (directory == AT_FDCWD)
 		return getcwd(path, size) ? (ssize_t)strlen(path) : -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", directory);
-	length = readlink(link, path, size - 1);
-	if (length >= 0)
-		path[length] = 0;
-	return length;
+	return fdname_path(directory, path, size);
 }
 
 /* Returns a directory's path below the root, if it leads to the same inode in this version; else NULL. */

@@ -10,14 +10,15 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
 #include "handover/state.h"
 #include "handover/table.h"
 
 static int answer_reopen(int fd, int flags, const char *what, int *ret, struct error *err)
 {
-	char path[32];
+	char path[FDNAME_LINK_SIZE];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fdname_link(fd, path);
 	*ret = open(path, O_RDONLY | O_CLOEXEC | flags);
 	return *ret < 0 ? error_errno(err, "cannot open %s again", what) : 0;
 }

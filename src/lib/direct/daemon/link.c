@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
 #include "base/program/passing.h"
 #include "datasetfs/control.h"
 #include "handover/state.h"
@@ -73,15 +74,7 @@ static int link_ask_mount(int mount, struct link_place *place, struct error *err
 
 static int link_find_root(int mount, char root[PATH_MAX], struct error *err)
 {
-	char path[32];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", mount);
-	n = readlink(path, root, PATH_MAX - 1);
-	if (n < 0)
-		return error_errno(err, "the path of the mount");
-	root[n] = 0;
-	return 0;
+	return fdname_path(mount, root, PATH_MAX) < 0 ? error_errno(err, "the path of the mount") : 0;
 }
 
 int link_find(int mount, struct link_place *ret, struct error *err)
