@@ -195,6 +195,7 @@ static const struct main_word {
 	{ "noversions", false, false, MAIN_TRUE(serve.noversions) },
 	{ "supervisor", false, true, MAIN_FALSE(serve.nosupervisor) },
 	{ "nosupervisor", false, false, MAIN_TRUE(serve.nosupervisor) },
+	{ "idmap", false, true, MAIN_TRUE(serve.idmap) },
 	{ "allow_other", false, false, MAIN_TRUE(serve.allow_other) },
 	{ "rw", false, false, OPTION_CALL(main_set_rw) },
 	{ "exec", false, false, MAIN_FALSE(serve.noexec) },

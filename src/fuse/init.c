@@ -87,7 +87,7 @@ uint16_t init_max_pages(size_t page_size)
 	return (uint16_t)(INIT_READ_MAX / page_size);
 }
 
-int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
+int init_negotiate(int fd, struct init_wishes wishes, struct init *ret, struct error *err)
 {
 	struct request request;
 	struct fuse_init_out out = { 0 };
@@ -107,7 +107,8 @@ int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
 	flags = init_flags(&request.in.init);
 	ret->minor = request.in.init.minor;
 	ret->offered = flags;
-	ret->taken = flags & (init_wanted | (ring ? WIRE_OVER_IO_URING : 0));
+	ret->taken = flags & (init_wanted | (wishes.ring ? WIRE_OVER_IO_URING : 0) |
+			      (wishes.idmap ? WIRE_ALLOW_IDMAP : 0));
 	ret->resends = flags & WIRE_HAS_RESEND;
 	ret->ring = ret->taken & WIRE_OVER_IO_URING;
 	out.major = FUSE_KERNEL_VERSION;

@@ -21,8 +21,14 @@ struct init {
 /* Returns the size of the largest READ in pages of page_size bytes, which may be 64 KiB on arm64. The kernel must not
  * ask for more, as it takes a short reply for the end of the file. */
 uint16_t init_max_pages(size_t page_size);
-/* Waits for INIT on the mount's descriptor and answers it. Must come first after the mount. ring: take FUSE over
- * io_uring if it is offered. */
-must_check int init_negotiate(int fd, bool ring, struct init *ret, struct error *err);
+/* Features to take if they are offered. */
+struct init_wishes {
+	bool ring;  /* FUSE over io_uring */
+	bool idmap; /* idmapped copies of the mount, as in containers with user namespaces; then no request names its
+		     * sender's user and group */
+};
+
+/* Waits for INIT on the mount's descriptor and answers it. Must come first after the mount. */
+must_check int init_negotiate(int fd, struct init_wishes wishes, struct init *ret, struct error *err);
 /* Raises the mount's read-ahead to INIT_READAHEAD_KB, because INIT can only lower it. Needs root. */
 must_check int init_raise_readahead(const char *mountpoint, struct error *err);

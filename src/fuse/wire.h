@@ -33,6 +33,7 @@ struct wire_notify_prune { /* fuse_notify_prune_out; count nodes follow */
 };
 _Static_assert(sizeof(struct wire_notify_prune) == 16, "fuse_notify_prune_out");
 
+#define WIRE_ALLOW_IDMAP   (UINT64_C(1) << 40) /* FUSE_ALLOW_IDMAP (7.41), an INIT flag: see init.h */
 #define WIRE_HAS_RESEND    (UINT64_C(1) << 39) /* FUSE_HAS_RESEND, an INIT flag: the kernel knows WIRE_NOTIFY_RESEND */
 #define WIRE_UNIQUE_RESEND (UINT64_C(1) << 63) /* FUSE_UNIQUE_RESEND, in the number of a request that comes again */
 

@@ -29,6 +29,7 @@ struct serve_options {
 	bool noexec;
 	bool suid; /* setuid and setgid bits are shown and take effect */
 	bool nosupervisor; /* no other server takes over when this one dies */
+	bool idmap; /* the mount may be idmapped, and the kernel does not say who sends a request */
 	bool noversions; /* the mount has no .datasetfs/versions */
 	enum serve_io io;
 	enum serve_channel channel;

@@ -36,6 +36,7 @@ follow=0
 notify=auto
 versions=True
 supervisor=True
+idmap=False
 allow_other=OTHER
 exec=True
 suid=False
@@ -48,7 +49,7 @@ say "given ones"
 digest=$(datasetfsctl list --json volume | json versions.0.digest)
 mount_volume volume mnt -o "version=v1,digest=$digest,verify=never,io=threads,channel=dev,workers=3,readahead=4M" \
     -o prefetch=off,on_error=eio,deadline=77,control_group=4343,direct_group=0,notify=entries \
-    -o noversions,noexec,nosupervisor
+    -o noversions,noexec,nosupervisor,idmap
 options | grep -v '^allow_other=' >found
 cat >expected <<END
 version=v1
@@ -67,6 +68,7 @@ follow=0
 notify=entries
 versions=False
 supervisor=False
+idmap=True
 exec=False
 suid=False
 END

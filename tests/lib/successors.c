@@ -283,7 +283,7 @@ static void successors_mount(struct successors *all)
 	struct init init;
 
 	if (mount_open(all->mountpoint, &setup, &all->mounted, &err) < 0 ||
-	    init_negotiate(mount_fd(all->mounted), false, &init, &err) < 0)
+	    init_negotiate(mount_fd(all->mounted), (struct init_wishes){ 0 }, &init, &err) < 0)
 		successors_fail(&err);
 	if (!init.resends) {
 		puts("no RESEND");

@@ -131,7 +131,7 @@ static void check_init(uint32_t flags2, bool resends)
 	struct init init;
 
 	assert_int_equal(send(kernel, &request, sizeof(request), 0), sizeof(request));
-	CHECK_OK(init_negotiate(ours, false, &init, &err));
+	CHECK_OK(init_negotiate(ours, (struct init_wishes){ 0 }, &init, &err));
 	assert_int_equal(init.resends, resends);
 	assert_int_equal(recv(kernel, &reply, sizeof(reply), 0), sizeof(reply));
 	assert_int_equal(reply.init.flags2 & 1u << 7, 0);

@@ -131,6 +131,38 @@ static void who_may_read_a_file(void **state)
 	caller_reader_free(&reader);
 }
 
+/* With the option idmap requests have neither user nor group. */
+static void the_kernel_does_not_say_who(void **state)
+{
+	const struct request unknown = { .unique = 5, .uid = UINT32_MAX, .gid = UINT32_MAX, .pid = (uint32_t)getpid() };
+	struct channel_request request = { .owed = 5, .wire = unknown };
+	struct serve serve = { .owner = geteuid() + 1, .options = { .has_control_group = true, .idmap = true } };
+	struct caller_reader reader = { .request = &request };
+
+	(void)state;
+	serve.options.control_group = our_group();
+	caller_identify(&serve, &request);
+	assert_int_equal(request.wire.uid, geteuid());
+	assert_int_equal(request.wire.gid, getegid());
+	CHECK_OK(caller_check(&serve, &request, &err));
+	assert_int_equal(caller_share(&request), geteuid());
+	/* In another namespace of processes: nobody's rights, and a share of its own. */
+	request.wire = unknown;
+	request.wire.pid = 0;
+	caller_identify(&serve, &request);
+	assert_int_equal(request.wire.uid, UINT32_MAX);
+	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
+	assert_false(caller_may_read(&reader, 0440, UINT32_MAX, UINT32_MAX));
+	caller_reader_free(&reader);
+	request.wire.pid = 77;
+	assert_int_equal(caller_share(&request), UINT32_C(1) << 31 | 77);
+	/* Without the option nothing is looked up. */
+	serve.options.idmap = false;
+	request.wire = unknown;
+	caller_identify(&serve, &request);
+	assert_int_equal(request.wire.uid, UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +170,7 @@ int main(void)
 		cmocka_unit_test(a_process_acts_for_somebody_else),
 		cmocka_unit_test(without_a_look_at_the_process),
 		cmocka_unit_test(who_may_read_a_file),
+		cmocka_unit_test(the_kernel_does_not_say_who),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

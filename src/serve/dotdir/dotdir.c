@@ -19,6 +19,7 @@
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/stats.h"
 #include "serve/dotdir/visits.h"
+#include "serve/request/caller.h"
 #include "serve/request/dirlist.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -244,7 +245,7 @@ static void dotdir_answer_anew(struct worker *worker, struct channel_request *re
 	struct snapshots *snapshots = worker->serve->snapshots;
 	uint64_t nodeid = request->wire.nodeid;
 	bool kept;
-	struct snapshot *snapshot = snapshots_adopt(snapshots, nodeid, request->wire.uid, text, length, &kept);
+	struct snapshot *snapshot = snapshots_adopt(snapshots, nodeid, caller_share(request), text, length, &kept);
 
 	if (!snapshot)
 		reply_error(worker, request, -ENOMEM);

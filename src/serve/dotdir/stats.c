@@ -115,6 +115,7 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_string(json, "notify", notices[options->notify]);
 	json_bool(json, "versions", !options->noversions);
 	json_bool(json, "supervisor", !options->nosupervisor);
+	json_bool(json, "idmap", options->idmap);
 	json_bool(json, "allow_other", options->allow_other);
 	json_bool(json, "exec", !options->noexec);
 	json_bool(json, "suid", options->suid);

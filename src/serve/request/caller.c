@@ -17,8 +17,11 @@
 #include "serve/serve.h"
 
 #define CALLER_MAP_SIZE 4096u /* bytes of a uid_map that are compared */
+#define CALLER_PROCESS  (UINT32_C(1) << 31)
+#define CALLER_UNKNOWN  UINT32_MAX /* user and group of a request whose sender the kernel does not name */
 
 struct caller {
+	bool is_read;      /* something is known of it */
 	uint32_t uid, gid; /* for accesses to files */
 	bool is_admin;     /* it has CAP_SYS_ADMIN in its own user namespace */
 	bool is_killed;    /* SIGKILL is pending; the kernel turns other fatal signals into SIGKILL */
@@ -69,6 +72,7 @@ static struct caller caller_read(uint32_t pid)
 		return caller;
 	while (getline(&line, &size, file) >= 0)
 		caller_take_line(line, &caller);
+	caller.is_read = caller.groups; /* the last of the lines that say who it is */
 	fclose(file);
 	return caller;
 }
@@ -79,10 +83,32 @@ static struct caller caller_of(const struct request *wire)
 {
 	struct caller caller = caller_read(wire->pid);
 
-	if (caller.uid == wire->uid && caller.gid == wire->gid)
+	if (caller.is_read && caller.uid == wire->uid && caller.gid == wire->gid)
 		return caller;
 	free(caller.groups);
 	return (struct caller){ 0 };
+}
+
+void caller_identify(const struct serve *serve, struct channel_request *request)
+{
+	struct request *wire = &request->wire;
+	struct caller caller;
+
+	if (!serve->options.idmap || wire->uid != CALLER_UNKNOWN || wire->gid != CALLER_UNKNOWN)
+		return;
+	caller = caller_read(wire->pid);
+	if (caller.is_read) {
+		wire->uid = caller.uid;
+		wire->gid = caller.gid;
+	}
+	free(caller.groups);
+}
+
+uint32_t caller_share(const struct channel_request *request)
+{
+	const struct request *wire = &request->wire;
+
+	return wire->uid != CALLER_UNKNOWN ? wire->uid : CALLER_PROCESS | wire->pid;
 }
 
 static size_t caller_read_map(const char *path, char map[CALLER_MAP_SIZE])
@@ -191,7 +217,7 @@ int caller_check_owner(const struct serve *serve, const struct channel_request *
 static bool caller_has_group(struct caller_reader *reader, uint32_t group)
 {
 	if (reader->request->wire.gid == group)
-		return true;
+		return group != CALLER_UNKNOWN;
 	if (!reader->groups && !reader->has_looked) {
 		reader->groups = caller_of(&reader->request->wire).groups;
 		reader->has_looked = true;
@@ -205,7 +231,7 @@ bool caller_may_read(struct caller_reader *reader, uint32_t mode, uint32_t uid, 
 {
 	bool group = mode & S_IRGRP, others = mode & S_IROTH;
 
-	if (reader->request->wire.uid == uid)
+	if (reader->request->wire.uid == uid && uid != CALLER_UNKNOWN)
 		return mode & S_IRUSR;
 	if (group == others)
 		return others;

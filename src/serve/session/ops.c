@@ -25,6 +25,15 @@
 #include "serve/request/xattr.h"
 #include "serve/serve.h"
 
+/* Whether it is about something below .datasetfs, where shares and rights depend on who asks. */
+static bool ops_is_dotdir(const struct worker *worker, struct channel_request *request)
+{
+	if (!nodeid_is_dotdir(request->wire.nodeid))
+		return false;
+	caller_identify(worker->serve, request);
+	return true;
+}
+
 static void ops_count(struct worker *worker, const struct channel_request *request)
 {
 	uint32_t opcode = request->wire.opcode;
@@ -67,7 +76,7 @@ static void ops_lookup(void *context, struct channel_request *request)
 	int r;
 
 	ops_count(worker, request);
-	if (nodeid_is_dotdir(request->wire.nodeid)) {
+	if (ops_is_dotdir(worker, request)) {
 		dotdir_lookup(worker, request);
 		return;
 	}
@@ -139,7 +148,7 @@ static void ops_getattr(void *context, struct channel_request *request)
 	int r;
 
 	ops_count(worker, request);
-	if (nodeid_is_dotdir(request->wire.nodeid)) {
+	if (ops_is_dotdir(worker, request)) {
 		dotdir_getattr(worker, request);
 		return;
 	}
@@ -178,7 +187,7 @@ static void ops_read(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (nodeid_is_dotdir(request->wire.nodeid))
+	if (ops_is_dotdir(worker, request))
 		dotdir_read(worker, request);
 	else
 		content_read(worker, request);
@@ -189,7 +198,7 @@ static void ops_list(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (nodeid_is_dotdir(request->wire.nodeid))
+	if (ops_is_dotdir(worker, request))
 		dotdir_list(worker, request);
 	else
 		dir_handle(worker, request);
@@ -218,7 +227,7 @@ static void ops_xattr(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (nodeid_is_dotdir(request->wire.nodeid))
+	if (ops_is_dotdir(worker, request))
 		xattr_none(worker, request);
 	else
 		xattr_handle(worker, request);
@@ -235,7 +244,7 @@ static void ops_lseek(void *context, struct channel_request *request)
 	int64_t r;
 
 	ops_count(worker, request);
-	if (nodeid_is_dotdir(request->wire.nodeid)) {
+	if (ops_is_dotdir(worker, request)) {
 		dotdir_seek(worker, request);
 		return;
 	}
@@ -281,10 +290,12 @@ static void ops_ioctl(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (request->wire.nodeid != NODE_CONTROL)
+	if (request->wire.nodeid != NODE_CONTROL) {
 		reply_error(worker, request, -ENOTTY);
-	else
-		ops_command(worker, request);
+		return;
+	}
+	caller_identify(worker->serve, request);
+	ops_command(worker, request);
 }
 
 /* Any worker may get the INTERRUPT of another worker's request. Reads past the page cache get none, see

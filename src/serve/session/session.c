@@ -92,6 +92,7 @@ static int session_mount(struct session *session, struct error *err)
 				     .noexec = options->noexec,
 				     .suid = options->suid };
 	struct init *init = &session->init;
+	struct init_wishes wishes;
 	auto_free char *source = NULL;
 	int r;
 
@@ -104,9 +105,12 @@ static int session_mount(struct session *session, struct error *err)
 		r = mount_open(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
 		return r;
-	r = init_negotiate(mount_fd(session->mount), session->serve.machine.ring, init, err);
+	wishes = (struct init_wishes){ .ring = session->serve.machine.ring, .idmap = options->idmap };
+	r = init_negotiate(mount_fd(session->mount), wishes, init, err);
 	if (r < 0)
 		return r;
+	if (options->idmap && !(init->taken & WIRE_ALLOW_IDMAP))
+		log_info("the kernel has no idmapped mounts of FUSE (Linux 6.12), ignoring the mount option 'idmap'");
 	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init->minor, init->offered, init->taken);
 	return session->serve.machine.ring == init->ring ? 0 : machine_lose_ring(&session->serve, err);
 }
