@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of an attach: look at the place; in the machine's namespace lock the key, find or start the mount, and copy
- * it; back in the caller's, put the copy on the place. A detach goes the other way. Killed between any two of these
- * steps, either leaves what the next call of it finds and goes on with. */
+/* The order of an attach: lock the place and look at it; in the machine's namespace lock the key, find or start the
+ * mount, and copy it; back in the caller's, put the copy on the place. A detach first takes the place, lets go of it,
+ * and then the key. Killed between any two of these steps, either leaves what the next call of it finds and goes on
+ * with. */
 #include "attach/attach.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +20,7 @@
 #include "attach/place.h"
 #include "attach/reap.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/program/step.h"
 
 struct attach {
@@ -28,13 +29,15 @@ struct attach {
 	struct machine machine;
 	char name[KEY_NAME_SIZE]; /* of the key */
 	int state, lock;          /* folder of the state, and that of the key, locked; -1: not open */
+	int places;               /* the file of places, with the lock of this one */
 	struct instance instance;
 	dev_t device;             /* of its filesystem */
 	int tree;                 /* a copy of its mount */
 };
 
-#define ATTACH_NONE \
-	((struct attach){ .place = PLACE_NONE, .machine = MACHINE_NONE, .state = -1, .lock = -1, .tree = -1 })
+#define ATTACH_NONE                                                                                           \
+	((struct attach){ .place = PLACE_NONE, .machine = MACHINE_NONE, .state = -1, .lock = -1, .places = -1, \
+			  .tree = -1 })
 
 static void attach_close(struct attach *attach)
 {
@@ -42,25 +45,32 @@ static void attach_close(struct attach *attach)
 	place_close(&attach->place);
 	close_fd(&attach->tree);
 	close_fd(&attach->lock);
+	close_fd(&attach->places);
 	close_fd(&attach->state);
 }
 
 /* ---- the mount ---- */
 
-/* Checks that a mount serves what the key says: somebody may have switched it to another version. */
-static int attach_check(const struct attach *attach, const struct instance *instance, struct error *err)
+/* Whether a mount serves what the key says: somebody may have switched it to another version. */
+static bool attach_serves(const void *argument, const struct health *health)
 {
-	struct dsfs_version_facts facts;
-	int r = health_ask(instance->mount, &facts, err);
+	const struct key *key = argument;
 
-	if (r == 0 && !attach->key->follows && memcmp(facts.uuid, attach->key->uuid, sizeof(facts.uuid)) != 0)
-		r = error_set(err, -ESTALE, "it serves another version by now, '%s'", facts.label);
-	return r;
+	return health->code == 0 && (key->follows || !memcmp(health->facts.uuid, key->uuid, sizeof(key->uuid)));
 }
 
-/* Finds what there is of an instance. If somebody has stopped the daemon, it is not mounted any more, but kept. */
-static int attach_find(struct attach *attach, const struct instance *instance, bool *ret_is_mounted, bool *ret_is_kept,
-		       struct error *err)
+static int attach_check(const struct attach *attach, const struct instance *instance, struct error *err)
+{
+	struct health health = { .mount = instance->mount };
+
+	health_ask_all(&health, 1, NULL, NULL);
+	if (health.code < 0)
+		return error_pass(err, health.code, &health.reason);
+	return attach_serves(attach->key, &health) ? 0 :
+		       error_set(err, -ESTALE, "it serves another version by now, '%s'", health.facts.label);
+}
+
+static int attach_accept(struct attach *attach, const struct instance *instance, struct error *err)
 {
 	auto_uses struct uses uses = { 0 };
 	const struct use *mount;
@@ -69,22 +79,10 @@ static int attach_find(struct attach *attach, const struct instance *instance, b
 	if (r < 0)
 		return r;
 	mount = uses_find(&uses, USE_MOUNT, instance->key, instance->number);
-	if (mount)
-		attach->device = mount->device;
-	*ret_is_mounted = mount;
-	*ret_is_kept = uses_find(&uses, USE_KEPT, instance->key, instance->number);
-	return 0;
-}
-
-static int attach_accept(struct attach *attach, const struct instance *instance, struct error *err)
-{
-	bool is_mounted = false, is_kept = false;
-	int r = attach_find(attach, instance, &is_mounted, &is_kept, err);
-
-	if (r == 0 && !is_mounted)
-		r = error_set(err, -EIO, "the daemon is ready, but nothing is mounted on '%s'", instance->mount);
-	if (r == 0)
-		r = attach_check(attach, instance, err);
+	if (!mount)
+		return error_set(err, -EIO, "the daemon is ready, but nothing is mounted on '%s'", instance->mount);
+	attach->device = mount->device;
+	r = attach_check(attach, instance, err);
 	return r < 0 ? r : instance_keep(instance, err);
 }
 
@@ -113,36 +111,91 @@ static int attach_start(struct attach *attach, const struct instance *instance, 
 
 /* A search for a mount of the key that serves. */
 struct attach_search {
-	struct attach *attach;
-	unsigned highest; /* number so far */
-	unsigned unused;  /* one of a folder that has no mount; 0: none */
-	unsigned begins;  /* one of a mount that is to come; 0: none */
+	const struct attach *attach;
+	struct instance *items; /* all that there are */
+	struct health *health;  /* of each; one that has no mount has no answer either */
+	size_t count;
+	unsigned unused; /* number of a folder that has no mount, or of none */
+	unsigned begins; /* number of a mount that is to come; 0: none */
+	struct uses uses;
 };
 
-/* Takes the instance if it serves: 1. Otherwise it is dead, hangs, serves something else, or is not mounted. */
-static int attach_try(void *argument, const char *name, struct error *err)
+static void attach_end_search(struct attach_search *search)
+{
+	uses_free(&search->uses);
+	free(search->items);
+	free(search->health);
+}
+
+static int attach_add(void *argument, const char *name, struct error *err)
 {
 	struct attach_search *search = argument;
 	struct instance instance = instance_of(search->attach->name, (unsigned)strtoul(name, NULL, 10));
-	bool is_mounted = false, is_kept = false;
-	int r;
+	int r = grow_one(search->items, search->count, err);
 
-	if (instance.number > search->highest)
-		search->highest = instance.number;
-	if (instance_begins(&instance)) {
-		search->begins = instance.number;
-		return 0;
-	}
-	r = attach_find(search->attach, &instance, &is_mounted, &is_kept, err);
 	if (r < 0)
 		return r;
-	if (!is_mounted && !is_kept)
-		search->unused = instance.number;
-	if (!is_mounted || attach_check(search->attach, &instance, NULL) < 0)
+	search->items[search->count++] = instance;
+	if (instance.number >= search->unused)
+		search->unused = instance.number + 1;
+	if (instance_begins(&instance))
+		search->begins = instance.number;
+	return 0;
+}
+
+/* Asks all mounts of the key at once. If somebody has stopped a daemon, it is not mounted any more, but kept. */
+static void attach_ask(struct attach_search *search)
+{
+	size_t mounted = 0;
+
+	for (size_t i = 0; i < search->count; i++) {
+		const struct instance *instance = &search->items[i];
+
+		if (uses_find(&search->uses, USE_MOUNT, instance->key, instance->number))
+			search->items[mounted++] = *instance;
+		else if (!uses_find(&search->uses, USE_KEPT, instance->key, instance->number))
+			search->unused = instance->number;
+	}
+	search->count = mounted;
+	for (size_t i = 0; i < mounted; i++)
+		search->health[i] = (struct health){ .mount = search->items[i].mount };
+	health_ask_all(search->health, mounted, attach_serves, search->attach->key);
+}
+
+/* Takes the first that serves: 1. The others are dead, hang, serve something else, or are not mounted. */
+static int attach_take(struct attach *attach, const struct attach_search *search, struct error *err)
+{
+	size_t i = 0;
+	int r = 0;
+
+	while (i < search->count && !attach_serves(attach->key, &search->health[i]))
+		i++;
+	if (i == search->count)
 		return 0;
-	search->attach->instance = instance;
-	r = is_kept ? 0 : instance_keep(&instance, err);
+	attach->instance = search->items[i];
+	attach->device = uses_find(&search->uses, USE_MOUNT, attach->name, attach->instance.number)->device;
+	if (!uses_find(&search->uses, USE_KEPT, attach->name, attach->instance.number))
+		r = instance_keep(&attach->instance, err);
 	return r < 0 ? r : 1;
+}
+
+/* Looks for a mount: 1 if one serves. Otherwise *ret_begins is the number of one that is to come, or 0, and *ret_unused
+ * that of a new one. */
+static int attach_find(struct attach *attach, unsigned *ret_begins, unsigned *ret_unused, struct error *err)
+{
+	cleanup(attach_end_search) struct attach_search search = { .attach = attach, .unused = 1 };
+	int r = state_each(attach->lock, attach_add, &search, err);
+
+	*ret_begins = search.begins;
+	if (r < 0 || search.begins)
+		return r;
+	search.health = calloc(search.count + 1, sizeof(*search.health));
+	r = search.health ? uses_read(&search.uses, err) : error_no_memory(err); /* after instance_begins() */
+	if (r < 0)
+		return r;
+	attach_ask(&search);
+	*ret_unused = search.unused;
+	return attach_take(attach, &search, err);
 }
 
 /* Waits for a daemon that another attach has started, which may have been killed. */
@@ -158,43 +211,42 @@ static int attach_await(struct attach *attach, unsigned number, struct error *er
 
 static int attach_choose(struct attach *attach, struct error *err)
 {
-	struct attach_search search;
+	unsigned begins, unused = 1;
 	int r;
 
-	do {
-		search = (struct attach_search){ .attach = attach };
-		r = state_each(attach->lock, attach_try, &search, err);
-		if (r == 0 && search.begins)
-			r = attach_await(attach, search.begins, err);
-	} while (r == 0 && search.begins);
+	while ((r = attach_find(attach, &begins, &unused, err)) == 0 && begins) {
+		r = attach_await(attach, begins, err);
+		if (r < 0)
+			return r;
+	}
 	if (r != 0)
 		return r < 0 ? r : 0;
-	attach->instance = instance_of(attach->name, search.unused ? search.unused : search.highest + 1);
+	attach->instance = instance_of(attach->name, unused);
 	return attach_start(attach, &attach->instance, err);
 }
 
-static int attach_mount(struct attach *attach, struct key *key, struct error *err)
+/* Finds or makes the mount, in the machine's namespace. The place is locked, but nothing here touches it: what hangs
+ * there holds up nobody else. */
+static int attach_mount(struct attach *attach, struct error *err)
 {
-	int r = key_resolve(key, err);
+	int r = machine_enter(&attach->machine, err);
 
-	if (r == 0)
-		r = key_name(key, attach->name, err);
-	if (r == 0)
-		r = state_open(&attach->state, err);
 	if (r < 0)
 		return r;
 	reap_others(attach->state, attach->name);
 	r = state_lock(attach->state, attach->name, true, &attach->lock, err);
 	step("attach-locked");
-	if (r < 0)
-		return r;
-	r = attach_choose(attach, err);
+	if (r == 0)
+		r = attach_choose(attach, err);
 	step("attach-mounted");
 	if (r < 0 && attach->lock >= 0)
 		state_drop(attach->state, attach->name);
 	if (r == 0 && attach->machine.number)
 		r = instance_hold(&attach->instance, attach->machine.number, err);
-	return r < 0 ? r : instance_clone(&attach->instance, &attach->tree, err);
+	if (r == 0)
+		r = instance_clone(&attach->instance, &attach->tree, err);
+	machine_leave(&attach->machine);
+	return r;
 }
 
 /* ---- the place ---- */
@@ -241,30 +293,51 @@ static bool attach_is_dead(const char *mount)
 	return health_ask(mount, &facts, NULL) == -ENOTCONN;
 }
 
-/* Takes away what is at the place, if that is an unusable mount of this key or a dead one of another. */
-static int attach_clear(struct attach *attach, const struct use *there, struct error *err)
+static int attach_uncover(struct attach *attach, struct error *err)
 {
-	int r;
+	int r = place_uncover(&attach->place, err);
 
-	if (!there->key[0] || (strcmp(there->key, attach->name) != 0 && !attach_is_dead(attach->place.path)))
-		return error_set(err, -EBUSY, "another data set is mounted on '%s': '%s %s' ends that",
-				 attach->place.path, there->key[0] ? "datasetfsctl detach" : "umount",
-				 attach->place.path);
-	r = place_uncover(&attach->place, err);
 	return r < 0 ? r : place_renew(&attach->place, err);
 }
 
-static int attach_bind(struct attach *attach, const struct uses *machine, struct error *err)
+/* Makes the place free, unless a mount of this key is there: of another one a dead mount goes. */
+static int attach_clear(struct attach *attach, struct use *there, struct error *err)
 {
-	struct use there = { 0 };
-	int r = place_renew(&attach->place, err);
+	if (there->kind != USE_PLACE || !strcmp(there->key, attach->name))
+		return 0;
+	if (!there->key[0] || !attach_is_dead(attach->place.path))
+		return error_set(err, -EBUSY, "another data set is mounted on '%s': '%s %s' ends that",
+				 attach->place.path, there->key[0] ? "datasetfsctl detach" : "umount",
+				 attach->place.path);
+	there->kind = USE_COPY;
+	return attach_uncover(attach, err);
+}
+
+/* Looks at the locked place: *ret is what is there, of this key. */
+static int attach_examine(struct attach *attach, struct use *ret, struct error *err)
+{
+	auto_uses struct uses machine = { 0 };
+	int r = machine_enter(&attach->machine, err);
 
 	if (r == 0)
-		r = attach_look(attach, machine, &there, err);
-	if (r == 0 && attach_is_there(attach, &there))
+		r = uses_read(&machine, err);
+	machine_leave(&attach->machine);
+	if (r == 0)
+		r = place_renew(&attach->place, err);
+	if (r == 0)
+		r = attach_look(attach, &machine, ret, err);
+	return r < 0 ? r : attach_clear(attach, ret, err);
+}
+
+/* Puts the copy on the place, unless its mount is there. What else is there is an unusable mount of this key. */
+static int attach_bind(struct attach *attach, const struct use *there, struct error *err)
+{
+	int r = 0;
+
+	if (attach_is_there(attach, there))
 		return 0;
-	if (r == 0 && there.kind == USE_PLACE)
-		r = attach_clear(attach, &there, err);
+	if (there->kind == USE_PLACE)
+		r = attach_uncover(attach, err);
 	return r < 0 ? r : place_cover(&attach->place, attach->tree, err);
 }
 
@@ -303,18 +376,19 @@ static void attach_release(struct attach *attach)
 
 /* ---- attach ---- */
 
-/* Everything that is done in the machine's namespace. *ret_places: the lock of the places. */
-static int attach_prepare(struct attach *attach, struct key *key, struct uses *ret_machine, int *ret_places,
-			  struct error *err)
+/* Opens what is needed of the machine's namespace before the place is locked. */
+static int attach_prepare(struct attach *attach, struct key *key, struct error *err)
 {
 	int r = machine_enter(&attach->machine, err);
 
 	if (r == 0)
-		r = attach_mount(attach, key, err);
+		r = key_resolve(key, err);
 	if (r == 0)
-		r = state_lock_places(ret_places, err);
+		r = key_name(key, attach->name, err);
 	if (r == 0)
-		r = uses_read(ret_machine, err);
+		r = state_open(&attach->state, err);
+	if (r == 0)
+		r = state_open_places(&attach->places, err);
 	machine_leave(&attach->machine);
 	return r;
 }
@@ -327,20 +401,24 @@ static int attach_refuse_users(struct error *err)
 int attach_to(struct key *key, const char *target, struct error *err)
 {
 	cleanup(attach_close) struct attach attach = ATTACH_NONE;
-	auto_uses struct uses machine = { 0 };
-	auto_close int places = -1;
+	struct use there = { 0 };
 	int r = attach_refuse_users(err);
 
 	attach.key = key;
 	if (r == 0)
 		r = place_open(target, &attach.place, err);
 	if (r == 0)
-		r = attach_prepare(&attach, key, &machine, &places, err);
+		r = attach_prepare(&attach, key, err);
+	if (r == 0)
+		r = place_lock(&attach.place, attach.places, err);
+	if (r == 0)
+		r = attach_examine(&attach, &there, err);
+	if (r == 0)
+		r = attach_mount(&attach, err);
 	if (r < 0)
 		return r;
-	r = attach_bind(&attach, &machine, err);
+	r = attach_bind(&attach, &there, err);
 	step("attach-bound");
-	close_fd(&places);
 	if (r < 0)
 		attach_release(&attach);
 	else if (!attach.machine.number) /* otherwise it is left to reap_others() */
@@ -373,30 +451,25 @@ static int attach_recognise(struct attach *attach, bool *ret_was, struct uses *m
 	return 0;
 }
 
-static int attach_lock_places(struct attach *attach, int *ret_places, struct error *err)
+/* Takes the mount away from the place, where it may not be any more. Needs no lock of the key, so nobody who has that
+ * keeps the place covered. */
+static int attach_withdraw(struct attach *attach, const struct uses *machine, struct error *err)
 {
+	struct use there = { 0 };
 	int r = machine_enter(&attach->machine, err);
 
 	if (r == 0)
-		r = state_lock_places(ret_places, err);
+		r = state_open_places(&attach->places, err);
 	machine_leave(&attach->machine);
-	return r;
-}
-
-/* Takes the mount away from the place, where it may not be any more. Needs no lock of the key, so nobody who has that
- * keeps the place covered. */
-static int attach_uncover(struct attach *attach, const struct uses *machine, struct error *err)
-{
-	auto_close int places = -1;
-	struct use there = { 0 };
-	int r = attach_lock_places(attach, &places, err);
-
+	if (r == 0)
+		r = place_lock(&attach->place, attach->places, err);
 	if (r == 0)
 		r = place_renew(&attach->place, err);
 	if (r == 0)
 		r = attach_look(attach, machine, &there, err);
 	if (r == 0 && attach_is_there(attach, &there))
 		r = place_uncover(&attach->place, err);
+	close_fd(&attach->places);
 	return r;
 }
 
@@ -426,7 +499,7 @@ int attach_detach(const char *target, bool *ret_was, struct error *err)
 	if (r == 0)
 		r = attach_recognise(&attach, &was, &machine, err);
 	if (r == 0 && was)
-		r = attach_uncover(&attach, &machine, err);
+		r = attach_withdraw(&attach, &machine, err);
 	step("detach-uncovered");
 	if (r == 0 && was)
 		r = attach_lock(&attach, err);
@@ -454,29 +527,69 @@ int attach_reap(struct error *err)
 	return r;
 }
 
-static int attach_show(const struct uses *uses, const struct census *census, const struct use *mount,
-		       attach_visit *visit, void *argument, struct error *err)
-{
-	struct attach_view view = { .mount = mount, .uses = uses, .census = census };
+/* The mounts, each once, and what they say. */
+struct attach_all {
+	struct uses uses;
+	struct census census;
+	const struct use **mounts;
+	struct health *health;
+	size_t count;
+};
 
-	view.code = health_ask(mount->point, &view.serves, &view.reason);
+static void attach_free_all(struct attach_all *all)
+{
+	uses_free(&all->uses);
+	census_free(&all->census);
+	free(all->mounts);
+	free(all->health);
+}
+
+static int attach_ask_all(struct attach_all *all, struct error *err)
+{
+	all->mounts = calloc(all->uses.count + 1, sizeof(*all->mounts));
+	all->health = calloc(all->uses.count + 1, sizeof(*all->health));
+	if (!all->mounts || !all->health)
+		return error_no_memory(err);
+	for (size_t i = 0; i < all->uses.count; i++) {
+		const struct use *use = &all->uses.items[i];
+
+		if (uses_shared(&all->uses, use->device) != use)
+			continue;
+		all->health[all->count].mount = use->point;
+		all->mounts[all->count++] = use;
+	}
+	health_ask_all(all->health, all->count, NULL, NULL);
+	return 0;
+}
+
+static int attach_show(const struct attach_all *all, size_t i, attach_visit *visit, void *argument, struct error *err)
+{
+	const struct attach_view view = {
+		.mount = all->mounts[i],
+		.uses = &all->uses,
+		.census = &all->census,
+		.serves = all->health[i].facts,
+		.code = all->health[i].code,
+		.reason = all->health[i].reason,
+	};
+
 	return visit(argument, &view, err);
 }
 
 int attach_each(attach_visit *visit, void *argument, struct error *err)
 {
-	auto_uses struct uses uses = { 0 };
-	auto_census struct census census = { 0 };
+	cleanup(attach_free_all) struct attach_all all = { 0 };
 	struct machine machine = MACHINE_NONE;
 	int r = machine_enter(&machine, err);
 
 	if (r == 0)
-		r = uses_read(&uses, err);
+		r = uses_read(&all.uses, err);
 	if (r == 0 && geteuid() == 0)
-		r = census_take(&census, err);
-	for (size_t i = 0; r == 0 && i < uses.count; i++)
-		if (uses_shared(&uses, uses.items[i].device) == &uses.items[i])
-			r = attach_show(&uses, &census, &uses.items[i], visit, argument, err);
+		r = census_take(&all.census, err);
+	if (r == 0)
+		r = attach_ask_all(&all, err);
+	for (size_t i = 0; r == 0 && i < all.count; i++)
+		r = attach_show(&all, i, visit, argument, err);
 	machine_leave(&machine);
 	return r;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a child that asks. */
+/* Runs a child for each mount, which asks. */
 #include "attach/health.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/program/child.h"
 #include "base/program/step.h"
 #include "device/dotfile.h"
 
@@ -21,6 +21,8 @@ struct health_answer {
 	int code;
 	struct dsfs_version_facts facts;
 };
+
+/* ---- in the child ---- */
 
 static void health_child(const void *mount, int fd)
 {
@@ -33,40 +35,99 @@ static void health_child(const void *mount, int fd)
 	(void)!write(fd, &answer, sizeof(answer));
 }
 
-static int health_wait(const struct child *child, struct health_answer *ret, struct error *err)
+/* ---- in its parent ---- */
+
+static void health_judge(struct health *health, const struct health_answer *answer)
+{
+	health->facts = answer->facts;
+	health->facts.label[sizeof(health->facts.label) - 1] = 0;
+	if (answer->code == -ENOTCONN || answer->code == -ECONNABORTED)
+		health->code = error_set(&health->reason, -ENOTCONN, "the daemon of the mount is gone");
+	else if (answer->code < 0)
+		health->code = error_set(&health->reason, answer->code, "the mount does not tell its version: %s",
+					 strerror(-answer->code));
+}
+
+static void health_end(struct health *health)
+{
+	child_kill(&health->child, 0); /* nobody waits for one that hangs */
+	health->is_answered = true;
+}
+
+static void health_take(struct health *health)
+{
+	struct health_answer answer;
+
+	if (recv(health->child.fd, &answer, sizeof(answer), MSG_DONTWAIT) == (ssize_t)sizeof(answer))
+		health_judge(health, &answer);
+	else
+		health->code = error_set(&health->reason, -EIO, "the process that looks at the mount ended");
+	health_end(health);
+}
+
+static void health_give_up(struct health *health, int patience)
+{
+	health->code = error_set(&health->reason, -ETIMEDOUT, "the mount does not answer within %d s",
+				 patience / 1000);
+	health_end(health);
+}
+
+static void health_begin(struct health *health)
+{
+	health->code = child_start(&health->child, health_child, health->mount, &health->reason);
+	health->is_answered = health->code < 0;
+}
+
+/* Waits for answers, and takes them. Returns how many are still to come. */
+static size_t health_wait(struct health *all, struct pollfd *fds, size_t count, int timeout)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		fds[i] = (struct pollfd){ .fd = all[i].is_answered ? -1 : all[i].child.fd, .events = POLLIN };
+	if (poll(fds, count, timeout) < 0)
+		return count; /* a signal: it is waited again */
+	for (size_t i = 0; i < count; i++) {
+		if (fds[i].fd >= 0 && fds[i].revents)
+			health_take(&all[i]);
+		left += !all[i].is_answered;
+	}
+	return left;
+}
+
+static bool health_is_enough(const struct health *all, size_t count, health_enough *enough, const void *argument)
+{
+	for (size_t i = 0; enough && i < count; i++)
+		if (all[i].is_answered && enough(argument, &all[i]))
+			return true;
+	return false;
+}
+
+void health_ask_all(struct health *all, size_t count, health_enough *enough, const void *argument)
 {
 	int patience = step_number("DATASETFS_ATTACH_PATIENCE", HEALTH_PATIENCE);
-	struct pollfd fd = { .fd = child->fd, .events = POLLIN };
 	int64_t until = clock_now() + patience * INT64_C(1000000), left;
+	auto_free struct pollfd *fds = calloc(count + 1, sizeof(*fds));
 
-	while ((left = until - clock_now()) > 0 && poll(&fd, 1, (int)(left / 1000000) + 1) < 0 && errno == EINTR)
+	for (size_t i = 0; i < count; i++)
+		all[i].child = CHILD_NONE;
+	for (size_t i = 0; fds && i < count; i++)
+		health_begin(&all[i]);
+	while (fds && (left = until - clock_now()) > 0 && !health_is_enough(all, count, enough, argument) &&
+	       health_wait(all, fds, count, (int)(left / 1000000) + 1))
 		continue;
-	if (!fd.revents)
-		return error_set(err, -ETIMEDOUT, "the mount does not answer within %d s", patience / 1000);
-	if (recv(child->fd, ret, sizeof(*ret), MSG_DONTWAIT) != (ssize_t)sizeof(*ret))
-		return error_set(err, -EIO, "the process that looks at the mount ended");
-	return 0;
+	for (size_t i = 0; i < count; i++)
+		if (!all[i].is_answered)
+			health_give_up(&all[i], patience);
 }
 
 int health_ask(const char *mount, struct dsfs_version_facts *ret, struct error *err)
 {
-	struct health_answer answer = { 0 };
-	struct child child = CHILD_NONE;
-	int r = child_start(&child, health_child, mount, err);
+	struct health health = { .mount = mount };
 
-	if (r == 0)
-		r = health_wait(&child, &answer, err);
-	child_kill(&child, clock_now() + INT64_C(1000000000));
-	child_is_gone(&child);
-	if (r == 0 && answer.code == -ECONNABORTED)
-		answer.code = -ENOTCONN;
-	if (r == 0 && answer.code == -ENOTCONN)
-		r = error_set(err, -ENOTCONN, "the daemon of the mount is gone");
-	else if (r == 0 && answer.code < 0)
-		r = error_set(err, answer.code, "the mount does not tell its version: %s", strerror(-answer.code));
-	if (r < 0)
-		return r;
-	answer.facts.label[sizeof(answer.facts.label) - 1] = 0;
-	*ret = answer.facts;
+	health_ask_all(&health, 1, NULL, NULL);
+	if (health.code < 0)
+		return error_pass(err, health.code, &health.reason);
+	*ret = health.facts;
 	return 0;
 }

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a mount serves. The kernel answers stat(2) and listings of a dead one from its caches, so the daemon itself
+/* Whether mounts serve. The kernel answers stat(2) and listings of a dead one from its caches, so the daemon itself
  * is asked, by the file control: in a process of its own, as a daemon that hangs lets nobody go who asks it. */
 #pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/error.h"
+#include "base/program/child.h"
 #include "datasetfs/control.h"
 
-/* Asks the mount which version it serves. -ENOTCONN: it is dead; -ETIMEDOUT: it does not answer within some seconds.
- * The process must have one thread. */
+/* A mount that is asked which version it serves. Set mount and zero the rest. */
+struct health {
+	const char *mount;
+	bool is_answered;                /* the rest is valid */
+	int code;                        /* 0; -ENOTCONN: it is dead; -ETIMEDOUT: no answer within some seconds */
+	struct dsfs_version_facts facts; /* if code is 0 */
+	struct error reason;
+	struct child child;
+};
+
+/* Returns whether the answer is the one that was looked for, so that nobody waits for the others. */
+typedef bool health_enough(const void *argument, const struct health *health);
+
+/* Asks all of them at once, and returns when each has answered or was given up, or one answer is enough (NULL: none
+ * is): so it takes the time of one, however many hang. The process must have one thread. */
+void health_ask_all(struct health *all, size_t count, health_enough *enough, const void *argument);
+/* Asks one; returns its code. */
 must_check int health_ask(const char *mount, struct dsfs_version_facts *ret, struct error *err);

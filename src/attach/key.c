@@ -259,7 +259,7 @@ int key_name(const struct key *key, char ret[KEY_NAME_SIZE], struct error *err)
 int key_command(const struct key *key, const char *mountpoint, const char ***ret, char **ret_version,
 		struct error *err)
 {
-	const char **words = calloc(2 * key->count + 8, sizeof(*words)), **word = words;
+	const char **words = calloc(2 * key->count + 10, sizeof(*words)), **word = words;
 	char *version = NULL;
 
 	if (!words || (key->label && asprintf(&version, "version=%s", key->label) < 0)) {
@@ -275,6 +275,8 @@ int key_command(const struct key *key, const char *mountpoint, const char ***ret
 		*word++ = "-o";
 		*word++ = version;
 	}
+	*word++ = "-o";
+	*word++ = "idmap"; /* a consumer may be a container with a user namespace */
 	*word++ = "--";
 	*word++ = key->volume;
 	*word++ = mountpoint;

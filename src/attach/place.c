@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -12,6 +14,8 @@
 
 #include "attach/state.h"
 #include "base/cleanup.h"
+#include "base/fdname.h"
+#include "image/sums/checksum.h"
 
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -61,14 +65,10 @@ static int place_find(const char *path, int *ret, struct error *err)
 /* Asks the kernel for the path of a descriptor. */
 static int place_trace(int fd, char ret[PATH_MAX], struct error *err)
 {
-	char link[32];
-	ssize_t length;
+	ssize_t length = fdname_path(fd, ret, PATH_MAX);
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, ret, PATH_MAX - 1);
 	if (length < 0)
-		return error_errno(err, "cannot read '%s'", link);
-	ret[length] = 0;
+		return error_errno(err, "cannot find the path of a directory");
 	if (*ret != '/' || length == PATH_MAX - 1)
 		return error_set(err, -ENOENT, "its path cannot be seen here");
 	return 0;
@@ -126,6 +126,34 @@ void place_close(struct place *place)
 	close_fd(&place->directory);
 }
 
+/* Which byte: the directory that holds it, and its name there. Two places that share a byte wait for each other. */
+static off_t place_number(const struct statx *folder, const char *name)
+{
+	struct place_identity {
+		uint64_t inode;
+		uint32_t major, minor;
+		char name[NAME_MAX + 1];
+	} identity = { .inode = folder->stx_ino, .major = folder->stx_dev_major, .minor = folder->stx_dev_minor };
+
+	snprintf(identity.name, sizeof(identity.name), "%s", name);
+	return (off_t)(checksum_64(&identity, offsetof(struct place_identity, name) + strlen(name)) >> 1);
+}
+
+int place_lock(const struct place *place, int places, struct error *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	struct statx folder;
+
+	/* DONT_SYNC: the kernel knows it, whatever the filesystem does. */
+	if (statx(place->folder, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &folder) < 0)
+		return error_errno(err, "cannot look at the directory of '%s'", place->path);
+	lock.l_start = place_number(&folder, place->name);
+	while (fcntl(places, F_OFD_SETLKW, &lock) < 0)
+		if (errno != EINTR)
+			return error_errno(err, "cannot lock '%s'", place->path);
+	return 0;
+}
+
 int place_renew(struct place *place, struct error *err)
 {
 	struct place found;
@@ -147,9 +175,10 @@ int place_cover(const struct place *place, int tree, struct error *err)
 
 int place_uncover(const struct place *place, struct error *err)
 {
-	char path[32 + NAME_MAX + 1];
+	char folder[FDNAME_LINK_SIZE], path[FDNAME_LINK_SIZE + NAME_MAX + 1];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", place->folder, place->name);
+	fdname_link(place->folder, folder);
+	snprintf(path, sizeof(path), "%s/%s", folder, place->name);
 	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
 		return error_errno(err, "cannot unmount '%s'", place->path);
 	return 0;

@@ -62,6 +62,16 @@ int state_open(int *ret, struct error *err)
 	return r;
 }
 
+int state_open_places(int *ret, struct error *err)
+{
+	auto_close int fd = open(STATE_PLACES, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_errno(err, "cannot open '" STATE_PLACES "'");
+	*ret = take_fd(&fd);
+	return 0;
+}
+
 /* ---- locks ---- */
 
 static int state_flock(int fd, bool wait, struct error *err)
@@ -71,18 +81,6 @@ static int state_flock(int fd, bool wait, struct error *err)
 	if (errno == EWOULDBLOCK)
 		return error_set(err, -EAGAIN, "another process is at work there");
 	return error_errno(err, "cannot lock a folder in '" STATE_FOLDER "'");
-}
-
-int state_lock_places(int *ret, struct error *err)
-{
-	auto_close int fd = -1;
-	int r = state_open(&fd, err);
-
-	if (r == 0)
-		r = state_flock(fd, true, err);
-	if (r == 0)
-		*ret = take_fd(&fd);
-	return r;
 }
 
 static bool state_is_there(int state, const char *key, int fd)

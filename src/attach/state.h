@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder with all that is kept: for each key a folder, which is its lock as well, and in it one for each of its
- * mounts, by number. There is more than one only while consumers still hold a mount that new ones cannot use.
+/* The folder with all that is kept, which root alone may enter, and its group where contrib/systemd/ has made it: for
+ * each key a folder, which is its lock as well, and in it one for each of its mounts, by number. There is more than one
+ * only while consumers still hold a mount that new ones cannot use.
  *
  *   KEY/NUMBER/mount      where the daemon has mounted it
  *   KEY/NUMBER/kept       a bind of it: it is known for ours even if somebody stops the daemon, which then unmounts
@@ -14,6 +15,7 @@
 #include "attach/key.h"
 
 #define STATE_FOLDER    "/run/datasetfs/attach"
+#define STATE_PLACES    "/run/datasetfs/places"
 #define STATE_PATH_SIZE 128u
 
 #define STATE_MOUNT    "mount"
@@ -24,8 +26,8 @@
 
 /* Makes the folder if there is none, and opens it. -EPERM: somebody else than root may change it. */
 must_check int state_open(int *ret, struct error *err);
-/* Locks the places: while it is held, nobody else mounts or unmounts at one. Closing *ret ends it. */
-must_check int state_lock_places(int *ret, struct error *err);
+/* Opens the file in which places are locked, each by a byte: see place_lock(). */
+must_check int state_open_places(int *ret, struct error *err);
 /* Makes the key's folder if there is none, locks it and opens it. -EAGAIN: another process has the lock, and wait is
  * false. Closing *ret ends it. */
 must_check int state_lock(int state, const char *key, bool wait, int *ret, struct error *err);
@@ -35,6 +37,6 @@ void state_drop(int state, const char *key);
  * returns that. */
 typedef int state_visit(void *argument, const char *name, struct error *err);
 must_check int state_each(int folder, state_visit *visit, void *argument, struct error *err);
-/* Makes a folder, unless it is there, that everybody may search, as the exporter asks the mounts, and nobody else may
- * list or change. */
+/* Makes a folder, unless it is there, that everybody may search who may enter the one above, as the exporter asks the
+ * mounts, and nobody else may list or change. */
 must_check int state_make(int at, const char *name, struct error *err);

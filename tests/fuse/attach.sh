@@ -9,38 +9,20 @@ need_fuse
 need_root
 own_machine
 . "$LIB/steps.sh"
+. "$LIB/attach.sh"
 
-real=$(command -v datasetfs)
-mkdir -p bin source/folder
+mkdir -p source/folder
 for i in {1..50}; do echo "file $i" >"source/$i"; done
 pack volume source --label v1
 echo new >source/new
 pack volume source --label v2
 V=$PWD/volume
 
-# A stand-in that notes each start, and waits while there is a file hold.
-cat >bin/datasetfs <<END
-#!/bin/bash
-echo "\$\$" >>"$PWD/starts"
-while [ -e "$PWD/hold" ]; do sleep 0.02; done
-exec "$real" "\$@"
-END
-chmod +x bin/datasetfs
-PATH=$PWD/bin:$PATH
-: >starts
-
+stand_in
 attach() { datasetfsctl attach "$@" >>attach.log; }
 detach() { datasetfsctl detach "$@" >>attach.log; }
-starts() { wc -l <starts; }
-daemons() { pgrep -xc datasetfs || true; }
 # attached FIELD…: of the JSON
 attached() { datasetfsctl attached --json | json "$@"; }
-nothing_is_left() { [ -z "$(ls -A /run/datasetfs/attach)" ] && [ "$(daemons)" = 0 ]; }
-# kill_all: supervisors and servers
-kill_all() {
-    pkill -KILL -x datasetfs || true
-    wait_for 20 eval '[ "$(daemons)" = 0 ]' || fail "a daemon does not end"
-}
 places() { for i in $(seq "$1"); do mkdir -p "p/$i"; done; }
 
 say "one mount for three places, by any spelling of the same wish"
@@ -72,8 +54,16 @@ if [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ]; then
     assert_eq "files past the mount" "$(json opened <report) $(json read <report)" "1 1"
 fi
 datasetfsctl status a >/dev/null
-as_user cat "$(attached mounts.0.mount)/.datasetfs/metrics" >/dev/null ||
-    fail "the exporter's user cannot ask the mount"
+mount=$(attached mounts.0.mount)
+chmod 755 . "$DATASETFS_TEST_DIR"
+as_user cat a/1 >/dev/null || fail "a user may not read what is attached"
+assert_fails 1 "Permission denied" as_user cat "$mount/1"
+as_user datasetfsctl status a >/dev/null || fail "a user may not ask what is attached"
+assert_eq "as a user sees it" "$(as_user datasetfsctl attached --json | json mounts.0.state)" hidden
+# As tmpfiles.d makes the folder, for the exporter's group.
+chgrp "$(as_user id -g)" /run/datasetfs/attach
+chmod 710 /run/datasetfs/attach
+as_user cat "$mount/.datasetfs/metrics" >/dev/null || fail "the exporter's user cannot ask the mount"
 
 say "remove and compact name the consumers"
 datasetfsctl current volume v1 >/dev/null
@@ -83,7 +73,7 @@ assert_contains "remove" "$said" "serves version 'v2', attached to '$PWD/a' and 
 assert_contains "remove" "$said" "1 mount of this machine would lose what it serves"
 detach b
 detach a
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "refusals"
 assert_fails 1 "only root can do that" as_user datasetfsctl attach "$V" a
@@ -132,7 +122,7 @@ assert_fails 1 "another filesystem covers the data set" datasetfsctl detach a
 assert_fails 1 "another filesystem covers the data set" datasetfsctl attach "$V" a
 umount a
 detach a
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "many at once"
 count=64
@@ -163,7 +153,7 @@ assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
 kill_all
 for i in $(seq $count); do detach "p/$i" & done
 wait
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "attach and detach against each other"
 # come_and_go NUMBER
@@ -178,7 +168,7 @@ come_and_go() {
 workers=()
 for i in 1 2 3 4; do come_and_go $i >>attach.log 2>&1 & workers+=($!); done
 for worker in "${workers[@]}"; do wait "$worker" || fail "a worker: $(tail -n 3 attach.log)"; done
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "one place, two data sets: one of them wins"
 for _ in $(seq "$(length 5 50)"); do
@@ -191,7 +181,7 @@ for _ in $(seq "$(length 5 50)"); do
     assert_contains "the other one" "$(tail -n 1 attach.log)" "another data set is mounted on"
     assert_eq "mounts on a" "$(grep -c " $PWD/a " /proc/self/mountinfo)" 1
     detach a
-    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+    all_is_gone
 done
 
 say "killed at each step, and called again"
@@ -217,14 +207,14 @@ for step in attach-locked attach-mounted attach-bound; do
     attach -o version=v2 "$V" b
     assert_eq "$step: mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
     detach b
-    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+    all_is_gone
 done
 
 say "a killed attach leaves a daemon that begins, and the next call waits for it"
 before=$(starts)
 touch hold
 datasetfsctl attach "$V" a >>attach.log 2>&1 & first=$!
-wait_for 20 eval '[ "$(starts)" -gt "$before" ]' || fail "no start"
+more_starts_than "$before"
 kill -KILL $first
 wait $first || true
 attach "$V" b & second=$!
@@ -235,7 +225,7 @@ wait $third
 assert_eq "daemons started" "$(starts)" $((before + 1))
 detach a
 detach b
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "while another daemon begins for a dead one, consumers of the dead one can be detached"
 attach "$V" a
@@ -243,11 +233,10 @@ kill_all
 touch hold
 before=$(starts)
 attach "$V" b & first=$!
-wait_for 20 eval '[ "$(starts)" -gt "$before" ]' || fail "no start"
+more_starts_than "$before"
 attach "$V" c & second=$!
 detach a & third=$!
-wait_for 20 eval '! kill -0 $third 2>/dev/null' || fail "the detach waits for the other daemon"
-wait $third
+ends $third "the detach waits for the other daemon"
 assert_eq "dead mounts" "$(grep -c ' - fuse.datasetfs ' /proc/self/mountinfo)" 0
 rm hold
 wait $first
@@ -255,23 +244,41 @@ wait $second
 assert_eq "daemons started" "$(starts)" $((before + 1))
 detach b
 detach c
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "a daemon that hangs: new consumers get another one, and the old mount can be detached"
 export DATASETFS_ATTACH_PATIENCE=500
 attach "$V" a
-pkill -STOP -x datasetfs
-for process in $(pgrep -x datasetfs); do
-    wait_for 20 is_stopped "$process" || fail "process $process runs on"
-done
+stop_all
 assert_contains "attached" "$(datasetfsctl attached)" "is silent: the mount does not answer"
 unset DATASETFS_ATTACH_PATIENCE
 DATASETFS_ATTACH_PATIENCE=500 attach "$V" b
 cmp source/1 b/1
+DATASETFS_ATTACH_PATIENCE=3600000 attach "$V" c & third=$! # the one that serves answers, and nobody waits for the other
+ends $third "the attach waits for the mount that hangs"
+cmp source/1 c/1
+detach c
 detach a
 pkill -CONT -x datasetfs
 detach b
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
+
+say "who hangs at a place holds up nobody at another one, and who waits for that place neither"
+at_step attach-bound s
+(exec datasetfsctl attach "$V" a) >>attach.log 2>&1 & first=$!
+wait_for 20 is_stopped $first || fail "no stop"
+attach -o version=v2 "$V" a 2>>attach.log & second=$!
+wait_for 20 grep -q '^flock\|^[^:]*: -> OFDLCK' /proc/locks || fail "nobody waits for the place: $(cat /proc/locks)"
+attach -o version=v2 "$V" b & third=$!
+ends $third "an attach waits for another place"
+cmp source/new b/new
+kill -CONT $first
+wait $first
+! wait $second || fail "two data sets in one place"
+assert_contains "the other one" "$(tail -n 1 attach.log)" "another data set is mounted on"
+detach a
+detach b
+all_is_gone
 
 say "a mount that was switched, and a label with another version, are not what a new consumer asks for"
 attach -o version=v1 "$V" a
@@ -287,7 +294,7 @@ attach -o version=v1 "$V" c
 cmp source/again c/again
 [ ! -e b/again ] || fail "b has the new v1"
 for place in a b c; do detach $place; done
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "a job with a mount namespace of its own: the mount is the machine's, and goes when the job is over"
 mkfifo go
@@ -317,13 +324,29 @@ assert_eq "consumers" "$(datasetfsctl attached | grep "^  ")" "  '$PWD/b'"
 detach b
 unshare --mount --propagation private \
     bash -c 'datasetfsctl attach "$0" job && datasetfsctl detach job' "$V" >>attach.log
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
+
+if (strace -o none true) 2>/dev/null; then
+    say "consumers in namespaces of their own cost one look at all processes"
+    for i in 1 2 3; do
+        unshare --mount --propagation private \
+            bash -c "datasetfsctl attach \"\$0\" job && touch job.$i && read -r <go" "$V" >>attach.log 2>&1 & jobs[i]=$!
+    done
+    for i in 1 2 3; do wait_for 20 test -e job.$i || fail "no consumer: $(cat attach.log)"; done
+    attach -o version=v1 "$V" b
+    assert_eq "consumers" "$(datasetfsctl attached | grep -c "mount namespace")" 3
+    strace -f -e trace=file -o trace datasetfsctl detach b
+    assert_eq "looks at process 1" "$(grep -c '"1/ns/mnt"' trace)" 1
+    kill -KILL "${jobs[@]}"
+    wait "${jobs[@]}" 2>/dev/null || true
+    wait_for 20 eval 'detach --ended && nothing_is_left' || fail "left: $(find /run/datasetfs/attach)"
+fi
 
 say "an attach that was killed before it has bound the mount for its namespace"
 attach "$V" a
 for folder in /run/datasetfs/attach/*/1/users; do mkdir "$folder/1"; done
 detach a
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "where mounts are shared, as systemd makes them, no consumer sees what is mounted in another's place"
 mount --make-rshared /
@@ -334,8 +357,21 @@ assert_eq "places of the cover" "$(grep -c ' - tmpfs cover ' /proc/self/mountinf
 umount a/folder
 detach a
 detach b
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 mount --make-rprivate /
+
+say "a copy for a container with a user namespace"
+attach "$V" a
+mkdir copy
+if said=$(python3 "$LIB/idmapped.py" a copy 100000 2>&1); then
+    assert_eq "owner" "$(stat -c %u copy/1)" $(($(stat -c %u source/1) + 100000))
+    cmp source/1 copy/1
+    umount copy
+else
+    assert_eq "a kernel before 6.12" "$said" "Invalid argument"
+fi
+detach a
+all_is_gone
 
 say "what a killed job leaves is cleared away on request"
 unshare --mount --propagation private bash -c 'datasetfsctl attach "$0" job' "$V" >>attach.log
@@ -377,11 +413,11 @@ attach "$V" b
 cmp source/1 a/1
 assert_eq "units" "$(wc -l <units)" 1
 assert_contains "the daemon" "$(tr '\0' ' ' </proc/"$(pgrep -ox datasetfs)"/cmdline)" \
-    "datasetfs --foreground -o version=v2 -- $V /run/datasetfs/attach/$(sed 's,-,/,' units)/mount"
+    "datasetfs --foreground -o version=v2 -o idmap -- $V /run/datasetfs/attach/$(sed 's,-,/,' units)/mount"
 python3 "$LIB/unit.py" "$unit" "$(cat units)" ExecReload || fail "ExecReload"
 detach a
 detach b
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 attach -o follow=current "$V" a
 python3 "$LIB/unit.py" "$unit" "$(tail -n 1 units)" ExecStop || fail "ExecStop"
 attach -o follow=current "$V" b
@@ -389,10 +425,10 @@ cmp source/1 a/1
 assert_eq "units" "$(wc -l <units)" 3
 detach a
 detach b
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 assert_fails 1 "says why: Job for datasetfs-attach@" datasetfsctl attach -o nonsense "$V" a
 rm -r /run/systemd
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "the daemon has nothing of who asked"
 unshare --net --ipc --uts datasetfsctl attach "$V" a >>attach.log
@@ -404,7 +440,7 @@ done
 detach a
 assert_fails 1 "the daemon would end with the caller's PID namespace" \
     unshare --pid --fork datasetfsctl attach "$V" a
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 group=/sys/fs/cgroup/pids/datasetfs-test-$$
 if mkdir "$group" 2>/dev/null; then
     at_exit rmdir "$group"
@@ -417,7 +453,7 @@ if mkdir "$group" 2>/dev/null; then
             "$(grep Cpus_allowed_list /proc/1/status)"
     done
     detach a
-    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+    all_is_gone
 else
     say "no control group can be made here: left out"
 fi

@@ -9,10 +9,10 @@
 need_fuse
 need_root
 own_machine
+. "$LIB/attach.sh"
 
 export DATASETFS_CSI_PATIENCE=200 # ms, in place of five seconds
-real=$(command -v datasetfs)
-mkdir bin source
+mkdir source
 for i in {1..50}; do echo "file $i" >"source/$i"; done
 pack volume source --label v1
 echo new >source/new
@@ -25,17 +25,8 @@ INLINE=csi-$(printf '%064d' 7)
 NAMES=/etc/datasetfs/datasets.conf
 own_names
 
-# A stand-in that notes each start, and waits while there is a file hold.
-cat >bin/datasetfs <<END
-#!/bin/bash
-echo "\$\$" >>"$PWD/starts"
-while [ -e "$PWD/hold" ]; do sleep 0.02; done
-exec "$real" "\$@"
-END
-chmod +x bin/datasetfs
-PATH=$PWD/bin:$DATASETFS_BUILD/tests:$PATH
-: >starts
-starts() { wc -l <starts; }
+stand_in
+PATH=$DATASETFS_BUILD/tests:$PATH
 
 plugin=
 is_there() { csi-call "$REGISTRATION" /pluginregistration.Registration/GetInfo >/dev/null 2>&1; }
@@ -48,7 +39,8 @@ stop() {
     kill "-${1:-TERM}" "$plugin"
     wait "$plugin" || [ -n "${1:-}" ] || fail "the plugin ended with status $?: $(cat csi.log)"
 }
-node() { csi-call "$SOCKET" "/csi.v1.Node/$1" "${@:2}"; }
+TIMES= # a file for how long each call takes
+node() { csi-call ${TIMES:+-t "$TIMES"} "$SOCKET" "/csi.v1.Node/$1" "${@:2}"; }
 target() { echo "$K/pods/$1/volumes/kubernetes.io~csi/data/mount"; }
 # attributes NAME=VALUE…: of a volume, as words of csi-call
 attributes() { for pair in "$@"; do printf '%s\n' '8{' "1=${pair%%=*}" "2=${pair#*=}" '}'; done; }
@@ -80,7 +72,6 @@ refused() {
     said=$("${@:3}") && fail "'${*:3}' succeeded"
     [[ $said == "$1 "*"$2"* && $(wc -l <<<"$said") = 1 ]] || fail "'${*:3}' said '$said', expected status $1 and '$2'"
 }
-nothing_is_left() { [ -z "$(ls -A /run/datasetfs/attach)" ] && ! pgrep -x datasetfs >/dev/null; }
 
 say "before it begins"
 assert_fails 1 "cannot find the kubelet's root '$K'" datasetfs-csi --config csi.conf --kubelet "$K"
@@ -144,7 +135,7 @@ assert_contains "condition" "$condition" "2=the data set is served"
 assert_contains "inodes" "$condition" "2: $(stat -f -c %c "$(target a)")"
 for pod in a b c d; do unpublish $pod; unpublish $pod; done
 [ ! -e "$(target a)" ] || fail "the target is still there"
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 rm -r "$K/pods/a"
 unpublish a
 unpublish a
@@ -160,7 +151,7 @@ if python3 -c 'import yaml' 2>/dev/null; then
         cmp source/new "$(target a)/new"
         unpublish a
     done <objects
-    wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+    all_is_gone
 fi
 
 say "refusals: one line each, and no target stays"
@@ -267,34 +258,35 @@ before=$(starts)
 assert_eq "20 calls for one place" \
     "$(csi-call -n 20 "$SOCKET" /csi.v1.Node/NodePublishVolume "${words[@]}" | sort | uniq -c | xargs)" "20 0"
 unpublish many
-for i in {1..24}; do publish "p$i" dataset=train >"said.$i" & running[i]=$!; done
-for i in {1..24}; do wait "${running[i]}" || fail "pod $i: $(cat "said.$i")"; done
-for i in {1..24}; do cmp source/1 "$(target "p$i")/1"; done
-[ "$(starts)" -le $((before + 2)) ] || fail "$(($(starts) - before)) daemons were started"
+for i in {1..50}; do publish "p$i" dataset=train >"said.$i" & running[i]=$!; done
+for i in {1..50}; do wait "${running[i]}" || fail "pod $i: $(cat "said.$i")"; done
+for i in {1..50}; do cmp source/1 "$(target "p$i")/1"; done
+assert_eq "daemons started, for one place and for 50 pods" "$(starts)" $((before + 2))
+assert_eq "processes of daemons" "$(daemons)" 2
+assert_eq "indexes in memory" "$(python3 -c 'import json, sys; print(len(json.load(sys.stdin)["generations"]))' \
+    <"$(target p1)/.datasetfs/stats.json")" 1
 
 say "a dead mount: it is abnormal, each pod can go, and a new one gets another"
-pkill -KILL -x datasetfs
-wait_for 20 eval '! pgrep -x datasetfs' >/dev/null || fail "a daemon does not end"
+kill_all
 dead=$(node NodeGetVolumeStats "1=$INLINE" "2=$(target p1)")
 assert_contains "condition" "$dead" "1: 1"
 assert_contains "condition" "$dead" "2=the daemon of the data set is gone"
 publish new dataset=train
 cmp source/1 "$(target new)/1"
-for i in {1..24}; do unpublish "p$i" >"said.$i" & running[i]=$!; done
-for i in {1..24}; do wait "${running[i]}" || fail "pod $i: $(cat "said.$i")"; done
+for i in {1..50}; do unpublish "p$i" >"said.$i" & running[i]=$!; done
+for i in {1..50}; do wait "${running[i]}" || fail "pod $i: $(cat "said.$i")"; done
 unpublish new
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "a mount that hangs is abnormal, asked once, and its pod can go"
 publish silent dataset=train
-pkill -STOP -x datasetfs
-for process in $(pgrep -x datasetfs); do wait_for 20 is_stopped "$process"; done
+stop_all
 for round in 1 2; do
     assert_contains "condition, $round" "$(node NodeGetVolumeStats "1=$INLINE" "2=$(target silent)")" "does not answer"
 done
 unpublish silent
 pkill -CONT -x datasetfs || true
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "a first mount that takes long goes on when nobody waits, and the call that comes again finds it"
 : >hold
@@ -302,7 +294,7 @@ say "a first mount that takes long goes on when nobody waits, and the call that 
 mkdir -p "$(dirname "$(target long)")"
 mapfile -t words < <(volume "$INLINE" long dataset=train)
 csi-call -q "$SOCKET" /csi.v1.Node/NodePublishVolume "${words[@]}"
-wait_for 20 eval '[ "$(starts)" = 1 ]' || fail "no daemon begins"
+more_starts_than 0
 publish long dataset=train >again &
 again=$!
 refused 10 "published with other attributes" publish long dataset=train version=v1
@@ -311,13 +303,13 @@ wait $again || fail "the call that came again: $(cat again)"
 cmp source/1 "$(target long)/1"
 assert_eq "daemons started" "$(starts)" 1
 unpublish long
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 
 say "a pod that goes away in the middle of its mount"
 : >hold
 : >starts
 publish brief dataset=train >brief || true &
-wait_for 20 eval '[ "$(starts)" = 1 ]' || fail "no daemon begins"
+more_starts_than 0
 unpublish brief
 [ ! -e "$(target brief)" ] || fail "the target is still there"
 wait_for 20 grep -q "^10 the volume is being unpublished" brief || fail "the publish said: $(cat brief)"
@@ -345,6 +337,21 @@ done
 touch enough
 wait $reader || fail "a read failed while the plugin began again"
 [ "$(wc -l <reads)" -gt 0 ]
+say "$(wc -l <reads) reads, none of which failed, while the plugin was killed $(length 10 1000) times"
+
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    # times NAME: median and slowest
+    times() { sort -n "$1" | awk '{ t[NR] = $1 } END { printf "%.1f ms, at most %.1f ms (%d times)", \
+        t[int((NR + 1) / 2)] / 1000, t[NR] / 1000, NR }'; }
+    for i in {1..50}; do TIMES=published publish "f$i" dataset=train; done
+    for i in {1..25}; do TIMES=unpublished unpublish "f$i"; done
+    kill_all
+    for i in {26..50}; do TIMES=dead unpublish "f$i"; done
+    resident=$(awk '/^VmRSS:/ { print $2 }' "/proc/$plugin/status")
+    say "publish of a mounted version: $(times published); unpublish: $(times unpublished); of a dead mount:" \
+        "$(times dead); load $(cut -d' ' -f1 /proc/loadavg); resident: $resident KB"
+    [ "$resident" -le 5120 ] || fail "the plugin has $resident KB resident, more than 5 MB"
+fi
 unpublish after
 stop
 
@@ -376,5 +383,5 @@ if command -v systemd-analyze >/dev/null && (strace -D -f -qq -o none true) 2>/d
     [ ! -s refused ] || fail "the unit refuses what the plugin does: $(cat refused)"
 fi
 [ ! -e "$REGISTRATION" ] && [ ! -e "$SOCKET" ] || fail "a socket is left"
-wait_for 20 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+all_is_gone
 ! grep -n "ERROR\|runtime error" csi.log || fail "a sanitizer reports"

@@ -10,16 +10,16 @@ need_root
 plugin=$DATASETFS_BUILD/src/slurm/spank_datasetfs.so
 [ -e "$plugin" ] || skip "built without slurm/spank.h (libslurm-dev)"
 own_machine
+. "$LIB/attach.sh"
 
 mkdir source
 for i in {1..50}; do echo "file $i" >"source/$i"; done
 pack train source --label v1
 echo new >source/new
 pack train source --label v2@x
-cp -a /etc etc
-mkdir -p etc/datasetfs
-printf '%s\n' "train $PWD/train" "gone $PWD/gone" "v1 $PWD/train version=v1" >etc/datasetfs/datasets.conf
-mount --bind etc /etc
+own_names
+printf '%s\n' "train $PWD/train" "gone $PWD/gone" "v1 $PWD/train version=v1" \
+    "wrong $PWD/train digest=sha256:$(printf '%064d' 1)" >/etc/datasetfs/datasets.conf
 chmod 755 . "$DATASETFS_TEST_DIR"
 mkdir here shared strangers
 chown 65534 here
@@ -31,8 +31,6 @@ spank() { "$DATASETFS_BUILD/tests/spank" "$plugin" "$@"; }
 submit() { spank submit -- "$@"; }
 # step VALUE… -- COMMAND…
 step() { spank step 65534 "folder=$folder" "control=$control" "places=$PWD/shared:$PWD/more" -- "$@"; }
-nothing_is_left() { [ -z "$(ls -A /run/datasetfs/attach)" ] && ! pgrep -x datasetfs >/dev/null; }
-all_is_gone() { wait_for 20 nothing_is_left || fail "left: $(datasetfsctl attached)"; }
 
 say "what a submission passes on"
 assert_eq "variables" "$(submit train train@v1,/a 'web@a@b:c,/b, c/' | sort)" "SLURM_DATASETFS_1=train
@@ -68,10 +66,15 @@ mistake "error: datasetfs: cannot attach 'web' to '$folder/web': there is no dat
 mistake "cannot attach 'train' to '$folder/train': volume '$PWD/train': the volume has no version 'v9'" train@v9
 mistake "cannot attach 'gone'" gone
 mistake "attach: option 'version' is given twice" v1@v2@x
+mistake "volume '$PWD/train': version 'v2@x' has the digest sha256:" wrong
 mistake "'/etc' is no directory of your own, expected one, or a path below $folder:$PWD/shared:$PWD/more" train,/etc
 mistake "'$PWD/strangers' is no directory of your own" "train,$PWD/strangers"
 mistake "'$PWD/shared' is no directory of your own" "train,$PWD/shared"
 mistake "'$PWD/shared/b' does not exist" "train,$PWD/shared/b"
+touch here/file shared/file
+chown 65534 here/file
+mistake "'$PWD/here/file' is no directory of your own" "train,$PWD/here/file"
+mistake "'$PWD/shared/file' is not a directory" "train,$PWD/shared/file"
 ln -s /etc here/link
 mistake "'$PWD/here/link' is no directory of your own" "train,$PWD/here/link"
 mistake "the name of a data set is" ../etc
@@ -90,6 +93,18 @@ step_with() { spank step 65534 "$@" "folder=$folder" "control=$control" -- train
 assert_contains "unknown" "$(step_with place=/x)" "plugstack.conf: 'place=/x': expected folder="
 assert_contains "goes on" "$(step_with place=/x)" "file 1"
 all_is_gone
+
+say "a job that is killed in the middle of a mount"
+stand_in
+ln -s "$control" bin/datasetfsctl
+touch hold
+(control=$PWD/bin/datasetfsctl; step train -- touch ran) >killed.log 2>&1 &
+more_starts_than 0
+pkill -KILL -x spank
+rm hold
+wait_for 20 eval 'spank epilog "control=$control" && nothing_is_left' || fail "left: $(datasetfsctl attached)"
+[ ! -e ran ] || fail "the task ran"
+PATH=${PATH#*:}
 
 say "the end of a job clears away what a killed step left"
 mkfifo go

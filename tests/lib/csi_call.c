@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls a method of a gRPC server on a unix socket, as the kubelet does, and prints "STATUS MESSAGE" and the fields of
  * the answer.
- * usage: csi-call [-a AUTHORITY] [-n CALLS] [-q] SOCKET METHOD [WORD…]
+ * usage: csi-call [-a AUTHORITY] [-n CALLS] [-q] [-t FILE] SOCKET METHOD [WORD…]
  * Words make up the request: N=TEXT, N:NUMBER, N{ to begin a message in it, } to end it, @HEX for any bytes. With -n
- * the call is made so many times at once, over one connection; with -q, nothing waits for the answer. */
+ * the call is made so many times at once, over one connection; with -q, nothing waits for the answer; with -t, a line
+ * of the file says how long the answer took, in microseconds. */
 #include <errno.h>
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "csi/wire.h"
 
 struct request {
@@ -290,20 +292,31 @@ static void leave(int fd)
 		continue;
 }
 
+static void note_time(const char *path, int64_t nanoseconds)
+{
+	FILE *file = fopen(path, "a");
+
+	if (!file || fprintf(file, "%lld\n", (long long)(nanoseconds / 1000)) < 0 || fclose(file) != 0)
+		die(path);
+}
+
 int main(int argc, char **argv)
 {
-	const char *authority = "localhost";
+	const char *authority = "localhost", *times = NULL;
+	int64_t began = clock_now();
 	struct wire_message body;
 	nghttp2_session *session;
 	unsigned calls = 1;
 	bool leaves = false;
 	int fd, option;
 
-	while ((option = getopt(argc, argv, "+a:n:q")) != -1) {
+	while ((option = getopt(argc, argv, "+a:n:qt:")) != -1) {
 		if (option == 'a')
 			authority = optarg;
 		else if (option == 'n')
 			calls = (unsigned)strtoul(optarg, NULL, 10);
+		else if (option == 't')
+			times = optarg;
 		else
 			leaves = true;
 	}
@@ -319,6 +332,8 @@ int main(int argc, char **argv)
 	while (open_calls && !leaves);
 	if (leaves)
 		leave(fd);
+	if (times)
+		note_time(times, clock_now() - began);
 	end(session);
 	wire_free(&body);
 	close(fd);

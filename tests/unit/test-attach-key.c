@@ -117,7 +117,8 @@ static void test_refusals(void **state)
 static void test_command(void **state)
 {
 	static const char *const expected[] = {
-		"datasetfs", "-o", "io=auto", "-o", "suid", "-o", "version=v1", "--", "/volume", "/mount", NULL,
+		"datasetfs", "-o", "io=auto", "-o", "suid", "-o", "version=v1", "-o", "idmap", "--",
+		"/volume", "/mount", NULL,
 	};
 	auto_free const char **words = NULL;
 	auto_free char *version = NULL;
