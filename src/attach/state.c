@@ -50,7 +50,7 @@ int state_open(int *ret, struct error *err)
 	int r = state_mkdir(AT_FDCWD, "/run/datasetfs", 0755, err); /* base/program/rendezvous.c makes it as well */
 
 	if (r == 0)
-		r = state_mkdir(AT_FDCWD, STATE_FOLDER, 0711, err);
+		r = state_mkdir(AT_FDCWD, STATE_FOLDER, 0700, err);
 	if (r < 0)
 		return r;
 	fd = open(STATE_FOLDER, STATE_FLAGS);

@@ -122,7 +122,7 @@ may tools/member $base $image io $device $volume datasetfs member .
 may tools/nvme   $base io $device datasetfs nvme .
 may tools/verify $base $image io read datasetfs verify .
 may tools/scrub  $base $image $volume datasetfs verify scrub .
-may tools/watch  $base $device members datasetfs watch
+may tools/watch  $base $device members attach datasetfs watch
 may tools/shared $base datasetfs attach .
 may tools/status $base $device datasetfs watch status .
 may tools/top    $base datasetfs watch status top .

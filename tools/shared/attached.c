@@ -24,7 +24,15 @@ const struct command_line attached_line = {
 
 static const char *attached_state(const struct attach_view *view)
 {
-	return view->code == 0 ? "serves" : view->code == -ENOTCONN ? "dead" : "silent";
+	switch (view->code) {
+	case 0:
+		return "serves";
+	case -ENOTCONN:
+		return "dead";
+	case -EACCES: /* the caller is a user */
+		return "hidden";
+	}
+	return "silent";
 }
 
 static bool attached_has(const struct attach_view *view, const struct use *use)

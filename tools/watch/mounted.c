@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "attach/state.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/mountinfo.h"
@@ -14,7 +16,6 @@
 #include "device/occupied.h"
 #include "members/naming.h"
 
-#define MOUNTED_TYPE      "fuse.datasetfs"
 #define MOUNTED_BY_KERNEL "erofs"
 
 void mounted_free(struct mounted *mounted)
@@ -41,7 +42,14 @@ int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct erro
 struct mounted_visitor {
 	mounted_visit *visit;
 	void *argument;
+	bool hidden; /* which are visited */
 };
+
+/* A shared mount has its own place where users may not go, and others where they may. */
+static bool mounted_is_hidden(const char *point)
+{
+	return !strncmp(point, STATE_FOLDER "/", strlen(STATE_FOLDER "/")) && access(STATE_FOLDER, X_OK) < 0;
+}
 
 static int mounted_pass(void *argument, const struct mountinfo *info, struct error *err)
 {
@@ -49,19 +57,23 @@ static int mounted_pass(void *argument, const struct mountinfo *info, struct err
 	struct mounted mounted = { info->source, info->point, info->device, NULL };
 	struct occupied_view view;
 
+	if (mounted_is_hidden(info->point) != visitor->hidden)
+		return 0;
 	if (!strcmp(info->type, MOUNTED_BY_KERNEL) && occupied_by_kernel(info->device, &view)) {
 		mounted.source = view.volume;
 		mounted.label = view.label;
 	}
-	return strcmp(info->type, MOUNTED_TYPE) != 0 && !mounted.label ?
+	return strcmp(info->type, MOUNTINFO_OURS) != 0 && !mounted.label ?
 		       0 : visitor->visit(visitor->argument, &mounted, err);
 }
 
 int mounted_each(mounted_visit *visit, void *argument, struct error *err)
 {
-	struct mounted_visitor visitor = { visit, argument };
+	struct mounted_visitor visitor = { visit, argument, false };
+	int r = mountinfo_each(mounted_pass, &visitor, err);
 
-	return mountinfo_each(mounted_pass, &visitor, err);
+	visitor.hidden = true;
+	return r ? r : mountinfo_each(mounted_pass, &visitor, err);
 }
 
 struct mounted_once {

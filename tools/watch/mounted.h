@@ -17,7 +17,8 @@ struct mounted {
 must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err);
 /* A callback for each mount. The struct is valid only during the call. */
 typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
-/* Calls visit for each mount, in the order of the mount table, until one call does not return 0; returns its result. */
+/* Calls visit for each mount, in the order of the mount table, but last for those that the caller may not reach, until
+ * one call does not return 0; returns its result. */
 must_check int mounted_each(mounted_visit *visit, void *argument, struct error *err);
 /* The same, but calls visit once for each filesystem, with the first of its places. */
 must_check int mounted_each_once(mounted_visit *visit, void *argument, struct error *err);
