@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of the kubelet to datasetfs-csi: the first byte says which one follows. Each attribute that a pod chose
- * stays one argument of a command line, and a target stays below the kubelet's root. */
+/* Messages of the kubelet to datasetfs-csi: the first byte says which one follows. What a pod chose stays apart from
+ * what the administrator said, and a target stays below the kubelet's root. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -29,40 +29,33 @@ static void check_target(const char *path)
 	must(!strstr(target, "/../") && !strstr(target, "//"));
 }
 
-/* datasetfsctl attach [--want NAME=VALUE]… -o OPTIONS -- VOLUME TARGET */
-static void check_words(char *const *words)
+static void check_wish(const struct wish *wish)
 {
-	size_t at = 2;
-
-	must(words[0] && words[1] && !strcmp(words[1], "attach"));
-	for (; words[at] && !strcmp(words[at], "--want"); at += 2)
-		must(words[at + 1] && strchr(words[at + 1], '='));
-	must(words[at] && !strcmp(words[at], "-o"));
-	must(!strcmp(words[at + 1], "readahead=4M"));
-	must(!strcmp(words[at + 2], "--"));
-	must(!strcmp(words[at + 3], "/srv/train.dsfs"));
-	must(!strcmp(words[at + 4], "target") && !words[at + 5]);
+	must(!strcmp(wish->volume, "/srv/train.dsfs"));
+	must(wish->options && !strcmp(wish->options, "readahead=4M"));
+	must(wish->want_count <= WISH_WANTS);
+	for (size_t i = 0; i < wish->want_count; i++)
+		must(strchr(wish->wants[i], '='));
 }
 
 static void check_publish(const struct request *request)
 {
 	struct named set = { "train", "/srv/train.dsfs", "readahead=4M" };
 	const struct named_list named = { "datasets.conf", &set, 1 };
+	auto_wish struct wish wish = { 0 };
 	struct error err = { 0 };
-	char **words;
 
 	if (request->target)
 		check_target(request->target);
 	if (!request->volume)
 		return;
-	if (wish_command(request, &named, false, "target", &words, &err) < 0) {
+	if (wish_read(request, &named, false, &wish, &err) < 0) {
 		must(err.reason[0]);
 		return;
 	}
 	for (size_t i = 0; i < request->attribute_count; i++)
 		if (!strcmp(request->attributes[i].key, "dataset") && !strcmp(request->attributes[i].value, "train"))
-			check_words(words);
-	wish_free(words);
+			check_wish(&wish);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfs-csi before it does anything: the encoding of messages, the limits of requests, the command line that comes
- * of a volume's attributes, and paths of targets. */
+/* datasetfs-csi before it does anything: the encoding of messages, the limits of requests, what comes of a volume's
+ * attributes, and paths of targets. */
 #include "lib/check.h"
 
 #include <errno.h>
@@ -132,7 +132,7 @@ static void test_status(void **state)
 
 #define INLINE_VOLUME "csi-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static int wish(const char *volume, const char *const *pairs, bool inline_paths, char ***ret, struct error *why)
+static int wish(const char *volume, const char *const *pairs, bool paths, struct wish *ret, struct error *why)
 {
 	struct named sets[] = { { "train", "/srv/train", NULL }, { "old", "/srv/train", "version=v1,suid" } };
 	const struct named_list named = { "datasets.conf", sets, 2 };
@@ -143,7 +143,7 @@ static int wish(const char *volume, const char *const *pairs, bool inline_paths,
 	for (; *pairs; pairs += 2)
 		put_attribute(&message, pairs[0], pairs[1]);
 	CHECK_OK(request_publish(span(&message), &request, &err));
-	return wish_command(&request, &named, inline_paths, "/target", ret, why);
+	return wish_read(&request, &named, paths, ret, why);
 }
 
 /* PAIRS: names and values of attributes */
@@ -151,44 +151,56 @@ static int wish(const char *volume, const char *const *pairs, bool inline_paths,
 #define PERSISTENT "csi.storage.k8s.io/ephemeral", "false"
 #define EPHEMERAL  "csi.storage.k8s.io/ephemeral", "true"
 
-static void assert_words(const char *volume, const char *const *pairs, const char *expected)
+static void assert_wish(const char *volume, const char *const *pairs, const char *expected)
 {
-	char joined[256] = "", **words;
+	auto_wish struct wish found = { 0 }, same = { 0 };
+	char joined[256];
 
-	CHECK_OK(wish(volume, pairs, false, &words, &err));
-	for (char **word = words; *word; word++) {
-		strcat(joined, *word);
+	CHECK_OK(wish(volume, pairs, false, &found, &err));
+	snprintf(joined, sizeof(joined), "%s|%s", found.volume, found.options ? found.options : "");
+	for (size_t i = 0; i < found.want_count; i++) {
 		strcat(joined, "|");
+		strcat(joined, found.wants[i]);
 	}
-	wish_free(words);
 	assert_string_equal(joined, expected);
+	CHECK_OK(wish(volume, pairs, false, &same, &err));
+	assert_true(wish_is_same(&found, &same));
 }
 
-static void test_words(void **state)
+static void test_wishes(void **state)
 {
+	auto_wish struct wish one = { 0 }, other = { 0 };
+
 	(void)state;
-	assert_words(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "train"), "datasetfsctl|attach|--|/srv/train|/target|");
-	assert_words("pv", PAIRS("version", "a b;c", "dataset", "train", "follow", "-o"),
-		     "datasetfsctl|attach|--want|version=a b;c|--want|follow=-o|--|/srv/train|/target|");
-	assert_words("pv", PAIRS("dataset", "old"),
-		     "datasetfsctl|attach|-o|version=v1,suid|--|/srv/train|/target|");
-	assert_words("pv", PAIRS(PERSISTENT, "dataset", "/dev/x"), "datasetfsctl|attach|--|/dev/x|/target|");
-	assert_words("pv", PAIRS(PERSISTENT, "dataset", "uuid:0"), "datasetfsctl|attach|--|uuid:0|/target|");
+	assert_wish(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "train"), "/srv/train|");
+	assert_wish("pv", PAIRS("version", "a b;c", "dataset", "train", "follow", "-o"),
+		    "/srv/train||version=a b;c|follow=-o");
+	assert_wish("pv", PAIRS("dataset", "old"), "/srv/train|version=v1,suid");
+	assert_wish("pv", PAIRS(PERSISTENT, "dataset", "/dev/x"), "/dev/x|");
+	assert_wish("pv", PAIRS(PERSISTENT, "dataset", "uuid:0"), "uuid:0|");
+	CHECK_OK(wish("pv", PAIRS("dataset", "train", "version", "a"), false, &one, &err));
+	CHECK_OK(wish("pv", PAIRS("dataset", "train", "version", "b"), false, &other, &err));
+	assert_false(wish_is_same(&one, &other));
+	wish_free(&other);
+	CHECK_OK(wish("pv", PAIRS("dataset", "train"), false, &other, &err));
+	assert_false(wish_is_same(&one, &other));
+	wish_free(&one);
+	CHECK_OK(wish("pv", PAIRS("dataset", "old"), false, &one, &err));
+	assert_false(wish_is_same(&one, &other));
 }
 
 static void test_paths(void **state)
 {
-	char **words;
+	auto_wish struct wish found = { 0 };
 
 	(void)state;
-	CHECK_FAILS(wish("pv", PAIRS("dataset", "/x"), false, &words, &err), -EPERM, "names a volume");
-	CHECK_FAILS(wish("pv", PAIRS(EPHEMERAL, "dataset", "/x"), false, &words, &err), -EPERM, "names a volume");
-	CHECK_FAILS(wish(INLINE_VOLUME, PAIRS(PERSISTENT, "dataset", "nvme:uuid:0"), false, &words, &err), -EPERM,
+	CHECK_FAILS(wish("pv", PAIRS("dataset", "/x"), false, &found, &err), -EPERM, "names a volume");
+	CHECK_FAILS(wish("pv", PAIRS(EPHEMERAL, "dataset", "/x"), false, &found, &err), -EPERM, "names a volume");
+	CHECK_FAILS(wish(INLINE_VOLUME, PAIRS(PERSISTENT, "dataset", "nvme:uuid:0"), false, &found, &err), -EPERM,
 		    "names a volume");
-	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "x"), true, &words, &err), -ENOENT, "no data set 'x'");
-	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "a b"), true, &words, &err), -EINVAL, "is 'a b'");
-	CHECK_OK(wish(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "/x"), true, &words, &err));
-	wish_free(words);
+	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "x"), true, &found, &err), -ENOENT, "no data set 'x'");
+	CHECK_FAILS(wish("pv", PAIRS(PERSISTENT, "dataset", "a b"), true, &found, &err), -EINVAL, "is 'a b'");
+	CHECK_OK(wish(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "/x"), true, &found, &err));
 }
 
 /* ---- targets ---- */
@@ -212,7 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_fixed), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_limits),     cmocka_unit_test(test_status), cmocka_unit_test(test_words),
+		cmocka_unit_test(test_limits),     cmocka_unit_test(test_status), cmocka_unit_test(test_wishes),
 		cmocka_unit_test(test_paths),      cmocka_unit_test(test_targets),
 	};
 

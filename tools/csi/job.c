@@ -4,19 +4,16 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "attach/attach.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/program/step.h"
-#include "csi/wish.h"
 
 #define JOB_MOST      192u /* processes at a time */
 #define JOB_PUBLISHES 128u /* publish is refused from so many on, so that unpublish still has room */
@@ -36,14 +33,29 @@ struct jobs {
 
 /* ---- in the process ---- */
 
-static void job_run_command(char *const *words)
+static int job_begin_key(const struct wish *wish, struct key *key, struct error *err)
 {
-	sigset_t none;
+	int r = key_begin(wish->volume, key, err);
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execvp(words[0], words);
-	log_err("cannot run '%s': %s", words[0], strerror(errno));
+	for (size_t i = 0; r == 0 && i < wish->want_count; i++)
+		r = key_say(key, KEY_CONSUMER, wish->wants[i], err);
+	return r < 0 || !wish->options ? r : key_say_list(key, KEY_ADMIN, wish->options, err);
+}
+
+static int job_attach(const struct job *job, struct error *err)
+{
+	auto_key struct key key = { 0 };
+
+	if (job_begin_key(&job->wish, &key, err) < 0)
+		return JOB_REFUSED;
+	return attach_to(&key, job->target, err) < 0 ? JOB_FAILED : 0;
+}
+
+static int job_detach(const struct job *job, struct error *err)
+{
+	bool was;
+
+	return attach_detach(job->target, &was, err) < 0 ? JOB_FAILED : 0;
 }
 
 /* Asks the mount, which nothing but this process waits for. */
@@ -60,12 +72,18 @@ static void job_run_stats(const char *target, int fd)
 static void job_run(const void *argument, int fd)
 {
 	const struct job *job = argument;
+	struct error err = { 0 };
+	sigset_t none;
+	int status;
 
 	if (job->kind == JOB_STATS)
 		job_run_stats(job->target, fd);
-	if (dup2(fd, STDERR_FILENO) >= 0)
-		job_run_command(job->words);
-	_exit(127);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	status = job->kind == JOB_PUBLISH ? job_attach(job, &err) : job_detach(job, &err);
+	if (status)
+		(void)!write(fd, err.reason, strlen(err.reason));
+	_exit(status);
 }
 
 /* ---- calls ---- */
@@ -144,7 +162,7 @@ static void job_free(struct job *job)
 {
 	job_refuse(job, SERVER_UNAVAILABLE, "datasetfs-csi ends");
 	child_kill(&job->child, 0);
-	wish_free(job->words);
+	wish_free(&job->wish);
 	free(job->target);
 	free(job);
 }
@@ -170,18 +188,6 @@ static struct job *job_find(const struct jobs *jobs, enum job_kind kind, const c
 	return job;
 }
 
-static bool job_is_same(const struct job *job, enum job_kind kind, char *const *words)
-{
-	if (job->kind != kind)
-		return false;
-	if (!words)
-		return true;
-	for (size_t i = 0; words[i] || job->words[i]; i++)
-		if (!words[i] || !job->words[i] || strcmp(words[i], job->words[i]) != 0)
-			return false;
-	return true;
-}
-
 static int job_add(struct jobs *jobs, enum job_kind kind, const char *target, struct job **ret, struct error *err)
 {
 	struct job *job;
@@ -204,33 +210,27 @@ static int job_add(struct jobs *jobs, enum job_kind kind, const char *target, st
 }
 
 /* Puts an unpublish in the place of a publish, whose process has to end first. */
-static void job_replace(struct job *job, char **words)
+static void job_replace(struct job *job)
 {
 	job_refuse(job, SERVER_ABORTED, "the volume is being unpublished");
-	wish_free(job->words);
-	job->words = words;
 	job->kind = JOB_UNPUBLISH;
 	job->is_replaced = true;
 	if (job->child.process)
 		kill(job->child.process, SIGKILL);
 }
 
-static int job_join(struct job *job, enum job_kind kind, char **words, struct error *err)
+static int job_join(struct job *job, enum job_kind kind, const struct wish *wish, struct error *err)
 {
-	if (job_is_same(job, kind, words)) {
-		wish_free(words);
+	if (job->kind == kind && (!wish || wish_is_same(&job->wish, wish)))
 		return 0;
-	}
-	if (job->kind == JOB_PUBLISH && kind == JOB_UNPUBLISH) {
-		job_replace(job, words);
-		return 0;
-	}
-	wish_free(words);
-	return error_set(err, -EBUSY, "the volume is being %s at this place: try again",
-			 job->kind == JOB_UNPUBLISH ? "unpublished" : "published with other attributes");
+	if (job->kind != JOB_PUBLISH || kind != JOB_UNPUBLISH)
+		return error_set(err, -EBUSY, "the volume is being %s at this place: try again",
+				 job->kind == JOB_UNPUBLISH ? "unpublished" : "published with other attributes");
+	job_replace(job);
+	return 0;
 }
 
-int job_ask(struct jobs *jobs, enum job_kind kind, const char *target, char **words, struct call *call,
+int job_ask(struct jobs *jobs, enum job_kind kind, const char *target, struct wish *wish, struct call *call,
 	    struct error *err)
 {
 	struct job *job = job_find(jobs, kind, target);
@@ -238,16 +238,17 @@ int job_ask(struct jobs *jobs, enum job_kind kind, const char *target, char **wo
 	int r;
 
 	if (!is_new) {
-		r = job_join(job, kind, words, err);
+		r = job_join(job, kind, wish, err);
 		job_forget(job);
 		return r < 0 ? r : job_add_call(job, call, err);
 	}
 	r = job_add(jobs, kind, target, &job, err);
-	if (r < 0) {
-		wish_free(words);
+	if (r < 0)
 		return r;
+	if (wish) {
+		job->wish = *wish;
+		*wish = (struct wish){ 0 };
 	}
-	job->words = words;
 	r = job_begin(job, err);
 	if (r == 0)
 		r = job_add_call(job, call, err);
@@ -258,7 +259,6 @@ int job_ask(struct jobs *jobs, enum job_kind kind, const char *target, char **wo
 
 /* ---- the end of a process ---- */
 
-/* Keeps the last packet: a program says last why it fails. */
 static void job_listen(struct job *job)
 {
 	char packet[JOB_SAID];

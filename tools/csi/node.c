@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks what the kubelet asks for, and has datasetfsctl attach and detach do it. Numbers of fields are those of
+/* Checks what the kubelet asks for, and has it attached and detached. Numbers of fields are those of
  * csi.proto, version 1. */
 #include "csi/node.h"
 
@@ -107,13 +107,12 @@ static int node_check_publish(const struct request *request, struct error *err)
 	return 0;
 }
 
-/* Finds the command for what is asked, and makes its target. */
-static int node_prepare(const struct node *node, const struct request *request, char target[PATH_MAX], char ***ret,
-			struct error *err)
+/* Finds out what is asked for, and makes its target. */
+static int node_prepare(const struct node *node, const struct request *request, char target[PATH_MAX],
+			struct wish *ret, struct error *err)
 {
 	auto_named struct named_list named = { 0 };
 	struct conf conf = { 0 };
-	char **words;
 	int r = node_check_publish(request, err);
 
 	if (r == 0)
@@ -123,30 +122,23 @@ static int node_prepare(const struct node *node, const struct request *request, 
 	if (r == 0)
 		r = named_read(NAMED_FILE, &named, err);
 	if (r == 0)
-		r = wish_command(request, &named, conf.inline_paths, target, &words, err);
-	if (r < 0)
-		return r;
-	r = target_make(target, err);
-	if (r < 0)
-		wish_free(words);
-	else
-		*ret = words;
-	return r;
+		r = wish_read(request, &named, conf.inline_paths, ret, err);
+	return r < 0 ? r : target_make(target, err);
 }
 
 void node_publish(void *argument, struct call *call, struct span message)
 {
 	auto_request struct request request = { 0 };
+	auto_wish struct wish wish = { 0 };
 	struct node *node = argument;
 	struct error err = { 0 };
 	char target[PATH_MAX];
-	char **words = NULL;
 	int r = request_publish(message, &request, &err);
 
 	if (r == 0)
-		r = node_prepare(node, &request, target, &words, &err);
+		r = node_prepare(node, &request, target, &wish, &err);
 	if (r == 0)
-		r = job_ask(node->jobs, JOB_PUBLISH, target, words, call, &err);
+		r = job_ask(node->jobs, JOB_PUBLISH, target, &wish, call, &err);
 	if (r < 0)
 		node_refuse(call, "publish a volume", &err);
 }
@@ -168,13 +160,10 @@ void node_unpublish(void *argument, struct call *call, struct span message)
 	struct node *node = argument;
 	struct error err = { 0 };
 	char target[PATH_MAX];
-	char **words;
 	int r = node_target(node, message, target, &err);
 
 	if (r == 0)
-		r = wish_words((const char *const[]){ "datasetfsctl", "detach", "--", target, NULL }, &words, &err);
-	if (r == 0)
-		r = job_ask(node->jobs, JOB_UNPUBLISH, target, words, call, &err);
+		r = job_ask(node->jobs, JOB_UNPUBLISH, target, NULL, call, &err);
 	if (r < 0)
 		node_refuse(call, "unpublish a volume", &err);
 }
@@ -196,17 +185,8 @@ void node_stats(void *argument, struct call *call, struct span message)
 
 /* ---- the end of a job ---- */
 
-/* Takes the line of datasetfsctl without its name and its end. */
-static const char *node_reason(struct job *job)
-{
-	static const char prefix[] = "datasetfsctl: ";
-
-	job->said[strcspn(job->said, "\n")] = 0;
-	return !strncmp(job->said, prefix, sizeof(prefix) - 1) ? job->said + sizeof(prefix) - 1 : job->said;
-}
-
-/* Returns why datasetfsctl failed, NULL if it did not. */
-static const char *node_failure(struct job *job, enum server_status *ret_status)
+/* Returns why the process failed, NULL if it did not. */
+static const char *node_failure(const struct job *job, enum server_status *ret_status)
 {
 	int status = job->child.status;
 
@@ -214,10 +194,9 @@ static const char *node_failure(struct job *job, enum server_status *ret_status)
 		return NULL;
 	*ret_status = SERVER_INTERNAL;
 	if (!WIFEXITED(status))
-		return "datasetfsctl was killed";
-	if (WEXITSTATUS(status) <= 2)
-		*ret_status = WEXITSTATUS(status) == 2 ? SERVER_INVALID_ARGUMENT : SERVER_FAILED_PRECONDITION;
-	return *job->said ? node_reason(job) : "datasetfsctl has failed and did not say why";
+		return "its process was killed";
+	*ret_status = WEXITSTATUS(status) == JOB_REFUSED ? SERVER_INVALID_ARGUMENT : SERVER_FAILED_PRECONDITION;
+	return *job->said ? job->said : "its process did not say why";
 }
 
 static void node_end_publish(struct job *job)
@@ -231,7 +210,7 @@ static void node_end_publish(struct job *job)
 		job_answer(job, &answer);
 		return;
 	}
-	log_err("%s", reason);
+	log_err("cannot publish '%s': %s", job->target, reason);
 	(void)!target_remove(job->target, NULL);
 	job_refuse(job, status, reason);
 }
@@ -252,7 +231,7 @@ static void node_end_unpublish(struct job *job)
 		job_answer(job, &answer);
 		return;
 	}
-	log_err("%s", reason);
+	log_err("cannot unpublish '%s': %s", job->target, reason);
 	job_refuse(job, status, reason);
 }
 

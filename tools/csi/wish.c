@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes through the attributes; what they may say is listed here, and checked for its value by src/attach/key.c. */
+/* Goes through the attributes; what they may say is listed here, and checked for its value by src/attach/key.c.
+ * request.c refuses an attribute that comes twice. */
 #include "csi/wish.h"
 
 #include <errno.h>
@@ -8,50 +9,47 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/grow.h"
 #include "base/text/nearest.h"
 
 #define WISH_EPHEMERAL "csi.storage.k8s.io/ephemeral"
 
 static const char *const wish_attributes[] = { "dataset", "digest", "follow", "version" };
 
-struct wish {
+/* The attributes before anything is looked up. */
+struct wish_said {
 	const char *data_set;
-	bool is_persistent;    /* of a PersistentVolume: only who administrates the cluster can make one */
-	const char *words[14]; /* of the command line: this is room for all three wants */
-	size_t count;
-	char *wants[3]; /* "NAME=VALUE"; request.c refuses an attribute that comes twice */
-	size_t want_count;
+	bool is_persistent; /* of a PersistentVolume: only who administrates the cluster can make one */
 };
 
-/* ---- words ---- */
-
-int wish_words(const char *const *words, char ***ret, struct error *err)
+static int wish_copy(char **ret, const char *text, struct error *err)
 {
-	char **copy = NULL;
-	size_t count = 0;
-
-	while (words[count])
-		count++;
-	copy = calloc(count + 1, sizeof(*copy));
-	if (!copy)
-		return error_no_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		copy[i] = strdup(words[i]);
-		if (!copy[i]) {
-			wish_free(copy);
-			return error_no_memory(err);
-		}
-	}
-	*ret = copy;
-	return 0;
+	*ret = text ? strdup(text) : NULL;
+	return !text || *ret ? 0 : error_no_memory(err);
 }
 
-void wish_free(char **words)
+void wish_free(struct wish *wish)
 {
-	for (char **word = words; word && *word; word++)
-		free(*word);
-	free(words);
+	for (size_t i = 0; i < wish->want_count; i++)
+		free(wish->wants[i]);
+	free(wish->volume);
+	free(wish->options);
+	*wish = (struct wish){ 0 };
+}
+
+static bool wish_has_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool wish_is_same(const struct wish *a, const struct wish *b)
+{
+	if (!wish_has_same_text(a->volume, b->volume) || !wish_has_same_text(a->options, b->options) ||
+	    a->want_count != b->want_count)
+		return false;
+	for (size_t i = 0; i < a->want_count; i++)
+		if (strcmp(a->wants[i], b->wants[i]) != 0)
+			return false;
+	return true;
 }
 
 /* ---- attributes ---- */
@@ -89,12 +87,10 @@ static bool wish_is_inline(const char *volume)
 	return !strncmp(volume, "csi-", 4) && strlen(volume) == 68 && strspn(volume + 4, "0123456789abcdef") == 64;
 }
 
-static int wish_add(struct wish *wish, const struct request_pair *pair, struct error *err)
+static int wish_add(struct wish *wish, struct wish_said *said, const struct request_pair *pair, struct error *err)
 {
-	char *want;
-
 	if (!strcmp(pair->key, WISH_EPHEMERAL))
-		wish->is_persistent = !strcmp(pair->value, "false");
+		said->is_persistent = !strcmp(pair->value, "false");
 	if (wish_is_kubernetes(pair->key))
 		return 0;
 	if (!wish_knows(pair->key))
@@ -102,86 +98,60 @@ static int wish_add(struct wish *wish, const struct request_pair *pair, struct e
 	if (!*pair->value)
 		return error_set(err, -EINVAL, "attribute '%s' is empty", pair->key);
 	if (!strcmp(pair->key, "dataset")) {
-		wish->data_set = pair->value;
+		said->data_set = pair->value;
 		return 0;
 	}
-	if (asprintf(&want, "%s=%s", pair->key, pair->value) < 0)
+	if (asprintf(&wish->wants[wish->want_count], "%s=%s", pair->key, pair->value) < 0)
 		return error_no_memory(err);
-	wish->wants[wish->want_count++] = want;
+	wish->want_count++;
 	return 0;
 }
 
-static int wish_read(struct wish *wish, const struct request *request, struct error *err)
+static int wish_take(struct wish *wish, struct wish_said *said, const struct request *request, struct error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < request->attribute_count; i++)
-		r = wish_add(wish, &request->attributes[i], err);
-	if (r == 0 && !wish->data_set)
+		r = wish_add(wish, said, &request->attributes[i], err);
+	if (r == 0 && !said->data_set)
 		r = error_set(err, -EINVAL, "attribute 'dataset' is missing: it names the data set");
-	wish->is_persistent &= !wish_is_inline(request->volume);
+	said->is_persistent &= !wish_is_inline(request->volume);
 	return r;
 }
 
 /* ---- what is allowed ---- */
 
 /* Finds the volume. Somebody who may name one can open any device of the machine. */
-static int wish_find(const struct wish *wish, const struct named_list *named, bool paths, struct named *ret,
+static int wish_find(const struct wish_said *said, const struct named_list *named, bool paths, struct wish *wish,
 		     struct error *err)
 {
 	const struct named *found = NULL;
-	int r = 0;
+	int r;
 
-	if (!strpbrk(wish->data_set, NAMED_OF_VOLUMES)) {
-		r = named_find(named, wish->data_set, &found, err);
-		if (r == 0)
-			*ret = *found;
-		return r;
-	}
-	if (!wish->is_persistent && !paths)
+	if (strpbrk(said->data_set, NAMED_OF_VOLUMES)) {
+		if (said->is_persistent || paths)
+			return wish_copy(&wish->volume, said->data_set, err);
 		return error_set(err, -EPERM, "dataset '%s' names a volume: expected a data set of '%s', or a "
-				 "PersistentVolume", wish->data_set, named->file);
-	*ret = (struct named){ .volume = (char *)(uintptr_t)wish->data_set };
+				 "PersistentVolume", said->data_set, named->file);
+	}
+	r = named_find(named, said->data_set, &found, err);
+	if (r == 0)
+		r = wish_copy(&wish->volume, found->volume, err);
+	return r < 0 ? r : wish_copy(&wish->options, found->options, err);
+}
+
+int wish_read(const struct request *request, const struct named_list *named, bool paths, struct wish *ret,
+	      struct error *err)
+{
+	auto_wish struct wish wish = { 0 };
+	struct wish_said said = { 0 };
+	int r = wish_take(&wish, &said, request, err);
+
+	if (r == 0)
+		r = wish_find(&said, named, paths, &wish, err);
+	if (r < 0)
+		return r;
+	*ret = wish;
+	wish = (struct wish){ 0 };
 	return 0;
-}
-
-static void wish_say(struct wish *wish, const char *word)
-{
-	wish->words[wish->count++] = word;
-}
-
-static int wish_finish(struct wish *wish, const struct named *set, const char *target, char ***ret,
-		       struct error *err)
-{
-	wish_say(wish, "datasetfsctl");
-	wish_say(wish, "attach");
-	for (size_t i = 0; i < wish->want_count; i++) {
-		wish_say(wish, "--want");
-		wish_say(wish, wish->wants[i]);
-	}
-	if (set->options) {
-		wish_say(wish, "-o");
-		wish_say(wish, set->options);
-	}
-	wish_say(wish, "--");
-	wish_say(wish, set->volume);
-	wish_say(wish, target);
-	wish_say(wish, NULL);
-	return wish_words(wish->words, ret, err);
-}
-
-int wish_command(const struct request *request, const struct named_list *named, bool paths, const char *target,
-		 char ***ret, struct error *err)
-{
-	struct named set = { 0 };
-	struct wish wish = { 0 };
-	int r = wish_read(&wish, request, err);
-
-	if (r == 0)
-		r = wish_find(&wish, named, paths, &set, err);
-	if (r == 0)
-		r = wish_finish(&wish, &set, target, ret, err);
-	for (size_t i = 0; i < wish.want_count; i++)
-		free(wish.wants[i]);
-	return r;
 }
