@@ -99,6 +99,7 @@ cat >$NAMES <<END
 train $V
 old   $V version=v1,readahead=4M
 gone  $PWD/nowhere
+train-job $V control_group=2000
 END
 start
 assert_fails 1 "another datasetfs-csi answers at" datasetfs-csi --config csi.conf --kubelet "$K"
@@ -142,9 +143,14 @@ unpublish a
 
 if python3 -c 'import yaml' 2>/dev/null; then
     say "the volumes of contrib/kubernetes"
-    python3 "$LIB/csi_objects.py" "$DATASETFS_SOURCE/contrib/kubernetes" \
-        "$DATASETFS_SOURCE/man/datasetfs-csi.8" >objects
-    assert_eq "volumes" "$(cut -d' ' -f1 objects | xargs)" "inline persistent"
+    page=$DATASETFS_SOURCE/man/datasetfs-csi.8
+    name=$(csi-call "$SOCKET" /csi.v1.Identity/GetPluginInfo | sed -n 's/^1=//p')
+    python3 "$LIB/csi_objects.py" "$DATASETFS_SOURCE/contrib/kubernetes" "$page" "$name" >objects
+    assert_eq "volumes" "$(cut -d' ' -f1 objects | xargs)" "inline persistent inline"
+    for path in "$SOCKET" "$REGISTRATION"; do
+        sed 's/\\-/-/g' "$page" | grep -xF ".I DIR${path#"$K"}" >/dev/null ||
+            fail "the manual page does not have 'DIR${path#"$K"}'"
+    done
     while read -r kind line; do
         read -ra words <<<"${line/\/srv\/train.dsfs/$V}"
         if [ "$kind" = inline ]; then publish a "${words[@]}"; else persistent a "${words[@]}"; fi

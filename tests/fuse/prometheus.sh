@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
-# A real Prometheus scrapes the exporter, with the rules as they are shipped: it finds the series of two mounts with the
-# values that they have, and the alert DatasetfsReadsFail fires when a read gets EIO. promtool tests every rule.
+# A real Prometheus scrapes the exporter, as contrib/kubernetes has it for the operator and with the rules as they are
+# shipped: it finds the series of two mounts with the values that they have, and something for each panel of the
+# dashboard; the alert DatasetfsReadsFail fires when a read gets EIO. promtool tests every rule.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command python3 prometheus promtool
+python3 -c 'import yaml' 2>/dev/null || skip "no python3-yaml"
 own_namespace # the exporter asks each mount that it sees, and those of other tests may hang
 
 rules=$DATASETFS_SOURCE/contrib/prometheus/datasetfs.rules.yml
@@ -18,35 +20,33 @@ assert_eq "alerts that are tested" "$(grep -oE 'Datasetfs[A-Za-z]+' rules-test.y
 mkdir source
 for i in {1..10}; do head -c 20000 /dev/urandom >source/$i; done
 pack volume source
-pack other source
+pack other.a,other.b source --protect mirror:2
 datasetfsctl stat --json volume 7 | python3 "$LIB/chunks.py" >chunks
 read -r _ _ _ offset stored <chunks
 mount_volume volume mnt -o readahead=off
 first=$DAEMON
-mount_volume other mnt2 -o readahead=off
+mount_volume other.a mnt2 -o readahead=off
 datasetfs-exporter --listen 127.0.0.1:0 2>exporter.log &
 EXPORTER=$!
 end_process_at_exit $EXPORTER
 wait_for 60 grep -q 'metrics are at' exporter.log || fail "no exporter: $(cat exporter.log)"
 
+ask() { python3 "$DATASETFS_SOURCE/tests/fuse/prometheus.py" "$@"; }
+address=$(sed -n 's,.*http://\(.*\)/metrics.*,\1,p' exporter.log)
 cat >prometheus.yml <<END
 global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
 rule_files: ["$rules"]
-scrape_configs:
-  - job_name: datasetfs
-    scrape_timeout: 1s
-    static_configs: [{ targets: ["$(sed -n 's,.*http://\(.*\)/metrics.*,\1,p' exporter.log)"] }]
+scrape_configs: $(ask scrape "$DATASETFS_SOURCE/contrib/kubernetes/scrape-config.yaml" "$address")
 END
 promtool check config prometheus.yml >config.log || fail "the configuration: $(cat config.log)"
 
-python3 "$DATASETFS_SOURCE/tests/fuse/prometheus.py" start prometheus.yml >port ||
-    fail "no Prometheus: $(tail prometheus.log)"
+ask start prometheus.yml >port || fail "no Prometheus: $(tail prometheus.log)"
 read -r process PORT <port
 end_process_at_exit "$process"
 
 # query EXPRESSION: the value, or nothing; of one series
 query() {
-    python3 "$DATASETFS_SOURCE/tests/fuse/prometheus.py" query "$PORT" "$1"
+    ask query "$PORT" "$1"
 }
 # comes EXPRESSION VALUE: is what it finds, by now
 comes() {
@@ -58,7 +58,7 @@ await() {
 }
 
 say "scraped"
-await "up{job=\"datasetfs\"}" 1
+await "up{job=\"datasetfs\",instance=\"worker7\"}" 1
 await "datasetfs_up{mountpoint=\"$PWD/mnt\"} + on () datasetfs_up{mountpoint=\"$PWD/mnt2\"}" 2
 await "datasetfs_served_bytes_total{mountpoint=\"$PWD/mnt\"}" 0
 for i in {1..10}; do [ $i = 7 ] || cat mnt/$i; done | cmp - <(for i in {1..10}; do [ $i = 7 ] || cat source/$i; done)
@@ -67,6 +67,9 @@ await "datasetfs_served_bytes_total{mountpoint=\"$PWD/mnt2\"}" 0
 await "datasetfs_read_duration_seconds_count{mountpoint=\"$PWD/mnt\"}" 9
 await "count(datasetfs_version_info{mountpoint=\"$PWD/mnt\",digest=\"$(json digest mnt/.datasetfs/version)\"})" 1
 await "histogram_quantile(1, datasetfs_read_duration_seconds_bucket{mountpoint=\"$PWD/mnt\"}) > bool 0" 1
+
+say "the dashboard"
+ask panels "$PORT" "$DATASETFS_SOURCE/contrib/grafana/datasetfs.json" || fail "a panel"
 
 say "no alert of these mounts"
 firing="ALERTS{alertstate=\"firing\",mountpoint=~\"$PWD/mnt2?\"}"
