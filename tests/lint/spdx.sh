@@ -9,8 +9,8 @@ while read -r file; do
     case $file in
     *.[ch]) mark='/* SPDX-License-Identifier: MIT */' ;;
     *.sh|*.py|*meson.build|meson_options.txt|tests/run|.ci/run|tests/lib/cleanup|contrib/quickstart|\
-    contrib/examples/run|contrib/install-packages|contrib/packaging/build-deb|contrib/packaging/deb-changelog|\
-    contrib/packaging/snapshot|contrib/show-progress|\
+    contrib/examples/run|contrib/install-packages|contrib/packaging/build-deb|contrib/packaging/build-rpm|\
+    contrib/packaging/copy-tree|contrib/packaging/deb-changelog|contrib/packaging/snapshot|contrib/show-progress|\
     tests/bench/run|tests/bench/chart)
         mark='# SPDX-License-Identifier: MIT' ;;
     *) continue ;;
