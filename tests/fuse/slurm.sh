@@ -6,6 +6,7 @@
 # stays idle. Nothing is left after each. LENGTH=N: how often a step with a data set is compared with one without.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$DATASETFS_SOURCE/tests/lib/fresh_root.sh"
+. "$DATASETFS_SOURCE/tests/lib/machine.sh"
 need_root
 need_fuse
 need_command debootstrap ip nsenter pivot_root
@@ -28,7 +29,7 @@ for i in {1..50}; do echo "file $i" >"source/$i"; done
 pack train source --label v1
 echo new >source/new
 pack train source --label v2@x:y
-mkdir -p "$root"/{etc/datasetfs,spool/d,spool/ctld,old,srv/worker/here}
+mkdir -p "$root"/{etc/datasetfs,spool/d,spool/ctld,srv/worker/here}
 cp train "$root/srv/train.dsfs"
 chown 1234 "$root/srv/worker/here"
 echo "train /srv/train.dsfs" >"$root/etc/datasetfs/datasets.conf"
@@ -50,34 +51,8 @@ InactiveLimit=0
 END
 echo "CgroupPlugin=cgroup/v1" >"$root/etc/slurm/cgroup.conf"
 echo "required $plugin" >"$root/etc/slurm/plugstack.conf"
-cat >"$root/first" <<'END'
-#!/bin/bash
-# Process 1 of the machine: waits, and takes what others leave.
-trap : TERM
-while :; do sleep 600 & wait; done
-END
-chmod +x "$root/first"
-unshare --mount --pid --net --fork --kill-child --propagation private bash -ec '
-    ip link set lo up
-    ip addr add 192.0.2.1/32 dev lo # an address that is no loopback one, or getaddrinfo(3) finds no family
-    mount --bind "$0" "$0"
-    cd "$0"
-    mount --rbind /dev dev
-    mount --rbind /sys sys
-    mount -t proc proc proc
-    mount -t tmpfs run run
-    pivot_root . old
-    umount -l /old
-    exec /first' "$root" &
-wait_for 20 pgrep -P $! || fail "no machine"
-first=$(pgrep -P $!)
-at_exit kill -KILL "$first" # unshare takes no SIGTERM
+machine_begin "$root"
 
-# machine COMMAND…: as root there
-machine() {
-    nsenter --target "$first" --mount --pid --net \
-        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root "$@"
-}
 # job COMMAND…: as a user
 job() {
     machine setpriv --reuid 1234 --regid 1234 --clear-groups env HOME=/srv/worker USER=worker \
@@ -100,7 +75,6 @@ all_is_well() {
 }
 logs() { tail -n 40 "$root"/spool/*.log; }
 
-wait_for 20 machine true || fail "the machine does not start"
 start_munge
 machine slurmctld || fail "slurmctld: $(logs)"
 machine slurmd || fail "slurmd: $(logs)"
@@ -151,10 +125,10 @@ all_is_well "salloc"
 
 say "the daemon belongs to the machine, not to the job"
 job srun --dataset=train sleep 60 & waits=$!
-wait_for 30 machine pgrep -x datasetfs || fail "no daemon"
+is_held() { machine datasetfsctl attached | grep -q "mount namespace .* of process"; }
+wait_for 30 is_held || fail "attached: $(machine datasetfsctl attached)"
 machine pgrep -ox datasetfs >daemon
 assert_eq "control groups" "$(machine cat "/proc/$(cat daemon)/cgroup")" "$(machine cat /proc/1/cgroup)"
-machine datasetfsctl attached | grep -q "mount namespace .* of process" || fail "$(machine datasetfsctl attached)"
 
 say "scancel"
 job scancel --user worker
