@@ -17,15 +17,15 @@
 #define ANNOUNCED_OF_JOB 64u        /* files from which a job gets no further run */
 #define ANNOUNCED_JOB    (4u << 20) /* bytes of the largest job */
 
-static_assert(WINDOW_BYTES + 2 * READ_MAX <= ANNOUNCED_JOB, "a run, its last file, and what came before it");
+static_assert(UPCOMING_BYTES + 2 * READ_MAX <= ANNOUNCED_JOB, "a run, its last file, and what came before it");
 
 /* A user's files that wait, are being read, or are kept. The share is free when there are none. */
 struct announced_share {
 	uint32_t uid;
 	bool may_switch;
 	unsigned jobs;                 /* that the fetcher has */
-	struct window window;
-	struct generation *generation; /* of the files in the window, and pinned; NULL: there are none */
+	struct upcoming upcoming;
+	struct generation *generation; /* of the files in the upcoming, and pinned; NULL: there are none */
 	struct kept_account account;
 	uint64_t expired;              /* account.expired when it was last looked at */
 };
@@ -100,7 +100,7 @@ void announced_tick(struct announced *all)
 
 static bool announced_is_free(const struct announced_share *share)
 {
-	return !share->window.waiting && !share->jobs && !atomic_load(&share->account.bytes);
+	return !share->upcoming.waiting && !share->jobs && !atomic_load(&share->account.bytes);
 }
 
 /* The user's share, or a free one; the last free one is for users who may switch. NULL: there is none. */
@@ -123,20 +123,20 @@ static void announced_changed(struct announced *all, struct announced_share *sha
 {
 	uint32_t waiting = 0;
 
-	if (!share->window.waiting) {
-		window_clear(&share->window);
+	if (!share->upcoming.waiting) {
+		upcoming_clear(&share->upcoming);
 		if (share->generation)
 			generations_unpin(&all->serve->generations, share->generation, false);
 		share->generation = NULL;
 	}
 	for (unsigned i = 0; i < ANNOUNCED_USERS; i++)
-		waiting += all->shares[i].window.waiting;
+		waiting += all->shares[i].upcoming.waiting;
 	atomic_store(&all->waiting, waiting);
 }
 
 static void announced_clear(struct announced *all, struct announced_share *share)
 {
-	window_clear(&share->window);
+	upcoming_clear(&share->upcoming);
 	announced_changed(all, share);
 }
 
@@ -152,9 +152,9 @@ static uint32_t announced_room(const struct announced *all, const struct announc
 {
 	uint64_t most = announced_most(all, share) / ANNOUNCED_FILE;
 
-	if (!fetcher_may_read(all->fetcher) || window_length(&share->window) >= most)
+	if (!fetcher_may_read(all->fetcher) || upcoming_length(&share->upcoming) >= most)
 		return 0;
-	most -= window_length(&share->window);
+	most -= upcoming_length(&share->upcoming);
 	return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
@@ -190,7 +190,7 @@ static void announced_open(struct announced *all, struct announced_share *share,
 	share->may_switch = user->may_switch;
 	if (share->generation && share->generation != generation)
 		announced_clear(all, share);
-	if (!share->window.waiting)
+	if (!share->upcoming.waiting)
 		share->expired = atomic_load(&share->account.expired);
 }
 
@@ -203,7 +203,7 @@ static uint32_t announced_put(struct announced *all, struct announced_share *sha
 			return 0;
 		share->generation = files->generation;
 	}
-	if (taken && window_add(&share->window, files->files, taken, NULL) < 0)
+	if (taken && upcoming_add(&share->upcoming, files->files, taken, NULL) < 0)
 		taken = 0;
 	announced_changed(all, share);
 	return taken;
@@ -243,7 +243,7 @@ void announced_forget(struct announced *all, const struct generation *generation
 	for (struct announced_share *share = all->shares; share < all->shares + ANNOUNCED_USERS; share++) {
 		if (share->generation != generation)
 			continue;
-		window_forget(&share->window, address, inode->ordinal);
+		upcoming_forget(&share->upcoming, address, inode->ordinal);
 		announced_changed(all, share);
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -277,7 +277,7 @@ static struct announced_job *announced_make(struct announced *all, struct announ
 	job->job = (struct fetcher_job){ .generation = share->generation, .account = &share->account,
 					 .ordinals = job->ordinals, .done = announced_done };
 	for (; count && job->job.count < ANNOUNCED_OF_JOB && bytes < READ_MAX; bytes += size) {
-		count = window_take(&share->window, job->ordinals + job->job.count, PICK_FILES - job->job.count, &size);
+		count = upcoming_take(&share->upcoming, job->ordinals + job->job.count, PICK_FILES - job->job.count, &size);
 		job->job.count += count;
 	}
 	share->jobs++;
@@ -290,7 +290,7 @@ static void announced_expire(struct announced *all, struct announced_share *shar
 {
 	uint64_t expired = atomic_load(&share->account.expired);
 
-	if (expired != share->expired && share->window.waiting)
+	if (expired != share->expired && share->upcoming.waiting)
 		announced_clear(all, share);
 	share->expired = expired;
 }
@@ -300,7 +300,7 @@ static bool announced_is_ready(const struct announced *all, const struct announc
 {
 	uint64_t used = atomic_load(&share->account.bytes);
 
-	if (!share->window.waiting)
+	if (!share->upcoming.waiting)
 		return false;
 	return !used || (used + ANNOUNCED_JOB <= announced_most(all, share) &&
 			 kept_bytes(all->kept) + ANNOUNCED_JOB <= fetcher_budget(all->fetcher));

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "serve/ahead/ahead.h"
-#include "serve/ahead/window.h"
+#include "serve/ahead/upcoming.h"
 
 struct fetcher;
 struct generation;
@@ -27,7 +27,7 @@ struct announced_user {
 /* Files of a version, in the order in which the user will read them. */
 struct announced_files {
 	struct generation *generation;
-	const struct window_file *files; /* size 0: it is accepted and skipped */
+	const struct upcoming_file *files; /* size 0: it is accepted and skipped */
 	uint32_t count;
 };
 

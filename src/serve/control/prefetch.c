@@ -30,7 +30,7 @@ struct prefetch {
 	struct caller_reader caller;
 	bool may_switch; /* the caller may switch the mount; false: not known, or it may not */
 	struct dsfs_prefetch arguments; /* sent back as the answer */
-	struct window_file files[DSFS_PREFETCH_MOST]; /* size 0: nothing to read */
+	struct upcoming_file files[DSFS_PREFETCH_MOST]; /* size 0: nothing to read */
 };
 
 static int prefetch_check_head(const struct prefetch *prefetch, struct error *err)
@@ -61,9 +61,9 @@ static bool prefetch_may_read(struct prefetch *prefetch, const struct inode *ino
 	return prefetch->may_switch;
 }
 
-static struct window_file prefetch_file(const struct index *index, const struct inode *inode)
+static struct upcoming_file prefetch_file(const struct index *index, const struct inode *inode)
 {
-	struct window_file file = { .ordinal = inode->ordinal };
+	struct upcoming_file file = { .ordinal = inode->ordinal };
 
 	file.address = pick_where(index, inode, &file.stored);
 	if (pick_is_wanted(inode))
@@ -72,7 +72,7 @@ static struct window_file prefetch_file(const struct index *index, const struct 
 }
 
 /* The error is the same for a directory and for a file that the caller may not read, so it does not tell which. */
-static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct window_file *ret,
+static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct upcoming_file *ret,
 			       struct error *err)
 {
 	uint64_t sequence = nodeid_sequence(number), ordinal = nodeid_ordinal(number);
