@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/* Windows over a model of a device, by a clock of its own: shares of a busy device, classes, allowances, late reads. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/check.h"
+#include "io/window.h"
+
+#define MS INT64_C(1000000)
+#define US INT64_C(1000)
+
+#define READERS  4u
+#define CHANNELS 16u
+#define FLIGHT   1024u
+
+/* --- the model: channels that serve reads in their order, and readers that always want some --- */
+
+struct flight {
+	struct window_read read;
+	unsigned reader;
+	int64_t end;
+};
+
+static struct device {
+	int64_t now, serves; /* ns of a read */
+	unsigned channels;
+	int64_t free[CHANNELS]; /* when each channel is */
+	struct flight flights[FLIGHT];
+	unsigned flying;
+} device;
+
+static struct reader {
+	struct window *window; /* NULL: none */
+	enum window_class class;
+	unsigned threads, flying;
+	uint64_t done;
+	int64_t waited; /* sum of what reads took */
+} readers[READERS];
+
+static struct window *make(uint64_t iops, uint64_t bandwidth)
+{
+	const struct window_setup setup = { .members = 2, .is_adaptive = !iops && !bandwidth, .iops = iops,
+					    .bandwidth = bandwidth };
+	struct window *window;
+
+	CHECK_OK(window_new(&setup, &window, &err));
+	return window;
+}
+
+static void begin(unsigned channels, int64_t serves)
+{
+	device = (struct device){ .now = 1000 * MS, .serves = serves, .channels = channels };
+	for (unsigned i = 0; i < READERS; i++)
+		readers[i] = (struct reader){ 0 };
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < READERS; i++)
+		window_free(readers[i].window);
+}
+
+static void reader(unsigned number, enum window_class class, unsigned threads, bool has_window)
+{
+	readers[number].class = class;
+	readers[number].threads = threads;
+	readers[number].window = has_window ? make(0, 0) : NULL;
+}
+
+static void fly(unsigned number)
+{
+	int64_t *free = &device.free[0];
+
+	for (unsigned i = 1; i < device.channels; i++)
+		if (device.free[i] < *free)
+			free = &device.free[i];
+	*free = (*free > device.now ? *free : device.now) + device.serves;
+	assert_true(device.flying < FLIGHT);
+	device.flights[device.flying++] =
+		(struct flight){ .read = { .class = readers[number].class, .bytes = 4096, .begun = device.now },
+				 .reader = number, .end = *free };
+	readers[number].flying++;
+}
+
+static void start(unsigned number)
+{
+	struct reader *reader = &readers[number];
+
+	while (reader->flying < reader->threads &&
+	       (!reader->window || window_take(reader->window, reader->class, 4096, device.now)))
+		fly(number);
+}
+
+static void land(unsigned i)
+{
+	struct flight flight = device.flights[i];
+	struct reader *reader = &readers[flight.reader];
+
+	device.flights[i] = device.flights[--device.flying];
+	device.now = flight.end;
+	reader->flying--;
+	reader->done++;
+	reader->waited += device.now - flight.read.begun;
+	if (reader->window)
+		window_end(reader->window, &flight.read, device.now, 4096);
+	start(flight.reader);
+}
+
+/* Runs until that time, and looks at readers that wait for no read of their own every WINDOW_LOOK, as threads do. */
+static void run(int64_t most)
+{
+	int64_t until = device.now + most, look = device.now;
+	unsigned first;
+
+	while (device.now < until) {
+		if (look <= device.now) {
+			for (unsigned i = 0; i < READERS; i++)
+				start(i);
+			look = device.now + WINDOW_LOOK;
+		}
+		first = 0;
+		for (unsigned i = 1; i < device.flying; i++)
+			if (device.flights[i].end < device.flights[first].end)
+				first = i;
+		if (device.flying && device.flights[first].end <= look)
+			land(first);
+		else
+			device.now = look;
+	}
+}
+
+/* Lets windows settle, and counts from then on. */
+static void settle(void)
+{
+	run(2000 * MS);
+	for (unsigned i = 0; i < READERS; i++)
+		readers[i].done = 0, readers[i].waited = 0;
+}
+
+static double mean(unsigned number)
+{
+	return (double)readers[number].waited / (double)readers[number].done;
+}
+
+/* --- a window --- */
+
+static struct window *window;
+static int64_t now;
+
+/* A read that takes so long, with others under way. */
+static void one(enum window_class class, int64_t took, uint64_t bytes)
+{
+	struct window_read read = { .class = class, .bytes = bytes, .begun = now };
+
+	assert_true(window_take(window, class, bytes, now));
+	now += took;
+	window_end(window, &read, now, (int64_t)bytes);
+}
+
+/* Lets count reads begin; returns how many did. */
+static unsigned take(enum window_class class, unsigned count)
+{
+	unsigned taken = 0;
+
+	while (taken < count && window_take(window, class, 4096, now))
+		taken++;
+	return taken;
+}
+
+/* Ends count reads that began at that time. */
+static void give(enum window_class class, unsigned count, int64_t begun)
+{
+	for (unsigned i = 0; i < count; i++)
+		window_end(window, &(struct window_read){ .class = class, .bytes = 4096, .begun = begun }, now, 4096);
+}
+
+static double size(enum window_class class)
+{
+	return atomic_load(&window->shares[class].size);
+}
+
+static void fresh(void)
+{
+	window = make(0, 0);
+	now = 1000 * MS;
+	one(WINDOW_DEMAND, 100 * US, 4096);
+}
+
+/* --- the tests --- */
+
+static void test_no_limit_at_first(void **state)
+{
+	(void)state;
+	fresh();
+	assert_int_equal(take(WINDOW_DEMAND, 1000), 1000);
+	give(WINDOW_DEMAND, 1000, now - 700 * US);
+	assert_int_equal(take(WINDOW_DEMAND, 1000), 1000);
+	window_free(window);
+}
+
+/* A round trip with this many reads; returns how many began. */
+static unsigned round_trip(enum window_class class, unsigned count, int64_t took)
+{
+	unsigned taken = take(class, count);
+
+	now += took;
+	give(class, taken, now - took);
+	return taken;
+}
+
+/* All reads of a round trip are slow: the window is cut once. */
+static void test_one_cut_a_round_trip(void **state)
+{
+	(void)state;
+	fresh();
+	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 2 * MS), 64);
+	assert_true(size(WINDOW_DEMAND) == 128); /* what is not in use is no loss */
+	atomic_store(&window->shares[WINDOW_DEMAND].size, 64);
+	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 2 * MS), 64);
+	assert_true(size(WINDOW_DEMAND) == 32);
+	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 100 * US), 32);
+	assert_true(size(WINDOW_DEMAND) > 32 && size(WINDOW_DEMAND) <= 32 + WINDOW_GROWTH);
+	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 1 * MS), 33); /* hardly too slow */
+	assert_true(size(WINDOW_DEMAND) > 25 && size(WINDOW_DEMAND) < 26);
+	window_free(window);
+}
+
+/* On any device single reads are slow. */
+static void test_single_slow_reads(void **state)
+{
+	int64_t begun;
+
+	(void)state;
+	fresh();
+	atomic_store(&window->shares[WINDOW_DEMAND].size, 64);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_true(take(WINDOW_DEMAND, 64) == 64);
+		begun = now;
+		now += 100 * US;
+		give(WINDOW_DEMAND, 60, begun);
+		now += 900 * US;
+		give(WINDOW_DEMAND, 4, begun);
+	}
+	assert_true(size(WINDOW_DEMAND) > 64);
+	window_free(window);
+}
+
+/* A read of 1 MiB takes longer than one of 4 KiB without any queue. */
+static void test_sizes_apart(void **state)
+{
+	(void)state;
+	fresh();
+	for (unsigned i = 0; i < 100; i++)
+		one(WINDOW_DEMAND, 2 * MS, 1 << 20);
+	assert_true(size(WINDOW_DEMAND) == WINDOW_MOST);
+	one(WINDOW_DEMAND, 2 * MS, 4096);
+	assert_true(size(WINDOW_DEMAND) < WINDOW_MOST);
+	window_free(window);
+}
+
+static void test_never_below_one(void **state)
+{
+	(void)state;
+	fresh();
+	for (unsigned i = 0; i < 100; i++) {
+		round_trip(WINDOW_DEMAND, 64, 20 * MS);
+		round_trip(WINDOW_AHEAD, 64, 20 * MS);
+	}
+	assert_int_equal(take(WINDOW_DEMAND, 9), 1);
+	assert_int_equal(take(WINDOW_AHEAD, 9), 1);
+	assert_true(size(WINDOW_BACKGROUND) < 1);
+	window_free(window);
+}
+
+/* Nothing is known of the load while nothing is under way. */
+static void test_idle(void **state)
+{
+	(void)state;
+	fresh();
+	for (unsigned i = 0; i < 100; i++)
+		one(WINDOW_DEMAND, 20 * MS, 4096);
+	assert_true(size(WINDOW_DEMAND) == 2 * WINDOW_SMALL);
+	window_free(window);
+}
+
+/* A device that has become slower for good is taken for what it is. */
+static void test_base_follows(void **state)
+{
+	(void)state;
+	fresh();
+	for (unsigned i = 0; i < 100000; i++)
+		one(WINDOW_DEMAND, 4 * MS, 4096);
+	assert_true(atomic_load(&window->members[0].bases[0].base) > 3 * MS);
+	assert_true(size(WINDOW_DEMAND) > 1.5);
+	window_free(window);
+}
+
+static void test_failures_teach_nothing(void **state)
+{
+	struct window_read read = { .bytes = 4096 };
+
+	(void)state;
+	fresh();
+	for (unsigned i = 0; i < 10; i++) {
+		read.begun = now;
+		assert_true(window_take(window, WINDOW_DEMAND, 4096, now));
+		now += 5000 * MS;
+		window_end(window, &read, now, -EIO);
+	}
+	assert_true(size(WINDOW_DEMAND) == WINDOW_MOST);
+	assert_int_equal(atomic_load(&window->shares[WINDOW_DEMAND].under_way), 0);
+	window_free(window);
+}
+
+/* Many threads against few: each mount has about a half of the device, and the device stays busy. */
+static void test_shares(void **state)
+{
+	uint64_t most = 4 * (10000 * MS / (400 * US));
+
+	(void)state;
+	begin(4, 400 * US);
+	reader(0, WINDOW_DEMAND, 64, true);
+	reader(1, WINDOW_DEMAND, 16, true);
+	settle();
+	run(10000 * MS);
+	print_message("%.3f of the device for the small one, %.3f for both\n", (double)readers[1].done / (double)most,
+		      (double)(readers[0].done + readers[1].done) / (double)most);
+	assert_true(readers[1].done * 100 >= most * 45);
+	assert_true((readers[0].done + readers[1].done) * 100 >= most * 97);
+	end();
+}
+
+/* A background reader takes what is left and no more. */
+static void test_background(void **state)
+{
+	uint64_t alone, most = 4 * (10000 * MS / (400 * US));
+	double was;
+
+	(void)state;
+	begin(4, 400 * US);
+	reader(0, WINDOW_DEMAND, 2, true);
+	settle();
+	run(10000 * MS);
+	alone = readers[0].done;
+	was = mean(0);
+	end();
+	begin(4, 400 * US);
+	reader(0, WINDOW_DEMAND, 2, true);
+	reader(1, WINDOW_BACKGROUND, 64, true);
+	settle();
+	run(10000 * MS);
+	print_message("a reader takes %.2f times as long, the background gets %.2f of the rest\n", mean(0) / was,
+		      (double)readers[1].done / (double)(most - alone));
+	assert_true(readers[0].done < alone);
+	assert_true(mean(0) < 3.1 * was);
+	assert_true(readers[1].done * 2 >= most - alone);
+	end();
+}
+
+/* Where demand alone makes reads slow, a background window falls below 1 and waits between two reads. */
+static void test_background_paces(void **state)
+{
+	(void)state;
+	begin(1, 400 * US);
+	reader(1, WINDOW_BACKGROUND, 64, true);
+	settle();
+	reader(0, WINDOW_DEMAND, 6, false);
+	settle();
+	run(10000 * MS);
+	assert_true(readers[1].done > 0);
+	assert_true(readers[1].done * 20 < readers[0].done);
+	end();
+}
+
+/* Takes all that an allowance gives in so many ms, in looks of one. */
+static uint64_t allowed(unsigned ms, uint64_t bytes)
+{
+	uint64_t taken = 0;
+
+	for (unsigned i = 0; i < ms; i++, now += MS)
+		while (window_take(window, WINDOW_DEMAND, bytes, now)) {
+			window_end(window, &(struct window_read){ .bytes = bytes, .begun = now }, now, (int64_t)bytes);
+			taken++;
+		}
+	return taken;
+}
+
+static void test_allowances(void **state)
+{
+	(void)state;
+	now = 1000 * MS;
+	window = make(500, 0);
+	assert_in_range(allowed(2000, 4096), 1000, 1007);
+	window_divide(window, 4);
+	assert_in_range(allowed(2000, 4096), 245, 257);
+	window_free(window);
+	window = make(0, 64 << 20);
+	assert_in_range(allowed(2000, 1 << 20), 127, 130);
+	window_free(window);
+	window = make(500, 1 << 20); /* what one allowance refuses is not taken from the other */
+	assert_in_range(allowed(2000, 1 << 18), 7, 10);
+	assert_true(atomic_load(&window->iops.due) <= now);
+	window_free(window);
+}
+
+/* Threads whose reads wait have equal parts. */
+static void test_threads(void **state)
+{
+	struct window_thread many = { .under_way = 6 }, none = { 0 };
+
+	(void)state;
+	fresh();
+	atomic_store(&window->shares[WINDOW_DEMAND].size, 8.0);
+	assert_true(window_is_fair(window, WINDOW_DEMAND, &many));
+	window_tell(window, &none, true);
+	assert_true(none.hungers);
+	assert_false(window_is_fair(window, WINDOW_DEMAND, &many));
+	many.under_way = 3;
+	assert_true(window_is_fair(window, WINDOW_DEMAND, &many));
+	assert_true(window_is_fair(window, WINDOW_DEMAND, &none));
+	/* One read for two threads: who had it lets the other one go first, and then hungers, too. */
+	atomic_store(&window->shares[WINDOW_DEMAND].size, 1.0);
+	many.under_way = 0;
+	many.claims = true;
+	atomic_store(&window->claimants, 2);
+	assert_false(window_is_fair(window, WINDOW_DEMAND, &many));
+	assert_true(window_pause(window, WINDOW_DEMAND, true, now) < WINDOW_LOOK);
+	window_tell(window, &many, true);
+	assert_true(window_is_fair(window, WINDOW_DEMAND, &many));
+	window_tell(window, &many, false);
+	window_tell(window, &none, false);
+	assert_int_equal(atomic_load(&window->claimants), 0);
+	assert_int_equal(atomic_load(&window->hungry), 0);
+	window_free(window);
+}
+
+static void test_late(void **state)
+{
+	unsigned hedges = 0;
+
+	(void)state;
+	fresh();
+	assert_true(window_late(window, 4096) == INT64_MAX);
+	window_allow_hedges(window);
+	for (unsigned i = 0; i < 2 * WINDOW_KNOWN; i++)
+		one(WINDOW_DEMAND, i % 50 ? 100 * US : 300 * US, 4096);
+	assert_in_range(window_late(window, 4096), 400 * US, 500 * US); /* 4 times the median */
+	assert_true(window_late(window, 1 << 20) == INT64_MAX);
+	while (window_hedge(window))
+		hedges++;
+	assert_int_equal(hedges, WINDOW_SAVED);
+	for (unsigned i = 0; i < 5000; i++) {
+		one(WINDOW_DEMAND, 100 * US, 4096);
+		hedges += window_hedge(window);
+	}
+	assert_int_equal(hedges, WINDOW_SAVED + 100); /* 2 % */
+	window_free(window);
+}
+
+/* While the window shrinks, the device is busy, and more reads would make it worse. */
+static void test_late_in_a_queue(void **state)
+{
+	(void)state;
+	fresh();
+	window_allow_hedges(window);
+	for (unsigned i = 0; i < 2 * WINDOW_KNOWN; i++)
+		one(WINDOW_DEMAND, 100 * US, 4096);
+	assert_true(window_late(window, 4096) < INT64_MAX);
+	one(WINDOW_DEMAND, 900 * US, 4096);
+	assert_true(window_late(window, 4096) == INT64_MAX);
+	assert_false(window_hedge(window));
+	window_free(window);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_limit_at_first),
+		cmocka_unit_test(test_one_cut_a_round_trip),
+		cmocka_unit_test(test_sizes_apart),
+		cmocka_unit_test(test_single_slow_reads),
+		cmocka_unit_test(test_never_below_one),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_base_follows),
+		cmocka_unit_test(test_failures_teach_nothing),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_background),
+		cmocka_unit_test(test_background_paces),
+		cmocka_unit_test(test_allowances),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_late_in_a_queue),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
