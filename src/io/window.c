@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /* A read that took more than so many times its base shrinks the window of the class. */
-static const int64_t window_patience[WINDOW_CLASSES] = {
-	[WINDOW_DEMAND] = 8, [WINDOW_AHEAD] = 5, [WINDOW_BACKGROUND] = 3,
+static const double window_patience[WINDOW_CLASSES] = {
+	[WINDOW_DEMAND] = 8, [WINDOW_AHEAD] = 5, [WINDOW_BACKGROUND] = 3.5,
 };
 
 /* A class below 1 waits between two reads; readers that somebody waits for never do. */
@@ -53,9 +53,12 @@ void window_divide(struct window *window, uint32_t sharers)
 	WINDOW_STORE(window->sharers, sharers ? sharers : 1);
 }
 
+#define WINDOW_BLOCK_LOG 12u /* the first size */
+#define WINDOW_BLOCK     (1u << WINDOW_BLOCK_LOG)
+
 static unsigned window_size(uint64_t bytes)
 {
-	unsigned log = bytes > 4096 ? 64 - (unsigned)__builtin_clzll(bytes - 1) - 12 : 0;
+	unsigned log = bytes > WINDOW_BLOCK ? 64 - (unsigned)__builtin_clzll(bytes - 1) - WINDOW_BLOCK_LOG : 0;
 
 	return log < WINDOW_SIZES ? log : WINDOW_SIZES - 1;
 }
@@ -81,7 +84,7 @@ static bool window_has_room(const struct window *window, enum window_class class
 		return true;
 	if (!WINDOW_LOAD(share->under_way))
 		return size >= 1 || now >= WINDOW_LOAD(share->due);
-	return size > 1 && window_under_way(window) < size;
+	return window_under_way(window) + 1 <= size;
 }
 
 /* Returns the ns in which the allowance is worth n. */
@@ -212,13 +215,13 @@ static void window_shrink(struct window_share *share, double least, double used,
 	WINDOW_STORE(share->size, size > least ? size : least);
 }
 
-/* A window that is not in use does not grow: nothing shows that it could. Of several windows that share, each grows by
+/* A window that is not full does not grow: nothing shows that it could. Of several windows that share, each grows by
  * so much less that they are as large as one together. */
 static void window_grow(struct window_share *share, double used, double sharers)
 {
 	double size = WINDOW_LOAD(share->size);
 
-	if (size < WINDOW_MOST && 2 * used >= size)
+	if (size < WINDOW_MOST && used + 1 > size)
 		WINDOW_STORE(share->size, size + WINDOW_GROWTH / (size * sharers * sharers));
 }
 
@@ -240,7 +243,7 @@ static void window_learn(struct window *window, enum window_class class, const s
 			 double used, int64_t now)
 {
 	struct window_share *share = &window->shares[class];
-	int64_t took = now - read->begun, limit = base * window_patience[class];
+	int64_t took = now - read->begun, limit = (int64_t)((double)base * window_patience[class]);
 	uint32_t slow = WINDOW_LOAD(share->slow);
 
 	if (took <= limit) {
@@ -269,9 +272,11 @@ static void window_pace(struct window_share *share, const struct window_read *re
 
 /* ---- late reads ---- */
 
+#define WINDOW_STEP_LEAST (1 << 12) /* ns */
+
 static unsigned window_step(int64_t took)
 {
-	uint64_t ns = took > 4096 ? (uint64_t)took : 4096;
+	uint64_t ns = took > WINDOW_STEP_LEAST ? (uint64_t)took : WINDOW_STEP_LEAST;
 	unsigned log = 63 - (unsigned)__builtin_clzll(ns), step = (log - 12) * 4 + (unsigned)(ns >> (log - 2) & 3);
 
 	return step < WINDOW_STEPS ? step : WINDOW_STEPS - 1;

@@ -49,7 +49,7 @@ struct window_share {
 	_Atomic int64_t due;          /* below 1: when the next read may begin */
 };
 
-/* What is known of reads of one size. */
+/* How long reads of one size take. */
 struct window_base {
 	_Atomic int64_t base; /* ns of a read that waits for no other; 0: not known */
 	_Atomic int64_t at;   /* when it last changed, or could have */
@@ -93,7 +93,7 @@ struct window_setup {
 	uint64_t iops, bandwidth; /* reads and bytes a second; 0: no limit */
 };
 
-/* What a thread has of the window. */
+/* A thread's part of the window. */
 struct window_thread {
 	unsigned under_way;
 	bool claims;  /* reads of it wait; known to the others, as is the next */
@@ -117,8 +117,8 @@ void window_divide(struct window *window, uint32_t sharers);
 
 /* Tells the other threads what this one has. */
 void window_tell(struct window *window, struct window_thread *thread, bool claims);
-/* Returns whether it is this thread's turn to begin a read: the threads whose reads wait have equal parts of the window,
- * or take turns if there are more threads than reads. */
+/* Returns whether it is this thread's turn to begin a read: threads whose reads wait have equal parts of the window, or
+ * take turns if there are more threads than reads. */
 bool window_is_fair(const struct window *window, enum window_class class, const struct window_thread *thread);
 /* Returns for how many ns a thread whose reads wait need not look again, if none of its own ends meanwhile. */
 int64_t window_pause(const struct window *window, enum window_class class, bool hungers, int64_t now);

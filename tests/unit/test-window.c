@@ -220,7 +220,7 @@ static void test_one_cut_a_round_trip(void **state)
 	assert_true(size(WINDOW_DEMAND) == 32);
 	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 100 * US), 32);
 	assert_true(size(WINDOW_DEMAND) > 32 && size(WINDOW_DEMAND) <= 32 + WINDOW_GROWTH);
-	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 1 * MS), 33); /* hardly too slow */
+	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 1 * MS), 32); /* hardly too slow */
 	assert_true(size(WINDOW_DEMAND) > 25 && size(WINDOW_DEMAND) < 26);
 	window_free(window);
 }
@@ -352,7 +352,7 @@ static void test_background(void **state)
 	print_message("a reader takes %.2f times as long, the background gets %.2f of the rest\n", mean(0) / was,
 		      (double)readers[1].done / (double)(most - alone));
 	assert_true(readers[0].done < alone);
-	assert_true(mean(0) < 3.1 * was);
+	assert_true(mean(0) < 3.6 * was);
 	assert_true(readers[1].done * 2 >= most - alone);
 	end();
 }
