@@ -71,6 +71,7 @@ struct engine {
 	bool polling; /* set by the owner: whether the polled descriptor may end a wait */
 	int64_t shares_until; /* set by the owner, ns: until then an event wakes all waiters, see poll_fd; 0: never */
 	int64_t timeout; /* set by the owner: the most ns that a wait for reads lasts; 0: no limit */
+	bool pauses; /* set by the owner: a wait lasts until the timeout even if nothing is in flight */
 	unsigned left; /* set by the owner: reads in flight that may never come back; they do not count against depth */
 	unsigned completions; /* number of completions in the last wait */
 	unsigned kept; /* reads that the next wait submits to the kernel */

@@ -107,7 +107,7 @@ static void pool_read(struct engine *engine, struct io_read *read)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Waits until a read is done, while any is in flight. */
+/* Waits until a read is done, while any is in flight or the owner pauses. */
 static void pool_sleep(struct pool *pool)
 {
 	int64_t until = clock_now() + pool->engine.timeout;
@@ -115,7 +115,7 @@ static void pool_sleep(struct pool *pool)
 	int r = 0;
 
 	pthread_mutex_lock(&pool->lock);
-	while (!pool->done && pool->in_flight && r != ETIMEDOUT)
+	while (!pool->done && (pool->in_flight || pool->engine.pauses) && r != ETIMEDOUT)
 		r = pool->engine.timeout ? pthread_cond_timedwait(&pool->some_done, &pool->lock, &limit) :
 					   pthread_cond_wait(&pool->some_done, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);

@@ -263,7 +263,7 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	ring_arm(ring);
 	ring_arm_wake(ring);
 	/* If nothing is in flight, nothing could end the wait. */
-	if (!ring->armed && !ring->wake_armed && !ring->in_flight && !ring->commands)
+	if (!ring->armed && !ring->wake_armed && !ring->in_flight && !ring->commands && !engine->pauses)
 		block = false;
 	r = block ? ring_enter(ring) : io_uring_submit(&ring->uring);
 	if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY && r != -ETIME)

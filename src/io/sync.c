@@ -28,15 +28,23 @@ static void sync_read(struct engine *engine, struct io_read *read)
 	read->done(read, read->member < sync->member_count ? io_read_now(sync->fds, read) : -ENXIO);
 }
 
-/* Reads complete before they return, so only another thread's wake-up can be waited for. */
+/* The milliseconds that a wait may last; -1: no limit. Reads complete before they return, so only a pause ends. */
+static int sync_limit(const struct sync *sync, bool block)
+{
+	if (!block)
+		return 0;
+	return sync->engine.pauses ? (int)((sync->engine.timeout + 999999) / 1000000) : -1;
+}
+
+/* Waits for another thread's wake-up, or for the end of a pause. */
 static int sync_wait_wake(struct sync *sync, bool block, struct error *err)
 {
 	struct pollfd fd = { .fd = sync->wake, .events = POLLIN };
 	int n;
 
-	if (sync->wake < 0)
+	if (sync->wake < 0 && !sync->engine.pauses)
 		return 0;
-	n = poll(&fd, 1, block ? -1 : 0);
+	n = poll(&fd, 1, sync_limit(sync, block)); /* a negative descriptor is skipped */
 	if (n < 0 && errno != EINTR)
 		return error_errno(err, "poll");
 	if (n > 0)
@@ -53,7 +61,7 @@ static int sync_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	*ret_readable = false;
 	if (sync->epoll < 0 || !engine->polling)
 		return sync_wait_wake(sync, block, err);
-	n = epoll_wait(sync->epoll, &event, 1, block ? -1 : 0);
+	n = epoll_wait(sync->epoll, &event, 1, sync_limit(sync, block));
 	if (n < 0 && errno != EINTR)
 		return error_errno(err, "epoll_wait");
 	*ret_readable = n > 0 && event.data.fd != sync->wake;
