@@ -165,6 +165,13 @@ static int main_set_prefetch(void *target, const char *value, struct error *err)
 	return parse_size_or_off(value, SERVE_PREFETCH_MIN, SERVE_PREFETCH_MAX, &options->serve.prefetch, err);
 }
 
+static int main_set_max_bandwidth(void *target, const char *value, struct error *err)
+{
+	struct main_options *options = target;
+
+	return parse_size(value, WINDOW_BANDWIDTH_MIN, WINDOW_BANDWIDTH_MAX, &options->serve.max_bandwidth, err);
+}
+
 #define MAIN_TRUE(FIELD)      OPTION_TRUE(struct main_options, FIELD)
 #define MAIN_FALSE(FIELD)     OPTION_FALSE(struct main_options, FIELD)
 #define MAIN_WORD(FIELD, ...) OPTION_WORD(struct main_options, FIELD, __VA_ARGS__)
@@ -185,6 +192,9 @@ static const struct main_word {
 	{ "workers", true, true, OPTION_NUMBER(struct main_options, serve.workers, 1, 1024) },
 	{ "readahead", true, true, OPTION_CALL(main_set_readahead) },
 	{ "prefetch", true, true, OPTION_CALL(main_set_prefetch) },
+	{ "window", true, true, MAIN_WORD(serve.window, "off", "auto") },
+	{ "max_iops", true, true, OPTION_NUMBER(struct main_options, serve.max_iops, 1, WINDOW_IOPS_MAX) },
+	{ "max_bandwidth", true, true, OPTION_CALL(main_set_max_bandwidth) },
 	{ "on_error", true, true, MAIN_WORD(serve.read.wait, "eio", "wait") },
 	{ "deadline", true, true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
 	{ "control_group", true, true, OPTION_CALL(main_set_control_group) },
@@ -676,6 +686,7 @@ int main(int argc, char **argv)
 	struct main_options options = {
 		.serve = {
 			.allow_other = geteuid() == 0,
+			.window = true,
 			.ahead = SERVE_AHEAD,
 			.prefetch = SERVE_PREFETCH,
 			.read = { .verify = true, .wait = true, .deadline = DEADLINE },

@@ -217,6 +217,13 @@ struct dsfs_daemon_facts {
 							   * those of a read ahead that failed, as its READ finds
 							   * them again */
 #define DSFS_CONTROL_RETRIES          "retries"        /* device reads that were repeated */
+#define DSFS_CONTROL_WINDOW           "window_reads"   /* device reads that may be under way now; 0: no limit */
+#define DSFS_CONTROL_HELD_READS       "held_reads"     /* device reads that waited until others had ended, or for
+							* max_iops= and max_bandwidth= */
+#define DSFS_CONTROL_HELD             "held_seconds"   /* how long these waited, all together */
+#define DSFS_CONTROL_HEDGES           "hedges_sent"    /* device reads that were late and made again at another
+							* member */
+#define DSFS_CONTROL_HEDGES_WON       "hedges_won"     /* those of them that came before the late ones */
 #define DSFS_CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
 #define DSFS_CONTROL_LAST_FAILURE     "last_failure"   /* when read_failures or client_read_failures last grew,
 							* seconds since 1970; 0: never */

@@ -3,8 +3,11 @@
 #include "read/fetch.h"
 
 #include <assert.h>
+#include <errno.h>
 
+#include "base/clock.h"
 #include "base/round.h"
+#include "read/hold.h"
 
 static void fetch_add(struct read_range *range, void *base, uint64_t length)
 {
@@ -123,48 +126,114 @@ static void fetch_choose(struct read_fetch *fetch, int64_t now)
 
 	if (!fetch->tries)
 		fetch->first = fetch_best(fetch, copies, count, now);
+	if (!fetch->tries && fetch->op->avoided == address_member(copies[fetch->first]) + 1)
+		fetch->first++;
 	turn = (fetch->first + fetch->tries) % count;
 	fetch->io.member = address_member(copies[turn]);
 	fetch->io.offset = address_offset(copies[turn]);
 }
 
-enum fetch_wait fetch_look(const struct read_fetch *fetch, int64_t now)
+/* Looks for another member with the bytes that is not suspect. */
+static enum fetch_wait fetch_look_elsewhere(const struct read_fetch *fetch, int64_t now)
 {
 	const struct route *route = fetch->op->reader->setup.route;
 	uint64_t copies[DSFS_COPIES_MAX];
-	uint32_t count;
+	uint32_t count = fetch_copies(fetch, copies);
 
-	if (fetch->state != READ_BUSY || !route_is_suspect(route, fetch->io.member, now))
-		return FETCH_FINE;
-	count = fetch_copies(fetch, copies);
 	for (uint32_t i = 0; i < count; i++)
-		if (!route_is_suspect(route, address_member(copies[i]), now))
+		if (address_member(copies[i]) != fetch->io.member &&
+		    !route_is_suspect(route, address_member(copies[i]), now))
 			return FETCH_STUCK;
 	return FETCH_ALONE;
 }
 
-static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io, int result), int64_t now)
+enum fetch_wait fetch_look(const struct read_fetch *fetch, int64_t now)
 {
-	struct reader *reader = fetch->op->reader;
+	if (fetch->state != READ_BUSY || !route_is_suspect(fetch->op->reader->setup.route, fetch->io.member, now))
+		return FETCH_FINE;
+	return fetch_look_elsewhere(fetch, now);
+}
 
-	if (fetch->tries || fetch->op->request.copy || reader->setup.route)
+enum fetch_wait fetch_look_late(const struct read_fetch *fetch, int64_t now)
+{
+	const struct window *window = fetch->op->reader->setup.window;
+
+	if (fetch->state != READ_BUSY || now - fetch->started < window_late(window, op_bytes(fetch)))
+		return FETCH_FINE;
+	return fetch_look_elsewhere(fetch, now);
+}
+
+/* Begins a read of the copy that should arrive first. False: the window does not let it. */
+static bool fetch_begin(struct read_fetch *fetch, int64_t now)
+{
+	struct read_op *op = fetch->op;
+	struct reader *reader = op->reader;
+
+	if (fetch->tries || op->request.copy || reader->setup.route)
 		fetch_choose(fetch, now);
+	if (reader->setup.window && !hold_lets(fetch, now))
+		return false;
+	if (!atomic_load_explicit(&op->wait.since, memory_order_relaxed))
+		atomic_store_explicit(&op->wait.since, now, memory_order_release);
 	if (reader->setup.route)
 		route_begin(reader->setup.route, fetch->io.member, now);
 	fetch->state = READ_BUSY;
-	fetch->io.done = done;
+	fetch->was_late = false;
 	fetch->started = now;
-	fetch->op->pending++;
 	counter_add(&reader->setup.counters->device_reads, 1);
 	engine_read(reader->engine, &fetch->io);
+	return true;
+}
+
+static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io, int result), int64_t now)
+{
+	fetch->io.done = done;
+	fetch->op->pending++;
+	if (fetch->op->reader->hold.first || !fetch_begin(fetch, now))
+		hold_add(fetch, now);
+}
+
+/* False: its turn has come, but it cannot begin. It may be gone when this returns true. */
+static bool fetch_begin_held(struct read_fetch *fetch, int64_t now)
+{
+	struct reader_counters *counters = fetch->op->reader->setup.counters;
+	int64_t since = fetch->started;
+
+	if (op_is_unwanted(fetch->op)) {
+		fetch->io.done(&fetch->io, -ECANCELED);
+		return true;
+	}
+	if (!fetch_begin(fetch, now))
+		return false;
+	counter_add(&counters->held, 1);
+	counter_add(&counters->held_time, (uint64_t)(now - since));
+	return true;
+}
+
+/* A read may end while it begins, and start this again. */
+void fetch_start_held(struct reader *reader)
+{
+	struct read_fetch *fetch;
+	int64_t now = clock_now();
+
+	if (reader->hold.is_starting || !reader->hold.first)
+		return;
+	reader->hold.is_starting = true;
+	hold_drop_suspects(reader, now);
+	while ((fetch = hold_take(reader))) {
+		if (fetch_begin_held(fetch, now))
+			continue;
+		hold_put_back(fetch);
+		break;
+	}
+	hold_tell(reader);
+	reader->hold.is_starting = false;
 }
 
 void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result))
 {
 	int64_t now = clock_now();
 
-	if (!atomic_load_explicit(&op->wait.since, memory_order_relaxed))
-		atomic_store_explicit(&op->wait.since, now, memory_order_release);
 	for (unsigned i = 0; i < op->page_count; i++) {
 		if (op->pages[i].fetch.state != READ_READY)
 			continue;

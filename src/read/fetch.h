@@ -12,5 +12,10 @@ enum fetch_wait {
 };
 
 enum fetch_wait fetch_look(const struct read_fetch *fetch, int64_t now);
-/* Starts every read that is ready; each one calls done() at its end. */
+/* The same for a read that is late, by the window. */
+enum fetch_wait fetch_look_late(const struct read_fetch *fetch, int64_t now);
+/* Starts every read that is ready, or holds it until the window lets it begin; each one calls done() at its end. */
 void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result));
+/* Starts held reads as far as the window allows; of those that nobody wants any more, it calls done() with
+ * -ECANCELED. */
+void fetch_start_held(struct reader *reader);

@@ -25,7 +25,7 @@
 /* Pages of block checksums: only the first and the last chunk of a request are wanted in part. */
 #define READ_PAGES 2u
 
-enum read_state { READ_READY, READ_BUSY, READ_ARRIVED, READ_SETTLED };
+enum read_state { READ_READY, READ_HELD, READ_BUSY, READ_ARRIVED, READ_SETTLED };
 
 /* One device read. */
 struct read_fetch {
@@ -33,11 +33,16 @@ struct read_fetch {
 	struct read_op *op;
 	enum read_state state;
 	int result;
-	int64_t started;  /* ns, monotonic */
+	int64_t started;  /* ns, monotonic; while it is held, when that began */
 	uint64_t address; /* where it begins; with copies, in the first one, while io has the one that is read */
 	uint32_t first;   /* index of the copy that the first try reads */
 	uint32_t tries;   /* failed tries */
 	int path_error;   /* negative errno of a path failure in this turn through the copies; 0: none */
+	/* hold.c's: the next held read, or the neighbours of one that counts in the window. */
+	struct read_fetch *before, *after;
+	uint64_t turn;
+	bool is_counted;
+	bool was_late; /* it was looked at when it was late */
 };
 
 /* A page of block checksums that verifies pieces of this round; settled when it has the sums that they need. */
@@ -98,6 +103,7 @@ struct read_request {
 	/* The payload is needed again after read_leave(), so bytes that have copies reach it through the scratch. */
 	bool keeps_payload;
 	uint32_t copy; /* from 1: the only copy to read of bytes that have copies; 0: any */
+	uint32_t user; /* users take turns when reads have to wait */
 	bool is_ahead; /* read ahead: if it fails, the user's own read repeats it and counts the failure */
 	const _Atomic uint64_t *wanted; /* the read ends when this is 0, as nobody waits for it; NULL: always wanted */
 	/* Called exactly once with the bytes in the payload or a negative errno; -ECANCELED: not wanted any more.
@@ -118,6 +124,7 @@ struct read_op {
 	struct reader *reader;
 	struct read_request request;
 	struct read_wait wait;
+	uint32_t avoided; /* number of a member, and 1, that is not the first choice; 0: none is */
 	struct engine *left_to;  /* set by read_leave(): the engine that counts its reads in flight; NULL: not left */
 	struct extent_cursor cursor; /* of a range */
 	uint32_t next_chunk;         /* of a list */
@@ -134,6 +141,20 @@ struct read_op {
 	struct read_page pages[READ_PAGES];
 	struct read_piece pieces[READ_PIECES];
 };
+
+static inline bool op_is_unwanted(const struct read_op *op)
+{
+	return op->request.wanted && atomic_load_explicit(op->request.wanted, memory_order_relaxed) == 0;
+}
+
+static inline uint64_t op_bytes(const struct read_fetch *fetch)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < fetch->io.iov_count; i++)
+		bytes += fetch->io.iov[i].iov_len;
+	return bytes;
+}
 
 static inline uint64_t op_align(const struct read_op *op)
 {

@@ -9,6 +9,8 @@
 #include "base/huge.h"
 #include "base/round.h"
 
+#define QUEUE_LATE_MOST INT64_C(1000000000) /* ns: a read that becomes late after that is found by other looks */
+
 /* --- set-up and end --- */
 
 /* Only the stack is touched: a slot gets its first values when it is taken. */
@@ -128,10 +130,21 @@ static void queue_come_back(struct queue_slot *slot)
 	queue_give(slot);
 }
 
+/* Parts twins when one has ended. */
+static void queue_part(struct queue_slot *slot)
+{
+	if (slot->twin)
+		slot->twin->twin = NULL;
+	slot->twin = NULL;
+}
+
 static void queue_done(struct read_op *op, int64_t result)
 {
 	struct queue_slot *slot = (struct queue_slot *)op;
 
+	if (slot->twin && slot->state != QUEUE_LEFT && result >= 0)
+		window_won(slot->queue->reader.setup.window);
+	queue_part(slot);
 	if (slot->state == QUEUE_LEFT) {
 		queue_come_back(slot);
 		return;
@@ -141,10 +154,25 @@ static void queue_done(struct read_op *op, int64_t result)
 	slot->queue->client->done(slot, result);
 }
 
+/* Lets a slot take the place of the one that is left because it is late: another member is read. */
+static void queue_pair(struct queue_slot *slot)
+{
+	struct queue_slot *late = slot->queue->late;
+
+	slot->queue->late = NULL;
+	slot->op.avoided = late->op.avoided;
+	slot->twin = late;
+	late->twin = slot;
+}
+
 void queue_read(struct queue_slot *slot)
 {
 	slot->op.request.scratch = queue_scratch(slot);
 	slot->op.request.done = queue_done;
+	slot->op.avoided = 0;
+	slot->twin = NULL;
+	if (slot->queue->late)
+		queue_pair(slot);
 	slot->state = QUEUE_READING;
 	slot->queue->reading++;
 	read_begin(&slot->queue->reader, &slot->op);
@@ -166,12 +194,15 @@ static void queue_watch(struct queue *queue)
 int queue_wait(struct queue *queue, int64_t limit, struct error *err)
 {
 	struct engine *engine = queue->reader.engine;
+	int64_t pause = queue_pause(queue);
 	bool readable;
 	int r;
 
-	engine->timeout = limit == QUEUE_FOR_EVER ? 0 : limit;
 	if (queue->watches && limit > ROUTE_SILENCE)
-		engine->timeout = ROUTE_SILENCE;
+		limit = ROUTE_SILENCE;
+	if (pause && limit > pause)
+		limit = pause;
+	engine->timeout = limit == QUEUE_FOR_EVER ? 0 : limit;
 	r = engine_wait(engine, limit > 0, &readable, err);
 	if (r == 0 && queue->watches)
 		queue_watch(queue);
@@ -213,6 +244,55 @@ void queue_leave_stuck(struct queue *queue)
 	for (uint32_t i = 0; i < queue->count; i++)
 		if (queue_is_stuck(queue_at(queue, i), now))
 			queue->client->stuck(queue_at(queue, i));
+}
+
+/* Begins a late read again in another slot, if it can be left and not too many were. */
+static void queue_hedge(struct queue_slot *slot, uint32_t member, int64_t now)
+{
+	struct queue *queue = slot->queue;
+
+	if (slot->state != QUEUE_READING || !queue_may_leave(queue, 1) || !read_is_late(&slot->op, now) ||
+	    !window_hedge(queue->reader.setup.window))
+		return;
+	slot->op.avoided = member + 1;
+	queue->late = slot;
+	queue->client->stuck(slot);
+	queue->late = NULL;
+}
+
+/* Looks once at each read that has become late. Returns when the next one may be, in ns; 0: none. */
+static int64_t queue_look_late(struct queue *queue)
+{
+	const struct window *window = queue->reader.setup.window;
+	struct read_fetch *fetch = queue->reader.hold.oldest, *after;
+	int64_t now = clock_now(), next = INT64_MAX, left;
+
+	for (; fetch; fetch = after) {
+		after = fetch->after;
+		left = window_late(window, op_bytes(fetch)) - (now - fetch->started);
+		if (fetch->was_late || fetch->op->left_to)
+			continue;
+		fetch->was_late = left <= 0;
+		if (left <= 0)
+			queue_hedge((struct queue_slot *)fetch->op, fetch->io.member, now);
+		else if (left < next)
+			next = left;
+	}
+	return next < QUEUE_LATE_MOST ? next : 0;
+}
+
+int64_t queue_pause(struct queue *queue)
+{
+	const struct window *window = queue->reader.setup.window;
+	int64_t late = 0, held;
+
+	if (!window)
+		return 0;
+	if (window->is_redundant && queue->client->stuck && queue->spare)
+		late = queue_look_late(queue);
+	held = read_look(&queue->reader);
+	queue->reader.engine->pauses = held;
+	return late && (!held || late < held) ? late : held;
 }
 
 void queue_leave(struct queue_slot *slot)

@@ -18,6 +18,7 @@ struct queue_slot {
 	struct queue *queue;
 	uint32_t number; /* from 0 */
 	enum queue_state state;
+	struct queue_slot *twin; /* the slot that was left because it was late, and the one that began its read again */
 };
 
 struct queue_client {
@@ -48,6 +49,7 @@ struct queue {
 	struct engine *engine; /* the queue's own; NULL: none */
 	unsigned reading; /* slots that are being read */
 	unsigned left;    /* slots that devices keep */
+	struct queue_slot *late; /* is being left, see queue_pause() */
 	bool watches;     /* set by the owner: waits look for stuck reads, as no other thread does */
 	int64_t looked;   /* when a wait last looked for stuck reads, ns, monotonic */
 	unsigned count, spare;
@@ -99,7 +101,11 @@ static inline uint8_t *queue_scratch(const struct queue_slot *slot)
  * returns. */
 void queue_read(struct queue_slot *slot);
 
-/* Submits the reads that were begun and waits until one is done, for limit ns at most; 0: only looks. */
+/* Begins reads that the window has held back, and calls client.stuck() for those that are late (read_is_late()). It
+ * returns for how many ns the next wait may last at most; 0: no limit. queue_wait() calls it. */
+int64_t queue_pause(struct queue *queue);
+/* Submits the reads that were begun and waits until one is done, for limit ns at most; 0: only looks. It may return
+ * before that. */
 must_check int queue_wait(struct queue *queue, int64_t limit, struct error *err);
 /* Waits until the slot's read has ended. */
 must_check int queue_finish(struct queue_slot *slot, struct error *err);

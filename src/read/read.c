@@ -34,14 +34,10 @@
 
 #include "base/clock.h"
 #include "read/fetch.h"
+#include "read/hold.h"
 #include "read/park.h"
 #include "read/split.h"
 #include "read/settle.h"
-
-static bool read_is_unwanted(const struct read_op *op)
-{
-	return op->request.wanted && atomic_load_explicit(op->request.wanted, memory_order_relaxed) == 0;
-}
 
 /* Calls done(), after which op may already be another read. */
 static void read_end(struct read_op *op, int64_t result)
@@ -122,7 +118,7 @@ static void read_advance(struct read_op *op)
 
 	error_clear(&err);
 	do {
-		if (read_is_unwanted(op)) {
+		if (op_is_unwanted(op)) {
 			read_abandon(op);
 			return;
 		}
@@ -162,7 +158,7 @@ static void read_retry_one(struct read_op *op)
 {
 	struct error err = { 0 };
 
-	if (read_is_unwanted(op)) {
+	if (op_is_unwanted(op)) {
 		read_abandon(op);
 	} else if (op->reader->ending || park_is_overdue(op)) {
 		error_set(&err, op->wait.path_error, "the device says: %s, gave up after %" PRId64 " s",
@@ -192,7 +188,14 @@ void read_give_up(struct reader *reader)
 	read_retry(reader);
 }
 
-bool read_is_stuck(const struct read_op *op, int64_t now)
+static struct read_fetch *read_fetch_at(struct read_op *op, unsigned i)
+{
+	return i < op->page_count ? &op->pages[i].fetch : &op->ranges[i - op->page_count].fetch;
+}
+
+/* look() says of each device read whether it waits, and whether another member has the bytes. */
+static bool read_may_be_left(const struct read_op *op, int64_t now,
+			     enum fetch_wait (*look)(const struct read_fetch *fetch, int64_t now))
 {
 	bool is_stuck = false;
 	enum fetch_wait wait;
@@ -203,7 +206,7 @@ bool read_is_stuck(const struct read_op *op, int64_t now)
 		const struct read_range *range = i < op->page_count ? NULL : &op->ranges[i - op->page_count];
 		const struct read_fetch *fetch = range ? &range->fetch : &op->pages[i].fetch;
 
-		wait = fetch_look(fetch, now);
+		wait = look(fetch, now);
 		if (wait == FETCH_ALONE ||
 		    (range && range->direct && fetch->state == READ_BUSY && op->request.keeps_payload))
 			return false;
@@ -212,13 +215,24 @@ bool read_is_stuck(const struct read_op *op, int64_t now)
 	return is_stuck;
 }
 
+bool read_is_stuck(const struct read_op *op, int64_t now)
+{
+	return read_may_be_left(op, now, fetch_look);
+}
+
+bool read_is_late(const struct read_op *op, int64_t now)
+{
+	return read_may_be_left(op, now, fetch_look_late);
+}
+
 void read_leave(struct read_op *op)
 {
 	static const _Atomic uint64_t nobody;
 
 	op->request.wanted = &nobody;
 	op->left_to = op->reader->engine;
-	op->left_to->left += op->pending;
+	for (unsigned i = 0; i < op->page_count + op->range_count; i++)
+		op->left_to->left += read_fetch_at(op, i)->state == READ_BUSY;
 	op_drop_claims(op);
 	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 }
@@ -231,24 +245,46 @@ static int read_result(const struct read_fetch *fetch, int result)
 	return result == 0 && file_is_block_device(&geometry[fetch->io.member]) ? -ENODEV : result;
 }
 
+/* A read that the device has ended. */
+static void read_account(struct read_fetch *fetch)
+{
+	const struct reader_setup *setup = &fetch->op->reader->setup;
+	int64_t now = clock_now();
+
+	if (setup->window)
+		hold_end(fetch, now);
+	if (setup->route)
+		route_end(setup->route, fetch->io.member, fetch->started, now, fetch->result);
+	counter_span(&setup->counters->device_latency, now - fetch->started);
+	if (fetch->op->left_to)
+		fetch->op->left_to->left--;
+	if (fetch->result > 0)
+		counter_add(&setup->counters->device_bytes, (uint64_t)fetch->result);
+}
+
 static void read_done(struct io_read *io, int result)
 {
 	struct read_fetch *fetch = (struct read_fetch *)io; /* its first member */
 	struct read_op *op = fetch->op;
-	struct reader_counters *counters = op->reader->setup.counters;
-	int64_t now = clock_now();
+	struct reader *reader = op->reader;
+	bool was_held = fetch->state == READ_HELD;
 
 	fetch->result = read_result(fetch, result);
 	fetch->state = READ_ARRIVED;
-	if (op->reader->setup.route)
-		route_end(op->reader->setup.route, fetch->io.member, fetch->started, now, fetch->result);
-	counter_span(&counters->device_latency, now - fetch->started);
-	if (op->left_to)
-		op->left_to->left--;
-	if (fetch->result > 0)
-		counter_add(&counters->device_bytes, (uint64_t)fetch->result);
+	if (!was_held)
+		read_account(fetch);
 	if (--op->pending == 0)
 		read_resume(op, read_advance);
+	if (reader->hold.first)
+		fetch_start_held(reader);
+}
+
+int64_t read_look(struct reader *reader)
+{
+	if (!reader->hold.first)
+		return 0;
+	fetch_start_held(reader);
+	return hold_pause(reader, clock_now());
 }
 
 void read_move(struct io_read *io)

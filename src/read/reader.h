@@ -14,8 +14,10 @@
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
 #include "read/route.h"
+#include "io/window.h"
 
 struct chunk;
+struct read_fetch;
 struct read_op;
 
 struct reader_options {
@@ -30,6 +32,7 @@ struct reader_counters {
 	counter64 failed_at, error_at; /* last change of failures, and of device_errors or checksum_failures; seconds
 					* since 1970 */
 	counter64 cache_hits;
+	counter64 held, held_time; /* device reads that waited for the window, and how long, ns */
 	counter64 block_sums_reads, block_sums_hits, block_sums_failures;
 	struct counter_times device_latency;
 };
@@ -69,8 +72,19 @@ struct reader_setup {
 	struct chunk_cache *cache;            /* shared by all readers of a volume, like pages and route */
 	struct page_cache *pages;
 	struct route *route;                  /* NULL: a volume of one member */
+	struct window *window;                /* NULL: reads never wait for others; shared, too */
+	enum window_class class;              /* of all reads of the reader */
 	const struct reader_events *events;
 	struct reader_counters *counters;
+};
+
+/* The reader's part of the window; see read/hold.h. */
+struct read_hold {
+	struct read_fetch *first;         /* that waits */
+	struct read_fetch *oldest, *last; /* that counts as under way */
+	struct window_thread thread;
+	uint64_t turn; /* of the read that began last */
+	bool is_starting;
 };
 
 /* Belongs to the reader's thread, except parked_count, which any thread may read. */
@@ -79,6 +93,7 @@ struct reader {
 	struct engine *engine;  /* set by the owner before the first read */
 	struct codec *codec;
 	uint8_t *bounce;        /* room for one chunk that is wanted only in part */
+	struct read_hold hold;
 	bool ending;            /* no read waits for the device any more */
 	struct read_op *parked; /* see read/park.h */
 	_Atomic unsigned parked_count;

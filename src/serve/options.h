@@ -43,5 +43,7 @@ struct serve_options {
 	unsigned workers;       /* 0: one per CPU */
 	uint64_t prefetch;      /* limit of bytes kept of announced files; 0: users cannot announce files */
 	uint64_t ahead;         /* limit of bytes read ahead of readers; 0: no read-ahead */
+	bool window;            /* reads wait when the device has too many under way; false: they never do */
+	uint64_t max_iops, max_bandwidth; /* reads and bytes of the volume a second; 0: no limit */
 	struct reader_options read;
 };

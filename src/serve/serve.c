@@ -23,6 +23,15 @@ void serve_note_damage(struct serve *serve, const struct reader_place *place, co
 	atomic_store(&serve->due.doubt, true);
 }
 
+void serve_note_members(struct serve *serve, const struct members *members)
+{
+	for (uint32_t i = 0; i < members->count; i++)
+		if (members->list[i].missing_from)
+			serve_request_rejoin(serve);
+	if (serve->volume.window && members_are_redundant(members))
+		window_allow_hedges(serve->volume.window);
+}
+
 bool serve_is_suspect(const struct serve *serve, uint32_t slot)
 {
 	return route_is_suspect(serve->volume.route, slot, clock_now());

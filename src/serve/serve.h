@@ -47,6 +47,7 @@ struct serve_volume {
 	struct array_source *array;
 	struct serve_member *members; /* by slot */
 	struct route *route;          /* chooses the member to read; NULL: the volume has one member */
+	struct window *window;        /* how many reads may be under way; NULL: no limit */
 	_Atomic int path_error;       /* negative errno of the last device read that will be retried */
 	uint8_t uuid[16];
 	uint64_t opened;              /* sequence of the superblock at the mount */
@@ -134,6 +135,10 @@ static inline void serve_request_rejoin(struct serve *serve)
 	if (serve->volume.route && !atomic_exchange(&serve->due.rejoin, true))
 		wake_up(&serve->wake);
 }
+
+/* Notes of a version that was opened whether members are missing, and whether there are copies. Any thread may call
+ * this. If a member came back during the load, only versions that were in the table were told. */
+void serve_note_members(struct serve *serve, const struct members *members);
 
 /* Lists a place that a read of this version found damaged, and tells the watchdog to have the member checked. Any
  * thread may call this. */

@@ -14,8 +14,9 @@ HISTOGRAMS = {"read_duration_seconds": "read_latency_us", "device_read_duration_
 # These have checks of their own here or in metrics.sh.
 OTHER = {"version_info", "version_files", "version_bytes", "version_outdated", "daemon_info", "uptime_seconds",
          "cpu_seconds_total", "open_versions", "lookups", "index_bytes", "block_checksum_bytes", "switch_pending",
-         "requests_in_flight", "requests_total"}
-OF_MEMBERS = {"member_info", "member_state", "member_latency_seconds", "protected_ratio", "one_copy_ratio", "degraded"}
+         "requests_in_flight", "requests_total", "window_size", "window_reads_total"}
+OF_MEMBERS = {"member_info", "member_state", "member_latency_seconds", "member_read_duration_seconds",
+              "protected_ratio", "one_copy_ratio", "degraded"}
 
 
 def listed_fields(page):

@@ -523,6 +523,195 @@ static void test_engines(void **state)
 	close_queue();
 }
 
+/* --- reads that wait for the window --- */
+
+static struct window *window;
+
+/* A queue whose window lets so many reads begin. */
+static void open_held(unsigned size)
+{
+	const struct window_setup setup = { .members = MEMBERS, .is_adaptive = true };
+
+	open_queue(2, false);
+	CHECK_OK(window_new(&setup, &window, &err));
+	atomic_store(&window->shares[WINDOW_DEMAND].size, (double)size);
+	queue.reader.setup.window = window;
+	counters = (struct reader_counters){ 0 };
+}
+
+static void close_held(void)
+{
+	assert_null(queue.reader.hold.first);
+	assert_int_equal(queue.reader.hold.thread.under_way, 0);
+	assert_int_equal(atomic_load(&window->shares[WINDOW_DEMAND].under_way), 0);
+	assert_int_equal(atomic_load(&window->claimants), 0);
+	assert_int_equal(atomic_load(&window->hungry), 0);
+	close_queue();
+	window_free(window);
+}
+
+static struct slot *begin_for(uint32_t user, uint32_t number)
+{
+	struct slot *slot = slot_of(queue_take(&queue));
+
+	assert_non_null(slot);
+	slot->result = slot->done = slot->let_go = slot->stuck = 0;
+	slot->slot.op.request = (struct read_request){ .version.index = &volume_index, .chunks = &chunks[number],
+						       .chunk_count = 1, .payload = queue_payload(&slot->slot),
+						       .room = READ_MAX, .user = user };
+	queue_read(&slot->slot);
+	return slot;
+}
+
+static void test_held(void **state)
+{
+	struct slot *slots[DEPTH];
+
+	(void)state;
+	open_held(1);
+	for (unsigned i = 0; i < DEPTH; i++)
+		slots[i] = begin(i);
+	assert_int_equal(fake.count, 1);
+	assert_int_equal(atomic_load(&window->claimants), 1);
+	assert_int_equal(queue.reading, DEPTH);
+	CHECK_OK(queue_wait(&queue, QUEUE_FOR_EVER, &err));
+	assert_int_equal(fake.engine.timeout, WINDOW_LOOK);
+	assert_true(fake.engine.pauses);
+	for (unsigned i = 0; i < DEPTH; i++) {
+		assert_int_equal(fake.count, 1);
+		complete(0, 0);
+		check_done(slots[i], i);
+	}
+	assert_int_equal(counters.held, DEPTH - 1);
+	assert_int_equal(counters.device_reads, DEPTH);
+	CHECK_OK(queue_wait(&queue, QUEUE_FOR_EVER, &err));
+	assert_int_equal(fake.engine.timeout, 0);
+	assert_false(fake.engine.pauses);
+	close_held();
+}
+
+/* A user whose reads wait already does not keep another one's waiting. */
+static void test_turns(void **state)
+{
+	struct slot *first, *second, *third, *other_user;
+
+	(void)state;
+	open_held(1);
+	first = begin_for(7, 0);
+	second = begin_for(7, 1);
+	third = begin_for(7, 2);
+	complete(0, 0);
+	check_done(first, 0);
+	queue_give(&first->slot);
+	other_user = begin_for(8, 3);
+	complete(0, 0);
+	check_done(second, 1);
+	complete(0, 0);
+	check_done(other_user, 3);
+	assert_int_equal(third->done, 0);
+	complete(0, 0);
+	check_done(third, 2);
+	close_held();
+}
+
+/* A read that nobody wants any more costs no read of the device. */
+static void test_held_and_killed(void **state)
+{
+	static _Atomic uint64_t wanted = 1;
+	struct slot *first, *killed, *last;
+
+	(void)state;
+	open_held(1);
+	first = begin(0);
+	killed = begin(1);
+	last = begin(2);
+	killed->slot.op.request.wanted = &wanted;
+	atomic_store(&wanted, 0);
+	complete(0, 0);
+	check_done(first, 0);
+	assert_int_equal(killed->done, 1);
+	assert_int_equal(killed->result, -ECANCELED);
+	complete(0, 0);
+	check_done(last, 2);
+	assert_int_equal(counters.device_reads, 2);
+	close_held();
+}
+
+/* Reads of a member that does not answer fill no window. */
+static void test_hang_fills_no_window(void **state)
+{
+	struct slot *hangs, *waits;
+
+	(void)state;
+	open_held(1);
+	hangs = begin(0);
+	waits = begin(1);
+	fall_silent(0);
+	assert_int_equal(fake.count, 1);
+	CHECK_OK(queue_wait(&queue, 0, &err));
+	assert_int_equal(fake.count, 2);
+	complete(1, 0);
+	check_done(waits, 1);
+	complete(0, 0);
+	check_done(hangs, 0);
+	close_held();
+}
+
+/* A held read that is left never begins, and its slot comes back when its turn has come. */
+static void test_held_and_left(void **state)
+{
+	struct slot *first, *left;
+
+	(void)state;
+	open_held(1);
+	first = begin(0);
+	left = begin(1);
+	queue_leave(&left->slot);
+	assert_int_equal(fake.engine.left, 0);
+	complete(0, 0);
+	check_done(first, 0);
+	assert_int_equal(left->let_go, 1);
+	assert_int_equal(counters.device_reads, 1);
+	close_held();
+}
+
+/* Two late reads of which one may be made again: at the other member, once. The late one may come first. */
+static void test_hedges(void **state)
+{
+	struct slot *late, *later;
+
+	(void)state;
+	for (unsigned wins = 0; wins < 2; wins++) {
+		open_held(64);
+		window_allow_hedges(window);
+		late = begin_for(0, 0);
+		later = begin_for(0, 1);
+		CHECK_OK(queue_wait(&queue, 0, &err));
+		assert_int_equal(late->stuck, 0); /* nothing is known */
+		atomic_store(&window->lateness[1].late, INT64_C(3600000000000));
+		atomic_store(&window->credit, 2 * WINDOW_BUDGET - 1);
+		CHECK_OK(queue_wait(&queue, 0, &err));
+		assert_int_equal(late->stuck, 0); /* it is not late */
+		atomic_store(&window->lateness[1].late, 1);
+		for (unsigned i = 0; i < 2; i++)
+			CHECK_OK(queue_wait(&queue, 0, &err));
+		assert_int_equal(late->stuck, 1);
+		assert_int_equal(later->stuck, 0); /* one of WINDOW_BUDGET */
+		assert_int_equal(queue.left, 1);
+		assert_int_equal(fake.count, 3);
+		assert_int_not_equal(fake.begun[0]->member, fake.begun[2]->member);
+		complete(wins ? 2 : 0, 0);
+		complete(wins ? 0 : 1, 0);
+		complete(0, 0);
+		check_done(slot_of(other), 0);
+		check_done(later, 1);
+		assert_int_equal(late->let_go, 1);
+		assert_int_equal(atomic_load(&window->hedges), 1);
+		assert_int_equal(atomic_load(&window->wins), wins);
+		close_held();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -531,6 +720,9 @@ int main(void)
 		cmocka_unit_test(test_left),	 cmocka_unit_test(test_left_is_bounded),
 		cmocka_unit_test(test_left_again), cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_watches),	 cmocka_unit_test(test_engines),
+		cmocka_unit_test(test_held),	 cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_held_and_killed), cmocka_unit_test(test_hang_fills_no_window),
+		cmocka_unit_test(test_held_and_left), cmocka_unit_test(test_hedges),
 	};
 
 	return cmocka_run_group_tests(tests, make_volume, NULL);

@@ -131,6 +131,14 @@ void members_note(struct members *members, uint32_t member, uint64_t missing_fro
 		__atomic_store_n(&members->list[member].missing_from, missing_from, __ATOMIC_RELEASE);
 }
 
+bool members_are_redundant(const struct members *members)
+{
+	for (uint32_t i = 0; i < members->group_count; i++)
+		if (members->groups[i].redundant)
+			return true;
+	return false;
+}
+
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
 {
 	const struct member_column *place = members_place(members, address);

@@ -76,6 +76,8 @@ uint32_t members_spare(const struct members *members);
  * its member is missing. Returns how many there are: 1, the address itself, if there is no table or group, or no member
  * with a copy is there. */
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);
+/* Whether there are copies of anything. */
+bool members_are_redundant(const struct members *members);
 
 /* Sets missing_from of a member that came back. Other threads may look for copies meanwhile. */
 void members_note(struct members *members, uint32_t member, uint64_t missing_from);

@@ -277,7 +277,8 @@ static struct announced_job *announced_make(struct announced *all, struct announ
 	job->job = (struct fetcher_job){ .generation = share->generation, .account = &share->account,
 					 .ordinals = job->ordinals, .done = announced_done };
 	for (; count && job->job.count < ANNOUNCED_OF_JOB && bytes < READ_MAX; bytes += size) {
-		count = upcoming_take(&share->upcoming, job->ordinals + job->job.count, PICK_FILES - job->job.count, &size);
+		count = upcoming_take(&share->upcoming, job->ordinals + job->job.count,
+				      PICK_FILES - job->job.count, &size);
 		job->job.count += count;
 	}
 	share->jobs++;

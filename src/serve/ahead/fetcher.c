@@ -668,6 +668,8 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 					   .reader = { .options = &fetcher->options,
 						       .geometry = fetcher->geometry,
 						       .route = fetcher->serve->volume.route,
+						       .window = fetcher->serve->volume.window,
+						       .class = WINDOW_AHEAD,
 						       .counters = &fetcher->counters.read },
 					   .depth = fetcher->slot_count,
 					   .is_huge = true };

@@ -70,9 +70,10 @@ static void upcoming_sort(struct upcoming *upcoming)
 		memcpy(copy, tail, fresh * sizeof(*copy));
 		qsort(copy, fresh, sizeof(*copy), upcoming_compare);
 		while (fresh)
-			upcoming->files[--at] = old && upcoming_compare(&upcoming->files[old - 1], &copy[fresh - 1]) > 0 ?
-						      upcoming->files[--old] :
-						      copy[--fresh];
+			upcoming->files[--at] =
+				old && upcoming_compare(&upcoming->files[old - 1], &copy[fresh - 1]) > 0 ?
+					upcoming->files[--old] :
+					copy[--fresh];
 		free(copy);
 	} else {
 		qsort(upcoming->files, upcoming->count, sizeof(*tail), upcoming_compare);

@@ -26,7 +26,7 @@ struct upcoming_key {
 
 /* A zeroed window is empty. Whoever uses it holds a lock. */
 struct upcoming {
-	struct upcoming_file *files; /* the first `sorted` by place, including taken ones; the rest in order of arrival */
+	struct upcoming_file *files; /* the first `sorted` by place, taken ones included; the rest as they came */
 	size_t count, sorted, room;
 	struct upcoming_key *queue;  /* in the order in which they are needed; some were taken, or stand here twice */
 	size_t head, end, queue_room;

@@ -154,6 +154,26 @@ static void metrics_histogram(const struct serve *serve, FILE *out, const char *
 	fprintf(out, "datasetfs_%s_count %" PRIu64 "\n", name, total);
 }
 
+/* ---- the window ---- */
+
+static const char *const metrics_classes[WINDOW_CLASSES] = { "demand", "ahead", NULL }; /* the last one is of tools */
+
+static void metrics_window(const struct serve *serve, FILE *out)
+{
+	const struct window *window = serve->volume.window;
+
+	metrics_family(out, "window_reads_total", "counter", "Reads of the volume that began, by their urgency.");
+	for (unsigned i = 0; window && metrics_classes[i]; i++)
+		fprintf(out, "datasetfs_window_reads_total{class=\"%s\"} %" PRIu64 "\n", metrics_classes[i],
+			atomic_load(&window->shares[i].reads));
+	metrics_family(out, "window_size", "gauge",
+		       "How many reads of the volume may be under way when one of this urgency begins; 0: no limit.");
+	for (unsigned i = 0; window && metrics_classes[i]; i++)
+		fprintf(out, "datasetfs_window_size{class=\"%s\"} %.3f\n", metrics_classes[i], series_window(serve, i));
+	metrics_real(out, "window_held_seconds_total", "counter", "How long reads of the volume waited for others.",
+		     (double)series_sum(serve, offsetof(struct counters, read.held_time)) / 1e9);
+}
+
 /* ---- members ---- */
 
 /* Writes a series per member and state, so that a rule can ask for one state. */
@@ -217,6 +237,37 @@ static void metrics_member_reads(const struct serve *serve, FILE *out)
 	}
 }
 
+static void metrics_member_times(const struct window_member *member, uint32_t number, unsigned class, FILE *out)
+{
+	const char *name = "datasetfs_member_read_duration_seconds";
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < WINDOW_TIMES; i++) {
+		total += atomic_load(&member->times[class][i]);
+		fprintf(out, "%s_bucket{member=\"%" PRIu32 "\",class=\"%s\",le=\"", name, number,
+			metrics_classes[class]);
+		if (i < WINDOW_TIMES - 1)
+			fprintf(out, "%.6f\"} %" PRIu64 "\n", (double)(1u << i) / 1e6, total);
+		else
+			fprintf(out, "+Inf\"} %" PRIu64 "\n", total);
+	}
+	fprintf(out, "%s_sum{member=\"%" PRIu32 "\",class=\"%s\"} %.9f\n", name, number, metrics_classes[class],
+		(double)atomic_load(&member->sums[class]) / 1e9);
+	fprintf(out, "%s_count{member=\"%" PRIu32 "\",class=\"%s\"} %" PRIu64 "\n", name, number,
+		metrics_classes[class], total);
+}
+
+static void metrics_member_durations(const struct serve *serve, FILE *out)
+{
+	const struct window *window = serve->volume.window;
+
+	metrics_family(out, "member_read_duration_seconds", "histogram",
+		       "Time that a read of the member took, by its urgency.");
+	for (uint32_t i = 0; window && i < window->count; i++)
+		for (unsigned class = 0; metrics_classes[class]; class++)
+			metrics_member_times(&window->members[i], i, class, out);
+}
+
 static void metrics_protection(struct serve *serve, FILE *out)
 {
 	struct protection_report report;
@@ -238,6 +289,7 @@ static void metrics_members(struct serve *serve, FILE *out)
 	metrics_member_info(serve, out);
 	metrics_member_states(serve, out);
 	metrics_member_reads(serve, out);
+	metrics_member_durations(serve, out);
 	metrics_protection(serve, out);
 }
 
@@ -256,5 +308,6 @@ void metrics_write(struct serve *serve, FILE *out)
 			  offsetof(struct counters, read.device_latency));
 	metrics_real(out, "longest_stall_seconds", "gauge", "The longest time that reads waited for the device.",
 		     watchdog_stalls(serve->watchdog).longest);
+	metrics_window(serve, out);
 	metrics_members(serve, out);
 }

@@ -74,6 +74,13 @@ static uint64_t series_latest(const struct serve *serve, size_t offset, uint64_t
 
 /* ---- other numbers ---- */
 
+double series_window(const struct serve *serve, enum window_class class)
+{
+	double size = serve->volume.window ? atomic_load(&serve->volume.window->shares[class].size) : WINDOW_MOST;
+
+	return size < WINDOW_MOST ? size : 0;
+}
+
 static uint64_t series_history(const struct serve *serve, size_t offset)
 {
 	return series_read(&serve->history, offset);
@@ -119,6 +126,11 @@ static uint64_t series_damaged(const struct serve *serve, size_t offset)
 {
 	(void)offset;
 	return damage_count(serve->damage);
+}
+
+static uint64_t series_hedges(const struct serve *serve, size_t offset)
+{
+	return serve->volume.window ? series_read(serve->volume.window, offset) : 0;
 }
 
 static uint64_t series_restarts(const struct serve *serve, size_t offset)
@@ -181,6 +193,15 @@ const struct series series_list[] = {
 	  "Reads of the volume that failed or came back short, retries included.", SERIES_SUM(read.device_errors) },
 	{ DSFS_CONTROL_RETRIES, "device_read_retries_total", "counter", "Reads of the volume that were repeated.",
 	  SERIES_SUM(read.retries) },
+	{ DSFS_CONTROL_HELD_READS, "window_held_reads_total", "counter",
+	  "Reads of the volume that waited until others had ended, or for max_iops= and max_bandwidth=.",
+	  SERIES_SUM(read.held) },
+	{ DSFS_CONTROL_HEDGES, "hedges_sent_total", "counter",
+	  "Reads of the volume that were late and made again at another member.", series_hedges,
+	  offsetof(struct window, hedges) },
+	{ DSFS_CONTROL_HEDGES_WON, "hedges_won_total", "counter",
+	  "Reads made again at another member that came before the late ones.", series_hedges,
+	  offsetof(struct window, wins) },
 	{ DSFS_CONTROL_CACHE_HITS, "chunk_cache_hits_total", "counter",
 	  "Chunks found in the cache of verified chunks.", SERIES_SUM(read.cache_hits) },
 	{ DSFS_CONTROL_SUMS_READS, "block_checksum_reads_total", "counter",

@@ -108,6 +108,9 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_number(json, "workers", options->workers);
 	json_number(json, "readahead", options->ahead);
 	json_number(json, "prefetch", options->prefetch);
+	json_string(json, "window", options->window ? "auto" : "off");
+	json_number(json, "max_iops", options->max_iops);
+	json_number(json, "max_bandwidth", options->max_bandwidth);
 	json_string(json, "on_error", options->read.wait ? "wait" : "eio");
 	json_number(json, "deadline", options->read.deadline);
 	stats_groups(options, json);
@@ -202,6 +205,8 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_identity(serve, json);
 	stats_requests(serve, json);
 	stats_series(serve, json);
+	json_real(json, DSFS_CONTROL_WINDOW, series_window(serve, WINDOW_DEMAND));
+	json_real(json, DSFS_CONTROL_HELD, (double)series_sum(serve, offsetof(struct counters, read.held_time)) / 1e9);
 	json_real(json, DSFS_CONTROL_LONGEST_STALL, watchdog_stalls(serve->watchdog).longest);
 	stats_members(serve, json);
 	stats_outdated(serve, json);

@@ -74,17 +74,6 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	return 0;
 }
 
-/* Has the control thread look for missing members again: if one came back during the load, only versions that were in
- * the table were told. */
-static void open_note_missing(struct serve *serve, const struct generation *generation)
-{
-	const struct members *members = &generation->index->members;
-
-	for (uint32_t i = 0; i < members->count; i++)
-		if (members->list[i].missing_from)
-			serve_request_rejoin(serve);
-}
-
 /* Keeps the version before its first name goes out. If another thread has opened it meanwhile, that was in vain. */
 static int open_add(struct serve *serve, struct generation **generation, const struct visitor *visitor,
 		    struct error *err)
@@ -117,7 +106,7 @@ static int open_load_new(struct serve *serve, const struct version *version, con
 		generation_put(generation);
 		return r;
 	}
-	open_note_missing(serve, generation);
+	serve_note_members(serve, &generation->index->members);
 	*ret = generation;
 	return 0;
 }

@@ -216,6 +216,7 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	read->room = request->payload_size;
 	read->keeps_payload = worker->channel->ops->own_thread && worker->serve->volume.route;
 	read->wanted = &request->owed;
+	read->user = request->wire.uid;
 }
 
 static void content_begin(struct content *content)
@@ -393,6 +394,11 @@ void content_leave_stuck(struct worker *worker)
 	queue_leave_stuck(&worker->contents->queue);
 }
 
+int64_t content_pause(struct worker *worker)
+{
+	return queue_pause(&worker->contents->queue);
+}
+
 bool content_is_left(const struct worker *worker)
 {
 	return worker->contents->queue.left;
@@ -435,6 +441,7 @@ int content_open(struct worker *worker, struct error *err)
 			    .cache = serve->cache,
 			    .pages = serve->pages,
 			    .route = serve->volume.route,
+			    .window = serve->volume.window,
 			    .counters = &worker->counters.read },
 		.depth = (unsigned)worker->slots,
 		/* A worker without io_uring hangs itself in a read that does not complete: spare slots are no use. */

@@ -65,6 +65,9 @@ void content_start(struct worker *worker);
 void content_drain(struct worker *worker);
 /* Restarts READs that wait for a member that does not answer, at another member. Worker's thread only. */
 void content_leave_stuck(struct worker *worker);
+/* Begins READs that the window has held back, and restarts late ones at another member. Returns for how many ns the
+ * worker may wait at most; 0: no limit. Worker's thread only. */
+int64_t content_pause(struct worker *worker);
 /* Whether devices have not completed reads of READs that were answered, and so may still write to the worker's memory.
  * Worker's thread only, or after it has ended. */
 bool content_is_left(const struct worker *worker);

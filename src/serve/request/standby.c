@@ -204,6 +204,7 @@ static int standby_open(struct standby *standby, struct error *err)
 						       .geometry = serve->volume.array->geometry,
 						       .cache = serve->cache, .pages = serve->pages,
 						       .route = serve->volume.route,
+						       .window = serve->volume.window,
 						       .counters = &standby->counters.read },
 					   .depth = STANDBY_READS, .has_payloads = true, .is_huge = true };
 	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = serve->volume.array->fds,

@@ -547,6 +547,7 @@ bool session_free(struct session *session)
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
 	route_free(session->serve.volume.route);
+	window_free(session->serve.volume.window);
 	free(atomic_load(&session->serve.volume.rings));
 	session_close_versions(&session->serve);
 	keeping_free(&session->serve);

@@ -52,9 +52,7 @@ static int takeover_version(struct serve *serve, const struct record_version *ve
 		generation_put(generation);
 		return r;
 	}
-	for (uint32_t i = 0; i < generation->index->members.count; i++)
-		if (generation->index->members.list[i].missing_from)
-			serve_request_rejoin(serve);
+	serve_note_members(serve, &generation->index->members);
 	return 0;
 }
 

@@ -14,6 +14,19 @@
 #include "serve/record/record.h"
 #include "supervisor/keep.h"
 
+static int volume_make_window(struct serve *serve, struct error *err)
+{
+	const struct serve_options *options = &serve->options;
+	const struct window_setup setup = { .members = serve->volume.array->count,
+					    .is_adaptive = options->window,
+					    .iops = options->max_iops,
+					    .bandwidth = options->max_bandwidth };
+
+	if (!options->window && !options->max_iops && !options->max_bandwidth)
+		return 0;
+	return window_new(&setup, &serve->volume.window, err);
+}
+
 /* Takes the array, also on failure: session_free() closes it. */
 static int volume_take(struct serve *serve, struct array_source *array, struct error *err)
 {
@@ -26,6 +39,8 @@ static int volume_take(struct serve *serve, struct array_source *array, struct e
 		return error_no_memory(err);
 	if (array->count > 1)
 		r = route_new(array->count, &volume->route, err);
+	if (r == 0)
+		r = volume_make_window(serve, err);
 	if (r == 0)
 		r = array_reserve(array, err);
 	if (r < 0)

@@ -28,6 +28,7 @@ static const struct worker_hooks workers_hooks = {
 	.start = workers_begin,
 	.drain = content_drain,
 	.is_left = content_is_left,
+	.pause = content_pause,
 };
 
 static int workers_create_one(struct workers *workers, unsigned number, struct error *err)

@@ -111,6 +111,14 @@ static bool worker_is_to_end(const struct worker *worker)
 	return atomic_load(&worker->stopping) || (atomic_load(&worker->leaving) && !worker->channel->busy);
 }
 
+/* Lets the next wait last for limit ns at most, 0: for ever, or for less if the READs want to be looked at before. */
+static void worker_limit(struct worker *worker, int64_t limit)
+{
+	int64_t pause = worker->setup.hooks->pause(worker);
+
+	worker->engine->timeout = pause && (!limit || pause < limit) ? pause : limit;
+}
+
 /* Serves until the filesystem is unmounted, or worker_stop() or worker_leave() is called. While all slots are taken,
  * requests wait in the kernel and only device reads may end the wait. */
 static int worker_serve(struct worker *worker, struct error *err)
@@ -125,17 +133,19 @@ static int worker_serve(struct worker *worker, struct error *err)
 			r = channel_receive(worker->channel, &drained, err);
 		worker->engine->polling = drained && !atomic_load(&worker->leaving);
 		placement_update(&worker->placement, worker->engine->completions);
+		worker_limit(worker, 0);
 		if (r == 0)
 			r = engine_wait(worker->engine, true, &readable, err);
 	}
 	return r < 0 ? r : error_set(err, -ENODEV, "stopped");
 }
 
-static void worker_wait(struct worker *worker)
+static void worker_wait(struct worker *worker, int64_t limit)
 {
 	struct error err = { 0 };
 	bool readable;
 
+	worker_limit(worker, limit);
 	if (engine_wait(worker->engine, true, &readable, &err) == 0)
 		return;
 	log_error(&err, "worker %u cannot wait for its device reads", worker->number);
@@ -147,9 +157,8 @@ static void worker_linger(struct worker *worker)
 {
 	int64_t until = clock_now() + THREAD_LINGER * INT64_C(1000000000);
 
-	worker->engine->timeout = THREAD_LINGER * INT64_C(1000000000);
 	while (worker->setup.hooks->is_left(worker) && clock_now() < until)
-		worker_wait(worker);
+		worker_wait(worker, THREAD_LINGER * INT64_C(1000000000));
 	worker->is_stuck = worker->setup.hooks->is_left(worker);
 }
 
@@ -161,7 +170,7 @@ static void worker_drain(struct worker *worker)
 	worker->channel->ending = true;
 	worker->setup.hooks->drain(worker);
 	while (worker->channel->busy)
-		worker_wait(worker);
+		worker_wait(worker, 0);
 	worker_linger(worker);
 }
 

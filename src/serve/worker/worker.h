@@ -33,6 +33,8 @@ struct worker_hooks {
 	void (*start)(struct worker *worker);    /* called when the worker has its engine, before the first request */
 	void (*drain)(struct worker *worker);    /* called when the worker ends: no request may wait for anything new */
 	bool (*is_left)(const struct worker *worker); /* whether devices still write to buffers of answered requests */
+	/* Called before each wait. Returns for how many ns it may last at most; 0: no limit. */
+	int64_t (*pause)(struct worker *worker);
 };
 
 struct worker_setup {

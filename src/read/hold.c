@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Keeps a reader's held reads in the order of their turns, and its counted ones in the order in which they began. A new
+ * read gets the turn after its user's last one, or the present one. */
+#include "read/hold.h"
+
+#include "base/list.h"
+
+void hold_tell(struct reader *reader)
+{
+	window_tell(reader->setup.window, &reader->hold.thread, reader->hold.first);
+}
+
+/* ---- reads under way ---- */
+
+static void hold_link(struct read_fetch *fetch)
+{
+	struct read_hold *hold = &fetch->op->reader->hold;
+
+	fetch->before = hold->last;
+	fetch->after = NULL;
+	*(hold->last ? &hold->last->after : &hold->oldest) = fetch;
+	hold->last = fetch;
+	hold->thread.under_way++;
+}
+
+static void hold_unlink(struct read_fetch *fetch)
+{
+	struct read_hold *hold = &fetch->op->reader->hold;
+
+	*(fetch->before ? &fetch->before->after : &hold->oldest) = fetch->after;
+	*(fetch->after ? &fetch->after->before : &hold->last) = fetch->before;
+	hold->thread.under_way--;
+	fetch->is_counted = false;
+}
+
+bool hold_lets(struct read_fetch *fetch, int64_t now)
+{
+	struct reader *reader = fetch->op->reader;
+	const struct reader_setup *setup = &reader->setup;
+
+	if (setup->route && route_is_suspect(setup->route, fetch->io.member, now))
+		return true;
+	if (!window_is_fair(setup->window, setup->class, &reader->hold.thread) ||
+	    !window_take(setup->window, setup->class, op_bytes(fetch), now))
+		return false;
+	if (fetch->state == READ_HELD)
+		reader->hold.turn = fetch->turn;
+	fetch->is_counted = true;
+	hold_link(fetch);
+	return true;
+}
+
+void hold_end(struct read_fetch *fetch, int64_t now)
+{
+	struct reader *reader = fetch->op->reader;
+	const struct window_read read = { .class = reader->setup.class, .member = fetch->io.member,
+					  .bytes = op_bytes(fetch), .begun = fetch->started };
+
+	if (!fetch->is_counted)
+		return;
+	hold_unlink(fetch);
+	window_end(reader->setup.window, &read, now, fetch->result);
+}
+
+void hold_drop_suspects(struct reader *reader, int64_t now)
+{
+	struct read_fetch *fetch, *after;
+
+	for (fetch = reader->setup.route ? reader->hold.oldest : NULL; fetch; fetch = after) {
+		after = fetch->after;
+		if (!route_is_suspect(reader->setup.route, fetch->io.member, now))
+			continue;
+		hold_unlink(fetch);
+		window_drop(reader->setup.window, reader->setup.class);
+	}
+}
+
+/* ---- reads that wait ---- */
+
+void hold_add(struct read_fetch *fetch, int64_t now)
+{
+	struct read_hold *hold = &fetch->op->reader->hold;
+	uint32_t user = fetch->op->request.user;
+	struct read_fetch **at = &hold->first;
+
+	fetch->state = READ_HELD;
+	fetch->started = now;
+	fetch->turn = hold->turn;
+	for (const struct read_fetch *held = hold->first; held; held = held->after)
+		if (held->op->request.user == user)
+			fetch->turn = held->turn + 1;
+	while (*at && (*at)->turn <= fetch->turn)
+		at = &(*at)->after;
+	fetch->after = *at;
+	*at = fetch;
+	hold_tell(fetch->op->reader);
+}
+
+struct read_fetch *hold_take(struct reader *reader)
+{
+	return list_pop(reader->hold.first, after);
+}
+
+void hold_put_back(struct read_fetch *fetch)
+{
+	list_push(fetch->op->reader->hold.first, fetch, after);
+}
+
+int64_t hold_pause(const struct reader *reader, int64_t now)
+{
+	const struct reader_setup *setup = &reader->setup;
+
+	return reader->hold.first ? window_pause(setup->window, setup->class, reader->hold.thread.hungers, now) : 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Device reads that wait until the window lets them begin: users take turns, and each of a user's reads waits for those
+ * before it. The hold belongs to a reader, and so to one thread; what all threads share is the window. */
+#pragma once
+#include "read/op.h"
+
+/* Asks whether a read whose member is chosen may begin, and counts it if so. Reads of a member that is suspect are
+ * neither asked for nor counted, or those that hang would fill the window. */
+bool hold_lets(struct read_fetch *fetch, int64_t now);
+/* Ends a read that began, and learns from it. */
+void hold_end(struct read_fetch *fetch, int64_t now);
+
+/* Adds a read that must wait. */
+void hold_add(struct read_fetch *fetch, int64_t now);
+/* Takes the read whose turn it is, or puts it back, as the first. NULL: none waits. */
+struct read_fetch *hold_take(struct reader *reader);
+void hold_put_back(struct read_fetch *fetch);
+/* Says how many ns later to look whether a read may begin; 0: none waits. */
+int64_t hold_pause(const struct reader *reader, int64_t now);
+/* Tells the other threads whether this reader's reads wait. */
+void hold_tell(struct reader *reader);
+
+/* Counts reads of members that have become suspect as under way no longer. */
+void hold_drop_suspects(struct reader *reader, int64_t now);
