@@ -40,6 +40,7 @@ static const struct option_spec compact_table[] = {
 	{ "dry-run", 'n', NULL, OPTION_TRUE(struct compact_options, dry_run), "show what would be done" },
 	VERB_OPTION_FORCE,
 	VERB_OPTION_DEGRADED,
+	VERB_OPTION_MAX_BANDWIDTH,
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -127,7 +128,8 @@ static int compact_volume(const struct volume *volume, const struct compact_opti
 	r = volume_transaction(volume, options->common.degraded, &transaction, err);
 	if (r < 0)
 		return r;
-	if (options->give_back)
+	r = volume_pace(transaction.array, options->common.max_bandwidth, err);
+	if (r == 0 && options->give_back)
 		r = compact_check_give_back(&transaction, err);
 	if (r == 0)
 		r = compact_run_asking(volume, options, &transaction, ret, err);

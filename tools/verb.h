@@ -44,6 +44,7 @@ struct verb_options {
 	bool json;
 	bool force; /* go on even if mounts of this machine lose the version that they serve */
 	enum degraded degraded;
+	uint64_t max_bandwidth; /* bytes read a second at most; 0: as many as the devices' other readers leave */
 };
 
 #define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "print one JSON object" }
@@ -55,6 +56,11 @@ struct verb_options {
 #define VERB_OPTION_FORCE                                         \
 	{ "force", 0, NULL, OPTION_TRUE(struct verb_options, force), \
 	  "even if mounts of this machine lose what they serve" }
+/* Option of verbs that read much of a volume. */
+#define VERB_OPTION_MAX_BANDWIDTH                                   \
+	{ "max-bandwidth", 0, "SIZE", OPTION_CALL(verb_set_max_bandwidth), \
+	  "read at most SIZE a second (default what others leave)" }
+int verb_set_max_bandwidth(void *target, const char *argument, struct error *err);
 int verb_set_degraded(void *target, const char *argument, struct error *err);
 
 /* Returns the exit status of a verb that failed to change a volume and has undone the change. A signal that came

@@ -12,6 +12,7 @@
 #include "base/program/interrupt.h"
 #include "device/leftover.h"
 #include "device/locate.h"
+#include "io/pace.h"
 #include "io/site.h"
 #include "members/assembly.h"
 #include "members/naming.h"
@@ -33,6 +34,11 @@ void volume_close(struct volume *volume)
 	free(volume->label);
 	reported_version_free(&volume->served);
 	free(volume);
+}
+
+int volume_pace(struct array_source *array, uint64_t bandwidth, struct error *err)
+{
+	return pace_new(array->count, bandwidth, &array->pace, err);
 }
 
 static int volume_refuse(const char *name, int code, struct error *err)

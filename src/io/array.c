@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/pace.h"
+
 static struct array_source *array_cast(struct source *source)
 {
 	return (struct array_source *)source;
@@ -41,12 +43,16 @@ static int array_blame(struct source *source, uint32_t member, int r, struct err
 static int array_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
 		      struct error *err)
 {
+	struct window *pace = array_cast(source)->pace;
 	struct source *file = NULL;
+	int64_t begun;
 	int r = array_find(source, member, &file, err);
 
 	if (r < 0)
 		return r;
+	begun = pace_begin(pace, length);
 	r = source_read(file, 0, offset, buffer, length, err);
+	pace_end(pace, member, length, begun, r < 0 ? r : (int64_t)length);
 	return array_blame(source, member, r, err);
 }
 
@@ -187,6 +193,7 @@ void array_close(struct array_source *array)
 			close(array->fds[i]);
 		file_close(array->files[i]);
 	}
+	window_free(array->pace);
 	free(array->files);
 	free(array->fds);
 	free(array->geometry);

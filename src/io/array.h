@@ -18,6 +18,7 @@ struct array_source {
 	 * once and its size is 0. */
 	bool (*is_silent)(const void *owner, uint32_t slot);
 	const void *owner;
+	struct window *pace; /* holds back reads, io/pace.h; NULL: they begin at once. array_close() frees it */
 };
 
 /* Makes an array whose slots are all empty. */

@@ -32,6 +32,7 @@ static const struct option_spec replace_table[] = {
 	  "NVMe: take the reservation of a lost publisher" },
 	{ "progress", 0, "KIND", OPTION_WORD(struct replace_options, progress, "auto", "bar", "plain", "json", "none"),
 	  "auto (default), bar, plain, json or none" },
+	VERB_OPTION_MAX_BANDWIDTH,
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -179,7 +180,9 @@ static int replace_member(const struct volume *volume, uint32_t number, const ch
 	result->replacement = (struct replacement){ .transaction = &transaction, .number = number };
 	transaction.degraded = DEGRADED_MOST;
 	transaction_await(&transaction, number);
-	r = transaction_check(&transaction, err);
+	r = volume_pace(transaction.array, options->common.max_bandwidth, err);
+	if (r == 0)
+		r = transaction_check(&transaction, err);
 	if (r == 0)
 		r = newcomer_open(name, &transaction, number, &options->newcomer, &newcomer, err);
 	if (r == 0)

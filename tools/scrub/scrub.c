@@ -80,6 +80,7 @@ static const struct option_spec scrub_table[] = {
 	  "only rows with places that FILE, a mount's .datasetfs/damage, lists" },
 	{ "jobs", 'j', "N", OPTION_NUMBER(struct scrub_options, jobs, 1, TURNS_JOBS_MAX),
 	  "read with N threads (default one for each CPU, from 4 to 32)" },
+	VERB_OPTION_MAX_BANDWIDTH,
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -277,10 +278,13 @@ static void scrub_close(struct scrub *scrub)
  * be missing as long as every byte is there: nothing new is written, so the history of the volume cannot fork. */
 static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 {
+	const uint64_t bandwidth = scrub->options.common.max_bandwidth;
 	int r = volume_open(name, &scrub->volume, err);
 
 	if (r == 0)
 		r = volume_load(scrub->volume, err);
+	if (r == 0)
+		r = volume_pace(scrub->volume->array, bandwidth, err);
 	if (r < 0)
 		return r;
 	scrub->options.repair = scrub->options.repair && scrub->volume->catalogue.members.count;
@@ -293,7 +297,7 @@ static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 	r = volume_transaction(scrub->volume, DEGRADED_REPAIR, &scrub->transaction, err);
 	scrub->source = scrub->transaction.source;
 	scrub->catalogue = &scrub->transaction.catalogue;
-	return r;
+	return r < 0 ? r : volume_pace(scrub->transaction.array, bandwidth, err);
 }
 
 int scrub_run(int argc, char **argv)

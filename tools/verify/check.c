@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "image/members/address.h"
+#include "io/pace.h"
 #include "read/gather.h"
 #include "read/queue.h"
 #include "verify/copies.h"
@@ -97,12 +99,18 @@ static void check_done(struct queue_slot *slot, int64_t result)
 /* Reads the distinct chunks of the items, one after the other, into the payload. */
 static int check_read(struct check_worker *worker, const struct item *items, size_t count)
 {
+	const struct array_source *volume = worker->check->setup->volume;
 	struct check_slot *slot = worker->slot;
 	uint32_t chunks = 0;
+	uint64_t bytes = 0;
+	int64_t begun;
 
-	for (size_t i = 0; i < count; i++)
-		if (i == 0 || !items[i].again)
-			slot->chunks[chunks++] = items[i].chunk;
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && items[i].again)
+			continue;
+		slot->chunks[chunks++] = items[i].chunk;
+		bytes += items[i].chunk.stored;
+	}
 	slot->read.op.request = (struct read_request){ .version.index = worker->check->setup->index,
 						       .chunks = slot->chunks,
 						       .chunk_count = chunks,
@@ -110,7 +118,9 @@ static int check_read(struct check_worker *worker, const struct item *items, siz
 						       .payload = queue_payload(&slot->read),
 						       .room = READ_MAX,
 						       .copy = worker->copy };
+	begun = pace_begin(volume->pace, bytes);
 	queue_read(&slot->read); /* returns when it is done: the engine reads in this thread */
+	pace_end(volume->pace, address_member(items->chunk.address), bytes, begun, slot->result);
 	return slot->result < 0 ? slot->failure.code : 0;
 }
 

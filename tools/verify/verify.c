@@ -78,6 +78,7 @@ static const struct option_spec verify_table[] = {
 	{ "shard", 0, "N/T", OPTION_CALL(verify_set_shard), "check the N-th of T shares of the chunks" },
 	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, TURNS_JOBS_MAX),
 	  "read with N threads (default one for each CPU, from 4 to 32)" },
+	VERB_OPTION_MAX_BANDWIDTH,
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -454,6 +455,8 @@ int verify_run(int argc, char **argv)
 	}
 	r = volume_open(argv[1], &volume, &err);
 	v.volume = volume;
+	if (r == 0)
+		r = volume_pace(volume->array, v.options.common.max_bandwidth, &err);
 	if (r == 0)
 		r = verify_first_look(&v, argv + 2, operands - 1, &err);
 	if (r < 0) {
