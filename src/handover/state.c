@@ -27,6 +27,8 @@ struct state_page {
 	_Atomic uint64_t key;    /* of the version that is served; 0: none any more */
 	_Atomic uint64_t volume; /* how often it was opened again */
 	struct life life;        /* of the thread that stands for the daemon */
+	struct state_terms terms;
+	_Atomic uint32_t sharers;
 };
 
 struct state {
@@ -49,7 +51,7 @@ static int state_seal(int fd, int *ret_fd, struct error *err)
 	return *ret_fd < 0 ? error_errno(err, "cannot open the state again") : 0;
 }
 
-int state_new(struct state **ret, struct error *err)
+int state_new(const struct state_terms *terms, struct state **ret, struct error *err)
 {
 	auto_close int fd = -1;
 	auto_free struct state *state = calloc(1, sizeof(*state));
@@ -64,6 +66,8 @@ int state_new(struct state **ret, struct error *err)
 	if (state->page == MAP_FAILED)
 		return error_errno(err, "cannot map the state");
 	state->page->magic = STATE_MAGIC;
+	state->page->terms = *terms;
+	state->page->sharers = 1;
 	r = state_seal(fd, &state->fd, err);
 	if (r < 0) {
 		munmap(state->page, STATE_SIZE);
@@ -96,6 +100,11 @@ void state_live(struct state *state)
 void state_publish(struct state *state, uint64_t key)
 {
 	atomic_store(&state->page->key, key);
+}
+
+void state_divide(struct state *state, uint32_t sharers)
+{
+	atomic_store(&state->page->sharers, sharers);
 }
 
 void state_renew(struct state *state)
@@ -180,6 +189,16 @@ uint64_t state_view_key(const struct state_view *view)
 	if (!life_goes_on(&page->life))
 		return 0;
 	return atomic_load_explicit(&page->key, memory_order_acquire);
+}
+
+void state_view_terms(const struct state_view *view, struct state_terms *ret)
+{
+	*ret = state_page_of(view)->terms;
+}
+
+uint32_t state_view_sharers(const struct state_view *view)
+{
+	return atomic_load_explicit(&state_page_of(view)->sharers, memory_order_relaxed);
 }
 
 uint64_t state_view_volume(const struct state_view *view)

@@ -10,9 +10,15 @@
 
 struct state;
 
+/* How much of the volume's devices the mount may use, all its readers together. */
+struct state_terms {
+	bool is_adaptive;         /* its reads wait for a window */
+	uint64_t iops, bandwidth; /* reads and bytes a second; 0: no limit */
+};
+
 /* ---- functions for the daemon ---- */
 
-must_check int state_new(struct state **ret, struct error *err);
+must_check int state_new(const struct state_terms *terms, struct state **ret, struct error *err);
 /* Marks the daemon as ended, and unmaps the page. NULL does nothing. */
 void state_free(struct state *state);
 /* Returns the descriptor to send to clients. The state keeps it. */
@@ -22,6 +28,8 @@ int state_fd(const struct state *state);
 void state_live(struct state *state);
 /* Sets the key of the version in which clients look up names from now on. Any thread may call this, one at a time. */
 void state_publish(struct state *state, uint64_t key);
+/* Says how many processes share what the terms allow: the daemon and its clients. */
+void state_divide(struct state *state, uint32_t sharers);
 /* Counts that the volume was opened again; state_volume() returns the count. */
 void state_renew(struct state *state);
 uint64_t state_volume(const struct state *state);
@@ -39,5 +47,8 @@ void state_view_close(const struct state_view *view);
 must_check int state_view_replace(const struct state_view *view, int fd, struct error *err);
 /* Returns the key of the version that the mount serves; 0: the daemon has ended. Costs two loads. */
 uint64_t state_view_key(const struct state_view *view);
+/* Returns the terms, which stay the same, and how many processes share them now. */
+void state_view_terms(const struct state_view *view, struct state_terms *ret);
+uint32_t state_view_sharers(const struct state_view *view);
 /* Returns a count that changes when the daemon opens the volume again; clients should then ask for a new descriptor. */
 uint64_t state_view_volume(const struct state_view *view);

@@ -267,15 +267,18 @@ static void *live(void *argument)
 	return NULL;
 }
 
+static const struct state_terms terms = { .is_adaptive = true, .iops = 500, .bandwidth = 1 << 20 };
+
 static void state_tells(void **unused)
 {
 	static struct state *state; /* for good: this thread's list of futexes is in it */
 	const struct state_view *view;
+	struct state_terms told;
 	pthread_t thread;
 	uint64_t volume;
 
 	(void)unused;
-	CHECK_OK(state_new(&state, &err));
+	CHECK_OK(state_new(&terms, &state, &err));
 	CHECK_OK(state_view_open(state_fd(state), &view, &err));
 	state_publish(state, 5);
 	assert_int_equal(state_view_key(view), 0); /* nobody lives yet */
@@ -288,6 +291,13 @@ static void state_tells(void **unused)
 	state_renew(state);
 	assert_int_not_equal(state_view_volume(view), volume);
 	assert_int_equal(state_view_volume(view), state_volume(state));
+	state_view_terms(view, &told);
+	assert_true(told.is_adaptive);
+	assert_int_equal(told.iops, 500);
+	assert_int_equal(told.bandwidth, 1 << 20);
+	assert_int_equal(state_view_sharers(view), 1);
+	state_divide(state, 3);
+	assert_int_equal(state_view_sharers(view), 3);
 	assert_true(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, state_fd(state), 0) == MAP_FAILED);
 	state_publish(state, 0);
 	assert_int_equal(state_view_key(view), 0);
@@ -303,7 +313,7 @@ static void state_after_sigkill(void **unused)
 	pid_t child;
 
 	(void)unused;
-	CHECK_OK(state_new(&state, &err));
+	CHECK_OK(state_new(&terms, &state, &err));
 	CHECK_OK(state_view_open(state_fd(state), &view, &err));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	child = fork();
@@ -347,8 +357,8 @@ static void state_of_the_next_daemon(void **unused)
 	pthread_t thread;
 
 	(void)unused;
-	CHECK_OK(state_new(&former, &err));
-	CHECK_OK(state_new(&next, &err));
+	CHECK_OK(state_new(&terms, &former, &err));
+	CHECK_OK(state_new(&terms, &next, &err));
 	CHECK_OK(state_view_open(state_fd(former), &view, &err));
 	/* Its thread has ended. A look between two replacements may see the life of one page and the other's key. */
 	state_publish(former, 9);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "lib/direct/daemon/link.h"
 #include "lib/forked.h"
 
 #define CONTEXT_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
@@ -204,6 +205,20 @@ static void context_in_child(void)
 
 /* --- making --- */
 
+/* A mount's readers have one window together. */
+static int context_make_window(struct direct *direct, struct error *err)
+{
+	struct state_terms terms = { .is_adaptive = true };
+	struct window_setup setup = { .members = direct->volume->array->count };
+
+	if (direct->link)
+		link_terms(direct->link, &terms);
+	setup.is_adaptive = terms.is_adaptive;
+	setup.iops = terms.iops;
+	setup.bandwidth = terms.bandwidth;
+	return window_new(&setup, &direct->volume->window, err);
+}
+
 /* Makes the caches. A child replaces its parent's, which may be locked by reads that never end. Under the lock. */
 static int context_make_caches(struct direct *direct, struct error *err)
 {
@@ -214,6 +229,7 @@ static int context_make_caches(struct direct *direct, struct error *err)
 		volume->cache = NULL;
 		volume->pages = NULL;
 		volume->route = NULL;
+		volume->window = NULL;
 		volume->generation = forked_generation();
 	}
 	if (!volume->cache)
@@ -222,15 +238,11 @@ static int context_make_caches(struct direct *direct, struct error *err)
 		r = page_cache_new(&volume->pages, err);
 	if (r == 0 && !volume->route && volume->array->count > 1)
 		r = route_new(volume->array->count, &volume->route, err);
+	if (r == 0 && !volume->window)
+		r = context_make_window(direct, err);
+	if (r == 0 && members_are_redundant(&direct->index->members))
+		window_allow_hedges(volume->window);
 	return r;
-}
-
-static bool context_has_copies(const struct members *members)
-{
-	for (uint32_t i = 0; i < members->group_count; i++)
-		if (members->groups[i].redundant)
-			return true;
-	return false;
 }
 
 int context_new(struct direct *direct, struct context **ret, struct error *err)
@@ -242,7 +254,7 @@ int context_new(struct direct *direct, struct context **ret, struct error *err)
 		return error_no_memory(err);
 	context->direct = direct;
 	context->key = direct->key;
-	context->has_copies = context_has_copies(&direct->index->members);
+	context->has_copies = members_are_redundant(&direct->index->members);
 	forked_call_in_child(context_in_child);
 	forked_lock();
 	context_adopt_all();
@@ -392,6 +404,7 @@ static int context_open_queue(struct context *context, const struct queue_client
 						       .cache = volume->cache,
 						       .pages = volume->pages,
 						       .route = volume->route,
+						       .window = volume->window,
 						       .counters = &context->counters },
 					   .depth = depth,
 					   .spare = context->has_copies ? depth : 0,
@@ -407,6 +420,8 @@ int context_start(struct context *context, const struct queue_client *client, bo
 	int r;
 
 	context->depth = depth;
+	if (context->direct->link)
+		window_divide(context->direct->volume->window, link_sharers(context->direct->link));
 	r = context->queue.client ? 0 : context_open_queue(context, client, err);
 	if (many)
 		context_replace_ring(context);

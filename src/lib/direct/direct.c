@@ -17,6 +17,7 @@
 #include "image/children.h"
 #include "image/inode.h"
 #include "image/places.h"
+#include "io/window.h"
 #include "lib/direct/daemon/link.h"
 #include "lib/forked.h"
 #include "lib/high.h"
@@ -80,6 +81,7 @@ void direct_volume_put(struct direct_volume *volume)
 		chunk_cache_free(volume->cache);
 		page_cache_free(volume->pages);
 		route_free(volume->route);
+		window_free(volume->window);
 	}
 	free(volume);
 }

@@ -25,6 +25,7 @@ struct direct_volume {
 	struct chunk_cache *cache;
 	struct page_cache *pages;
 	struct route *route; /* NULL: the volume has one member */
+	struct window *window;
 	struct stat identities[]; /* of the descriptors, to notice if the program has replaced one */
 };
 

@@ -56,13 +56,24 @@ struct clients {
 
 /* ---- connections ---- */
 
+/* Tells everybody how many share the mount's window: the clients, and the mount itself. */
+static void clients_counted(struct clients *clients)
+{
+	struct window *window = clients->serve->volume.window;
+
+	atomic_store(&clients->counters.connected, clients->count);
+	state_divide(clients->state, clients->count + 1);
+	if (window)
+		window_divide(window, clients->count + 1);
+}
+
 static void clients_drop(struct clients *clients, unsigned i)
 {
 	close(clients->fds[CLIENTS_FIRST + i].fd);
 	clients->count--;
 	clients->fds[CLIENTS_FIRST + i] = clients->fds[CLIENTS_FIRST + clients->count];
 	clients->peers[i] = clients->peers[clients->count];
-	atomic_store(&clients->counters.connected, clients->count);
+	clients_counted(clients);
 }
 
 static int clients_check_room(const struct clients *clients, const struct credentials *peer, struct error *err)
@@ -116,7 +127,8 @@ static void clients_add(struct clients *clients, int fd)
 	}
 	clients->peers[clients->count] = peer;
 	clients->fds[CLIENTS_FIRST + clients->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
-	atomic_store(&clients->counters.connected, ++clients->count);
+	clients->count++;
+	clients_counted(clients);
 }
 
 /* Accepts one connection at a time, so that connected clients have a turn before the next one. */
@@ -312,7 +324,10 @@ static int clients_listen(struct clients *clients, struct error *err)
 static int clients_run(struct clients *clients, struct error *err)
 {
 	const struct thread_setup setup = { .run = clients_main, .argument = clients, .what = "the thread of clients" };
-	int r = state_new(&clients->state, err);
+	const struct serve_options *options = &clients->serve->options;
+	const struct state_terms terms = { .is_adaptive = options->window, .iops = options->max_iops,
+					   .bandwidth = options->max_bandwidth };
+	int r = state_new(&terms, &clients->state, err);
 
 	if (r == 0)
 		r = wake_open(&clients->ending, err);

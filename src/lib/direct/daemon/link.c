@@ -453,6 +453,16 @@ bool link_is_current(const struct link *link)
 	return state_view_key(link->state) == link->key && state_view_volume(link->state) == link_volume(link);
 }
 
+void link_terms(const struct link *link, struct state_terms *ret)
+{
+	state_view_terms(link->state, ret);
+}
+
+uint32_t link_sharers(const struct link *link)
+{
+	return state_view_sharers(link->state);
+}
+
 bool link_lives(const struct link *link)
 {
 	return state_view_key(link->state) != 0;

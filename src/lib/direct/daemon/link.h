@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "handover/handover.h"
+#include "handover/state.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
@@ -49,6 +50,9 @@ void link_close(struct link *link);
 const struct link_place *link_place(const struct link *link);
 /* Whether the mount still serves this version and reads the same volume. Costs two loads. */
 bool link_is_current(const struct link *link);
+/* How much of the volume's devices the mount's readers may use, and how many processes share that now. */
+void link_terms(const struct link *link, struct state_terms *ret);
+uint32_t link_sharers(const struct link *link);
 /* Whether the daemon still runs. Costs a load. */
 bool link_lives(const struct link *link);
 /* Whether the daemon still runs, or another one serves the same mount in its place, which this connects to; false: the
