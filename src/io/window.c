@@ -84,7 +84,7 @@ static bool window_has_room(const struct window *window, enum window_class class
 		return true;
 	if (!WINDOW_LOAD(share->under_way))
 		return size >= 1 || now >= WINDOW_LOAD(share->due);
-	return window_under_way(window) + 1 <= size;
+	return window_under_way(window) < size;
 }
 
 /* Returns the ns in which the allowance is worth n. */
@@ -239,6 +239,8 @@ static uint32_t window_busy(struct window *window)
 	return busy;
 }
 
+/* Slow reads of one member in a row count once: a volume that is busy is slow everywhere, and a member that stalls is no
+ * reason to keep others waiting. */
 static void window_learn(struct window *window, enum window_class class, const struct window_read *read, int64_t base,
 			 double used, int64_t now)
 {
@@ -250,6 +252,9 @@ static void window_learn(struct window *window, enum window_class class, const s
 		WINDOW_STORE(share->slow, slow ? slow - 1 : 0);
 		window_grow(share, used, WINDOW_LOAD(window->sharers));
 	} else if (read->begun >= WINDOW_LOAD(share->shrunk)) {
+		if (window->count > 1 && WINDOW_LOAD(share->slow_at) == read->member + 1)
+			return;
+		WINDOW_STORE(share->slow_at, read->member + 1);
 		WINDOW_STORE(share->slow, slow + WINDOW_SLOW);
 		if (slow + WINDOW_SLOW < used)
 			return;
@@ -304,7 +309,7 @@ static void window_judge(struct window_lateness *lateness)
 {
 	int64_t high = window_quantile(lateness, 20), middle = window_quantile(lateness, 2);
 
-	WINDOW_STORE(lateness->late, high > 4 * middle ? high : 4 * middle);
+	WINDOW_STORE(lateness->late, high > WINDOW_LATE * middle ? high : WINDOW_LATE * middle);
 	for (unsigned i = 0; i < WINDOW_STEPS; i++)
 		WINDOW_SUB(lateness->steps[i], WINDOW_LOAD(lateness->steps[i]) / 2);
 }

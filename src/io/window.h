@@ -27,6 +27,7 @@
 #define WINDOW_SIZES  12u                     /* reads up to 4 KiB, 8 KiB, … 8 MiB */
 #define WINDOW_BUDGET 50u                     /* of so many reads, one may be made again because it is late */
 #define WINDOW_SAVED  8u                      /* that may be late at once */
+#define WINDOW_LATE   6                       /* a read that takes so many medians is late: the first one is lost */
 #define WINDOW_KNOWN  256u                    /* reads of a size after which it is known when one is late */
 #define WINDOW_STEPS  128u                    /* of lateness: quarters of powers of two, from 4 µs */
 #define WINDOW_LOOK   INT64_C(1000000)        /* ns between two looks of a thread whose reads wait, at most */
@@ -46,6 +47,7 @@ struct window_share {
 	_Atomic double size;          /* the most reads of all classes under way when one of this class begins */
 	_Atomic int64_t shrunk;       /* reads that began before this time do not shrink it again */
 	_Atomic uint32_t slow;        /* WINDOW_SLOW for a slow read, less 1 for each other one */
+	_Atomic uint32_t slow_at;     /* number of the last slow read's member, and 1 */
 	_Atomic int64_t due;          /* below 1: when the next read may begin */
 };
 
