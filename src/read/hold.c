@@ -62,16 +62,33 @@ void hold_end(struct read_fetch *fetch, int64_t now)
 	window_end(reader->setup.window, &read, now, fetch->result);
 }
 
+static void hold_drop_one(struct read_fetch *fetch)
+{
+	const struct reader_setup *setup = &fetch->op->reader->setup;
+
+	hold_unlink(fetch);
+	window_drop(setup->window, setup->class);
+}
+
+void hold_drop(struct read_op *op)
+{
+	struct read_fetch *fetch, *after;
+
+	for (fetch = op->reader->hold.oldest; fetch; fetch = after) {
+		after = fetch->after;
+		if (fetch->op == op)
+			hold_drop_one(fetch);
+	}
+}
+
 void hold_drop_suspects(struct reader *reader, int64_t now)
 {
 	struct read_fetch *fetch, *after;
 
 	for (fetch = reader->setup.route ? reader->hold.oldest : NULL; fetch; fetch = after) {
 		after = fetch->after;
-		if (!route_is_suspect(reader->setup.route, fetch->io.member, now))
-			continue;
-		hold_unlink(fetch);
-		window_drop(reader->setup.window, reader->setup.class);
+		if (route_is_suspect(reader->setup.route, fetch->io.member, now))
+			hold_drop_one(fetch);
 	}
 }
 

@@ -20,5 +20,7 @@ int64_t hold_pause(const struct reader *reader, int64_t now);
 /* Tells the other threads whether this reader's reads wait. */
 void hold_tell(struct reader *reader);
 
+/* Counts the device reads of op as under way no longer, so that it can be made again. */
+void hold_drop(struct read_op *op);
 /* Counts reads of members that have become suspect as under way no longer. */
 void hold_drop_suspects(struct reader *reader, int64_t now);

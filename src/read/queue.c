@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/huge.h"
 #include "base/round.h"
+#include "read/hold.h"
 
 #define QUEUE_LATE_MOST INT64_C(1000000000) /* ns: a read that becomes late after that is found by other looks */
 
@@ -254,6 +255,7 @@ static void queue_hedge(struct queue_slot *slot, uint32_t member, int64_t now)
 	if (slot->state != QUEUE_READING || !queue_may_leave(queue, 1) || !read_is_late(&slot->op, now) ||
 	    !window_hedge(queue->reader.setup.window))
 		return;
+	hold_drop(&slot->op);
 	slot->op.avoided = member + 1;
 	queue->late = slot;
 	queue->client->stuck(slot);
