@@ -239,8 +239,8 @@ static uint32_t window_busy(struct window *window)
 	return busy;
 }
 
-/* Slow reads of one member in a row count once: a volume that is busy is slow everywhere, and a member that stalls is no
- * reason to keep others waiting. */
+/* Slow reads of one member in a row count once: a volume that is busy is slow everywhere, and a member that stalls is
+ * no reason to keep others waiting. */
 static void window_learn(struct window *window, enum window_class class, const struct window_read *read, int64_t base,
 			 double used, int64_t now)
 {
