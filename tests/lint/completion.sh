@@ -46,7 +46,7 @@ for option in -o --options '--options ='; do
     assert_eq "datasetfs $option allow_other,ver<TAB>" "$(completed "${words[@]}" allow_other,ver)" \
         "allow_other,verify=always allow_other,verify=never allow_other,version= allow_other,versions "
     assert_eq "datasetfs $option digest=sha256:0a,w<TAB>" \
-        "$(completed "${words[@]}" digest = sha256 : 0a,w)" "0a,workers= "
+        "$(completed "${words[@]}" digest = sha256 : 0a,w)" "0a,window=auto 0a,window=off 0a,workers= "
     assert_contains "datasetfs $option <TAB>" "$(completed "${words[@]}" '')" "version= "
 done
 assert_eq "mkdatasetfs --compress zstd:1<TAB>" "$(completed mkdatasetfs --compress zstd : 1)" "1 19 "

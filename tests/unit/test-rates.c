@@ -49,6 +49,7 @@ static struct reported_stats counters(uint64_t n)
 		.client_files = 500 * n,
 		.client_bytes = 2000000 * n,
 		.device_reads = 1500 * n,
+		.held_reads = 300 * n,
 		.device_bytes = 5000000 * n,
 		.read_failures = n,
 		.stalls = 2 * n,
@@ -207,8 +208,8 @@ static void test_columns(void **state)
 	}
 	table_row(&mount, 1000 + 90000, 140, text);
 	assert_string_equal(
-		text, "/mnt/datasets/imagenet     ~uch behind it    1d   4500   18.0  1.59  2.05  15.6  16.3  1.50"
-		      "    250   15.0  75.0      0     0      6 ok");
+		text, "/mnt/datasets/imagenet ~h behind it    1d   4500   18.0  1.59  2.05  15.6  16.3  1.50"
+		      "    250   15.0  75.0  20.0      0     0      6 ok");
 	mount.stats.damaged = 1;
 	assert_string_equal(table_state(&mount, 1000), "damage");
 	mount.rates.reads_per_file = 0.99976;

@@ -214,6 +214,11 @@ static void table_reads(const struct table_cell *cell)
 	table_rate(cell, cell->mount->rates.reads_per_file);
 }
 
+static void table_held(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.held_per_read * 100);
+}
+
 static void table_device(const struct table_cell *cell)
 {
 	table_rate(cell, cell->mount->rates.device_bytes_per_second / 1e6);
@@ -280,6 +285,7 @@ static const struct table_column {
 	{ "CPU us", "/file", 6, 80, false, table_cpu },
 	{ "DEVICE", "MB/s", 6, 120, false, table_device },
 	{ "CPU", "%", 5, 120, false, table_load },
+	{ "HELD", "%", 5, 140, false, table_held },
 	{ "FLIGHT", "now", 6, 130, false, table_flight },
 	{ "PAST", "now", 5, 130, false, table_clients },
 	{ "STALLS", "", 6, 55, false, table_stalls },

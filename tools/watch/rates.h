@@ -13,11 +13,12 @@ struct rates {
 	double seconds;        /* between the two looks, by the daemon's clock; 0: there was no first look */
 	uint64_t files, bytes; /* through the mount and past it */
 	uint64_t mount_files;  /* through the mount only: the files for which the daemon used reads and CPU time */
-	uint64_t reads, device_bytes, errors; /* errors: reads of files that failed */
+	uint64_t reads, held, device_bytes, errors; /* held: reads that waited; errors: reads of files that failed */
 	uint64_t stalls;
 	double cpu; /* seconds of the daemon */
 	double files_per_second, bytes_per_second, device_bytes_per_second;
 	double reads_per_file, cpu_per_file; /* cpu: seconds */
+	double held_per_read;
 	double latency[RATES_PERCENTILES];   /* seconds */
 };
 
