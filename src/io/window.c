@@ -245,7 +245,7 @@ static void window_learn(struct window *window, enum window_class class, const s
 			 double used, int64_t now)
 {
 	struct window_share *share = &window->shares[class];
-	int64_t took = now - read->begun, limit = (int64_t)((double)base * window_patience[class]);
+	int64_t took = now - read->begun - read->own, limit = (int64_t)((double)base * window_patience[class]);
 	uint32_t slow = WINDOW_LOAD(share->slow);
 
 	if (took <= limit) {
@@ -352,6 +352,14 @@ void window_won(struct window *window)
 }
 
 /* ---- the end of a read ---- */
+
+bool window_is_slow(const struct window *window, const struct window_read *read, int64_t now)
+{
+	int64_t base = WINDOW_LOAD(window->members[read->member].bases[window_size(read->bytes)].base);
+
+	return window->is_adaptive && (double)(now - read->begun) > (double)base * window_patience[WINDOW_AHEAD];
+}
+
 
 static void window_time(struct window_member *member, enum window_class class, int64_t took)
 {

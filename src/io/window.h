@@ -108,6 +108,7 @@ struct window_read {
 	uint32_t member;
 	uint64_t bytes;
 	int64_t begun;
+	int64_t own; /* ns of that time in which the reader itself was busy: no delay of the device */
 };
 
 must_check int window_new(const struct window_setup *setup, struct window **ret, struct error *err);
@@ -128,6 +129,8 @@ int64_t window_pause(const struct window *window, enum window_class class, bool 
 /* Lets a read of bytes begin, and counts it as under way. False: it has to wait until another one has ended, or for
  * window_pause(). */
 bool window_take(struct window *window, enum window_class class, uint64_t bytes, int64_t now);
+/* Whether the read took so long that it may shrink a window of somebody who waits: then own is worth finding out. */
+bool window_is_slow(const struct window *window, const struct window_read *read, int64_t now);
 /* Ends a read that began, and learns from how long it took. result: bytes; 0 or less: it failed, which says nothing. */
 void window_end(struct window *window, const struct window_read *read, int64_t now, int64_t result);
 /* Counts a read as under way no longer, as its member does not answer and others are not to wait for it. */

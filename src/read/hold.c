@@ -4,6 +4,11 @@
 #include "read/hold.h"
 
 #include "base/list.h"
+#include "base/thread/busy.h"
+
+#define HOLD_LOOK INT64_C(1000000)   /* ns between two looks at how busy the thread is */
+#define HOLD_BUSY 0.5                /* of the time: from there on the CPUs are the bottleneck */
+#define HOLD_OLD  INT64_C(100000000) /* ns after which the last one says nothing of the last read */
 
 void hold_tell(struct reader *reader)
 {
@@ -50,15 +55,33 @@ bool hold_lets(struct read_fetch *fetch, int64_t now)
 	return true;
 }
 
+/* Returns the part of a slow read's time in which its thread was busy, or waited for a CPU: it could not see that the read
+ * had ended. A device is too slow only while its readers sleep. Where they hardly do, its own threads may wait for a CPU as
+ * well, and all of the time counts. */
+static int64_t hold_own(struct read_hold *hold, int64_t took, int64_t now)
+{
+	int64_t since = now - hold->looked, busy;
+
+	if (since >= HOLD_LOOK) {
+		busy = busy_time();
+		hold->share = since < HOLD_OLD ? (double)(busy - hold->busy) / (double)since : 1;
+		hold->busy = busy;
+		hold->looked = now;
+	}
+	return hold->share < HOLD_BUSY ? (int64_t)((double)took * hold->share) : took;
+}
+
 void hold_end(struct read_fetch *fetch, int64_t now)
 {
 	struct reader *reader = fetch->op->reader;
-	const struct window_read read = { .class = reader->setup.class, .member = fetch->io.member,
+	struct window_read read = { .class = reader->setup.class, .member = fetch->io.member,
 					  .bytes = op_bytes(fetch), .begun = fetch->started };
 
 	if (!fetch->is_counted)
 		return;
 	hold_unlink(fetch);
+	if (window_is_slow(reader->setup.window, &read, now))
+		read.own = hold_own(&reader->hold, now - fetch->started, now);
 	window_end(reader->setup.window, &read, now, fetch->result);
 }
 

@@ -84,6 +84,8 @@ struct read_hold {
 	struct read_fetch *oldest, *last; /* that counts as under way */
 	struct window_thread thread;
 	uint64_t turn; /* of the read that began last */
+	int64_t looked, busy; /* when busy_time() was last asked for, and what it said */
+	double share;         /* of the time before that in which the thread was busy */
 	bool is_starting;
 };
 

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
+#include "base/thread/busy.h"
 #include "base/thread/thread.h"
 #include "lib/check.h"
 
@@ -173,10 +175,29 @@ static void test_nobody_joins(void **state)
 	assert_int_equal(ran, 1);
 }
 
+/* A thread that runs is busy, and one that sleeps is not. */
+static void test_busy(void **state)
+{
+	int64_t begun = clock_now(), before = busy_time(), after;
+	struct timespec nap = { .tv_nsec = 20000000 };
+
+	(void)state;
+	do
+		after = busy_time();
+	while (after < before + 5000000);
+	assert_true(after - before <= clock_now() - begun);
+	begun = clock_now();
+	before = busy_time();
+	nanosleep(&nap, NULL);
+	after = busy_time();
+	assert_true(after - before <= clock_now() - begun - nap.tv_nsec / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),
+		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_the_stack),

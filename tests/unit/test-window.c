@@ -293,6 +293,25 @@ static void test_never_below_one(void **state)
 	window_free(window);
 }
 
+/* While the reader itself was busy, the device may long have been ready. */
+static void test_own_time(void **state)
+{
+	struct window_read read = { .bytes = 4096 };
+
+	(void)state;
+	fresh();
+	for (unsigned i = 0; i < 10; i++) {
+		read.begun = now;
+		assert_true(window_take(window, WINDOW_DEMAND, 4096, now));
+		now += 20 * MS;
+		assert_true(window_is_slow(window, &read, now));
+		read.own = i < 5 ? 20 * MS - 100 * US : 0;
+		window_end(window, &read, now, 4096);
+		assert_true((size(WINDOW_DEMAND) == WINDOW_MOST) == (i < 5));
+	}
+	window_free(window);
+}
+
 /* Nothing is known of the load while nothing is under way. */
 static void test_idle(void **state)
 {
@@ -502,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_single_slow_reads),
 		cmocka_unit_test(test_one_slow_member),
 		cmocka_unit_test(test_never_below_one),
+		cmocka_unit_test(test_own_time),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_base_follows),
 		cmocka_unit_test(test_failures_teach_nothing),
