@@ -55,9 +55,9 @@ bool hold_lets(struct read_fetch *fetch, int64_t now)
 	return true;
 }
 
-/* Returns the part of a slow read's time in which its thread was busy, or waited for a CPU: it could not see that the read
- * had ended. A device is too slow only while its readers sleep. Where they hardly do, its own threads may wait for a CPU as
- * well, and all of the time counts. */
+/* Returns the part of a slow read's time in which its thread was busy, or waited for a CPU: it could not see that the
+ * read had ended. A device is too slow only while its readers sleep. Where they hardly do, its own threads may wait for
+ * a CPU as well, and all of the time counts. */
 static int64_t hold_own(struct read_hold *hold, int64_t took, int64_t now)
 {
 	int64_t since = now - hold->looked, busy;

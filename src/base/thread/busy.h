@@ -3,6 +3,6 @@
 #pragma once
 #include <stdint.h>
 
-/* Returns the ns for which the calling thread has run or waited for a CPU since it began. Where the kernel does not tell
+/* Returns the ns for which the calling thread has run or waited for a CPU since it began. Where the kernel does not say
  * how long threads wait for a CPU, that part is left out. Costs some microseconds. */
 int64_t busy_time(void);
