@@ -24,17 +24,17 @@ cat >reader.py <<'END'
 import os, sys, threading
 name, threads, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 order = os.open("order", os.O_WRONLY | os.O_APPEND)
-ends = [os.open(file, os.O_RDONLY) for file in files]
 lock = threading.Lock()
 
 def read():
     while True:
         with lock:
-            if not ends:
+            if not files:
                 return
-            end = ends.pop(0)
+            end = os.open(files.pop(0), os.O_RDONLY)
         assert len(os.pread(end, 8000, 0)) == 8000
         os.posix_fadvise(end, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(end)
         os.write(order, name.encode() + b"\n")
 
 os.mkfifo(name + ".go")
@@ -93,7 +93,7 @@ find heavy light -type f | wc -l
 rm -f ./*.go
 : >order
 throttle_reads 800000
-for round in {1..9}; do set -- "$@" heavy/{0..399}; done
+for _ in {1..9}; do set -- "$@" heavy/{0..399}; done
 reader heavy 32 "$@"
 reader light 8 "${@/heavy/light}"
 go heavy
