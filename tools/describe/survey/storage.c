@@ -2,7 +2,10 @@
 /* Adds up the chunks of files, counting each place on the volume once. */
 #include "describe/survey/storage.h"
 
+#include "base/round.h"
 #include "image/chunk.h"
+
+#define STORAGE_BLOCK 4096u /* that a direct read is rounded to */
 
 int storage_open(struct storage *storage, const struct index *index, struct error *err)
 {
@@ -28,9 +31,23 @@ static void storage_add_chunk(struct storage *storage, const struct chunk *chunk
 	storage->compressed_chunks += chunk->codec != DSFS_CODEC_RAW;
 }
 
+/* Counts the reads of a whole file that has so many bytes on the volume: larger files are read in pieces. */
+static void storage_add_reads(struct storage *storage, const struct inode *inode, uint64_t stored)
+{
+	uint64_t reads = (stored + STORAGE_SMALL - 1) / STORAGE_SMALL, bytes = round_up(stored, STORAGE_BLOCK);
+
+	if (inode->size <= STORAGE_SMALL) {
+		reads = stored != 0;
+		storage->small_reads += reads;
+		storage->small_bytes += bytes;
+	}
+	storage->reads += reads;
+	storage->read_bytes += bytes;
+}
+
 int storage_add(struct storage *storage, const struct index *index, const struct inode *inode, struct error *err)
 {
-	uint64_t count = inode_chunk_count(index, inode), run;
+	uint64_t count = inode_chunk_count(index, inode), stored = 0, run;
 	struct chunk chunk;
 	int r;
 
@@ -42,6 +59,8 @@ int storage_add(struct storage *storage, const struct index *index, const struct
 			storage->hole_bytes += chunk_run_bytes(index, inode, i, run);
 		else
 			storage_add_chunk(storage, &chunk);
+		stored += chunk_is_hole(&chunk) || chunk_is_inline(&chunk) ? 0 : chunk.stored;
 	}
+	storage_add_reads(storage, inode, stored);
 	return 0;
 }
