@@ -179,6 +179,18 @@ void served_concern_gone(struct served *served, const struct catalogue *catalogu
 	}
 }
 
+size_t served_concern_all(struct served *served)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < served->watch.count; i++) {
+		served->mounts[i].is_concerned |= served->mounts[i].is_certain ||
+						  served_has_volume(served, served->watch.mounts[i]);
+		count += served->mounts[i].is_concerned;
+	}
+	return count;
+}
+
 /* ---- output ---- */
 
 /* Says to whom a shared mount is attached. Returns text; "" for any other mount. */

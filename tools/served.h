@@ -32,6 +32,8 @@ void served_close(struct served *served); /* accepts a zeroed one */
 void served_concern(struct served *served, uint64_t sequence, bool and_followers);
 /* Marks mounts that serve a version which is not on the volume any more. */
 void served_concern_gone(struct served *served, const struct catalogue *catalogue);
+/* Marks all mounts of the volume. Returns how many are marked. */
+size_t served_concern_all(struct served *served);
 /* Logs a line for each marked mount, once. -EBUSY if there is one, unless force is set. remedy: advice to the user. */
 must_check int served_refuse(const struct served *served, bool force, const char *remedy, struct error *err);
 /* Prints the mountpoints of marked mounts, as an array "mounts". */
