@@ -32,6 +32,7 @@ static const struct verb verbs[] = {
 	{ "cat", cat_run, &cat_line, VERB_FAILED },
 	{ "extract", extract_run, &extract_line, VERB_FAILED },
 	{ "describe", describe_run, &describe_line, VERB_FAILED },
+	{ "plan", plan_run, &plan_line, VERB_FAILED },
 	{ "dump", dump_run, &dump_line, VERB_FAILED },
 	{ "current", current_run, &current_line, VERB_FAILED },
 	{ "remove", remove_run, &remove_line, VERB_FAILED },

@@ -52,7 +52,8 @@ tame mkdatasetfs --progress none "two$E.a,two$E.b" "$source" --protect mirror:2
 say "reading"
 for volume in "$v" "two$E.a"; do
     for verb in list "list --space" "list --json" describe "describe --json" dump "dump --json" verify "verify --json" \
-        scrub "member list" "member list --json" "compact --dry-run" "compact --dry-run --json"; do
+        scrub "member list" "member list --json" "compact --dry-run" "compact --dry-run --json" \
+        "plan --workers 1 --gpus 1 --rate 1" "plan --workers 1 --gpus 1 --rate 1 --json"; do
         # shellcheck disable=SC2086
         tame datasetfsctl $verb "$volume"
     done

@@ -19,8 +19,8 @@ for program in mkdatasetfs datasetfs datasetfs-csi datasetfs-exporter datasetfs-
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status top attach detach attached verify scrub stat ls cat extract describe dump current remove \
-    compact export member nvme; do
+for verb in list status top attach detach attached verify scrub stat ls cat extract describe plan dump current \
+    remove compact export member nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
@@ -32,6 +32,7 @@ assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" \
     "$(completed datasetfsctl nvme connect --ctrl-loss-tmo o)" "off "
 assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verify --sh)" " --shard "
 assert_contains "datasetfsctl describe --d<TAB>" " $(completed datasetfsctl describe --d)" " --diff "
+assert_eq "datasetfsctl plan --reads s<TAB>" "$(completed datasetfsctl plan --reads s)" "shard "
 assert_eq "datasetfsctl top --sort la<TAB>" "$(completed datasetfsctl top --sort la)" "latency "
 assert_eq "datasetfsctl ver<TAB>" "$(completed datasetfsctl ver)" "verify "
 assert_eq "mkdatasetfs --compress a<TAB>" "$(completed mkdatasetfs --compress a)" "auto "
@@ -61,7 +62,7 @@ assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
 # Labels come from the volume that the line names, wherever it names it.
 for label in v1 nightly:1 nightly:2; do pack vol:ume folder --label $label --allow-empty; done
 all="nightly:1 nightly:2 v1 " volume=(vol : ume)
-for verb in current remove switch describe dump verify 'export tar' 'export erofs'; do
+for verb in current remove switch describe plan dump verify 'export tar' 'export erofs'; do
     assert_eq "datasetfsctl $verb VOLUME <TAB>" "$(completed datasetfsctl $verb "${volume[@]}" '')" "$all"
     assert_eq "datasetfsctl $verb f<TAB>" "$(completed datasetfsctl $verb f)" "file folder "
 done
@@ -107,7 +108,7 @@ if command -v datasetfs-csi >/dev/null; then
 else
     echo ' --config --kubelet --node' >>help.all
 fi
-for verb in verify scrub stat extract attach describe switch top compact 'nvme connect'; do
+for verb in verify scrub stat extract attach describe plan switch top compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done
 while read -r option; do

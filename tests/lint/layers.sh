@@ -115,6 +115,7 @@ may tools/describe/subject $base $image datasetfs describe/subject .
 may tools/describe/survey  $base $image datasetfs describe/subject describe/survey .
 may tools/describe/diff    $base $image datasetfs describe/subject describe/diff .
 may tools/describe $base $image datasetfs describe/subject describe/survey describe/diff describe .
+may tools/plan   $base $image io $volume datasetfs describe/subject describe/survey plan .
 may tools/take   $base $image io read datasetfs take .
 may tools/export $base $image io read $device $volume erofs datasetfs take export .
 may tools/list   $base $image $volume datasetfs list .
@@ -126,8 +127,8 @@ may tools/watch  $base $device members attach datasetfs watch
 may tools/shared $base datasetfs attach .
 may tools/status $base $device datasetfs watch status .
 may tools/top    $base datasetfs watch status top .
-may tools        $base $image io $device members $volume attach datasetfs describe export member nvme scrub \
-    take top verify watch .
+may tools        $base $image io $device members $volume attach datasetfs describe export member nvme plan \
+    scrub take top verify watch .
 may tools/exporter $base $device datasetfs exporter
 may tools/csi    $base attach csi
 may tools/run    $base run

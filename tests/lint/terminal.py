@@ -8,7 +8,7 @@ import re
 import sys
 
 # Functions that return text of ours: digits, units, words.
-FUNCTIONS = re.compile(r"(format_\w+|text_(time|span|type)|wire_opcode_name)$")
+FUNCTIONS = re.compile(r"(format_\w+|rate_format(_number)?|text_(time|span|type)|wire_opcode_name)$")
 CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+$")
 
 # Strings of ours by file: words from tables, and buffers that such functions filled.
