@@ -7,7 +7,10 @@
 enum event_kind {
 	EVENT_ARRIVAL, /* of a read, at a worker */
 	EVENT_DONE,    /* a read, by its member */
+	EVENT_COME,    /* a read, at its worker, as it has passed the network */
 	EVENT_LOOK,    /* a worker looks for reads that are stuck */
+	EVENT_LATE,    /* a read would be late now */
+	EVENT_TAKE,    /* a worker asks its window again */
 };
 
 struct event {

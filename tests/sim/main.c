@@ -13,9 +13,11 @@
 
 struct sim_options {
 	uint64_t workers, members, copies, threads, load, think, channels, service, spread, cap, burst;
+	uint64_t heavy, heavier, background, behind, bytes, bandwidth, port, nic;
+	uint64_t files, tier, tier_cap, tier_service, tier_writes;
 	unsigned fault;
-	uint64_t faulty, slower, stall, fault_from, fault_to, from, to, seed;
-	bool stays, json;
+	uint64_t faulty, slower, stall, every, fault_from, fault_to, from, to, seed;
+	bool windows, hedges, draws, stays, json;
 };
 
 #define NUMBER(FIELD, MIN, MAX) OPTION_NUMBER(struct sim_options, FIELD, MIN, MAX)
@@ -28,9 +30,27 @@ static const struct option_spec options[] = {
 	  "each worker has N threads that read one file after the other (default 64); 0: reads come by chance" },
 	{ "load", 'l', "PERCENT", NUMBER(load, 1, 200),
 	  "of what all devices can do, when reads come by chance (default 50)" },
+	{ "heavy", 0, "PERCENT", NUMBER(heavy, 0, 100), "of the workers, which have more threads (default 0)" },
+	{ "heavier", 0, "TIMES", NUMBER(heavier, 1, 1000), "the threads of the others (default 8)" },
+	{ "background", 0, "N", NUMBER(background, 0, 1000), "machines that warm, scrub or verify (default 0)" },
+	{ "behind", 0, "N", NUMBER(behind, 1, 4096), "reads of each of them at a time (default 64)" },
+	{ "windows", 0, NULL, OPTION_TRUE(struct sim_options, windows), "reads wait for the window of their machine" },
+	{ "hedges", 0, NULL, OPTION_TRUE(struct sim_options, hedges), "late reads are made again from another copy" },
 	{ "think", 0, "NS", NUMBER(think, 0, 1000000000), "between two reads of a thread (default 0)" },
 	{ "channels", 0, "N", NUMBER(channels, 1, 4096), "reads at a time of a device (default 16)" },
 	{ "service", 0, "US", NUMBER(service, 1, 1000000), "that a read takes (default 100)" },
+	{ "bytes", 0, "N", NUMBER(bytes, 1, 1u << 30), "of a file (default 8192)" },
+	{ "bandwidth", 0, "MB", NUMBER(bandwidth, 0, 1000000),
+	  "a second of a device, whose reads take longer by it (default 0: no limit)" },
+	{ "port", 0, "MB", NUMBER(port, 0, 1000000), "a second that pass to a device (default 0: no limit)" },
+	{ "nic", 0, "MB", NUMBER(nic, 0, 1000000), "a second that pass to a worker (default 0: no limit)" },
+	{ "files", 0, "N", NUMBER(files, 0, 100000000),
+	  "that a worker reads once an epoch, through a cache of its own (default 0: any, without a cache)" },
+	{ "draws", 0, NULL, OPTION_TRUE(struct sim_options, draws), "each read draws one of the files instead" },
+	{ "tier", 0, "PERCENT", NUMBER(tier, 0, 100), "of its files that the cache holds (default 0)" },
+	{ "tier-cap", 0, "N", NUMBER(tier_cap, 0, 100000000), "reads a second of its drive (default 0: no limit)" },
+	{ "tier-service", 0, "US", NUMBER(tier_service, 1, 1000000), "that a read of its drive takes (default 100)" },
+	{ "tier-writes", 0, "N", NUMBER(tier_writes, 0, 100000000), "files a second that it takes (0: no limit)" },
 	{ "spread", 0, "PERCENT", NUMBER(spread, 0, 100), "of which so much is by chance (default 50)" },
 	{ "cap", 0, "N", NUMBER(cap, 0, 100000000), "reads a second of a device at most (default 0: no limit)" },
 	{ "burst", 0, "MS", NUMBER(burst, 0, 1000), "of unused cap that a device makes up for (default 100)" },
@@ -39,6 +59,7 @@ static const struct option_spec options[] = {
 	{ "faulty", 0, "N", NUMBER(faulty, 0, MODEL_MEMBERS), "devices that have it (default 1)" },
 	{ "slower", 0, "N", NUMBER(slower, 1, 1000), "times, of a slow device (default 10)" },
 	{ "stall", 0, "MS", NUMBER(stall, 1, 1000), "of stalls (default 20)" },
+	{ "every", 0, "MS", NUMBER(every, 0, 1000000), "from stall to stall (default 0: always one)" },
 	{ "fault-from", 0, "MS", NUMBER(fault_from, 0, 1000000), "when the fault begins (default 0)" },
 	{ "fault-to", 0, "MS", NUMBER(fault_to, 0, 1000000), "when it ends (default 0: never)" },
 	{ "from", 0, "MS", NUMBER(from, 0, 1000000), "when counting begins (default 500)" },
@@ -58,6 +79,8 @@ static const struct command_line command_line = {
 
 static void sim_set_fault(const struct sim_options *o, struct model_setup *setup)
 {
+	int64_t every = (int64_t)(o->every > o->stall ? o->every : o->stall) * MS;
+
 	for (uint32_t i = 0; i < setup->members; i++) {
 		struct member_setup *member = &setup->member[i];
 
@@ -69,10 +92,26 @@ static void sim_set_fault(const struct sim_options *o, struct model_setup *setup
 		member->to = o->fault_to ? (int64_t)o->fault_to * MS : INT64_MAX;
 		if (o->fault != MEMBER_STALLS)
 			continue;
-		member->from += i * (int64_t)o->stall * MS;
+		member->from += i * every;
 		member->to = member->from + (int64_t)o->stall * MS;
-		member->period = setup->members * (int64_t)o->stall * MS;
+		member->period = setup->members * every;
 	}
+}
+
+/* The time that so many bytes take at so many MB a second; 0: no limit. */
+static int64_t sim_pass(uint64_t bytes, uint64_t rate)
+{
+	return rate ? (int64_t)(bytes * 1000 / rate) : 0;
+}
+
+static void sim_set_tier(const struct sim_options *o, struct model_setup *setup)
+{
+	setup->tier = (struct tier_setup){ .files = (uint32_t)o->files, .part = (double)o->tier / 100,
+					   .draws = o->draws, .writes = (double)o->tier_writes };
+	setup->drive = (struct member_setup){ .channels = (uint32_t)o->channels,
+					      .service = (int64_t)o->tier_service * US,
+					      .spread = (double)o->spread / 100, .cap = (double)o->tier_cap,
+					      .burst = (int64_t)o->burst * MS };
 }
 
 static void sim_setup(const struct sim_options *o, struct model_setup *setup)
@@ -80,19 +119,40 @@ static void sim_setup(const struct sim_options *o, struct model_setup *setup)
 	*setup = (struct model_setup){ .workers = (uint32_t)o->workers, .members = (uint32_t)o->members,
 				       .copies = (uint32_t)(o->copies < o->members ? o->copies : o->members),
 				       .threads = (uint32_t)o->threads, .load = (double)o->load / 100,
-				       .think = (int64_t)o->think, .leaves = !o->stays,
+				       .heavy = (uint32_t)(o->workers * o->heavy / 100),
+				       .heavier = (uint32_t)o->heavier, .background = (uint32_t)o->background,
+				       .behind = (uint32_t)o->behind, .bytes = o->bytes,
+				       .comes = sim_pass(o->bytes, o->nic), .windows = o->windows,
+				       .hedges = o->hedges, .think = (int64_t)o->think, .leaves = !o->stays,
 				       .from = (int64_t)o->from * MS, .to = (int64_t)o->to * MS, .seed = o->seed };
 	for (uint32_t i = 0; i < setup->members; i++)
 		setup->member[i] = (struct member_setup){ .channels = (uint32_t)o->channels,
-							  .service = (int64_t)o->service * US,
+							  .service = (int64_t)o->service * US +
+								     sim_pass(o->bytes, o->bandwidth),
 							  .spread = (double)o->spread / 100, .cap = (double)o->cap,
-							  .burst = (int64_t)o->burst * MS };
+							  .burst = (int64_t)o->burst * MS,
+							  .passes = sim_pass(o->bytes, o->port) };
 	sim_set_fault(o, setup);
+	sim_set_tier(o, setup);
 }
 
-static double sim_us(const struct model_result *result, double part)
+static double sim_us(const struct histogram *histogram, double part)
 {
-	return (double)histogram_at(&result->took, part) / 1000;
+	return (double)histogram_at(histogram, part) / 1000;
+}
+
+static double sim_part(uint64_t count, uint64_t of)
+{
+	return of ? (double)count / (double)of : 0;
+}
+
+static void sim_json_times(struct json *json, const char *key, const struct histogram *histogram)
+{
+	json_begin_object(json, key);
+	json_real(json, "p50_us", sim_us(histogram, 0.5));
+	json_real(json, "p99_us", sim_us(histogram, 0.99));
+	json_real(json, "p999_us", sim_us(histogram, 0.999));
+	json_end_object(json);
 }
 
 /* The most and the fewest reads of a member, in relation to the mean of those without a fault. */
@@ -123,13 +183,20 @@ static void sim_print_json(const struct model_setup *setup, const struct model_r
 	sim_shares(setup, result, &most, &least);
 	json_begin_object(&json, NULL);
 	json_real(&json, "files_per_s", (double)result->files / seconds);
-	json_real(&json, "p50_us", sim_us(result, 0.5));
-	json_real(&json, "p99_us", sim_us(result, 0.99));
-	json_real(&json, "p999_us", sim_us(result, 0.999));
+	json_real(&json, "p50_us", sim_us(&result->took, 0.5));
+	json_real(&json, "p99_us", sim_us(&result->took, 0.99));
+	json_real(&json, "p999_us", sim_us(&result->took, 0.999));
+	sim_json_times(&json, "light", &result->light);
+	json_real(&json, "jain", result->fairness);
+	json_real(&json, "background_per_s", (double)result->background / seconds);
 	json_real(&json, "over_2ms", histogram_over(&result->took, MODEL_LATE));
 	json_real(&json, "busiest", most);
 	json_real(&json, "idlest", least);
-	json_real(&json, "extra", result->files ? (double)result->extra / (double)result->files : 0);
+	json_real(&json, "extra", sim_part(result->extra, result->files));
+	json_real(&json, "hedges", sim_part(result->hedges, result->files));
+	json_real(&json, "hits", sim_part(result->hits, result->files));
+	json_real(&json, "filled", sim_part(result->filled, (uint64_t)setup->workers * setup->tier.files));
+	json_number(&json, "dropped", result->dropped);
 	json_number(&json, "errors", result->errors);
 	json_number(&json, "stuck", result->stuck);
 	json_begin_array(&json, "reads");
@@ -147,9 +214,20 @@ static void sim_print(const struct model_setup *setup, const struct model_result
 	for (uint32_t i = 0; i < setup->members; i++)
 		all += result->reads[i];
 	printf("%.0f files/s, p50 %.0f us, p99 %.0f us, p99.9 %.0f us, over 2 ms %.2f %%, extra %.2f %%\n",
-	       (double)result->files / seconds, sim_us(result, 0.5), sim_us(result, 0.99), sim_us(result, 0.999),
+	       (double)result->files / seconds, sim_us(&result->took, 0.5), sim_us(&result->took, 0.99),
+	       sim_us(&result->took, 0.999),
 	       100 * histogram_over(&result->took, MODEL_LATE),
-	       result->files ? 100 * (double)result->extra / (double)result->files : 0);
+	       100 * sim_part(result->extra, result->files));
+	if (setup->heavy || setup->windows)
+		printf("Jain %.4f, light p50 %.0f us, p99 %.0f us, p99.9 %.0f us\n", result->fairness,
+		       sim_us(&result->light, 0.5), sim_us(&result->light, 0.99), sim_us(&result->light, 0.999));
+	if (setup->background)
+		printf("background %.0f reads/s\n", (double)result->background / seconds);
+	if (setup->hedges)
+		printf("hedges %.2f %%\n", 100 * sim_part(result->hedges, result->files));
+	if (setup->tier.files)
+		printf("hits %.3f, filled %.3f, dropped %" PRIu64 "\n", sim_part(result->hits, result->files),
+		       sim_part(result->filled, (uint64_t)setup->workers * setup->tier.files), result->dropped);
 	if (result->errors || result->stuck)
 		printf("errors %" PRIu64 ", stuck at the end %" PRIu64 "\n", result->errors, result->stuck);
 	printf("share of each member, %%:");
@@ -162,7 +240,8 @@ int main(int argc, char **argv)
 {
 	struct sim_options o = { .workers = 1, .members = 1, .copies = 1, .threads = 64, .load = 50, .channels = 16,
 				 .service = 100, .spread = 50, .burst = 100, .faulty = 1, .slower = 10, .stall = 20,
-				 .from = 500, .to = 1500, .seed = 1 };
+				 .heavier = 8, .behind = 64, .bytes = 8192, .tier_service = 100, .from = 500,
+				 .to = 1500, .seed = 1 };
 	static struct model_result result;
 	struct model_setup setup;
 	struct error err = { 0 };

@@ -51,6 +51,15 @@ static int64_t member_gate(struct member *member, int64_t now)
 	return member->gate > now ? member->gate : now;
 }
 
+/* When what was read by then has passed the port. */
+static int64_t member_pass(struct member *member, int64_t now)
+{
+	if (!member->setup.passes)
+		return now;
+	member->port = (member->port > now ? member->port : now) + member->setup.passes;
+	return member->port;
+}
+
 static void member_begin(struct member *member, struct events *events, struct sim_read *read, int64_t now)
 {
 	int64_t begin = member_works(member, member_gate(member, now));
@@ -58,7 +67,8 @@ static void member_begin(struct member *member, struct events *events, struct si
 	member->busy++;
 	if (begin == NEVER)
 		return;
-	events_add(events, (struct event){ .time = begin + member_service(member, begin),
+	read->events++;
+	events_add(events, (struct event){ .time = member_pass(member, begin + member_service(member, begin)),
 					   .kind = EVENT_DONE, .worker = read->worker, .read = read });
 }
 
@@ -82,6 +92,7 @@ bool member_done(struct member *member, struct events *events, struct sim_read *
 	if (works == NEVER)
 		return false;
 	if (works > now) {
+		read->events++;
 		events_add(events, (struct event){ .time = works, .kind = EVENT_DONE, .worker = read->worker,
 						   .read = read });
 		return false;

@@ -21,6 +21,7 @@ struct member_setup {
 	double spread;      /* the part of it that is exponentially distributed; the rest is the same for all */
 	double cap;         /* reads a second at most; 0: no limit */
 	int64_t burst;      /* ns of unused cap that are made up for */
+	int64_t passes;     /* ns that the port before it is busy with a read; 0: no limit */
 	enum member_fault fault;
 	unsigned slower;    /* times, of MEMBER_SLOW */
 	int64_t from, to;   /* ns, of the fault; of MEMBER_STALLS, the first stall */
@@ -28,14 +29,17 @@ struct member_setup {
 };
 
 struct sim_read {
-	struct sim_read *next;          /* in the member's queue */
+	struct sim_read *next;          /* in the member's queue, or of those that the window holds back */
 	struct sim_read *after, *before; /* of those that the worker waits for */
-	uint32_t worker, member;
+	uint32_t worker, member, file;
 	uint32_t primary, first, tries; /* the member of the first copy; as struct read_fetch */
 	int64_t arrived;                /* at the worker, ns */
 	int64_t started;                /* at the member */
+	uint32_t events;                /* that will still name it */
 	bool was_left;                  /* nobody waits for it any more */
 	bool failed;
+	bool is_over;                   /* kept for an event alone */
+	bool is_counted;                /* the window counts it as under way */
 };
 
 struct member {
@@ -43,6 +47,7 @@ struct member {
 	struct random random;
 	uint32_t busy;
 	int64_t gate; /* when the cap lets the next read begin */
+	int64_t port; /* when the port is free */
 	struct sim_read *first, **last; /* that wait for a channel */
 	uint64_t reads;
 };

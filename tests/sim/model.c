@@ -5,15 +5,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "io/window.h"
+
 #define START      INT64_C(10000000000) /* ns: the clock of a machine that has run for a while */
 #define LOOK       INT64_C(250000000)   /* ns between two looks of the daemon's watchdog, */
 #define LOOK_AGAIN INT64_C(100000000)   /* and while a member is suspect */
 #define SPREAD     INT64_C(1000000)     /* ns in which threads begin */
-#define FILE_BYTES 8192
+#define TIER_WORSE 4                    /* times the volume's score, from which on the volume is read beside the tier */
 
 struct worker {
 	struct route *route;
+	struct window *window;
+	enum window_class class;
 	struct sim_read *waiting, *left; /* left: at members that do not answer, by nobody waited for */
+	struct sim_read *held, **held_end; /* by the window, in the order in which they came, by next */
+	bool asks;                       /* EVENT_TAKE will come */
+	int64_t nic;                     /* when its network is free */
+	struct tier tier;
+	struct member drive;
+	uint64_t files;
 };
 
 struct model {
@@ -22,6 +32,7 @@ struct model {
 	struct events events;
 	struct random random;
 	struct worker *workers;
+	uint32_t count; /* of workers, those in the background too */
 	struct member members[MODEL_MEMBERS];
 	double gap; /* ns between two reads of a worker that come by chance, mean */
 };
@@ -35,6 +46,11 @@ static void *model_alloc(size_t count, size_t size)
 		exit(1);
 	}
 	return memory;
+}
+
+static bool model_counts(const struct model *model, int64_t now)
+{
+	return now - START >= model->setup->from;
 }
 
 /* ---- the reads of a worker ---- */
@@ -58,42 +74,23 @@ static void model_unlink(struct sim_read **first, struct sim_read *read)
 		read->after->before = read->before;
 }
 
+/* Frees a read, or leaves that to the last event that names it. */
 static void model_free(struct sim_read **first, struct sim_read *read)
 {
 	model_unlink(first, read);
-	free(read);
+	read->is_over = true;
+	if (!read->events)
+		free(read);
 }
 
-/* ---- one read ---- */
-
-static uint32_t model_copy(const struct model *model, const struct sim_read *read, uint32_t copy)
-{
-	return (read->primary + copy % model->setup->copies) % model->setup->members;
-}
-
-static void model_issue(struct model *model, struct sim_read *read, int64_t now)
-{
-	struct worker *worker = &model->workers[read->worker];
-	uint32_t members[MODEL_COPIES], copies = model->setup->copies;
-
-	for (uint32_t i = 0; i < copies; i++)
-		members[i] = model_copy(model, read, i);
-	if (!read->tries && copies > 1)
-		read->first = route_choose(worker->route, members, copies, now);
-	read->member = model_copy(model, read, read->first + read->tries);
-	route_begin(worker->route, read->member, now);
-	member_submit(&model->members[read->member], &model->events, read, now);
-}
-
-static void model_arrive(struct model *model, uint32_t worker, int64_t now)
+static struct sim_read *model_new(struct model *model, uint32_t worker, int64_t now)
 {
 	struct sim_read *read = model_alloc(1, sizeof(*read));
 
 	read->worker = worker;
 	read->arrived = now;
-	read->primary = random_below(&model->random, model->setup->members);
 	model_link(&model->workers[worker].waiting, read);
-	model_issue(model, read, now);
+	return read;
 }
 
 static void model_expect(struct model *model, uint32_t worker, int64_t time)
@@ -101,71 +98,254 @@ static void model_expect(struct model *model, uint32_t worker, int64_t time)
 	events_add(&model->events, (struct event){ .time = time, .kind = EVENT_ARRIVAL, .worker = worker });
 }
 
-static bool model_counts(const struct model *model, int64_t now)
+/* ---- where a read goes ---- */
+
+static bool model_is_hit(const struct model *model, const struct sim_read *read)
 {
-	return now - START >= model->setup->from;
+	return read->member == model->setup->members;
+}
+
+static struct member *model_member(struct model *model, const struct sim_read *read)
+{
+	return model_is_hit(model, read) ? &model->workers[read->worker].drive : &model->members[read->member];
+}
+
+static uint32_t model_copy(const struct model *model, const struct sim_read *read, uint32_t copy)
+{
+	return (read->primary + copy % model->setup->copies) % model->setup->members;
+}
+
+static double model_score(const struct route *route, uint32_t member, int64_t now)
+{
+	return ((double)route->members[member].under_way + 1) * (double)route_latency(route, member, now);
+}
+
+/* True if the worker's own drive is to be read: it has the file, and is not much slower than the volume now. */
+static bool model_takes_tier(const struct model *model, const struct sim_read *read, uint32_t other, int64_t now)
+{
+	const struct worker *worker = &model->workers[read->worker];
+	uint32_t tier = model->setup->members;
+	double volume = model_score(worker->route, other, now);
+
+	return worker->tier.setup.files && !read->tries && tier_holds(&worker->tier, read->file) &&
+	       (volume <= 0 || model_score(worker->route, tier, now) <= TIER_WORSE * volume);
+}
+
+static void model_choose(struct model *model, struct sim_read *read, int64_t now)
+{
+	uint32_t members[MODEL_COPIES], copies = model->setup->copies;
+
+	for (uint32_t i = 0; i < copies; i++)
+		members[i] = model_copy(model, read, i);
+	if (!read->tries && copies > 1)
+		read->first = route_choose(model->workers[read->worker].route, members, copies, now);
+	read->member = model_copy(model, read, read->first + read->tries);
+	if (model_takes_tier(model, read, read->member, now))
+		read->member = model->setup->members;
+}
+
+/* ---- reads begin ---- */
+
+static void model_watch(struct model *model, struct sim_read *read, int64_t now)
+{
+	int64_t late = window_late(model->workers[read->worker].window, model->setup->bytes);
+
+	if (late == INT64_MAX)
+		return;
+	read->events++;
+	events_add(&model->events, (struct event){ .time = now + late, .kind = EVENT_LATE, .worker = read->worker,
+						   .read = read });
+}
+
+/* Begins a read, unless the window holds it back. Reads of the own drive and of a suspect member do not ask. */
+static bool model_try(struct model *model, struct sim_read *read, int64_t now)
+{
+	struct worker *worker = &model->workers[read->worker];
+
+	read->is_counted = !model_is_hit(model, read) && !route_is_suspect(worker->route, read->member, now);
+	if (read->is_counted && !window_take(worker->window, worker->class, model->setup->bytes, now))
+		return false;
+	route_begin(worker->route, read->member, now);
+	member_submit(model_member(model, read), &model->events, read, now);
+	if (model->setup->hedges && model->setup->copies > 1 && !model_is_hit(model, read))
+		model_watch(model, read, now);
+	return true;
+}
+
+static void model_ask_later(struct model *model, uint32_t number, int64_t now)
+{
+	struct worker *worker = &model->workers[number];
+
+	if (worker->asks || !worker->held)
+		return;
+	worker->asks = true;
+	events_add(&model->events, (struct event){ .time = now + WINDOW_LOOK, .kind = EVENT_TAKE, .worker = number });
+}
+
+/* Begins held reads as far as the window allows. */
+static void model_take(struct model *model, uint32_t number, int64_t now)
+{
+	struct worker *worker = &model->workers[number];
+	struct sim_read *read, *next;
+
+	for (read = worker->held; read; read = next) {
+		next = read->next;
+		model_choose(model, read, now);
+		if (!model_try(model, read, now))
+			break;
+	}
+	worker->held = read;
+	if (!read)
+		worker->held_end = &worker->held;
+	model_ask_later(model, number, now);
+}
+
+static void model_issue(struct model *model, struct sim_read *read, int64_t now)
+{
+	struct worker *worker = &model->workers[read->worker];
+
+	read->started = 0;
+	model_choose(model, read, now);
+	if ((!worker->held || model_is_hit(model, read)) && model_try(model, read, now))
+		return;
+	read->next = NULL;
+	*worker->held_end = read;
+	worker->held_end = &read->next;
+	model_ask_later(model, read->worker, now);
+}
+
+static void model_arrive(struct model *model, uint32_t number, int64_t now)
+{
+	struct worker *worker = &model->workers[number];
+	struct sim_read *read = model_new(model, number, now);
+
+	read->primary = random_below(&model->random, model->setup->members);
+	if (worker->tier.setup.files) {
+		read->file = tier_next(&worker->tier, &model->random);
+		read->primary = read->file % model->setup->members;
+	}
+	model_issue(model, read, now);
+}
+
+/* ---- reads end ---- */
+
+static void model_count(struct model *model, const struct sim_read *read, int64_t now)
+{
+	struct worker *worker = &model->workers[read->worker];
+
+	if (worker->class == WINDOW_BACKGROUND) {
+		model->result->background += !read->failed;
+		return;
+	}
+	if (read->failed) {
+		model->result->errors++;
+		return;
+	}
+	worker->files++;
+	model->result->files++;
+	model->result->hits += model_is_hit(model, read);
+	histogram_add(&model->result->took, now - read->arrived);
+	if (read->worker >= model->setup->heavy)
+		histogram_add(&model->result->light, now - read->arrived);
 }
 
 static void model_finish(struct model *model, struct sim_read *read, int64_t now)
 {
-	uint32_t worker = read->worker;
+	uint32_t number = read->worker;
+	struct worker *worker = &model->workers[number];
 
-	if (model_counts(model, now) && read->failed)
-		model->result->errors++;
-	else if (model_counts(model, now)) {
-		model->result->files++;
-		histogram_add(&model->result->took, now - read->arrived);
-	}
-	model_free(&model->workers[worker].waiting, read);
-	if (model->setup->threads)
-		model_expect(model, worker,
+	if (model_counts(model, now))
+		model_count(model, read, now);
+	if (worker->tier.setup.files && !read->failed && !model_is_hit(model, read))
+		tier_fill(&worker->tier, read->file, now);
+	model_free(&worker->waiting, read);
+	if (model->setup->threads || worker->class == WINDOW_BACKGROUND)
+		model_expect(model, number,
 			     now + (int64_t)((double)model->setup->think * random_wait(&model->random)));
 }
 
-static void model_done(struct model *model, struct sim_read *read, int64_t now)
+static void model_tell(struct model *model, struct sim_read *read, int64_t now)
 {
-	if (!member_done(&model->members[read->member], &model->events, read, now))
-		return;
-	route_end(model->workers[read->worker].route, read->member, read->started, now,
-		  read->failed ? -EIO : FILE_BYTES);
-	if (model_counts(model, now))
+	struct worker *worker = &model->workers[read->worker];
+	int64_t result = read->failed ? -EIO : (int64_t)model->setup->bytes;
+	struct window_read counted = { worker->class, read->member, model->setup->bytes, read->started };
+
+	route_end(worker->route, read->member, read->started, now, result);
+	if (read->is_counted)
+		window_end(worker->window, &counted, now, result);
+	if (model_counts(model, now) && !model_is_hit(model, read))
 		model->result->reads[read->member]++;
+}
+
+static void model_come(struct model *model, struct sim_read *read, int64_t now)
+{
+	uint32_t number = read->worker;
+
+	model_tell(model, read, now);
 	if (read->was_left) {
-		model_free(&model->workers[read->worker].left, read);
+		model_free(&model->workers[number].left, read);
 	} else if (read->failed && ++read->tries < model->setup->copies) {
 		model->result->extra += model_counts(model, now);
 		model_issue(model, read, now);
 	} else {
 		model_finish(model, read, now);
 	}
+	model_take(model, number, now);
 }
 
-/* ---- reads that are stuck ---- */
+static void model_done(struct model *model, struct sim_read *read, int64_t now)
+{
+	struct worker *worker = &model->workers[read->worker];
 
-static bool model_is_stuck(const struct model *model, const struct sim_read *read, int64_t now)
+	read->events--;
+	if (!member_done(model_member(model, read), &model->events, read, now))
+		return;
+	if (!model->setup->comes || model_is_hit(model, read)) {
+		model_come(model, read, now);
+		return;
+	}
+	worker->nic = (worker->nic > now ? worker->nic : now) + model->setup->comes;
+	read->events++;
+	events_add(&model->events, (struct event){ .time = worker->nic, .kind = EVENT_COME, .worker = read->worker,
+						   .read = read });
+}
+
+/* ---- reads that are stuck or late ---- */
+
+static bool model_has_other(const struct model *model, const struct sim_read *read, int64_t now)
 {
 	const struct route *route = model->workers[read->worker].route;
 
-	if (now - read->started < ROUTE_SILENCE || !route_is_suspect(route, read->member, now))
-		return false;
-	for (uint32_t i = 0; i < model->setup->copies; i++)
-		if (!route_is_suspect(route, model_copy(model, read, i), now))
+	for (uint32_t i = 0; i < model->setup->copies; i++) {
+		uint32_t copy = model_copy(model, read, i);
+
+		if (copy != read->member && !route_is_suspect(route, copy, now))
 			return true;
+	}
 	return false;
 }
 
+static bool model_is_stuck(const struct model *model, const struct sim_read *read, int64_t now)
+{
+	return read->started && now - read->started >= ROUTE_SILENCE &&
+	       route_is_suspect(model->workers[read->worker].route, read->member, now) &&
+	       model_has_other(model, read, now);
+}
+
+/* Leaves the read to its member, and reads the file again. */
 static void model_leave(struct model *model, struct sim_read *read, int64_t now)
 {
 	struct worker *worker = &model->workers[read->worker];
-	struct sim_read *again = model_alloc(1, sizeof(*again));
+	struct sim_read *again = model_new(model, read->worker, read->arrived);
 
-	again->worker = read->worker;
-	again->arrived = read->arrived;
 	again->primary = read->primary;
+	again->file = read->file;
 	model_unlink(&worker->waiting, read);
 	model_link(&worker->left, read);
 	read->was_left = true;
-	model_link(&worker->waiting, again);
+	if (read->is_counted)
+		window_drop(worker->window, worker->class);
+	read->is_counted = false;
 	model->result->extra += model_counts(model, now);
 	model_issue(model, again, now);
 }
@@ -187,6 +367,23 @@ static void model_look(struct model *model, uint32_t number, int64_t now)
 						   .worker = number });
 }
 
+static void model_late(struct model *model, struct sim_read *read, int64_t now)
+{
+	struct window *window = model->workers[read->worker].window;
+
+	read->events--;
+	if (read->is_over) {
+		if (!read->events)
+			free(read);
+		return;
+	}
+	if (read->was_left || !read->started || !model_has_other(model, read, now) ||
+	    window_late(window, model->setup->bytes) > now - read->started || !window_hedge(window))
+		return;
+	model->result->hedges += model_counts(model, now);
+	model_leave(model, read, now);
+}
+
 /* ---- all of it ---- */
 
 static double model_capacity(const struct member_setup *member)
@@ -196,16 +393,39 @@ static double model_capacity(const struct member_setup *member)
 	return member->cap > 0 && member->cap < most ? member->cap : most;
 }
 
+static uint32_t model_threads(const struct model_setup *setup, uint32_t number)
+{
+	if (number >= setup->workers)
+		return setup->behind;
+	return setup->threads * (number < setup->heavy ? setup->heavier : 1);
+}
+
+static void model_equip(struct model *model, struct worker *worker, uint32_t number)
+{
+	const struct model_setup *setup = model->setup;
+	struct window_setup window = { .members = setup->members, .is_adaptive = setup->windows };
+	struct error err = { 0 };
+
+	worker->class = number >= setup->workers ? WINDOW_BACKGROUND : WINDOW_DEMAND;
+	worker->held_end = &worker->held;
+	if (route_new(setup->members + 1, &worker->route, &err) < 0 || window_new(&window, &worker->window, &err) < 0)
+		exit(1);
+	if (setup->hedges && setup->copies > 1)
+		window_allow_hedges(worker->window);
+	if (worker->class == WINDOW_DEMAND && setup->tier.files)
+		tier_init(&worker->tier, &setup->tier);
+	member_init(&worker->drive, &setup->drive, setup->seed + number);
+}
+
 static void model_open_worker(struct model *model, uint32_t number)
 {
 	const struct model_setup *setup = model->setup;
-	struct error err = { 0 };
+	uint32_t threads = model_threads(setup, number);
 
-	if (route_new(setup->members, &model->workers[number].route, &err) < 0)
-		exit(1);
-	for (uint32_t i = 0; i < setup->threads; i++)
+	model_equip(model, &model->workers[number], number);
+	for (uint32_t i = 0; i < threads; i++)
 		model_expect(model, number, START + random_below(&model->random, SPREAD));
-	if (!setup->threads)
+	if (!threads)
 		model_expect(model, number, START + (int64_t)(model->gap * random_wait(&model->random)));
 	if (setup->leaves && setup->copies > 1)
 		events_add(&model->events, (struct event){ .time = START + random_below(&model->random, LOOK),
@@ -217,7 +437,8 @@ static void model_open(struct model *model, const struct model_setup *setup, str
 	double all = 0;
 
 	*result = (struct model_result){ 0 };
-	*model = (struct model){ .setup = setup, .result = result, .random = { setup->seed } };
+	*model = (struct model){ .setup = setup, .result = result, .random = { setup->seed },
+				 .count = setup->workers + setup->background };
 	for (uint32_t i = 0; i < setup->members; i++) {
 		struct member_setup member = setup->member[i];
 
@@ -227,46 +448,99 @@ static void model_open(struct model *model, const struct model_setup *setup, str
 		member_init(&model->members[i], &member, random_next(&model->random));
 	}
 	model->gap = setup->threads ? 0 : 1e9 * setup->workers / (setup->load * all);
-	model->workers = model_alloc(setup->workers, sizeof(*model->workers));
-	for (uint32_t i = 0; i < setup->workers; i++)
+	model->workers = model_alloc(model->count, sizeof(*model->workers));
+	for (uint32_t i = 0; i < model->count; i++)
 		model_open_worker(model, i);
+}
+
+/* Jain's index: 1 if all workers read as many files, 1/n if one of n reads them all. */
+static double model_fairness(const struct model *model)
+{
+	double sum = 0, squares = 0;
+
+	for (uint32_t i = 0; i < model->setup->workers; i++) {
+		double files = (double)model->workers[i].files;
+
+		sum += files;
+		squares += files * files;
+	}
+	return squares > 0 ? sum * sum / (squares * model->setup->workers) : 0;
+}
+
+static void model_close_worker(struct model *model, struct worker *worker, int64_t now)
+{
+	for (; worker->waiting; model_free(&worker->waiting, worker->waiting))
+		model->result->stuck += now - worker->waiting->arrived >= MODEL_STUCK;
+	while (worker->left)
+		model_free(&worker->left, worker->left);
+	model->result->filled += worker->tier.count;
+	model->result->dropped += worker->tier.dropped;
+	tier_free(&worker->tier);
+	window_free(worker->window);
+	route_free(worker->route);
+}
+
+static void model_forget(const struct event *event)
+{
+	struct sim_read *read = event->read;
+
+	if (read && !--read->events && read->is_over)
+		free(read);
 }
 
 static void model_close(struct model *model, int64_t now)
 {
-	for (uint32_t i = 0; i < model->setup->workers; i++) {
-		struct worker *worker = &model->workers[i];
+	struct event event;
 
-		for (; worker->waiting; model_free(&worker->waiting, worker->waiting))
-			model->result->stuck += now - worker->waiting->arrived >= MODEL_STUCK;
-		while (worker->left)
-			model_free(&worker->left, worker->left);
-		route_free(worker->route);
-	}
+	model->result->fairness = model_fairness(model);
+	for (uint32_t i = 0; i < model->count; i++)
+		model_close_worker(model, &model->workers[i], now);
+	while (events_next(&model->events, &event))
+		model_forget(&event);
 	free(model->workers);
 	events_free(&model->events);
 }
 
+static void model_arrival(struct model *model, uint32_t worker, int64_t now)
+{
+	model_arrive(model, worker, now);
+	if (!model_threads(model->setup, worker))
+		model_expect(model, worker, now + (int64_t)(model->gap * random_wait(&model->random)));
+}
+
+static void model_step(struct model *model, const struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_ARRIVAL:
+		model_arrival(model, event->worker, event->time);
+		break;
+	case EVENT_DONE:
+		model_done(model, event->read, event->time);
+		break;
+	case EVENT_COME:
+		((struct sim_read *)event->read)->events--;
+		model_come(model, event->read, event->time);
+		break;
+	case EVENT_LOOK:
+		model_look(model, event->worker, event->time);
+		break;
+	case EVENT_LATE:
+		model_late(model, event->read, event->time);
+		break;
+	case EVENT_TAKE:
+		model->workers[event->worker].asks = false;
+		model_take(model, event->worker, event->time);
+	}
+}
+
 void model_run(const struct model_setup *setup, struct model_result *ret)
 {
+	struct event event = { 0 };
 	struct model model;
-	struct event event;
 
 	model_open(&model, setup, ret);
-	while (events_next(&model.events, &event) && event.time - START < setup->to) {
-		switch (event.kind) {
-		case EVENT_ARRIVAL:
-			model_arrive(&model, event.worker, event.time);
-			if (!setup->threads)
-				model_expect(&model, event.worker,
-					     event.time + (int64_t)(model.gap * random_wait(&model.random)));
-			break;
-		case EVENT_DONE:
-			model_done(&model, event.read, event.time);
-			break;
-		case EVENT_LOOK:
-			model_look(&model, event.worker, event.time);
-		}
-	}
+	while (events_next(&model.events, &event) && event.time - START < setup->to)
+		model_step(&model, &event);
+	model_forget(&event);
 	model_close(&model, START + setup->to);
 }

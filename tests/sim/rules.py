@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What src/read/route.c makes of many workers and many members, in the simulation: the load is even, and a member that
-is slow, hangs, fails or stalls costs little, with 200 and with 1,000 workers; one that is well again is used again."""
+"""What src/read/route.c and src/io/window.c make of many workers and many members, in the simulation: the load is even,
+and a member that is slow, hangs, fails or stalls costs little, with 200 and with 1,000 workers; one that is well again
+is used again. Workers share what there is, whatever their threads; the background gives way; late reads are made again,
+but few of them; a cache answers as much as it holds."""
 import json
 import os
 import subprocess
@@ -9,12 +11,15 @@ import sys
 
 SIM = os.path.join(os.environ["DATASETFS_BUILD"], "tests/sim/sim")
 SHORT = os.environ.get("DATASETFS_SANITIZER")
+FULL = os.environ.get("DATASETFS_FULL") == "1"
 CLUSTER = {"members": 12, "copies": 2, "threads": 0, "load": 50, "to": 600, "from": 300}
+CAPACITY = 12 * 160000  # reads a second of 12 members: 16 at a time, 100 us each
 failures = 0
 
 
-def sim(**options):
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+def sim(*switches, **options):
+    words = [f"--{name}" for name in switches]
+    words += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     run = subprocess.run([SIM, "--json", *words], capture_output=True, text=True, check=False)
     if run.returncode or run.stderr:
         sys.exit(f"fail: sim {' '.join(words)}: status {run.returncode}, {run.stderr}")
@@ -76,6 +81,65 @@ def caps():
               found["files_per_s"] / (members - 1) / 2500, 0.95, 1.01)
 
 
+def shares(workers):
+    """A tenth of the workers has 8 times the threads, and all want more than the members can do."""
+    greedy = {"workers": workers, "members": 12, "threads": 8, "heavy": 10, "from": 1500, "to": 1700}
+    without, found = sim(**greedy), sim("windows", **greedy)
+    name = f"{workers} workers, a tenth with 8 times the threads"
+    check(f"{name}: Jain's index without windows", without["jain"], 0, 0.5)
+    check(f"{name}: Jain's index", found["jain"], 0.97, 1)
+    check(f"{name}: files/s, of all that members can do", found["files_per_s"] / CAPACITY, 0.96, 1.01)
+    check(f"{name}: p99 of the others, of that without windows", found["light"]["p99_us"] / without["light"]["p99_us"],
+          0, 0.6 if workers == 200 else 0.9)
+
+
+def alone():
+    found = sim("windows", members=12, threads=1024, **{"from": 1000, "to": 1200})
+    check("a worker alone with a window: files/s, of all that members can do", found["files_per_s"] / CAPACITY, 0.95, 1)
+
+
+def background():
+    load = {"workers": 100, "members": 12, "threads": 0, "load": 52, "from": 300, "to": 600}
+    without, found = sim("windows", **load), sim("windows", background=20, **load)
+    check("background: p99 of demand, of that without", found["light"]["p99_us"] / without["light"]["p99_us"], 0, 1.2)
+    check("background: demand, of that without", found["files_per_s"] / without["files_per_s"], 0.98, 1.02)
+    rest = CAPACITY - found["files_per_s"]
+    check("background: its part of the rest", found["background_per_s"] / rest, 0.5, 1)
+
+
+def late(workers):
+    load = {**CLUSTER, "workers": workers}
+    rare = {"fault": "stalls", "every": 1000, "from": 900, "to": 1900}
+    found = sim("hedges", "windows", **load)
+    check(f"{workers} workers, hedges: p99.9, of p50", found["p999_us"] / found["p50_us"], 1, 5)
+    check(f"{workers} workers, hedges: extra reads", found["extra"], 0, 0.02)
+    found = sim("hedges", "windows", **{**load, **rare})
+    check(f"{workers} workers, hedges, a stall of 20 ms each second: p99.9, of p50", found["p999_us"] / found["p50_us"],
+          1, 15)
+    check(f"{workers} workers, hedges, a stall of 20 ms each second: extra reads", found["extra"], 0, 0.02)
+    always = {**load, "fault": "stalls"}
+    without, found = sim(**always), sim("hedges", "windows", **always)
+    check(f"{workers} workers, one stalls at any time: files/s, of those without windows",
+          found["files_per_s"] / without["files_per_s"], 0.98, 1.02)
+    check(f"{workers} workers, one stalls at any time: reads over 2 ms, of those without windows and hedges",
+          found["over_2ms"] / without["over_2ms"], 0, 1.02)
+    check(f"{workers} workers, one stalls at any time, hedges: extra reads", found["extra"], 0, 0.02)
+    over = {**load, "load": 102}
+    without, found = sim("windows", **over), sim("windows", "hedges", **over)
+    check(f"{workers} workers, load 102 %, hedges: p99, of that without", found["p99_us"] / without["p99_us"], 0, 1.1)
+
+
+def tiers():
+    reads = {"members": 1, "threads": 64, "cap": 2500, "files": 4000, "from": 12000, "to": 20000}
+    half = sim(tier=50, **reads)
+    check("a cache of half the files: hits", half["hits"], 0.49, 0.51)
+    check("a cache of half the files: what was written, of all files", half["filled"], 0.499, 0.501)
+    full = sim(tier=100, tier_cap=2500, **{**reads, "service": 400, "tier_service": 400})
+    check("a full cache and a volume of 2,500 reads/s each: files/s, of both", full["files_per_s"] / 5000, 0.95, 1.02)
+    slow = sim(tier=100, tier_writes=500, **reads)
+    check("a drive that takes 500 files/s: files that were not kept at once", slow["dropped"], 1, 1e9)
+
+
 def itself():
     """The simulation can show what is bad, and shows the same again."""
     once, again = (sim(workers=50, **CLUSTER) for _ in range(2))
@@ -90,6 +154,12 @@ def itself():
 
 itself()
 caps()
+alone()
+background()
+tiers()
 for count in (200,) if SHORT else (200, 1000):
     faults(count)
+    if count == 200 or FULL:
+        shares(count)
+        late(count)
 sys.exit(f"fail: {failures} rules do not hold" if failures else 0)
