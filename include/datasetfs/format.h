@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The on-disk format of a datasetfs volume. This file is the authority for offsets and limits;
- * datasetfs-volume(5) explains them and has the rules R1 to R80 that a reader must check.
+ * datasetfs-volume(5) explains them and has the rules R1 to R81 that a reader must check.
  *
  *   0 to 512 KiB      superblock ring: 8 slots of 4 KiB, 64 KiB apart
  *   512 KiB           publisher record, 4 KiB: who is publishing now
@@ -137,7 +137,10 @@ struct dsfs_catalogue {
 	dsfs_le64 reserved;           /* 38: zero */
 };
 
-enum { DSFS_SUM_XXH3_64 = 1 };
+/* Kinds of sums of content. A number is never used again for something else; 3 is reserved for BLAKE3. */
+enum { DSFS_SUM_XXH3_64 = 1, DSFS_SUM_SHA256 = 2 };
+#define DSFS_SUM_MAX   32u    /* bytes of the longest sum */
+#define DSFS_SUM_BLOCK 16384u /* bytes of a block of DSFS_SUM_SHA256 */
 
 /* One version. Records are in ascending order of sequence. */
 struct dsfs_version {
@@ -150,7 +153,7 @@ struct dsfs_version {
 	dsfs_le64 feature_compat;      /* 0e0: DSFS_VERSION_COMPAT_* */
 	dsfs_le64 feature_incompat;    /* 0e8: DSFS_VERSION_INCOMPAT_* */
 	dsfs_le32 chunk_log;           /* 0f0: log2 of the chunk size, DSFS_CHUNK_LOG_MIN to _MAX */
-	dsfs_le32 chunk_sum;           /* 0f4: DSFS_SUM_*: kind of the chunk sums */
+	dsfs_le32 chunk_sum;           /* 0f4: DSFS_SUM_*: kind of the sums of chunks and blocks */
 	dsfs_le32 first_segment;       /* 0f8: number of the first extent that lists its segments */
 	dsfs_le32 segment_count;       /* 0fc: number of these extents */
 	dsfs_le32 first_index;         /* 100: number of the first extent of the index section */
@@ -266,6 +269,13 @@ struct dsfs_chunk {
 	dsfs_le32 stored;  /* 10: bits 0 to 27: bytes on the volume; bits 28 to 31: DSFS_CODEC_* */
 };
 
+/* A chunk record of a version with DSFS_SUM_SHA256. The sum is the SHA-256 of the content; of content longer than
+ * DSFS_SUM_BLOCK, the SHA-256 of the sums of its blocks, one after the other (R81). */
+struct dsfs_chunk_sha256 {
+	struct dsfs_chunk chunk; /* 00: its sum: the first 8 bytes of the SHA-256 */
+	uint8_t rest[24];        /* 14: the other bytes; zero for a hole, and behind the head and the holes of a list */
+};
+
 /* A long hole of a large file, whose chunks have no records of their own. Heads and holes lie among the chunk
  * records and are numbered with them: the records of the file's other chunks, then the head of its list, then
  * its holes in the order of the file. Rules R61 to R64; only with DSFS_VERSION_INCOMPAT_HOLES. */
@@ -300,12 +310,14 @@ struct dsfs_xattr {
 /* The table of places: ordinals of all regular files, file_count dsfs_le32, in an order in which neighbours lie next to
  * each other on a member (R80). It lies in the blob; only with DSFS_VERSION_COMPAT_PLACES. */
 
-/* The block checksum section: sums of blocks of DSFS_BLOCK bytes of chunks, so that a reader can read and verify a part
- * of a chunk without the rest. It refers to chunks by number and contains no address. Rules R55 to R60.
+/* The block checksum section: sums of blocks of chunks, so that a reader can read and verify a part of a chunk without
+ * the rest. It refers to chunks by number and contains no address. Rules R55 to R60.
  *   head    this header; a bitmap, padded to 8 bytes, with bit n % 8 of byte n / 8 set if chunk n has a row;
- *           one dsfs_le64 for each page, the sum of its bytes; zeros up to a multiple of DSFS_BLOCK.
- *   pages   DSFS_BLOCK bytes each: rows in the order of their chunks, then zeros. A row is
- *           2^chunk_log / DSFS_BLOCK dsfs_le64: the sums of the chunk's blocks, 0 past its end. */
+ *           one dsfs_le64 for each page, the XXH3-64 of its bytes; zeros up to a multiple of DSFS_BLOCK.
+ *   pages   DSFS_BLOCK bytes each: rows in the order of their chunks, then zeros. A row has the sums of the
+ *           chunk's blocks, of the version's kind, then zeros: with DSFS_SUM_XXH3_64, 2^chunk_log / DSFS_BLOCK
+ *           dsfs_le64, of blocks of DSFS_BLOCK; with DSFS_SUM_SHA256, 32 bytes for each DSFS_SUM_BLOCK that
+ *           2^chunk_log has, at least one. The sum of the chunk proves that a row is right (R81). */
 struct dsfs_fine {
 	uint8_t magic[8]; /* 00: DSFS_FINE_MAGIC, without the NUL */
 	dsfs_le64 chunk_count; /* 08: bits of the bitmap before padding: chunk_count of the version */
@@ -338,6 +350,7 @@ DSFS_AT(dsfs_member, domain, 0x0c8);
 DSFS_AT(dsfs_group, kind, 0x10);
 DSFS_AT(dsfs_inode, class, 0x18);
 DSFS_AT(dsfs_chunk, stored, 0x10);
+DSFS_AT(dsfs_chunk_sha256, rest, 0x14);
 DSFS_AT(dsfs_class, xattrs, 0x10);
 DSFS_SIZE(dsfs_extent, 16);
 DSFS_SIZE(dsfs_superblock, 4096);
@@ -351,6 +364,7 @@ DSFS_SIZE(dsfs_epoch, 40);
 DSFS_SIZE(dsfs_entry, 6);
 DSFS_SIZE(dsfs_inode, 32);
 DSFS_SIZE(dsfs_chunk, 20);
+DSFS_SIZE(dsfs_chunk_sha256, 44);
 DSFS_SIZE(dsfs_hole, 20);
 DSFS_SIZE(dsfs_class, 24);
 DSFS_SIZE(dsfs_xattr_set, 8);

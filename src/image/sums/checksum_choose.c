@@ -10,3 +10,8 @@ const struct checksum_code *checksum_choose(void)
 		return &checksum_avx512;
 	return CPU_FEATURE_ACTIVE(AVX2) ? &checksum_avx2 : &checksum_baseline;
 }
+
+bool checksum_choose_lacks_sha256(void)
+{
+	return !CPU_FEATURE_ACTIVE(SHA);
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 through libcrypto: index sections, catalogues, digests of versions. */
+/* SHA-256 through libcrypto: index sections, catalogues, digests of versions, sums of content. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/error.h"
 
@@ -16,3 +17,5 @@ must_check int sha256_end(struct sha256 *sha, uint8_t out[SHA256_SIZE], struct e
 void sha256_free(struct sha256 *sha);
 /* Hashes bytes in one call. */
 must_check int sha256_of(const void *bytes, size_t length, uint8_t out[SHA256_SIZE], struct error *err);
+/* Hashes bytes that lie in pieces, and takes no memory. */
+void sha256_of_pieces(const struct iovec *pieces, int count, uint8_t out[SHA256_SIZE]);
