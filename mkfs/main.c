@@ -13,6 +13,7 @@
 #include "base/program/signal.h"
 #include "base/text/parse.h"
 #include "image/codec.h"
+#include "image/sums/sum.h"
 #include "output/target.h"
 #include "pack.h"
 #include "summary.h"
@@ -103,6 +104,11 @@ static int set_order(void *target, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_sums(void *target, const char *argument, struct error *err)
+{
+	return sum_find(argument, &((struct pack_options *)target)->sums, err);
+}
+
 static int set_degraded(void *target, const char *argument, struct error *err)
 {
 	enum degraded degraded = DEGRADED_NOT;
@@ -124,6 +130,7 @@ static const struct option_spec options_table[] = {
 	{ "no-current", 0, NULL, PACK_TRUE(no_current), "do not make the version the current one" },
 	{ "compress", 0, "KIND", OPTION_CALL(set_compress), "none (default), zstd, zstd:LEVEL or auto" },
 	{ "order", 0, "ORDER", OPTION_CALL(set_order), "tree, random or random:SEED (default as last time)" },
+	{ "sums", 0, "KIND", OPTION_CALL(set_sums), "xxh3-64 or sha256 (default as last time)" },
 	{ "chunk-size", 0, "SIZE", PACK_LOG(chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX),
 	  "limit chunks to SIZE, 4K to 1M (default 128K)" },
 	{ "segment-size", 0, "SIZE", PACK_LOG(segment_log, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX),

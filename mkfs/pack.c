@@ -25,6 +25,7 @@
 #include "content/stat_cache.h"
 #include "image/catalogue/block_sums.h"
 #include "image/names/names.h"
+#include "image/sums/sum.h"
 #include "layout/assemble.h"
 #include "layout/estimate.h"
 #include "layout/layout.h"
@@ -71,6 +72,7 @@ struct packer {
 	struct transaction *transaction; /* the target's */
 	struct temp *temp;
 	bool is_archive;
+	uint32_t sums;  /* DSFS_SUM_* of the new version */
 	bool is_random; /* contents go to random places, with this seed */
 	uint64_t seed;
 	struct packer_directory directory;
@@ -270,7 +272,7 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 	const struct pack_options *options = packer->options;
 	struct pipeline_work work = { ingest_work, ingest_new, ingest_free, &packer->ingest, packer->is_archive };
 
-	packer->ingest = (struct ingest_setup){ options->chunk_log, options->level, packer_dedup(packer),
+	packer->ingest = (struct ingest_setup){ options->chunk_log, packer->sums, options->level, packer_dedup(packer),
 						packer_stat_cache(packer) };
 	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
@@ -301,7 +303,8 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
-/* Adds the versions on the volume to dedup, the newest first. */
+/* Adds the versions on the volume to dedup, the newest first. Content is found by its sums, so only by those of one
+ * kind. */
 static int packer_open_dedup(struct packer *packer, struct error *err)
 {
 	const struct catalogue *catalogue = &packer->transaction->catalogue;
@@ -311,9 +314,10 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
 	r = dedup_open(&packer->earlier.dedup, packer->temp, transaction_backing(packer->transaction),
-		       packer->options->chunk_log, err);
+		       packer->options->chunk_log, packer->sums, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
-		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
+		if (catalogue->versions[i].shape.chunk_sum == packer->sums)
+			r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
 	if (r == 0)
 		r = dedup_settle(&packer->earlier.dedup, err);
 	packer->earlier.has_dedup = r == 0;
@@ -352,7 +356,7 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 	if (!version) /* the volume has no current version yet */
 		return 0;
 	r = stat_cache_open(&packer->earlier.stat_cache, packer->temp, transaction_backing(packer->transaction),
-			    version, options->chunk_log, &why);
+			    version, options->chunk_log, packer->sums, &why);
 	packer->earlier.has_stat_cache = r == 0;
 	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);
@@ -377,12 +381,24 @@ static void packer_choose_order(struct packer *packer)
 	packer->seed = last->places_seed;
 }
 
+/* Chooses the kind of sums: without an option that of the newest version. */
+static void packer_choose_sums(struct packer *packer)
+{
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
+	uint32_t last = DSFS_SUM_XXH3_64;
+
+	if (!packer->transaction->is_new && catalogue->version_count)
+		last = catalogue->versions[catalogue->version_count - 1].shape.chunk_sum;
+	packer->sums = packer->options->sums ? packer->options->sums : sum_is_known(last) ? last : DSFS_SUM_XXH3_64;
+}
+
 static int packer_open_layout(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
 	struct layout_setup setup = {
 		.temp = packer->temp,
 		.chunk_log = options->chunk_log,
+		.sums = packer->sums,
 		.writer = packer->writer,
 		.allocator = &packer->transaction->allocator,
 		.progress = packer->progress,
@@ -407,6 +423,7 @@ static int packer_open(struct packer *packer, struct error *err)
 	int r;
 
 	packer_choose_order(packer);
+	packer_choose_sums(packer);
 	r = packer_open_source(packer, err);
 	if (r == 0)
 		r = progress_open(packer->options->progress, &packer->progress, err);
@@ -548,7 +565,7 @@ static void packer_fill_version(struct packer *packer)
 	struct version *version = &packer->version;
 
 	version->chunk_log = packer->options->chunk_log;
-	version->chunk_sum = DSFS_SUM_XXH3_64;
+	version->shape.chunk_sum = packer->sums;
 	version->feature_incompat = (packer->layout.records.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0) |
 				    (packer->layout.holes.all ? DSFS_VERSION_INCOMPAT_HOLES : 0);
 	version->shape.inode_count = packer->counts.inodes;
@@ -708,11 +725,12 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 	int r;
 
 	packer_choose_order(&packer);
+	packer_choose_sums(&packer);
 	r = publish_check_label(target, options->label, err);
 	if (r == 0)
 		r = packer_open_source(&packer, err);
 	if (r == 0)
-		r = estimate_open(options->chunk_log, packer.is_random, &estimate, err);
+		r = estimate_open(options->chunk_log, packer.sums, packer.is_random, &estimate, err);
 	if (r == 0 && packer.is_archive)
 		r = packer_list_archives(&packer, err);
 	if (r == 0) {

@@ -46,7 +46,7 @@ static int dump_json_chunks(struct dump_json *dump, const struct inode *inode)
 {
 	uint64_t count = inode_chunk_count(dump->index, inode);
 	struct chunk chunk;
-	char sum[17];
+	char sum[SUM_TEXT_SIZE];
 	int r;
 
 	json_begin_array(&dump->json, "chunks");
@@ -56,12 +56,10 @@ static int dump_json_chunks(struct dump_json *dump, const struct inode *inode)
 			return r;
 		json_begin_object(&dump->json, NULL);
 		json_number(&dump->json, "length", chunk.length);
-		if (chunk_is_hole(&chunk)) {
+		if (chunk_is_hole(&chunk))
 			json_null(&dump->json, "sum");
-		} else {
-			snprintf(sum, sizeof(sum), "%016" PRIx64, chunk.sum);
-			json_string(&dump->json, "sum", sum);
-		}
+		else
+			json_string(&dump->json, "sum", sum_text(&chunk.sum, sum));
 		json_end_object(&dump->json);
 	}
 	json_end_array(&dump->json);

@@ -251,11 +251,11 @@ static void stat_text_copies(const struct stat_file *file, uint64_t address)
 static void stat_text_chunk(void *argument, const struct stat_chunk *part)
 {
 	const struct chunk *chunk = &part->chunk;
-	char place[32], sum[17] = "-";
+	char place[32], sum[SUM_TEXT_SIZE] = "-";
 
 	stat_place(chunk->address, place, sizeof(place));
 	if (!chunk_is_hole(chunk))
-		snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
+		sum_text(&chunk->sum, sum);
 	printf("  %8" PRIu64 " %16" PRIu64 " %8" PRIu64 "  %-20s %8" PRIu32 "  %-5s  %s", part->i, part->offset,
 	       part->length, place, chunk->stored, stat_codec(chunk), sum);
 	stat_text_copies(argument, chunk->address);
@@ -396,9 +396,8 @@ static void stat_json_chunk(void *argument, const struct stat_chunk *part)
 	const struct chunk *chunk = &part->chunk;
 	struct stat_json *out = argument;
 	struct json *json = &out->json;
-	char sum[17];
+	char sum[SUM_TEXT_SIZE];
 
-	snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
 	json_begin_object(json, NULL);
 	json_number(json, "chunk", part->i);
 	json_number(json, "count", part->count);
@@ -408,7 +407,7 @@ static void stat_json_chunk(void *argument, const struct stat_chunk *part)
 	json_number(json, "stored", chunk->stored);
 	json_string(json, "codec", stat_codec(chunk));
 	if (!chunk_is_hole(chunk))
-		json_string(json, "sum", sum);
+		json_string(json, "sum", sum_text(&chunk->sum, sum));
 	json_end_object(json);
 }
 

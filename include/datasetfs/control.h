@@ -155,6 +155,7 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_LABEL       "label"
 #define DSFS_CONTROL_UUID        "uuid"        /* of the version */
 #define DSFS_CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */
+#define DSFS_CONTROL_SUMS        "sums"        /* kind of the sums of its contents: "xxh3-64" or "sha256" */
 #define DSFS_CONTROL_SEQUENCE    "sequence"    /* of the version on its volume */
 #define DSFS_CONTROL_VOLUME_UUID "volume_uuid"
 #define DSFS_CONTROL_VOLUME      "volume"      /* path of the volume, as given to the daemon */
@@ -192,7 +193,8 @@ struct dsfs_daemon_facts {
 							* of open files, open and working directories; of one that
 							* was open when a server was replaced, those learnt since */
 #define DSFS_CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
-						     * sequence, lookups, index_bytes, block_checksum_bytes, current */
+						     * sequence, sums, lookups, index_bytes, block_checksum_bytes,
+						     * current */
 #define DSFS_CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
 #define DSFS_CONTROL_SUMS_BYTES       "block_checksum_bytes" /* memory of the head of its block checksums; 0: not
 							      * used */

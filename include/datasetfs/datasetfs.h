@@ -230,11 +230,11 @@ struct dsfs_file_extent {
 	uint64_t length;      /* bytes of contents */
 	uint64_t offset;      /* on the member, in bytes */
 	uint64_t stored;      /* bytes there: length, unless compressed */
-	uint64_t sum;         /* XXH3-64 of the contents */
 	uint32_t member;      /* number of the member; 0 where the volume has one */
 	uint32_t codec;       /* DSFS_CODEC_* of format.h */
 	uint32_t flags;       /* DSFS_EXTENT_* */
-	uint32_t reserved;
+	uint32_t sum_kind;    /* DSFS_SUM_* of format.h, which says how the sum is made */
+	uint8_t sum[32];      /* of the contents, as on the volume: of XXH3-64 8 bytes, little-endian, then zeros */
 };
 /* Lists the chunks of a file from the one that holds offset on; a hole of many chunks is one extent. Returns how many,
  * at most `most`; 0 at the end. Only for callers that may read the volume: EPERM with DSFS_WAY_MOUNT. */

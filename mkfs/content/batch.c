@@ -39,7 +39,7 @@ void batch_clear(struct batch *batch)
 		free(batch->items[i].result.xattrs);
 	}
 	batch->count = batch->dirs = batch->content_used = 0;
-	batch->chunk_count = batch->block_count = batch->frames_used = batch->names_used = 0;
+	batch->chunk_count = batch->blocks_used = batch->frames_used = batch->names_used = 0;
 	batch->result = 0;
 	batch->error = (struct error){ 0 };
 }

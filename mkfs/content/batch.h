@@ -7,6 +7,7 @@
 #include "base/span.h"
 #include "datasetfs/format.h"
 #include "image/sums/checksum.h"
+#include "image/sums/sum.h"
 #include "source/attributes.h"
 #include "source/dirfd.h"
 
@@ -14,7 +15,8 @@
 #define BATCH_ITEMS  256u
 #define BATCH_DIRS   8u /* directories whose descriptors a batch keeps open */
 #define BATCH_CHUNKS (BATCH_BYTES / (1u << DSFS_CHUNK_LOG_MIN) + BATCH_ITEMS)
-#define BATCH_BLOCKS (BATCH_BYTES / DSFS_BLOCK + BATCH_ITEMS)
+/* Bytes of block checksums: 8 for each DSFS_BLOCK, or 32 for each four of them, of which the last may be fewer. */
+#define BATCH_BLOCKS (BATCH_BYTES / DSFS_BLOCK * sizeof(dsfs_le64) + DSFS_SUM_MAX)
 
 enum item_kind {
 	ITEM_FILE,      /* a whole file of at most BATCH_BYTES */
@@ -28,9 +30,9 @@ enum item_kind {
 
 /* A chunk after the reader's work. */
 struct batch_chunk {
-	uint64_t sum;
+	struct sum sum;
 	uint64_t duplicate_of; /* record of the same content on the volume, see dedup.h; 0: none */
-	const dsfs_le64 *block_sums; /* sums of its blocks, for a chunk of a large file; else NULL */
+	const uint8_t *block_sums; /* sums of its blocks, for a chunk of a large file; else NULL */
 	const uint8_t *content;
 	const uint8_t *bytes; /* stored bytes: content itself, or a frame in the batch's frames */
 	uint32_t length;      /* of content */
@@ -83,8 +85,8 @@ struct batch {
 	struct batch_chunk chunks[BATCH_CHUNKS];
 	uint32_t chunk_count;
 	uint32_t frames_used;
-	dsfs_le64 blocks[BATCH_BLOCKS]; /* block checksums; chunks[].block_sums point here */
-	uint32_t block_count;
+	uint8_t blocks[BATCH_BLOCKS]; /* block checksums; chunks[].block_sums point here */
+	uint32_t blocks_used;
 	struct batch_memory memory;
 	char names[BATCH_ITEMS * (DSFS_NAME_MAX + 1)];
 	uint32_t names_used;

@@ -7,14 +7,14 @@
 int compare_chunk(const struct compare *compare, const struct dsfs_chunk *record,
 		  const struct batch_chunk *chunk, struct error *err)
 {
-	struct chunk found = chunk_of_record(record);
+	struct chunk found = chunk_of_record(chunk->sum.kind, record);
 	const uint8_t *bytes;
 	int r;
 
 	if (chunk_is_hole(&found) || chunk->is_hole)
 		return chunk_is_hole(&found) && chunk->is_hole;
 	found.length = chunk->length;
-	if (found.sum != chunk->sum || !chunk_has_possible_size(&found))
+	if (!sum_is_same(&found.sum, &chunk->sum) || !chunk_has_possible_size(&found))
 		return 0;
 	r = compare->view(compare->argument, &found, &bytes, err);
 	if (r < 0)

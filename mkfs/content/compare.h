@@ -13,7 +13,8 @@ struct compare {
 	void *argument;
 };
 
-/* Returns 1 if the record's chunk has the same content, else 0. The record may hold anything, and a chunk that the
+/* Returns 1 if the record's chunk has the same content, else 0. The record has a sum of the
+ * new chunk's kind, else it may hold anything, and a chunk that the
  * device cannot read is not the same. Other failures of view() are returned. */
 must_check int compare_chunk(const struct compare *compare, const struct dsfs_chunk *record,
 			     const struct batch_chunk *chunk, struct error *err);

@@ -22,12 +22,12 @@
 #define DEDUP_BUFFER  ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
 #define DEDUP_AHEAD   16u /* files between the prefetch of a table slot and its use */
 
-int dedup_open(struct dedup *dedup, const struct temp *temp, struct backing backing, uint32_t chunk_log,
+int dedup_open(struct dedup *dedup, const struct temp *temp, struct backing backing, uint32_t chunk_log, uint32_t sums,
 	       struct error *err)
 {
 	int r = 0;
 
-	*dedup = (struct dedup){ .backing = backing, .chunk_log = chunk_log };
+	*dedup = (struct dedup){ .backing = backing, .chunk_log = chunk_log, .sums = sums };
 	dedup->backing.members = &dedup->members;
 	if (backing.members && backing.members->count)
 		r = members_copy(backing.members, &dedup->members, err);
@@ -58,7 +58,7 @@ bool dedup_chunks_fit(uint32_t chunk_log, uint32_t earlier_log, uint64_t size)
 
 static uint64_t dedup_count(const struct dedup *dedup)
 {
-	return dedup->records.length / sizeof(struct dsfs_chunk);
+	return dedup->records.length / index_record_size(dedup->sums);
 }
 
 /* A small file while its table slot is being prefetched. */
@@ -76,9 +76,8 @@ struct dedup_load {
 
 static int dedup_append(const struct dedup_load *load, uint64_t where, uint64_t count, struct error *err)
 {
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)load->previous->index.chunks.base + where;
-
-	return mapped_append(&load->dedup->records, records, count * sizeof(*records), NULL, err);
+	return mapped_append(&load->dedup->records, index_record(&load->previous->index, where),
+			     count * index_record_size(load->dedup->sums), NULL, err);
 }
 
 /* Adds the file that was prefetched first to the table. */
@@ -118,7 +117,7 @@ static int dedup_add_small(struct dedup_load *load, const struct inode *inode, u
 		r = chunk_get(&load->previous->index, inode, i, &chunk, err);
 		if (r < 0 || chunk_is_inline(&chunk)) /* content in the index is not shared */
 			return r;
-		sums[i] = chunk_is_hole(&chunk) ? 0 : chunk.sum;
+		sums[i] = chunk_is_hole(&chunk) ? 0 : key_of_sum(&chunk.sum);
 		has_data |= !chunk_is_hole(&chunk);
 	}
 	if (!has_data)
@@ -141,7 +140,7 @@ static int dedup_has_new(const struct dedup_load *load, const struct inode *inod
 		if (r < 0 || chunk_is_inline(&chunk))
 			return r;
 		if (!is_new && !chunk_is_hole(&chunk))
-			is_new = !table_find(&load->dedup->pieces, key_of_chunk(chunk.sum, chunk.length), &other);
+			is_new = !table_find(&load->dedup->pieces, key_of_chunk(&chunk.sum, chunk.length), &other);
 	}
 	return is_new;
 }
@@ -164,7 +163,7 @@ static int dedup_add_large(struct dedup_load *load, const struct inode *inode, u
 		r = chunk_get_run(index, inode, i, &chunk, &run, err);
 		if (r < 0)
 			return r;
-		key = key_of_chunk(chunk.sum, chunk.length);
+		key = key_of_chunk(&chunk.sum, chunk.length);
 		if (!chunk_is_hole(&chunk) && !table_find(&dedup->pieces, key, &other))
 			r = table_set(&dedup->pieces, key, first + (chunk.number - inode->where), err);
 	}
@@ -303,7 +302,7 @@ static int dedup_view_stored(void *argument, const struct chunk *chunk, const ui
 
 static const struct dsfs_chunk *dedup_record(const struct dedup *dedup, uint64_t number)
 {
-	return number < dedup_count(dedup) ? (const struct dsfs_chunk *)dedup->records.bytes + number : NULL;
+	return number < dedup_count(dedup) ? index_record_in(dedup->records.bytes, dedup->sums, number) : NULL;
 }
 
 static bool dedup_is_same(struct dedup_view *view, uint64_t number, const struct batch_chunk *chunk)
@@ -335,7 +334,7 @@ static void dedup_find_pieces(struct dedup_view *view, struct batch *batch, stru
 
 	for (uint32_t i = 0; i < item->result.chunk_count; i++) {
 		struct batch_chunk *chunk = &batch->chunks[item->result.first_chunk + i];
-		struct table_key key = key_of_chunk(chunk->sum, chunk->length);
+		struct table_key key = key_of_chunk(&chunk->sum, chunk->length);
 
 		if (chunk->is_hole) {
 			next = UINT64_MAX;

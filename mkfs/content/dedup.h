@@ -14,16 +14,17 @@ struct dedup {
 	struct backing backing;
 	struct members members; /* a copy of the backing's, to which groups are added while readers look */
 	uint32_t chunk_log;
-	struct mapped records; /* struct dsfs_chunk; those of one large file lie together */
+	uint32_t sums;         /* DSFS_SUM_* of its versions */
+	struct mapped records; /* chunk records; those of one large file lie together */
 	struct table files;    /* content of a whole file → its first record */
 	struct table pieces;   /* content of a chunk of a large file → its record */
 };
 
 /* Opens a struct dedup without any version in it. */
 must_check int dedup_open(struct dedup *dedup, const struct temp *temp, struct backing backing, uint32_t chunk_log,
-			  struct error *err);
-/* Adds the chunks of a version. Must be called for the newest version first, because content that was added already is
- * not added again. */
+			  uint32_t sums, struct error *err);
+/* Adds the chunks of a version with sums of this kind. Must be called for the newest version first, because content
+ * that was added already is not added again. */
 must_check int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct error *err);
 /* Makes look-ups cheap, after the last dedup_add(). */
 must_check int dedup_settle(struct dedup *dedup, struct error *err);

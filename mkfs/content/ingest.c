@@ -14,7 +14,6 @@
 #include "base/program/interrupt.h"
 #include "base/transfer.h"
 #include "content/key.h"
-#include "image/catalogue/block_sums.h"
 #include "image/codec.h"
 #include "source/xattrs.h"
 
@@ -179,24 +178,31 @@ static int ingest_compress(struct ingest *ingest, struct batch *batch, struct ba
 	return 0;
 }
 
-static void ingest_sum(struct batch_chunk *chunk, bool empty)
+/* Sums also the blocks of a chunk of a large file, which may be read in parts. Small files are read from start to end,
+ * and then whole chunks, cached for the next step, take fewer reads. A chunk of one block already has the block's
+ * sum. */
+static void ingest_sum(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
+{
+	uint32_t sums = chunk->sum.kind;
+
+	if (item->kind != ITEM_PIECE || size <= sum_block(sums)) {
+		chunk->sum = sum_of(sums, chunk->content, chunk->length);
+		return;
+	}
+	chunk->block_sums = batch->blocks + batch->blocks_used;
+	chunk->sum = sum_of_each(sums, chunk->content, chunk->length, batch->blocks + batch->blocks_used);
+	batch->blocks_used += sum_blocks_size(sums, chunk->length);
+}
+
+static void ingest_look_at(struct batch *batch, const struct item *item, struct batch_chunk *chunk, bool empty,
+			   uint32_t size)
 {
 	chunk->is_hole = empty || bytes_are_zero(chunk->content, chunk->length);
 	if (chunk->is_hole)
 		return;
-	chunk->sum = checksum_64(chunk->content, chunk->length);
+	ingest_sum(batch, item, chunk, size);
 	chunk->bytes = chunk->content;
 	chunk->stored = chunk->length;
-}
-
-/* Sums the blocks of a chunk of a large file, which may be read in parts. Small files are read from start to end, and
- * then whole chunks, cached for the next step, take fewer reads. A chunk of one block already has the block's sum. */
-static void ingest_sum_blocks(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
-{
-	if (item->kind != ITEM_PIECE || chunk->is_hole || size == DSFS_BLOCK)
-		return;
-	chunk->block_sums = batch->blocks + batch->block_count;
-	batch->block_count += block_sums_compute(chunk->content, chunk->length, batch->blocks + batch->block_count);
 }
 
 static struct checksum_key ingest_key(const struct batch *batch, const struct item *item)
@@ -205,7 +211,7 @@ static struct checksum_key ingest_key(const struct batch *batch, const struct it
 	struct table_key key;
 
 	for (uint32_t i = 0; i < item->result.chunk_count; i++)
-		sums[i] = batch->chunks[item->result.first_chunk + i].sum;
+		sums[i] = key_of_sum(&batch->chunks[item->result.first_chunk + i].sum);
 	key = key_of_file(item->length, sums, item->result.chunk_count);
 	return (struct checksum_key){ key.low, key.high };
 }
@@ -220,10 +226,10 @@ static int ingest_chunks(struct ingest *ingest, struct batch *batch, struct item
 	for (uint32_t at = 0; at < item->length; at += size) {
 		struct batch_chunk *chunk = &batch->chunks[batch->chunk_count++];
 
-		*chunk = (struct batch_chunk){ .content = item->content + at,
+		*chunk = (struct batch_chunk){ .sum.kind = (uint8_t)ingest->setup.sums,
+					       .content = item->content + at,
 					       .length = item->length - at < size ? item->length - at : size };
-		ingest_sum(chunk, empty);
-		ingest_sum_blocks(batch, item, chunk, size);
+		ingest_look_at(batch, item, chunk, empty, size);
 	}
 	item->result.chunk_count = batch->chunk_count - item->result.first_chunk;
 	if (item->kind == ITEM_FILE)

@@ -7,6 +7,7 @@
 
 struct ingest_setup {
 	uint32_t chunk_log;
+	uint32_t sums; /* DSFS_SUM_* */
 	int level; /* zstd, for items with .compress */
 	const struct dedup *dedup; /* NULL on a new volume */
 	const struct stat_cache *stat_cache; /* NULL: items are never unchanged */

@@ -17,7 +17,15 @@ struct table_key key_of_file(uint64_t size, const uint64_t *sums, uint32_t count
 	return (struct table_key){ key.low, key.high };
 }
 
-struct table_key key_of_chunk(uint64_t sum, uint32_t length)
+struct table_key key_of_chunk(const struct sum *sum, uint32_t length)
 {
-	return (struct table_key){ sum, length };
+	return (struct table_key){ key_of_sum(sum), length };
+}
+
+uint64_t key_of_sum(const struct sum *sum)
+{
+	dsfs_le64 number;
+
+	memcpy(&number, sum->bytes, sizeof(number));
+	return dsfs_le64_get(number);
 }

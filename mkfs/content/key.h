@@ -9,4 +9,6 @@
 
 /* Returns the key of a whole file of at most BATCH_BYTES. The sum of a hole is 0. */
 struct table_key key_of_file(uint64_t size, const uint64_t *sums, uint32_t count);
-struct table_key key_of_chunk(uint64_t sum, uint32_t length);
+struct table_key key_of_chunk(const struct sum *sum, uint32_t length);
+/* Returns the part of a sum that goes into keys. */
+uint64_t key_of_sum(const struct sum *sum);

@@ -89,7 +89,7 @@ static void previous_index_set_spans(struct previous_index *previous, const stru
 	index->inodes = previous_index_span(&previous->section, from, layout->inodes,
 					    shape->inode_count * sizeof(struct dsfs_inode));
 	index->chunks = previous_index_span(&previous->section, from, layout->chunks,
-					    shape->chunk_count * sizeof(struct dsfs_chunk));
+					    shape->chunk_count * index_record_size(shape->chunk_sum));
 	index->classes = previous_index_span(&previous->section, from, layout->classes,
 					     shape->class_count * sizeof(struct dsfs_class));
 	index->blob = previous_index_span(&previous->section, from, layout->blob, shape->blob_length);

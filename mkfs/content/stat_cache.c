@@ -11,6 +11,7 @@
 #include "content/key.h"
 #include "image/chunk.h"
 #include "image/sums/sha256.h"
+#include "image/sums/sum.h"
 
 #define STAT_CACHE_STEP  (1u << 16)
 #define STAT_CACHE_AHEAD 16u /* numbers between a prefetch and its use */
@@ -85,13 +86,16 @@ static int stat_cache_load(struct stat_cache *cache, struct backing backing, str
 }
 
 int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct backing backing,
-		    const struct version *version, uint32_t chunk_log, struct error *err)
+		    const struct version *version, uint32_t chunk_log, uint32_t sums, struct error *err)
 {
 	int r;
 
 	*cache = (struct stat_cache){ .version = version, .chunk_log = chunk_log };
 	if (!version->source.length)
 		return error_set(err, -ENOENT, "version '%s' has no stat cache", version->label);
+	if (version->shape.chunk_sum != sums)
+		return error_set(err, -ENOENT, "the sums of version '%s' are not of the kind %s", version->label,
+				 sum_name(sums));
 	r = table_open(&cache->ordinals, temp, err);
 	if (r == 0)
 		r = mapped_open(&cache->section, temp, err);
@@ -157,12 +161,11 @@ bool stat_cache_has_no_xattrs(const struct stat_cache *cache, uint64_t ordinal)
 struct checksum_key stat_cache_key_of_file(const struct stat_cache *cache, const struct inode *inode)
 {
 	const struct index *index = &cache->previous.index;
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
 	uint64_t count = inode_chunk_count(index, inode), sums[KEY_CHUNKS];
 	struct table_key key;
 
 	for (uint64_t i = 0; i < count; i++)
-		sums[i] = dsfs_le64_get(records[i].sum);
+		sums[i] = dsfs_le64_get(index_record(index, inode->where + i)->sum);
 	key = key_of_file(inode->size, sums, (uint32_t)count);
 	return (struct checksum_key){ key.low, key.high };
 }

@@ -15,9 +15,10 @@ struct stat_cache {
 	uint32_t chunk_log;    /* of the new version */
 };
 
-/* Loads the stat cache of the version. -ENOENT: the version has none; -EBADMSG: it is damaged. */
+/* Loads the stat cache of the version. -ENOENT: the version has none, or its sums are not of this kind;
+ * -EBADMSG: it is damaged. */
 must_check int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct backing backing,
-			       const struct version *version, uint32_t chunk_log, struct error *err);
+			       const struct version *version, uint32_t chunk_log, uint32_t sums, struct error *err);
 void stat_cache_close(struct stat_cache *cache); /* a zeroed one may be closed, too */
 /* Finds the same file in the version; false if there is none. guess: an ordinal to try first, or 0; files mostly come
  * in their old order. */

@@ -20,7 +20,7 @@
 #define ESTIMATE_NODE 10u /* bytes of an LMDB entry beside key and value: header and pointer */
 
 struct estimate {
-	uint32_t chunk_log;
+	uint32_t chunk_log, sums;
 	bool is_random;
 	uint64_t files, directories, symlinks;
 	uint64_t content_bytes;
@@ -32,7 +32,7 @@ struct estimate {
 	uint64_t end;       /* of the files placed so far */
 };
 
-int estimate_open(uint32_t chunk_log, bool is_random, struct estimate **ret, struct error *err)
+int estimate_open(uint32_t chunk_log, uint32_t sums, bool is_random, struct estimate **ret, struct error *err)
 {
 	struct estimate *estimate = calloc(1, sizeof(*estimate));
 	int r;
@@ -40,6 +40,7 @@ int estimate_open(uint32_t chunk_log, bool is_random, struct estimate **ret, str
 	if (!estimate)
 		return error_no_memory(err);
 	estimate->chunk_log = chunk_log;
+	estimate->sums = sums;
 	estimate->is_random = is_random;
 	r = space_open(&estimate->space, NULL, NULL, PACK_SEGMENT_LOG, SPACE_ENDLESS, err);
 	if (r < 0) {
@@ -107,7 +108,7 @@ static void estimate_file(struct estimate *estimate, const struct attributes *at
 	estimate->files++;
 	estimate->content_bytes += attributes->size;
 	estimate->chunks += chunks;
-	if (attributes->size > BATCH_BYTES && estimate->chunk_log > DSFS_CHUNK_LOG_MIN)
+	if (attributes->size > BATCH_BYTES && UINT64_C(1) << estimate->chunk_log > sum_block(estimate->sums))
 		estimate->rows += chunks;
 	if (attributes->size > BATCH_BYTES)
 		estimate->large_chunks += bytes >> estimate->chunk_log;
@@ -152,7 +153,7 @@ static uint64_t estimate_index(const struct estimate *estimate, const struct sca
 	uint64_t names = round_up(estimate->names_bytes + estimate->names_bytes / 32 + 4 * DSFS_BLOCK, DSFS_BLOCK);
 
 	return names + round_up(counts->inodes * sizeof(struct dsfs_inode), DSFS_BLOCK) +
-	       round_up(estimate->chunks * sizeof(struct dsfs_chunk), DSFS_BLOCK) + DSFS_BLOCK +
+	       round_up(estimate->chunks * index_record_size(estimate->sums), DSFS_BLOCK) + DSFS_BLOCK +
 	       round_up(estimate->blob_bytes + estimate->inline_bytes +
 				(estimate->is_random ? estimate->files * sizeof(dsfs_le32) : 0),
 			DSFS_BLOCK);
@@ -162,7 +163,7 @@ static uint64_t estimate_block_sums(const struct estimate *estimate)
 {
 	struct block_sums_layout layout;
 
-	block_sums_layout(estimate->chunk_log, estimate->chunks, estimate->rows, &layout);
+	block_sums_layout(estimate->sums, estimate->chunk_log, estimate->chunks, estimate->rows, &layout);
 	return estimate->rows ? layout.length : 0;
 }
 

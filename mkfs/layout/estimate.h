@@ -19,7 +19,8 @@ struct pack_estimate {
 };
 
 /* is_random: small files are stored in a random order. */
-must_check int estimate_open(uint32_t chunk_log, bool is_random, struct estimate **ret, struct error *err);
+must_check int estimate_open(uint32_t chunk_log, uint32_t sums, bool is_random, struct estimate **ret,
+			     struct error *err);
 void estimate_free(struct estimate *estimate);
 struct scan_sink estimate_sink(struct estimate *estimate);
 must_check int estimate_end(const struct estimate *estimate, const struct scan_counts *counts,

@@ -4,6 +4,7 @@
 #include "layout/holes.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text/format.h"
@@ -46,6 +47,15 @@ int holes_add(struct holes *holes, const struct item *item, uint64_t chunks, str
 	return 0;
 }
 
+/* Appends a hole, or the head, to the list, as long as the chunk records. */
+static int holes_append(struct holes *holes, const struct dsfs_hole *hole, struct error *err)
+{
+	struct dsfs_chunk_sha256 record = { 0 };
+
+	memcpy(&record, hole, sizeof(*hole));
+	return mapped_append(&holes->list, &record, index_record_size(holes->records->sums.kind), NULL, err);
+}
+
 static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
 {
 	uint64_t before = records_chunk_count(holes->records) - holes->first + holes->total;
@@ -53,7 +63,7 @@ static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
 
 	if (!holes->list.length) { /* room for the head */
 		struct dsfs_hole head = { 0 };
-		int r = mapped_append(&holes->list, &head, sizeof(head), NULL, err);
+		int r = holes_append(holes, &head, err);
 
 		if (r < 0)
 			return r;
@@ -61,7 +71,7 @@ static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
 	holes->total += chunks;
 	holes->all += chunks;
 	hole.total = dsfs_le32_of((uint32_t)holes->total);
-	return mapped_append(&holes->list, &hole, sizeof(hole), NULL, err);
+	return holes_append(holes, &hole, err);
 }
 
 int holes_flush(struct holes *holes, struct error *err)
@@ -89,7 +99,7 @@ int holes_end(struct holes *holes, uint64_t *ret_where, struct error *err)
 	if (!holes->list.length)
 		return 0;
 	head = (struct dsfs_hole *)holes->list.bytes;
-	head->first = dsfs_le64_of(holes->list.length / sizeof(*head) - 1);
+	head->first = dsfs_le64_of(holes->list.length / index_record_size(holes->records->sums.kind) - 1);
 	*ret_where = records_chunk_count(holes->records) | DSFS_WHERE_HOLES;
 	return mapped_append(&holes->records->chunks, holes->list.bytes, holes->list.length, &at, err);
 }

@@ -10,7 +10,7 @@
 struct holes {
 	struct records *records; /* gets the file's chunks */
 	uint32_t chunk_log;
-	struct mapped list;      /* struct dsfs_hole: the head, then the long holes of this file */
+	struct mapped list;      /* records: the head, then the long holes of this file */
 	uint64_t first;          /* the file's first record */
 	uint64_t pending;        /* chunks of a hole that may continue */
 	uint64_t total;          /* chunks in its list */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/round.h"
 
 int large_open(struct large *large, struct holes *holes, struct store *store, struct share *share, struct error *err)
 {
@@ -18,7 +17,7 @@ int large_open(struct large *large, struct holes *holes, struct store *store, st
 		.records = holes->records, .holes = holes, .store = store, .share = share, .chunk_log = chunk_log
 	};
 	large->run.bytes = malloc((size_t)LARGE_RUN << chunk_log);
-	large->run.block_sums = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(dsfs_le64));
+	large->run.block_sums = calloc(LARGE_RUN, holes->records->sums.row_bytes);
 	return large->run.bytes && large->run.block_sums ? 0 : error_no_memory(err);
 }
 
@@ -79,14 +78,15 @@ static int large_store(struct large *large, const struct batch_chunk *chunk, str
 
 static int large_share(struct large *large, uint64_t record, const struct batch_chunk *chunk, struct error *err)
 {
-	struct dsfs_chunk copy = *share_record(large->share, record);
+	struct dsfs_chunk_sha256 copy; /* of a record in an array that grows */
 	int r = holes_flush(large->holes, err);
 
 	if (r < 0)
 		return r;
+	memcpy(&copy, share_record(large->share, record), index_record_size(large->records->sums.kind));
 	large->shared_bytes += chunk->length;
-	return record & DEDUP_RECORD ? store_existing(large->store, &copy, chunk->block_sums, err) :
-				       records_add_chunk(large->records, &copy, chunk->block_sums, err);
+	return record & DEDUP_RECORD ? store_existing(large->store, &copy.chunk, chunk->block_sums, err) :
+				       records_add_chunk(large->records, &copy.chunk, chunk->block_sums, err);
 }
 
 /* Ends the run. A long one was shared already; chunks of a short one are stored, or shared between two borders. */
@@ -111,7 +111,7 @@ static void large_hold(struct large *large, const struct batch_chunk *chunk)
 {
 	struct large_run *run = &large->run;
 	uint8_t *bytes = run->bytes + ((size_t)run->length << large->chunk_log);
-	dsfs_le64 *block_sums = run->block_sums + ((size_t)run->length << (large->chunk_log - DSFS_CHUNK_LOG_MIN));
+	uint8_t *block_sums = run->block_sums + (size_t)run->length * large->records->sums.row_bytes;
 
 	memcpy(bytes, chunk->bytes, chunk->stored);
 	run->held[run->length] = *chunk;
@@ -119,7 +119,7 @@ static void large_hold(struct large *large, const struct batch_chunk *chunk)
 	run->held[run->length].content = NULL;
 	if (!chunk->block_sums)
 		return;
-	memcpy(block_sums, chunk->block_sums, round_up(chunk->length, DSFS_BLOCK) / DSFS_BLOCK * sizeof(*block_sums));
+	memcpy(block_sums, chunk->block_sums, sum_blocks_size(chunk->sum.kind, chunk->length));
 	run->held[run->length].block_sums = block_sums;
 }
 

@@ -15,7 +15,7 @@ struct large_run {
 	uint32_t length;  /* chunks so far; from LARGE_RUN on they are shared */
 	struct batch_chunk held[LARGE_RUN];
 	uint8_t *bytes;   /* stored bytes of held chunks */
-	dsfs_le64 *block_sums; /* sums of their blocks */
+	uint8_t *block_sums; /* rows of their block checksums */
 };
 
 struct large {

@@ -13,7 +13,7 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 	struct records *records = &layout->records;
 	int r;
 
-	r = records_open(records, setup->temp, setup->chunk_log, err);
+	r = records_open(records, setup->temp, setup->chunk_log, setup->sums, err);
 	if (r == 0 && setup->is_random)
 		r = scatter_open(setup->temp, setup->seed, &layout->scatter, err);
 	if (r == 0)

@@ -18,6 +18,7 @@
 struct layout_setup {
 	const struct temp *temp;
 	uint32_t chunk_log;
+	uint32_t sums; /* DSFS_SUM_* */
 	struct writer *writer;
 	struct allocator *allocator;
 	struct progress *progress;

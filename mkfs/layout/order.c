@@ -16,7 +16,7 @@
 /* A position in reorder is ORDER_PLACES times an ordinal, plus ORDER_IS_FILE for a regular file. */
 #define ORDER_IS_FILE  UINT64_C(1)
 #define ORDER_PLACES   2u
-#define ORDER_FILE_MAX (sizeof(struct dsfs_inode) + KEY_CHUNKS * sizeof(struct dsfs_chunk))
+#define ORDER_FILE_MAX (sizeof(struct dsfs_inode) + KEY_CHUNKS * sizeof(struct dsfs_chunk_sha256))
 
 int order_open(struct order *order, struct layout *layout, struct names_writer *names, const struct temp *temp,
 	       uint32_t chunk_log, struct error *err)
@@ -35,7 +35,7 @@ int order_open(struct order *order, struct layout *layout, struct names_writer *
 	if (r == 0)
 		r = mapped_open(&to->chunks, temp, err);
 	if (r == 0)
-		r = sums_open(&to->sums, temp, chunk_log, err);
+		r = sums_open(&to->sums, temp, chunk_log, order->from.sums.kind, err);
 	if (r == 0)
 		r = table_open(&order->moved, temp, err);
 	if (r == 0)
@@ -59,10 +59,11 @@ void order_close(struct order *order)
 }
 
 /* Appends chunk records and their rows of block checksums. first: their first number in order->from. */
-static int order_copy_chunks(struct order *order, const struct dsfs_chunk *records, uint64_t first, uint64_t count,
+static int order_copy_chunks(struct order *order, const void *records, uint64_t first, uint64_t count,
 			     struct error *err)
 {
 	struct records *to = order->to;
+	uint32_t sums = to->sums.kind;
 	bool has;
 	int r = 0;
 
@@ -72,9 +73,10 @@ static int order_copy_chunks(struct order *order, const struct dsfs_chunk *recor
 			r = sums_reader_get(&order->sums, first + i, order->row, &has, err);
 		if (r == 0 && has)
 			r = sums_add(&to->sums, records_chunk_count(to), order->row,
-				     (uint32_t)(order->from.sums.row_bytes / sizeof(*order->row)), err);
+				     order->from.sums.row_bytes, err);
 		if (r == 0)
-			r = mapped_append(&to->chunks, &records[i], sizeof(*records), NULL, err);
+			r = mapped_append(&to->chunks, index_record_in(records, sums, i), index_record_size(sums), NULL,
+					  err);
 	}
 	return r;
 }
@@ -86,7 +88,7 @@ static uint64_t order_chunks(const struct order *order, uint64_t size)
 
 /* Copies the records of a small file, once for all files that share them. Files that share none, which are most, are
  * not remembered. */
-static int order_small(struct order *order, const struct dsfs_chunk *records, uint64_t size, uint64_t *where,
+static int order_small(struct order *order, const void *records, uint64_t size, uint64_t *where,
 		       struct error *err)
 {
 	uint64_t flags = *where & (DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES), first = *where - flags;
@@ -111,11 +113,12 @@ static int order_large(struct order *order, uint64_t size, uint64_t *where, stru
 {
 	uint64_t flags = *where & (DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES), first = *where - flags;
 	uint64_t before = order_chunks(order, size), holes = 0;
-	const struct dsfs_hole *head = (const struct dsfs_hole *)records_chunk(&order->from, first);
+	const struct dsfs_hole *hole = (const struct dsfs_hole *)records_chunk(&order->from, first); /* the head */
 
 	if (flags & DSFS_WHERE_HOLES) {
-		holes = 1 + dsfs_le64_get(head->first);
-		before -= dsfs_le32_get(head[holes - 1].total);
+		holes = 1 + dsfs_le64_get(hole->first);
+		hole = (const struct dsfs_hole *)records_chunk(&order->from, first + holes - 1);
+		before -= dsfs_le32_get(hole->total);
 		first -= before;
 	}
 	*where = (records_chunk_count(order->to) + (holes ? before : 0)) | flags;
@@ -147,13 +150,13 @@ static int order_get(void *argument, uint64_t from, uint64_t to, const void **re
 	memcpy(order->file, inode, sizeof(*inode));
 	if (chunks)
 		memcpy(order->file + sizeof(*inode), records_chunk(&order->from, first),
-		       chunks * sizeof(struct dsfs_chunk));
+		       chunks * index_record_size(order->from.sums.kind));
 	*ret = order->file;
-	*ret_length = sizeof(*inode) + chunks * sizeof(struct dsfs_chunk);
+	*ret_length = sizeof(*inode) + chunks * index_record_size(order->from.sums.kind);
 	return 0;
 }
 
-static int order_move_content(struct order *order, const struct dsfs_chunk *records, struct dsfs_inode *inode,
+static int order_move_content(struct order *order, const void *records, struct dsfs_inode *inode,
 			      struct error *err)
 {
 	uint64_t size = dsfs_le64_get(inode->size), where = dsfs_le64_get(inode->where);
@@ -168,7 +171,7 @@ static int order_move_content(struct order *order, const struct dsfs_chunk *reco
 /* Writes the inode of a file or symlink, and moves the content of a file. The inode may have links already. */
 static int order_add_file(struct order *order, uint64_t to, const uint8_t *file, struct error *err)
 {
-	const struct dsfs_chunk *records = (const void *)(file + sizeof(struct dsfs_inode));
+	const uint8_t *records = file + sizeof(struct dsfs_inode);
 	uint64_t ordinal = to / ORDER_PLACES;
 	struct dsfs_inode inode;
 	int r;

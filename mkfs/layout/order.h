@@ -15,7 +15,7 @@ struct order {
 	struct reorder files; /* inodes of files and symlinks, each followed by its chunk records if it is small */
 	uint8_t *file;        /* buffer for one record of files */
 	struct table moved;   /* first record of several small files → its new number */
-	dsfs_le64 *row;
+	uint8_t *row;
 	uint32_t chunk_log;
 	struct layout_counts *counts; /* of files, directories, links and their content */
 };

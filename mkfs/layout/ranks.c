@@ -43,7 +43,8 @@ static uint64_t ranks_address(const struct records *records, const struct dsfs_i
 
 	if (!size || size > DSFS_SHARED_MAX)
 		return 0;
-	return places_address(size, records_chunk(records, first), round_up(size, UINT64_C(1) << log) >> log);
+	return places_address(size, records->sums.kind, records_chunk(records, first),
+			      round_up(size, UINT64_C(1) << log) >> log);
 }
 
 static int ranks_sort(struct ranks *ranks, struct error *err)

@@ -2,16 +2,16 @@
 /* Appends to the arrays of the index. */
 #include "layout/records.h"
 
-#include "base/round.h"
 #include "image/chunk.h"
 
-int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, struct error *err)
+int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, uint32_t sums,
+		 struct error *err)
 {
 	struct mapped *arrays[] = { &records->inodes, &records->chunks, &records->blob, &records->shared };
 	int r;
 
 	*records = (struct records){ 0 };
-	r = sums_open(&records->sums, temp, chunk_log, err);
+	r = sums_open(&records->sums, temp, chunk_log, sums, err);
 	for (size_t i = 0; r == 0 && i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		r = mapped_open(arrays[i], temp, err);
 	return r < 0 ? r : classes_open(&records->classes, temp, err);
@@ -29,33 +29,33 @@ void records_close(struct records *records)
 
 uint64_t records_chunk_count(const struct records *records)
 {
-	return records->chunks.length / sizeof(struct dsfs_chunk);
+	return records->chunks.length / index_record_size(records->sums.kind);
 }
 
 const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t number)
 {
-	return (const struct dsfs_chunk *)records->chunks.bytes + number;
+	return index_record_in(records->chunks.bytes, records->sums.kind, number);
 }
 
-int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
+int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const uint8_t *block_sums,
 		      struct error *err)
 {
-	struct chunk chunk = chunk_of_record(record);
+	uint32_t sums = records->sums.kind;
+	struct chunk chunk = chunk_of_record(sums, record);
 	uint64_t number = records_chunk_count(records);
 	int r = 0;
 
 	records->has_frames |= chunk.codec == DSFS_CODEC_ZSTD;
 	if (block_sums && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk) && chunk.codec == DSFS_CODEC_RAW)
-		r = sums_add(&records->sums, number, block_sums,
-			     (uint32_t)(round_up(chunk.stored, DSFS_BLOCK) / DSFS_BLOCK), err);
-	return r < 0 ? r : mapped_append(&records->chunks, record, sizeof(*record), NULL, err);
+		r = sums_add(&records->sums, number, block_sums, sum_blocks_size(sums, chunk.stored), err);
+	return r < 0 ? r : mapped_append(&records->chunks, record, index_record_size(sums), NULL, err);
 }
 
 int records_add_hole(struct records *records, struct error *err)
 {
-	struct dsfs_chunk record = { 0 };
+	struct dsfs_chunk_sha256 record = { 0 }; /* at least as long as it has to be */
 
-	return records_add_chunk(records, &record, NULL, err);
+	return records_add_chunk(records, &record.chunk, NULL, err);
 }
 
 int records_share(struct records *records, uint64_t number, struct error *err)

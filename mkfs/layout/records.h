@@ -9,19 +9,20 @@ struct records {
 	struct mapped inodes, chunks, blob;
 	struct mapped shared; /* a bit for each chunk record, set if several small files begin with it */
 	struct classes classes;
-	struct sums sums;       /* of the blocks of raw chunks */
+	struct sums sums;       /* of the blocks of raw chunks; those of chunks are of the same kind */
 	bool has_frames;        /* some chunk is stored compressed */
 	uint64_t clamped_times; /* mtimes that the format cannot hold */
 };
 
-must_check int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, struct error *err);
+must_check int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, uint32_t sums,
+			    struct error *err);
 void records_close(struct records *records); /* a zeroed one may be closed, too */
 
 uint64_t records_chunk_count(const struct records *records);
 const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t number);
 /* Appends a chunk record. block_sums: sums of the chunk's blocks, kept if it is stored raw on the volume; NULL: it has
  * none. */
-must_check int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
+must_check int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const uint8_t *block_sums,
 				 struct error *err);
 /* Notes that several small files begin with the record. */
 must_check int records_share(struct records *records, uint64_t number, struct error *err);

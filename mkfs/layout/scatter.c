@@ -203,15 +203,18 @@ static int scatter_store_all(struct scatter *scatter, struct writer *writer, str
 /* Sets the addresses of a file's chunks, which lie one behind the other. */
 static void scatter_set(struct records *records, const struct scatter_place *place)
 {
-	struct dsfs_chunk *record = (struct dsfs_chunk *)records->chunks.bytes + be64toh(place->record);
+	uint32_t sums = records->sums.kind, size = index_record_size(sums);
+	uint8_t *first = records->chunks.bytes + be64toh(place->record) * size;
 	uint64_t address = place->address;
 	struct chunk chunk;
 
 	for (uint64_t i = 0; i < place->count; i++) {
-		chunk = chunk_of_record(&record[i]);
+		struct dsfs_chunk *record = (struct dsfs_chunk *)(first + i * size);
+
+		chunk = chunk_of_record(sums, record);
 		if (chunk_is_hole(&chunk))
 			continue;
-		record[i].address = dsfs_le64_of(address);
+		record->address = dsfs_le64_of(address);
 		address += chunk.stored;
 	}
 }

@@ -36,17 +36,23 @@ void share_close(struct share *share)
 
 /* --- chunks --- */
 
+/* Returns the bytes of a record, in this version and in those before. */
+static uint32_t share_record_size(const struct share *share)
+{
+	return index_record_size(share->records->sums.kind);
+}
+
 const struct dsfs_chunk *share_record(const struct share *share, uint64_t record)
 {
 	if (!(record & DEDUP_RECORD))
 		return records_chunk(share->records, record);
-	return (const struct dsfs_chunk *)share->dedup->records.bytes + (record & ~DEDUP_RECORD);
+	return index_record_in(share->dedup->records.bytes, share->dedup->sums, record & ~DEDUP_RECORD);
 }
 
 static bool share_exists(const struct share *share, uint64_t record)
 {
 	if (record & DEDUP_RECORD)
-		return (record & ~DEDUP_RECORD) < share->dedup->records.length / sizeof(struct dsfs_chunk);
+		return (record & ~DEDUP_RECORD) < share->dedup->records.length / share_record_size(share);
 	return record < records_chunk_count(share->records);
 }
 
@@ -71,7 +77,7 @@ int share_is_same(const struct share *share, uint64_t record, const struct batch
 	if (!share_exists(share, record))
 		return 0;
 	if (chunk->duplicate_of &&
-	    !memcmp(share_record(share, chunk->duplicate_of), share_record(share, record), sizeof(struct dsfs_chunk)))
+	    !memcmp(share_record(share, chunk->duplicate_of), share_record(share, record), share_record_size(share)))
 		return 1;
 	return compare_chunk(&compare, share_record(share, record), chunk, err);
 }
@@ -84,8 +90,8 @@ bool share_follows(const struct share *share, uint64_t record)
 		return false;
 	if (record & DEDUP_RECORD) /* in the order of an older file, so the new one is not more scattered */
 		return true;
-	before = chunk_of_record(share_record(share, record - 1));
-	chunk = chunk_of_record(share_record(share, record));
+	before = chunk_of_record(share->records->sums.kind, share_record(share, record - 1));
+	chunk = chunk_of_record(share->records->sums.kind, share_record(share, record));
 	return chunk.address == before.address + before.stored;
 }
 
@@ -119,14 +125,14 @@ int share_find_file(const struct share *share, const struct batch *batch, const 
 	return 1;
 }
 
-bool share_find_records(const struct share *share, const struct item *item, const struct dsfs_chunk *records,
-			uint64_t count, uint64_t *ret_first)
+bool share_find_records(const struct share *share, const struct item *item, const void *records, uint64_t count,
+			uint64_t *ret_first)
 {
 	uint64_t first;
 
 	if (!table_find(&share->files, share_file_key(item), &first) ||
 	    first + count > records_chunk_count(share->records) ||
-	    memcmp(share_record(share, first), records, count * sizeof(*records)) != 0)
+	    memcmp(share_record(share, first), records, count * share_record_size(share)) != 0)
 		return false;
 	*ret_first = first;
 	return true;
@@ -145,7 +151,7 @@ int share_add_file(struct share *share, const struct item *item, uint64_t first,
 
 bool share_find_piece(const struct share *share, const struct batch_chunk *chunk, uint64_t *ret_record)
 {
-	return table_find(&share->pieces, key_of_chunk(chunk->sum, chunk->length), ret_record);
+	return table_find(&share->pieces, key_of_chunk(&chunk->sum, chunk->length), ret_record);
 }
 
 int share_add_piece(struct share *share, const struct batch_chunk *chunk, uint64_t record, struct error *err)
@@ -154,5 +160,5 @@ int share_add_piece(struct share *share, const struct batch_chunk *chunk, uint64
 
 	if (share_find_piece(share, chunk, &other))
 		return 0;
-	return table_set(&share->pieces, key_of_chunk(chunk->sum, chunk->length), record, err);
+	return table_set(&share->pieces, key_of_chunk(&chunk->sum, chunk->length), record, err);
 }

@@ -36,8 +36,8 @@ bool share_follows(const struct share *share, uint64_t record);
 must_check int share_find_file(const struct share *share, const struct batch *batch, const struct item *item,
 			       uint64_t *ret_first, struct error *err);
 /* Returns true and the first record of a file of this version whose records are these, for a file that was not read. */
-bool share_find_records(const struct share *share, const struct item *item, const struct dsfs_chunk *records,
-			uint64_t count, uint64_t *ret_first);
+bool share_find_records(const struct share *share, const struct item *item, const void *records, uint64_t count,
+			uint64_t *ret_first);
 /* Adds a file so that later ones with the same content find its records. Does nothing if an earlier one has the key. */
 must_check int share_add_file(struct share *share, const struct item *item, uint64_t first, struct error *err);
 /* Prefetches the table slot that share_find_file() needs. */

@@ -6,9 +6,9 @@
 #include "image/chunk.h"
 #include "image/members/address.h"
 
-int store_existing(struct store *store, const struct dsfs_chunk *record, const dsfs_le64 *block_sums, struct error *err)
+int store_existing(struct store *store, const struct dsfs_chunk *record, const uint8_t *block_sums, struct error *err)
 {
-	struct chunk chunk = chunk_of_record(record);
+	struct chunk chunk = chunk_of_record(store->records->sums.kind, record);
 
 	if (!chunk_is_hole(&chunk)) {
 		allocator_hold(store->allocator, chunk.address, chunk.stored);
@@ -22,10 +22,10 @@ static int store_at(struct store *store, const struct batch_chunk *chunk, uint64
 {
 	struct chunk encoded = { .address = address, .sum = chunk->sum, .stored = chunk->stored,
 				 .codec = chunk->codec };
-	struct dsfs_chunk record;
+	struct dsfs_chunk_sha256 record;
 
 	chunk_encode(&encoded, &record);
-	return records_add_chunk(store->records, &record, chunk->block_sums, err);
+	return records_add_chunk(store->records, &record.chunk, chunk->block_sums, err);
 }
 
 int store_chunk(struct store *store, const struct batch_chunk *chunk, struct error *err)

@@ -25,5 +25,5 @@ must_check int store_file(struct store *store, const struct batch *batch, const 
 /* Writes the chunk into the reserved space, and adds its record. */
 must_check int store_chunk(struct store *store, const struct batch_chunk *chunk, struct error *err);
 /* Adds the record of a chunk that is already on the volume. block_sums as in records_add_chunk(). */
-must_check int store_existing(struct store *store, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
+must_check int store_existing(struct store *store, const struct dsfs_chunk *record, const uint8_t *block_sums,
 			      struct error *err);

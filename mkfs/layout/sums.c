@@ -10,13 +10,13 @@
 #include "image/catalogue/block_sums.h"
 #include "image/sums/checksum.h"
 
-int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err)
+int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, uint32_t kind, struct error *err)
 {
-	struct sums opened = { .chunk_log = chunk_log };
+	struct sums opened = { .kind = kind, .chunk_log = chunk_log };
 	struct block_sums_layout layout;
 	int r;
 
-	block_sums_layout(chunk_log, 0, 0, &layout);
+	block_sums_layout(kind, chunk_log, 0, 0, &layout);
 	opened.row_bytes = layout.row_bytes;
 	r = temp_stream_open(&opened.stream, temp, err);
 	if (r < 0)
@@ -46,10 +46,9 @@ static int sums_flush(struct sums *sums, struct error *err)
 	return r < 0 ? r : temp_stream_flush(&sums->stream, err);
 }
 
-int sums_add(struct sums *sums, uint64_t chunk, const dsfs_le64 *row, uint32_t count, struct error *err)
+int sums_add(struct sums *sums, uint64_t chunk, const uint8_t *row, uint32_t bytes, struct error *err)
 {
 	struct temp_stream *stream = &sums->stream;
-	size_t bytes = count * sizeof(*row);
 	int r;
 
 	r = mapped_grow(&sums->bits, chunk / 8 + 1, err);
@@ -95,7 +94,7 @@ void sums_reader_close(struct sums_reader *reader)
 	*reader = (struct sums_reader){ 0 };
 }
 
-int sums_reader_get(const struct sums_reader *reader, uint64_t chunk, dsfs_le64 *row, bool *ret_has,
+int sums_reader_get(const struct sums_reader *reader, uint64_t chunk, uint8_t *row, bool *ret_has,
 		    struct error *err)
 {
 	const struct sums *sums = reader->sums;
@@ -129,7 +128,7 @@ int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64
 	if (r < 0)
 		return r;
 	memcpy(disk.magic, DSFS_FINE_MAGIC, sizeof(disk.magic));
-	block_sums_layout(sums->chunk_log, chunk_count, sums->rows, &layout);
+	block_sums_layout(sums->kind, sums->chunk_log, chunk_count, sums->rows, &layout);
 	head = calloc(1, layout.head);
 	if (!head)
 		return error_no_memory(err);

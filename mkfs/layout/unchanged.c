@@ -12,8 +12,7 @@
 static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, struct error *err)
 {
 	const struct index *index = &unchanged->stat_cache->previous.index;
-	const struct dsfs_chunk *record = (const struct dsfs_chunk *)index->chunks.base + number;
-	const dsfs_le64 *block_sums = NULL;
+	const uint8_t *block_sums = NULL;
 	struct error why = { 0 };
 
 	if (unchanged->block_sums && block_sums_view_row(unchanged->block_sums, number, &block_sums, &why) < 0 &&
@@ -21,7 +20,7 @@ static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, st
 		log_warn("unread files get only some of their block checksums: %s, ignoring", why.reason);
 		unchanged->block_sums_failed = true;
 	}
-	return store_existing(unchanged->store, record, block_sums, err);
+	return store_existing(unchanged->store, index_record(index, number), block_sums, err);
 }
 
 static int unchanged_copy_chunks(struct unchanged *unchanged, const struct item *item, const struct inode *inode,
@@ -60,10 +59,10 @@ static int unchanged_copy_small(struct unchanged *unchanged, const struct item *
 				uint64_t *ret_first, struct error *err)
 {
 	const struct index *index = &unchanged->stat_cache->previous.index;
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
 	int r;
 
-	if (share_find_records(unchanged->share, item, records, inode_chunk_count(index, inode), ret_first))
+	if (share_find_records(unchanged->share, item, index_record(index, inode->where),
+			       inode_chunk_count(index, inode), ret_first))
 		return 0;
 	r = unchanged_copy_chunks(unchanged, item, inode, ret_first, err);
 	return r < 0 ? r : share_add_file(unchanged->share, item, *ret_first, err);

@@ -29,6 +29,7 @@ struct pack_options {
 	int level;
 	enum pack_order order; /* PACK_LAST: as the volume's newest version */
 	uint64_t seed;         /* of PACK_RANDOM */
+	uint32_t sums; /* DSFS_SUM_*; 0: as the volume's newest version */
 	uint32_t chunk_log;
 	uint32_t segment_log; /* of a new volume; 0: the default for its size */
 	unsigned jobs;        /* 0: one for each CPU */

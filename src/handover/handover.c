@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "image/members/address.h"
+#include "image/sums/sum.h"
 
 /* The fields have no gaps, so that every release finds them in the same place. */
 static_assert(sizeof(struct handover_version) == 128 + 16 + 32 + 32 + 4 * 8 + 2 * 4 + 8 * 8 + 8 + 3 * 8 + 2 * 8 +
@@ -95,7 +96,7 @@ void handover_put_version(const struct version *version, const struct index *ind
 		.feature_compat = version->feature_compat,
 		.feature_incompat = version->feature_incompat,
 		.chunk_log = version->chunk_log,
-		.chunk_sum = version->chunk_sum,
+		.chunk_sum = shape->chunk_sum,
 		.names_length = shape->names_length,
 		.inode_count = shape->inode_count,
 		.chunk_count = shape->chunk_count,
@@ -129,11 +130,11 @@ static void handover_copy_version(const struct handover_version *from, struct ve
 		.feature_compat = from->feature_compat,
 		.feature_incompat = from->feature_incompat,
 		.chunk_log = from->chunk_log,
-		.chunk_sum = from->chunk_sum,
 		.shape = { .names_length = from->names_length, .inode_count = from->inode_count,
 			   .chunk_count = from->chunk_count, .class_count = from->class_count,
 			   .blob_length = from->blob_length, .entry_count = from->entry_count,
-			   .places_at = from->places_at, .places_count = from->places_count },
+			   .chunk_sum = from->chunk_sum, .places_at = from->places_at,
+			   .places_count = from->places_count },
 		.index.length = from->index_length,
 		.file_count = from->file_count,
 		.directory_count = from->directory_count,
@@ -151,14 +152,15 @@ static void handover_copy_version(const struct handover_version *from, struct ve
 static int handover_check_fields(const struct version *version, struct error *err)
 {
 	uint64_t unknown = version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN;
+	int r;
 
 	if (unknown)
 		return error_set(err, -EOPNOTSUPP,
 				 "version '%s': unknown incompatible features %#" PRIx64 ", a newer release is needed",
 				 version->label, unknown);
-	if (version->chunk_sum != DSFS_SUM_XXH3_64)
-		return error_set(err, -EOPNOTSUPP, "version '%s': chunk sums of kind %" PRIu32
-				 ", this release knows %d", version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
+	r = sum_check_kind(version->shape.chunk_sum, version->label, err);
+	if (r < 0)
+		return r;
 	if (version->sequence < 1 || version->sequence > DSFS_SEQUENCE_MAX)
 		return error_set(err, -EPROTO, "version '%s': sequence %" PRIu64 ", expected 1 to %u", version->label,
 				 version->sequence, DSFS_SEQUENCE_MAX);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "image/members/address.h"
-#include "image/sums/checksum.h"
 
 #define STORED_MASK ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
 
@@ -42,14 +41,20 @@ static bool chunk_is_inside(const struct index *index, const struct chunk *chunk
 	       chunk->stored <= index->member_sizes[member] - offset;
 }
 
-struct chunk chunk_of_record(const struct dsfs_chunk *disk)
+/* The sum of a longer record is in two parts, so that what is common to all kinds lies in the same place. */
+struct chunk chunk_of_record(uint32_t kind, const struct dsfs_chunk *disk)
 {
 	uint32_t stored = dsfs_le32_get(disk->stored);
-
-	return (struct chunk){ .address = dsfs_le64_get(disk->address),
-			       .sum = dsfs_le64_get(disk->sum),
+	struct chunk chunk = { .address = dsfs_le64_get(disk->address),
+			       .sum.kind = (uint8_t)kind,
 			       .stored = stored & STORED_MASK,
 			       .codec = (uint8_t)(stored >> DSFS_STORED_BITS) };
+
+	memcpy(chunk.sum.bytes, &disk->sum, sizeof(disk->sum));
+	if (kind == DSFS_SUM_SHA256)
+		memcpy(chunk.sum.bytes + sizeof(disk->sum), ((const struct dsfs_chunk_sha256 *)disk)->rest,
+		       sizeof(((const struct dsfs_chunk_sha256 *)disk)->rest));
+	return chunk;
 }
 
 bool chunk_has_possible_size(const struct chunk *chunk)
@@ -76,7 +81,9 @@ static bool chunk_find_hole(const struct index *index, const struct inode *inode
 	if (i - hole.first >= hole.count)
 		return false;
 	*ret_count = hole.count - (i - hole.first);
-	*chunk = (struct chunk){ .number = hole.record, .length = chunk_length(index, inode, i) };
+	*chunk = (struct chunk){ .number = hole.record,
+				 .sum.kind = (uint8_t)index->shape.chunk_sum,
+				 .length = chunk_length(index, inode, i) };
 	return true;
 }
 
@@ -95,11 +102,11 @@ int chunk_get_run(const struct index *index, const struct inode *inode, uint64_t
 		return 0;
 	}
 	number = chunk.number;
-	disk = span_at(index->chunks, number * sizeof(*disk), sizeof(*disk));
+	disk = index_record(index, number);
 	if (!disk)
 		return error_set(err, -EBADMSG, "chunk %" PRIu64 " of %" PRIu64 " does not exist", number,
 				 index->shape.chunk_count);
-	chunk = chunk_of_record(disk);
+	chunk = chunk_of_record(index->shape.chunk_sum, disk);
 	chunk.number = number;
 	chunk.length = chunk_length(index, inode, i);
 	if (!chunk_has_possible_size(&chunk) || (!chunk_is_hole(&chunk) && !chunk_is_inside(index, &chunk)))
@@ -132,11 +139,13 @@ const void *chunk_inline_bytes(const struct index *index, const struct chunk *ch
 
 int chunk_verify(const struct chunk *chunk, const struct iovec *pieces, int count, struct error *err)
 {
-	uint64_t sum = checksum_64_pieces(pieces, count);
+	struct sum sum = sum_of_pieces(chunk->sum.kind, pieces, count);
+	char is[SUM_TEXT_SIZE], should_be[SUM_TEXT_SIZE];
 
-	if (sum != chunk->sum)
-		return error_set(err, -EBADMSG, "chunk sum %016" PRIx64 ", expected %016" PRIx64, sum, chunk->sum);
-	return 0;
+	if (sum_is_same(&sum, &chunk->sum))
+		return 0;
+	return error_set(err, -EBADMSG, "chunk sum %s, expected %s", sum_text(&sum, is),
+			 sum_text(&chunk->sum, should_be));
 }
 
 int chunk_decode(const struct chunk *chunk, struct codec *codec, const void *stored, void *out, struct error *err)
@@ -158,9 +167,12 @@ int chunk_decode(const struct chunk *chunk, struct codec *codec, const void *sto
 	return chunk_verify(chunk, &piece, 1, err);
 }
 
-void chunk_encode(const struct chunk *chunk, struct dsfs_chunk *disk)
+void chunk_encode(const struct chunk *chunk, void *record)
 {
-	disk->address = dsfs_le64_of(chunk->address);
-	disk->sum = dsfs_le64_of(chunk->sum);
-	disk->stored = dsfs_le32_of(chunk->stored | (uint32_t)chunk->codec << DSFS_STORED_BITS);
+	struct dsfs_chunk_sha256 disk = { .chunk.address = dsfs_le64_of(chunk->address) };
+
+	memcpy(&disk.chunk.sum, chunk->sum.bytes, sizeof(disk.chunk.sum));
+	memcpy(disk.rest, chunk->sum.bytes + sizeof(disk.chunk.sum), sizeof(disk.rest));
+	disk.chunk.stored = dsfs_le32_of(chunk->stored | (uint32_t)chunk->codec << DSFS_STORED_BITS);
+	memcpy(record, &disk, index_record_size(chunk->sum.kind));
 }

@@ -9,11 +9,12 @@
 #include "image/codec.h"
 #include "image/index.h"
 #include "image/inode.h"
+#include "image/sums/sum.h"
 
 struct chunk {
 	uint64_t number;  /* in the index's chunk array */
 	uint64_t address; /* device address, 0 for a hole */
-	uint64_t sum;
+	struct sum sum;
 	uint32_t stored;  /* bytes on the volume */
 	uint32_t length;  /* bytes of content */
 	uint8_t codec;    /* DSFS_CODEC_* */
@@ -28,8 +29,8 @@ must_check int chunk_get_run(const struct index *index, const struct inode *inod
 			     uint64_t *ret_count, struct error *err);
 /* Returns the bytes of content of count chunks from the i-th on. */
 uint64_t chunk_run_bytes(const struct index *index, const struct inode *inode, uint64_t i, uint64_t count);
-/* Copies the record's fields without any check; number and length are 0. */
-struct chunk chunk_of_record(const struct dsfs_chunk *disk);
+/* Copies the fields of a record with a sum of this kind, without any check; number and length are 0. */
+struct chunk chunk_of_record(uint32_t kind, const struct dsfs_chunk *disk);
 /* True if a chunk of this codec and length can have this many stored bytes. */
 bool chunk_has_possible_size(const struct chunk *chunk);
 bool chunk_is_hole(const struct chunk *chunk);
@@ -43,4 +44,5 @@ must_check int chunk_verify(const struct chunk *chunk, const struct iovec *piece
 must_check int chunk_decode(const struct chunk *chunk, struct codec *codec, const void *stored, void *out,
 			    struct error *err);
 
-void chunk_encode(const struct chunk *chunk, struct dsfs_chunk *disk);
+/* Writes the record, which has as many bytes as index_record_size() says of the kind of its sum. */
+void chunk_encode(const struct chunk *chunk, void *record);

@@ -7,11 +7,10 @@
 
 _Static_assert(sizeof(struct dsfs_hole) == sizeof(struct dsfs_chunk), "a hole lies among the chunk records");
 
+/* Returns a head or a hole; NULL: there is no such record. */
 static const struct dsfs_hole *hole_list_record(const struct index *index, uint64_t number)
 {
-	if (number >= index->shape.chunk_count)
-		return NULL;
-	return span_at(index->chunks, number * sizeof(struct dsfs_hole), sizeof(struct dsfs_hole));
+	return (const struct dsfs_hole *)index_record(index, number);
 }
 
 bool hole_list_open(const struct index *index, uint64_t head, uint64_t chunks, struct hole_list *ret)
@@ -28,20 +27,20 @@ bool hole_list_open(const struct index *index, uint64_t head, uint64_t chunks, s
 int hole_list_check(const struct index *index, const struct hole_list *list, uint64_t chunks, uint64_t ordinal,
 		    struct error *err)
 {
-	const struct dsfs_hole *disk = hole_list_record(index, list->first - 1); /* its head, then the holes */
 	uint64_t end = 0, before = 0;
 
 	for (uint64_t i = 0; i <= list->count; i++) {
-		uint64_t first = dsfs_le64_get(disk[i].first), total = dsfs_le32_get(disk[i].total);
+		const struct dsfs_hole *disk = hole_list_record(index, list->first - 1 + i); /* the head, then holes */
+		uint64_t first = dsfs_le64_get(disk->first), total = dsfs_le32_get(disk->total);
 		bool is_right = i == 0 || (total > before && (i == 1 || first > end) && first < chunks &&
 					   total - before <= chunks - first);
 
-		if (dsfs_le64_get(disk[i].address) != 0 || !is_right)
+		if (dsfs_le64_get(disk->address) != 0 || !is_right)
 			return error_set(err, -EBADMSG,
 					 "inode %" PRIu64 ": impossible hole %" PRIu64 " of %" PRIu64
 					 ": address=%#" PRIx64
 					 " first=%" PRIu64 " total=%" PRIu64 " after %" PRIu64 " and %" PRIu64,
-					 ordinal, i, list->count, dsfs_le64_get(disk[i].address), first, total, end,
+					 ordinal, i, list->count, dsfs_le64_get(disk->address), first, total, end,
 					 before);
 		if (i == 0)
 			continue;
@@ -53,22 +52,21 @@ int hole_list_check(const struct index *index, const struct hole_list *list, uin
 
 static struct hole hole_list_get(const struct index *index, const struct hole_list *list, uint64_t i)
 {
-	const struct dsfs_hole *disk = (const struct dsfs_hole *)index->chunks.base + list->first;
-	uint64_t before = i ? dsfs_le32_get(disk[i - 1].total) : 0;
+	const struct dsfs_hole *disk = hole_list_record(index, list->first + i);
+	uint64_t before = i ? dsfs_le32_get(hole_list_record(index, list->first + i - 1)->total) : 0;
 
-	return (struct hole){ list->first + i, dsfs_le64_get(disk[i].first), dsfs_le32_get(disk[i].total) - before,
+	return (struct hole){ list->first + i, dsfs_le64_get(disk->first), dsfs_le32_get(disk->total) - before,
 			      before };
 }
 
 bool hole_list_find(const struct index *index, const struct hole_list *list, uint64_t chunk, struct hole *ret)
 {
-	const struct dsfs_hole *disk = (const struct dsfs_hole *)index->chunks.base + list->first;
 	uint64_t low = 0, high = list->count;
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (dsfs_le64_get(disk[middle].first) <= chunk)
+		if (dsfs_le64_get(hole_list_record(index, list->first + middle)->first) <= chunk)
 			low = middle + 1;
 		else
 			high = middle;

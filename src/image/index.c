@@ -31,7 +31,7 @@ int index_layout(const struct index_shape *shape, struct index_layout *ret, stru
 				 shape->places_count, shape->places_at, shape->blob_length);
 	layout.inodes = layout.names + shape->names_length;
 	layout.chunks = round_up(layout.inodes + shape->inode_count * sizeof(struct dsfs_inode), DSFS_BLOCK);
-	layout.classes = round_up(layout.chunks + shape->chunk_count * sizeof(struct dsfs_chunk), DSFS_BLOCK);
+	layout.classes = round_up(layout.chunks + shape->chunk_count * index_record_size(shape->chunk_sum), DSFS_BLOCK);
 	layout.blob = round_up(layout.classes + shape->class_count * sizeof(struct dsfs_class), DSFS_BLOCK);
 	layout.length = round_up(layout.blob + shape->blob_length, DSFS_BLOCK);
 	*ret = layout;
@@ -62,7 +62,7 @@ int index_map(struct index *index, struct error *err)
 	all = (struct span){ index->map, layout.length };
 	index->inodes.size = index->shape.inode_count * sizeof(struct dsfs_inode);
 	index->inodes.base = span_at(all, layout.inodes, index->inodes.size);
-	index->chunks.size = index->shape.chunk_count * sizeof(struct dsfs_chunk);
+	index->chunks.size = index->shape.chunk_count * index_record_size(index->shape.chunk_sum);
 	index->chunks.base = span_at(all, layout.chunks, index->chunks.size);
 	index->classes.size = index->shape.class_count * sizeof(struct dsfs_class);
 	index->classes.base = span_at(all, layout.classes, index->classes.size);

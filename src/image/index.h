@@ -14,6 +14,7 @@ struct index_shape {
 	uint64_t names_length;
 	uint64_t inode_count, chunk_count, class_count, blob_length;
 	uint64_t entry_count;
+	uint32_t chunk_sum; /* DSFS_SUM_*, which decides how long chunk records are */
 	uint64_t places_at, places_count; /* the table of places: its offset in the blob; elements, 0: there is none */
 };
 
@@ -21,6 +22,18 @@ struct index_layout {
 	uint64_t names, inodes, chunks, classes, blob; /* offsets in the section */
 	uint64_t length;                               /* of the section */
 };
+
+/* Returns the bytes of a chunk record of a version with sums of this kind. Each begins with a struct dsfs_chunk. */
+static inline uint32_t index_record_size(uint32_t kind)
+{
+	return kind == DSFS_SUM_SHA256 ? sizeof(struct dsfs_chunk_sha256) : sizeof(struct dsfs_chunk);
+}
+
+/* Returns a record of an array that is known to have it. */
+static inline const struct dsfs_chunk *index_record_in(const void *records, uint32_t kind, uint64_t number)
+{
+	return (const void *)((const uint8_t *)records + number * index_record_size(kind));
+}
 
 /* Computes every part's place from the sizes. -EBADMSG if a size is above its limit. */
 must_check int index_layout(const struct index_shape *shape, struct index_layout *ret, struct error *err);
@@ -50,6 +63,14 @@ struct index {
 	void *map;
 	uint64_t map_length;
 };
+
+/* Returns a chunk record; NULL: there is none with this number. */
+static inline const struct dsfs_chunk *index_record(const struct index *index, uint64_t number)
+{
+	uint32_t size = index_record_size(index->shape.chunk_sum);
+
+	return number < index->shape.chunk_count ? span_at(index->chunks, number * size, size) : NULL;
+}
 
 /* Maps the section in index->memfd, whose shape is set, and points the flat parts into it. */
 must_check int index_map(struct index *index, struct error *err);

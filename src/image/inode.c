@@ -120,7 +120,7 @@ void inode_expect_chunk(const struct index *index, uint64_t ordinal)
 	const struct dsfs_inode *disk = inode_disk(index, ordinal);
 	uint64_t where = disk ? dsfs_le64_get(disk->where) & ~DSFS_WHERE_SPARSE : 0;
 
-	__builtin_prefetch(span_at(index->chunks, where * sizeof(struct dsfs_chunk), sizeof(struct dsfs_chunk)));
+	__builtin_prefetch(index_record(index, where));
 }
 
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode)

@@ -73,12 +73,12 @@ uint64_t places_key(uint64_t seed, uint64_t number)
 	return places_mix(number + places_mix(seed + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-uint64_t places_address(uint64_t size, const struct dsfs_chunk *records, uint64_t count)
+uint64_t places_address(uint64_t size, uint32_t kind, const void *records, uint64_t count)
 {
 	struct chunk chunk;
 
 	for (uint64_t i = 0; size <= DSFS_SHARED_MAX && i < count; i++) {
-		chunk = chunk_of_record(&records[i]);
+		chunk = chunk_of_record(kind, index_record_in(records, kind, i));
 		if (!chunk_is_hole(&chunk))
 			return chunk_is_inline(&chunk) ? 0 : chunk.address;
 	}

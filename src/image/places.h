@@ -26,8 +26,9 @@ static inline uint64_t places_get(const struct index *index, uint64_t number)
 /* Returns where a random order puts item number `number`; no two items of a seed have the same key. */
 uint64_t places_key(uint64_t seed, uint64_t number);
 /* Returns the device address that decides the place of a file; 0: it has none, because it takes no space of its own on
- * the volume, or is so large that it is read alone. records: count chunk records of the file, all if it is small. */
-uint64_t places_address(uint64_t size, const struct dsfs_chunk *records, uint64_t count);
+ * the volume, or is so large that it is read alone. records: count chunk records of the file, with sums of this kind,
+ * all if it is small. */
+uint64_t places_address(uint64_t size, uint32_t kind, const void *records, uint64_t count);
 /* Whether a file without an address, which has this key, comes before file number `number` of count files in the order
  * of addresses. In the order of their keys, such files are evenly spread over the others. */
 bool places_is_before(uint64_t key, uint64_t number, uint64_t count);

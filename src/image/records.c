@@ -72,12 +72,11 @@ int records_check(const struct index *index, struct error *err)
 /* Counts holes as whole chunks, of which the last may be short. */
 static uint64_t records_measure_file(const struct index *index, const struct inode *inode)
 {
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
 	uint64_t count = inode_chunk_count(index, inode), holes = inode->holes.chunks, bytes;
 	struct chunk last;
 
 	for (uint64_t i = 0; i < inode_record_count(index, inode); i++)
-		holes += dsfs_le64_get(records[i].address) == 0;
+		holes += dsfs_le64_get(index_record(index, inode->where + i)->address) == 0;
 	bytes = holes << index->chunk_log;
 	if (chunk_get(index, inode, count - 1, &last, NULL) == 0 && chunk_is_hole(&last))
 		bytes -= (count << index->chunk_log) - inode->size;

@@ -59,7 +59,7 @@ struct read_piece {
 	uint64_t from, to; /* bytes on the member that are read and verified for it */
 	bool claimed;      /* the chunk cache waits for it */
 	const struct read_page *page; /* has the sums of its blocks; NULL: the whole chunk is verified */
-	uint32_t sums;                /* offset in the page of the first block's sum */
+	uint32_t sums;                /* offset in the page of the chunk's row */
 };
 
 /* A run of bytes on one member that one device read fetches for consecutive pieces. */

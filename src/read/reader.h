@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/thread/counter.h"
 #include "image/codec.h"
+#include "image/sums/sum.h"
 #include "io/engine.h"
 #include "io/file.h"
 #include "read/chunk_cache.h"
@@ -42,7 +43,7 @@ struct reader_place {
 	uint32_t member;
 	uint64_t offset, length;
 	const struct chunk *chunk; /* NULL: a page of block checksums */
-	uint64_t page_sum;         /* the sum that the page must have */
+	struct sum page_sum;       /* the sum that the page must have */
 };
 
 struct reader;

@@ -38,9 +38,13 @@ static void settle_keep(const struct read_op *op, struct read_piece *piece, cons
 
 static int settle_verify(const struct read_piece *piece, const struct iovec *parts, int count, struct error *err)
 {
-	if (piece->page)
-		return block_sums_verify((const dsfs_le64 *)(piece->page->bytes + piece->sums), parts, count, err);
-	return chunk_verify(&piece->part.chunk, parts, count, err);
+	const struct chunk *chunk = &piece->part.chunk;
+	uint64_t before = piece->from - address_offset(chunk->address);
+
+	if (!piece->page)
+		return chunk_verify(chunk, parts, count, err);
+	return sum_check_blocks(&chunk->sum, chunk->length, piece->page->bytes + piece->sums,
+				(uint32_t)(before / sum_block(chunk->sum.kind)), parts, count, err);
 }
 
 static int settle_raw(struct read_op *op, const struct read_range *range, struct read_piece *piece,
@@ -93,7 +97,7 @@ static int settle_missing(const struct read_op *op, int result, uint64_t needed,
 }
 
 /* Returns the sum that the page of this fetch must have. */
-static uint64_t settle_page_sum(const struct read_op *op, const struct read_fetch *fetch)
+static struct sum settle_page_sum(const struct read_op *op, const struct read_fetch *fetch)
 {
 	const struct read_page *page = (const void *)((const char *)fetch - offsetof(struct read_page, fetch));
 
@@ -112,7 +116,7 @@ static struct reader_place settle_place(const struct read_op *op, const struct r
 						address_offset(fetch->address),
 				      .length = chunk ? chunk->stored : DSFS_BLOCK,
 				      .chunk = chunk,
-				      .page_sum = chunk ? 0 : settle_page_sum(op, fetch) };
+				      .page_sum = chunk ? chunk->sum : settle_page_sum(op, fetch) };
 }
 
 /* Many devices report EIO both for a bad sector and for a failed path. While other reads of the member succeed, it

@@ -141,19 +141,31 @@ static struct read_page *split_page(struct read_op *op, uint64_t number, uint32_
 	return page;
 }
 
+/* Returns which bytes of a row are needed to verify the chunk's bytes from..end: of SHA-256 all, as they prove each
+ * other. */
+static struct extent split_sums(const struct chunk *chunk, uint64_t from, uint64_t end)
+{
+	uint32_t kind = chunk->sum.kind, size = sum_size(kind);
+
+	if (kind == DSFS_SUM_SHA256)
+		return (struct extent){ 0, sum_blocks_size(kind, chunk->length) };
+	return (struct extent){ from / sum_block(kind) * size, (end - from) / sum_block(kind) * size };
+}
+
 /* Narrows the piece to the blocks around the wanted bytes, if the chunk has block checksums. */
 static bool split_narrow(struct read_op *op, struct read_piece *piece)
 {
 	const struct extent_piece *part = &piece->part;
-	uint64_t first = round_down(part->skip, DSFS_BLOCK), end = round_up(part->skip + part->want, DSFS_BLOCK);
+	uint32_t block = sum_block(part->chunk.sum.kind);
+	uint64_t first = round_down(part->skip, block), end = round_up(part->skip + part->want, block);
+	struct extent sums = split_sums(&part->chunk, first, end);
 	struct block_sums_row row;
 
 	if (op->whole || part->want == part->chunk.length || part->chunk.codec != DSFS_CODEC_RAW ||
 	    !block_sums_find(op->request.version.block_sums, part->chunk.number, &row))
 		return false;
-	piece->sums = row.offset + (uint32_t)(first / DSFS_BLOCK * sizeof(dsfs_le64));
-	piece->page = split_page(op, row.page, piece->sums,
-				     (uint32_t)((end - first) / DSFS_BLOCK * sizeof(dsfs_le64)));
+	piece->sums = row.offset;
+	piece->page = split_page(op, row.page, row.offset + (uint32_t)sums.address, (uint32_t)sums.length);
 	if (!piece->page)
 		return false;
 	if (end < part->chunk.length)

@@ -21,7 +21,7 @@ struct damage_entry {
 	bool is_page;
 	bool is_unreadable; /* false: it can be read, but the bytes are wrong */
 	char version[DSFS_LABEL_MAX + 1];
-	char reason[96];
+	char reason[192]; /* room for two sums */
 };
 
 struct damage {
@@ -208,13 +208,14 @@ void damage_write(struct damage *damage, FILE *out)
 	pthread_mutex_lock(&damage->lock);
 	for (uint32_t i = 0; i < damage->count; i++) {
 		const struct damage_entry *entry = damage->entries[i];
+		char sum[SUM_TEXT_SIZE];
 
 		fprintf(out, "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", entry->place.member,
 			entry->place.offset, entry->length, entry->reason, entry->version);
 		if (entry->is_page)
 			fputc('-', out);
 		else
-			fprintf(out, "%016" PRIx64, entry->place.chunk.sum);
+			fputs(sum_text(&entry->place.chunk.sum, sum), out);
 		fprintf(out, "\t%s\n", entry->is_unreadable ? "unreadable" : "wrong");
 	}
 	if (damage->more)

@@ -74,6 +74,7 @@ struct serve_history {
 	_Atomic uint64_t outdated_until; /* when it last left a version gone from the volume, seconds since 1970 */
 	_Atomic bool follow_failed;      /* the last check of the volume's current version failed */
 	_Atomic uint64_t loads;          /* how often a version was loaded, including failures */
+	_Atomic bool told_of_sums;       /* the log says what sums prove here, or cost */
 };
 
 /* Work for the control thread and for the watchdog, which any thread may ask for. */

@@ -20,14 +20,13 @@
 #include "image/chunk.h"
 #include "image/chunk_walk.h"
 #include "image/members/address.h"
-#include "image/sums/checksum.h"
 
 #define MAP_STEP (UINT32_C(64) << 10) /* bytes of a section that share a sum */
 
 struct map_section {
 	const struct extent_list *extents;
 	uint64_t length;   /* bytes that have sums; of block checksums the head */
-	uint64_t *sums;    /* of its steps, each in one extent; NULL: it could not be read */
+	struct sum *sums;  /* of its steps, each in one extent; NULL: it could not be read */
 	enum content_kind kind;
 };
 
@@ -55,8 +54,8 @@ static bool map_next(const struct map_section *section, struct extent_list_walk 
 	return extent_list_next(section->extents, section->length, MAP_STEP, walk);
 }
 
-/* Makes the sums of a section's steps. bytes: the verified section. */
-static int map_sum_section(struct map_section *section, const uint8_t *bytes, struct error *err)
+/* Makes the sums of a section's steps, of the version's kind. bytes: the verified section. */
+static int map_sum_section(struct map_section *section, uint32_t kind, const uint8_t *bytes, struct error *err)
 {
 	struct extent_list_walk walk = { 0 };
 	uint64_t most = section->length / MAP_STEP + section->extents->count + 1;
@@ -65,7 +64,7 @@ static int map_sum_section(struct map_section *section, const uint8_t *bytes, st
 	if (!section->sums)
 		return error_no_memory(err);
 	for (uint64_t i = 0; map_next(section, &walk); i++)
-		section->sums[i] = checksum_64(bytes + walk.at, walk.step.length);
+		section->sums[i] = sum_of(kind, bytes + walk.at, walk.step.length);
 	return 0;
 }
 
@@ -83,7 +82,7 @@ static int map_read_source(struct content_map *map, const struct version *versio
 	if (r == -EBADMSG)
 		error_set(err, r, "source section of version '%s': its SHA-256 is not the one in the catalogue",
 			  version->label);
-	return r < 0 ? r : map_sum_section(section, bytes, err);
+	return r < 0 ? r : map_sum_section(section, version->shape.chunk_sum, bytes, err);
 }
 
 /* Loads the version's index, which the map keeps. */
@@ -122,7 +121,7 @@ static int map_open_index(struct content_map *map, uint32_t number, struct error
 	if (map_load_index(map, number, &why) < 0)
 		return map_problem(version, &why, err);
 	version->is_known = true;
-	return map_sum_section(&version->index, map->index->map, err);
+	return map_sum_section(&version->index, map->index->shape.chunk_sum, map->index->map, err);
 }
 
 static int map_open_source(struct content_map *map, uint32_t number, struct error *err)
@@ -149,7 +148,7 @@ static int map_open_sums(struct content_map *map, uint32_t number, struct error 
 	if (sums) {
 		const void *bytes = block_sums_head(sums, &version->head.length);
 
-		r = map_sum_section(&version->head, bytes, err);
+		r = map_sum_section(&version->head, map->catalogue->versions[number].shape.chunk_sum, bytes, err);
 	}
 	block_sums_close(sums);
 	return r;
@@ -192,7 +191,7 @@ static int map_compare(const void *a, const void *b)
 		r = map_order(x->codec, y->codec);
 	if (r == 0)
 		r = map_order(x->is_lost, y->is_lost);
-	return r ? r : map_order(x->sum, y->sum);
+	return r ? r : sum_compare(&x->sum, &y->sum);
 }
 
 /* Keeps the first of equal pieces: of the first version that has it, there the first. */
@@ -302,11 +301,12 @@ static void map_add(struct content_map *map, const struct content_piece *piece)
 
 static void map_add_section(struct content_map *map, uint32_t version, const struct map_section *section)
 {
+	const struct sum none = { .kind = 0 };
 	struct extent_list_walk walk = { 0 };
 
 	for (uint64_t i = 0; map_next(section, &walk); i++)
 		map_add(map, &(struct content_piece){ .address = walk.step.address,
-						      .sum = section->sums ? section->sums[i] : 0,
+						      .sum = section->sums ? section->sums[i] : none,
 						      .number = i,
 						      .stored = (uint32_t)walk.step.length,
 						      .length = (uint32_t)walk.step.length,

@@ -10,6 +10,7 @@
 #include "base/source.h"
 #include "image/catalogue/catalogue.h"
 #include "image/codec.h"
+#include "image/sums/sum.h"
 
 #define CONTENT_PIECE_MAX (UINT64_C(1) << DSFS_CHUNK_LOG_MAX) /* bytes of a piece, stored or not */
 
@@ -25,7 +26,7 @@ enum content_kind {
  * is opened, and if it is right, each of its steps gets a sum. A piece lies in one segment. */
 struct content_piece {
 	uint64_t address; /* address, in a data column where there are groups */
-	uint64_t sum;     /* XXH3-64 of its content */
+	struct sum sum;   /* of its content */
 	uint64_t number;  /* of a chunk's record, else of the step or page in its section */
 	uint32_t stored;  /* bytes on the volume */
 	uint32_t length;  /* bytes of content */

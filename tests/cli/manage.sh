@@ -70,7 +70,7 @@ for version in listed["versions"]:
         sys.exit(f"{label} shares {version['shared_bytes']}")
 END
 assert_contains "list" "$(datasetfsctl list volume | tr -s ' ')" " UNIQUE SHARED "
-proves="A digest proves names, sizes and attributes; contents against accidents, not against forgery."
+proves="A digest proves names, sizes and attributes, and contents if the sums are sha256."
 assert_eq "what list says of digests" "$(datasetfsctl list volume | tail -n 1)" "$proves"
 assert_contains "list --help" "$(datasetfsctl list --help)" "$proves"
 datasetfsctl list --space volume >space.txt || fail "list --space"

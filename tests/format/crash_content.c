@@ -73,11 +73,11 @@ static void check_row(struct block_sums_view *rows, const struct chunk *chunk, u
 {
 	struct iovec piece = { content, chunk->length };
 	struct error err = { 0 };
-	const dsfs_le64 *row;
+	const uint8_t *row;
 	int r = block_sums_view_row(rows, chunk->number, &row, &err);
 
 	if (r > 0)
-		r = block_sums_verify(row, &piece, 1, &err);
+		r = sum_check_blocks(&chunk->sum, chunk->length, row, 0, &piece, 1, &err);
 	if (r < 0)
 		die("block checksums", err.reason);
 }

@@ -152,14 +152,15 @@ static bool check_row(struct index *index, struct block_sums_view *view, const s
 {
 	struct iovec content = { o->content, o->length };
 	struct error err = { 0 };
+	struct chunk chunk;
 	struct inode inode;
-	const dsfs_le64 *row;
+	const uint8_t *row;
 	int r;
 
-	if (inode_get(index, o->ordinal, &inode, &err) < 0)
+	if (inode_get(index, o->ordinal, &inode, &err) < 0 || chunk_get(index, &inode, o->number, &chunk, &err) < 0)
 		die(err.reason);
 	r = block_sums_view_row(view, inode.where + o->number, &row, &err);
-	if (r > 0 && block_sums_verify(row, &content, 1, &err) < 0)
+	if (r > 0 && sum_check_blocks(&chunk.sum, chunk.length, row, 0, &content, 1, &err) < 0)
 		die("WRONG SUMS were read");
 	if (r < 0 && (!hit || !err.reason[0]))
 		die("undamaged sums were refused, or some without a reason");

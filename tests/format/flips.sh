@@ -22,5 +22,7 @@ flips=1500 step=5
 [ "$DATASETFS_FULL" = 0 ] || flips=5000 step=1
 pack raw.vol tree
 pack zstd.vol tree --compress zstd
+pack sha256.vol tree --compress zstd --sums sha256
 "$DATASETFS_BUILD/tests/format/flips" raw.vol $flips "$seed" $step
 "$DATASETFS_BUILD/tests/format/flips" zstd.vol $flips "$seed" $step
+"$DATASETFS_BUILD/tests/format/flips" sha256.vol $flips "$seed" $step

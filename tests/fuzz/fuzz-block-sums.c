@@ -8,7 +8,7 @@
 
 static void use_block_sums(const struct block_sums *block_sums, const struct version *version)
 {
-	uint64_t row_bytes = UINT64_C(8) << (version->chunk_log - DSFS_CHUNK_LOG_MIN), next = 0, at;
+	uint64_t row_bytes = sum_blocks_size(version->shape.chunk_sum, UINT64_C(1) << version->chunk_log), next = 0, at;
 	struct block_sums_row row;
 
 	for (uint64_t chunk = 0; chunk < version->shape.chunk_count + 100; chunk++) {
@@ -25,8 +25,8 @@ static void use_block_sums(const struct block_sums *block_sums, const struct ver
 		__builtin_trap();
 }
 
-/* The input: the chunk size's log, the version's chunks and the section's length in blocks, as 32-bit numbers; then
- * the head. */
+/* The input: the chunk size's log with the kind of sums, the version's chunks and the section's length in blocks, as
+ * 32-bit numbers; then the head. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct extent extent = { .address = DSFS_DATA_AT };
@@ -40,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	memcpy(input, bytes, sizeof(input));
 	version.chunk_log = DSFS_CHUNK_LOG_MIN +
 			    dsfs_le32_get(input[0]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
+	version.shape.chunk_sum = dsfs_le32_get(input[0]) & FUZZ_IS_SHA256 ? DSFS_SUM_SHA256 : DSFS_SUM_XXH3_64;
 	version.shape.chunk_count = dsfs_le32_get(input[1]);
 	version.block_sums.length = extent.length = (uint64_t)dsfs_le32_get(input[2]) * DSFS_BLOCK;
 	length -= sizeof(input);

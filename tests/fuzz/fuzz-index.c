@@ -90,13 +90,12 @@ static void use_index(struct index *index)
 	names_reader_close(reader);
 }
 
-/* The input: shape as six 32-bit numbers (names in pages), the chunk size's log and the table of places as two more,
- * then the section. */
+/* The input: shape as six 32-bit numbers (names in pages), the chunk size's log with the kind of sums and the table of
+ * places as three more, then the section. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static const uint64_t sizes[1] = { 1u << 30 };
-	struct version version = { .sequence = 1, .chunk_sum = DSFS_SUM_XXH3_64,
-				   .feature_incompat = DSFS_VERSION_INCOMPAT_HOLES };
+	struct version version = { .sequence = 1, .feature_incompat = DSFS_VERSION_INCOMPAT_HOLES };
 	struct index *index;
 	dsfs_le32 head[9];
 	int fd;
@@ -111,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		.class_count = dsfs_le32_get(head[3]),
 		.blob_length = dsfs_le32_get(head[4]),
 		.entry_count = dsfs_le32_get(head[5]),
+		.chunk_sum = dsfs_le32_get(head[6]) & FUZZ_IS_SHA256 ? DSFS_SUM_SHA256 : DSFS_SUM_XXH3_64,
 		.places_at = dsfs_le32_get(head[7]),
 		.places_count = dsfs_le32_get(head[8]),
 	};

@@ -4,4 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FUZZ_IS_SHA256 0x100u /* set in the number that has the chunk size's log: sums are SHA-256 */
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

@@ -13,6 +13,7 @@
 #include "csi/wire.h"
 #include "datasetfs/control.h"
 #include "fuse/wire.h"
+#include "fuzz/fuzz.h"
 #include "handover/handover.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/catalogue.h"
@@ -59,9 +60,10 @@ static void seed_superblock(const char *folder)
 static void seed_catalogue(const char *folder)
 {
 	struct extent segment = { 0, 1u << 24 }, index = { DSFS_DATA_AT, 16384 };
-	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
+	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
 				   .segments = { &segment, 1 }, .index.extents = { &index, 1 }, .index.length = 16384,
-				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 } };
+				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1,
+					      .chunk_sum = DSFS_SUM_XXH3_64 } };
 	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .tail = 1u << 21, .versions = &version,
 				       .version_count = 1 };
 	uint64_t length;
@@ -82,9 +84,10 @@ static void seed_catalogue_of_members(const char *folder)
 				    .stale_sequence = 5 } };
 	struct extent segments[] = { { places[0], mib }, { places[2], mib } }, index = { places[0], 16384 },
 		      source[] = { { places[2], 4096 }, { places[0] + 16384, 100 } };
-	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
+	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
 				   .segments = { segments, 2 }, .index.extents = { &index, 1 }, .index.length = 16384,
-				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
+				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1,
+					      .chunk_sum = DSFS_SUM_XXH3_64 },
 				   .source = { .extents = { source, 2 }, .length = 4196 } };
 	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .versions = &version, .version_count = 1,
 				       .members = { .segment_log = 20, .list = list, .count = 3, .history_count = 2,
@@ -103,6 +106,12 @@ static void seed_catalogue_of_members(const char *folder)
 	free(catalogue.members.places);
 }
 
+/* How an input tells the kind of its sums. */
+static uint32_t kind_of(const struct version *version)
+{
+	return version->shape.chunk_sum == DSFS_SUM_SHA256 ? FUZZ_IS_SHA256 : 0;
+}
+
 static void seed_section(const char *folder, const char *name)
 {
 	struct version version;
@@ -113,7 +122,7 @@ static void seed_section(const char *folder, const char *name)
 			 dsfs_le32_of((uint32_t)version.shape.class_count),
 			 dsfs_le32_of((uint32_t)version.shape.blob_length),
 			 dsfs_le32_of((uint32_t)version.shape.entry_count),
-			 dsfs_le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN),
+			 dsfs_le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN + kind_of(&version)),
 			 dsfs_le32_of((uint32_t)version.shape.places_at),
 			 dsfs_le32_of((uint32_t)version.shape.places_count) };
 	void *map = mmap(NULL, version.index.length, PROT_READ, MAP_SHARED, fd, 0);
@@ -148,6 +157,32 @@ static void seed_index(const char *folder)
 	seed_section(folder, "index-tree");
 }
 
+/* Chunks, a hole and a list of two, with the longer records. */
+static void seed_sha256(const char *folder)
+{
+	struct sum none = { .kind = DSFS_SUM_SHA256 }, sum = sum_of(DSFS_SUM_SHA256, "content", 7);
+
+	section_sums = DSFS_SUM_SHA256;
+	section_init(&section);
+	section_chunk_with(&section, DSFS_DATA_AT, sum, 131072, DSFS_CODEC_RAW);
+	section_chunk_with(&section, 0, none, 0, DSFS_CODEC_RAW);
+	section_chunk_with(&section, DSFS_DATA_AT + 131072, sum, 77, DSFS_CODEC_ZSTD);
+	for (int i = 0; i < 3; i++)
+		section_chunk_with(&section, 0, none, 0, DSFS_CODEC_RAW);
+	section_file(&section, 1, "a", 2 * 131072 + 1000, 0);
+	section_file(&section, 1, "b", 3026 * UINT64_C(131072) - 5, 3 | DSFS_WHERE_HOLES);
+	for (int i = 0; i < 3; i++) {
+		static const struct dsfs_hole list[] = { { .first = { { 2 } } },
+							 { .first = { { 1 } }, .total = { { 0, 4 } } },
+							 { .first = { { 2, 4 } }, .total = { { 0xd0, 0xb } } } };
+
+		memcpy(section_record(&section, 3 + (uint64_t)i), &list[i], sizeof(list[i]));
+	}
+	section.inodes[1].sparse = section.inodes[2].sparse = true;
+	seed_section(folder, "index-sha256");
+	section_sums = DSFS_SUM_XXH3_64;
+}
+
 static void seed_places(const char *folder)
 {
 	char name[16];
@@ -177,11 +212,12 @@ static void seed_holes(const char *folder)
 }
 
 /* Chunks 0, 2, 4 … have rows. */
-static void seed_block_sums(const char *folder, const char *name, uint32_t chunk_log, uint32_t chunks)
+static void seed_block_sums(const char *folder, const char *name, uint32_t kind, uint32_t chunk_log, uint32_t chunks)
 {
-	struct version version = { .chunk_log = chunk_log, .shape.chunk_count = chunks };
+	struct version version = { .chunk_log = chunk_log, .shape = { .chunk_count = chunks, .chunk_sum = kind } };
 	struct rows_chunk rows[512];
-	dsfs_le32 head[3] = { dsfs_le32_of(chunk_log - DSFS_CHUNK_LOG_MIN), dsfs_le32_of(chunks), dsfs_le32_of(0) };
+	dsfs_le32 head[3] = { dsfs_le32_of(chunk_log - DSFS_CHUNK_LOG_MIN + kind_of(&version)), dsfs_le32_of(chunks),
+			      dsfs_le32_of(0) };
 	struct block_sums_layout layout;
 	unsigned count = 0;
 	uint8_t *bytes;
@@ -189,7 +225,7 @@ static void seed_block_sums(const char *folder, const char *name, uint32_t chunk
 	for (uint32_t i = 0; i < chunks; i += 2)
 		rows[count++] = (struct rows_chunk){ i, name, 4 };
 	bytes = rows_section(&version, DSFS_DATA_AT, rows, count);
-	block_sums_layout(chunk_log, chunks, count, &layout);
+	block_sums_layout(kind, chunk_log, chunks, count, &layout);
 	head[2] = dsfs_le32_of((uint32_t)(layout.length / DSFS_BLOCK));
 	write_seed(folder, name, head, sizeof(head), bytes, layout.head);
 	version_free(&version);
@@ -250,9 +286,11 @@ static void seed_exposition(const char *folder)
 static void seed_handover(const char *folder)
 {
 	static const struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
-						.chunk_sum = DSFS_SUM_XXH3_64, .index.length = 16384,
-						.shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 } };
-	static const struct index index = { .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
+						.index.length = 16384,
+						.shape = { .names_length = 8192, .inode_count = 1, .class_count = 1,
+							   .chunk_sum = DSFS_SUM_XXH3_64 } };
+	static const struct index index = { .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1,
+						       .chunk_sum = DSFS_SUM_XXH3_64 },
 					    .member_count = 1, .member_sizes = { 1u << 24 } };
 	const struct error why = { -EPERM, "not for you" };
 	struct handover_opened opened = { .key = 1 };
@@ -302,15 +340,15 @@ static void seed_version_record(const char *folder)
 	const struct rows_chunk rows[] = { { 1, "row", 3 } };
 	struct version_record record = {
 		.key = 3, .hidden_mode = 06000, .has_visitor = true, .visitor = 1000, .member_size = 16 * mib,
-		.version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
+		.version = { .label = "v1", .sequence = 1, .chunk_log = 17,
 			     .segments = { &segment, 1 }, .index.extents = { &index, 1 }, .index.length = 20480,
 			     .shape = { .names_length = 8192, .inode_count = 1, .chunk_count = 3,
-					.class_count = 1 } },
+					.class_count = 1, .chunk_sum = DSFS_SUM_XXH3_64 } },
 	};
 	struct block_sums_layout layout;
 	uint8_t *bytes = rows_section(&record.version, places[0] + 65536, rows, 1), *head;
 
-	block_sums_layout(17, 3, 1, &layout);
+	block_sums_layout(DSFS_SUM_XXH3_64, 17, 3, 1, &layout);
 	head = aligned_alloc(DSFS_BLOCK, layout.head);
 	assert_non_null(head);
 	memcpy(head, bytes, layout.head);
@@ -466,8 +504,10 @@ int main(int argc, char **argv)
 	seed_exposition(argv[1]);
 	seed_holes(argv[1]);
 	seed_places(argv[1]);
-	seed_block_sums(argv[1], "block-sums-small", 20, 3);
-	seed_block_sums(argv[1], "block-sums-many", 17, 1000);
+	seed_sha256(argv[1]);
+	seed_block_sums(argv[1], "block-sums-small", DSFS_SUM_XXH3_64, 20, 3);
+	seed_block_sums(argv[1], "block-sums-many", DSFS_SUM_XXH3_64, 17, 1000);
+	seed_block_sums(argv[1], "block-sums-sha256", DSFS_SUM_SHA256, 17, 1000);
 	seed_wire(argv[1]);
 	seed_handover(argv[1]);
 	seed_record(argv[1]);

@@ -22,7 +22,7 @@ uint8_t *rows_section(struct version *version, uint64_t address, const struct ro
 	uint8_t *bytes, *pages;
 	dsfs_le64 *sums;
 
-	block_sums_layout(version->chunk_log, version->shape.chunk_count, count, &layout);
+	block_sums_layout(version->shape.chunk_sum, version->chunk_log, version->shape.chunk_count, count, &layout);
 	bytes = calloc(1, layout.length);
 	assert_non_null(bytes);
 	memcpy(disk.magic, DSFS_FINE_MAGIC, sizeof(disk.magic));
@@ -31,8 +31,8 @@ uint8_t *rows_section(struct version *version, uint64_t address, const struct ro
 	pages = bytes + layout.head;
 	for (unsigned i = 0; i < count; i++) {
 		bytes[layout.bits + chunks[i].number / 8] |= (uint8_t)(1u << (chunks[i].number % 8));
-		block_sums_compute(chunks[i].content, chunks[i].length,
-				   (dsfs_le64 *)(pages + (uint64_t)i * layout.row_bytes));
+		(void)sum_of_each(version->shape.chunk_sum, chunks[i].content, chunks[i].length,
+				  pages + (uint64_t)i * layout.row_bytes);
 	}
 	for (uint64_t page = 0; page < layout.page_count; page++)
 		sums[page] = dsfs_le64_of(checksum_64(pages + page * DSFS_BLOCK, DSFS_BLOCK));

@@ -41,10 +41,13 @@ const struct members section_two = {
 	.group_count = 2, .columns = section_columns, .column_count = 2, .places = section_places,
 };
 
+uint32_t section_sums = DSFS_SUM_XXH3_64;
+
 void section_init(struct section *section)
 {
 	memset(section, 0, sizeof(*section));
 	section->chunk_log = 17;
+	section->sums = section_sums;
 	section_inode(section, S_IFDIR | 0755, 0, INODE_ROOT);
 }
 
@@ -125,15 +128,28 @@ void section_xattr(struct section *section, uint64_t ordinal, const char *name, 
 
 uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, uint32_t stored, uint8_t codec)
 {
+	dsfs_le64 bytes = dsfs_le64_of(sum);
+
+	struct sum with = { .kind = (uint8_t)section->sums };
+
+	memcpy(with.bytes, &bytes, sizeof(bytes));
+	return section_chunk_with(section, address, with, stored, codec);
+}
+
+uint64_t section_chunk_with(struct section *section, uint64_t address, struct sum sum, uint32_t stored, uint8_t codec)
+{
+	struct chunk chunk = { .address = address, .sum = sum, .stored = stored, .codec = codec };
 	uint64_t number = section->chunk_count++;
 
 	assert_true(number < SECTION_MAX);
-	section->chunks[number] = (struct dsfs_chunk){
-		.address = dsfs_le64_of(address),
-		.sum = dsfs_le64_of(sum),
-		.stored = dsfs_le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS),
-	};
+	assert_int_equal(sum.kind, section->sums);
+	chunk_encode(&chunk, section->chunks + number * index_record_size(sum.kind));
 	return number;
+}
+
+struct dsfs_chunk *section_record(struct section *section, uint64_t number)
+{
+	return (struct dsfs_chunk *)(section->chunks + number * index_record_size(section->sums));
 }
 
 static void section_mark(struct section *section, struct names_writer *writer, uint64_t first)
@@ -187,7 +203,6 @@ int section_write(struct section *section, struct version *version)
 
 	assert_true(fd >= 0);
 	*version = (struct version){ .label = "test", .sequence = 1, .chunk_log = section->chunk_log };
-	version->chunk_sum = DSFS_SUM_XXH3_64;
 	version->shape = (struct index_shape){
 		.names_length = section_names(section, fd),
 		.inode_count = section->inode_count,
@@ -195,6 +210,7 @@ int section_write(struct section *section, struct version *version)
 		.class_count = section->class_count,
 		.blob_length = section->blob_length,
 		.entry_count = section->entry_count,
+		.chunk_sum = section->sums,
 		.places_at = section->places_at,
 		.places_count = section->places_count,
 	};
@@ -204,7 +220,7 @@ int section_write(struct section *section, struct version *version)
 	for (uint64_t i = 0; i < section->inode_count; i++)
 		inode_encode(&section->inodes[i], section->classes[i], &inodes[i]);
 	section_put(fd, layout.inodes, inodes, section->inode_count * sizeof(*inodes));
-	section_put(fd, layout.chunks, section->chunks, section->chunk_count * sizeof(*section->chunks));
+	section_put(fd, layout.chunks, section->chunks, section->chunk_count * index_record_size(section->sums));
 	section_put(fd, layout.classes, section->class_table, section->class_count * sizeof(*section->class_table));
 	section_put(fd, layout.blob, section->blob, section->blob_length);
 	return fd;

@@ -58,10 +58,11 @@ static void print_files(void)
 	FIELD(dsfs_file_extent, length);
 	FIELD(dsfs_file_extent, offset);
 	FIELD(dsfs_file_extent, stored);
-	FIELD(dsfs_file_extent, sum);
 	FIELD(dsfs_file_extent, member);
 	FIELD(dsfs_file_extent, codec);
 	FIELD(dsfs_file_extent, flags);
+	FIELD(dsfs_file_extent, sum_kind);
+	FIELD(dsfs_file_extent, sum);
 }
 
 static void print_shuffles(void)

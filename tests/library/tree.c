@@ -194,9 +194,11 @@ static void placed(const char *unused)
 
 static void show_extent(const struct dsfs_file_extent *extent)
 {
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %u %u %u\n", extent->file_offset,
-	       extent->length, extent->offset, extent->stored, extent->sum, extent->member, extent->codec,
-	       extent->flags);
+	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " ", extent->file_offset, extent->length, extent->offset,
+	       extent->stored);
+	for (size_t i = 0; i < sizeof(extent->sum); i++)
+		printf("%02x", extent->sum[i]);
+	printf(" %u %u %u %u\n", extent->member, extent->codec, extent->flags, extent->sum_kind);
 }
 
 /* Three at a time, so that a call begins in the middle of the file. */

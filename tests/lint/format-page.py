@@ -182,7 +182,7 @@ def page_rules(text):
     for line in section.group(1).splitlines() if section else []:
         if re.fullmatch(r"\.B R\d+", line):
             rules.append((int(line[4:]), []))
-        elif line.startswith(".I ") and ("N" in line or ":" in line) and rules:
+        elif line.startswith(".I ") and re.search(r"N|:|\bS\b", line) and rules:
             rules[-1][1].append(line[3:])
     return rules
 

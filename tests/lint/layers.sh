@@ -49,7 +49,7 @@ may src/base         base
 may src/base/text    base base/text
 may src/base/thread  base base/thread
 may src/base/program base base/text base/thread base/program
-may src/image/sums      $base image/sums
+may src/image/sums      $base datasetfs image/sums
 may src/image/members   $base image/sums datasetfs image/members
 may src/image/names     $base image/sums datasetfs image/names
 may src/image           $base image/sums image/members image/names datasetfs image

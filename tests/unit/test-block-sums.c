@@ -43,12 +43,13 @@ static int setup(void **state)
 			rows[row_count++] = (struct rows_chunk){ i, contents[i], (uint32_t)(1 + i % 16) };
 	}
 	rows[3] = (struct rows_chunk){ rows[3].number, content, CHUNK - 5 };
-	version = (struct version){ .label = "v1", .chunk_log = 17, .shape.chunk_count = CHUNKS };
+	version = (struct version){ .label = "v1", .chunk_log = 17,
+				    .shape = { .chunk_count = CHUNKS, .chunk_sum = DSFS_SUM_XXH3_64 } };
 	bytes = rows_section(&version, AT, rows, row_count);
 	memory_init(&memory, AT + version.block_sums.length);
 	memcpy(memory.bytes + AT, bytes, version.block_sums.length);
 	free(bytes);
-	block_sums_layout(17, CHUNKS, row_count, &layout);
+	block_sums_layout(DSFS_SUM_XXH3_64, 17, CHUNKS, row_count, &layout);
 	return 0;
 }
 
@@ -78,10 +79,10 @@ static void test_layout(void **state)
 	assert_int_equal(layout.page_count, (row_count * ROW + 4095) / 4096);
 	assert_int_equal(layout.head % DSFS_BLOCK, 0);
 	assert_int_equal(layout.length, layout.head + layout.page_count * DSFS_BLOCK);
-	block_sums_layout(20, 1, 1, &small);
+	block_sums_layout(DSFS_SUM_XXH3_64, 20, 1, 1, &small);
 	assert_int_equal(small.row_bytes, 2048);
 	assert_int_equal(small.length, 2 * DSFS_BLOCK);
-	block_sums_layout(12, 1, 0, &small);
+	block_sums_layout(DSFS_SUM_XXH3_64, 12, 1, 0, &small);
 	assert_int_equal(small.row_bytes, 8);
 	assert_int_equal(small.length, DSFS_BLOCK);
 }
@@ -112,11 +113,13 @@ static void test_every_row_is_found(void **state)
 	block_sums_close(block_sums);
 }
 
+static const struct sum xxh3 = { .kind = DSFS_SUM_XXH3_64 };
+
 static void test_view(void **state)
 {
 	struct block_sums *block_sums = load();
 	struct block_sums_view *view;
-	const dsfs_le64 *row;
+	const uint8_t *row;
 	uint64_t calls;
 
 	(void)state;
@@ -126,7 +129,7 @@ static void test_view(void **state)
 		struct iovec piece = { (void *)(uintptr_t)rows[i].content, rows[i].length };
 
 		assert_int_equal(block_sums_view_row(view, rows[i].number, &row, NULL), 1);
-		CHECK_OK(block_sums_verify(row, &piece, 1, &err));
+		CHECK_OK(sum_check_blocks(&xxh3, rows[i].length, row, 0, &piece, 1, &err));
 	}
 	assert_int_equal(memory.calls - calls, layout.page_count);
 	assert_int_equal(block_sums_view_row(view, 1, &row, NULL), 0);
@@ -137,31 +140,6 @@ static void test_view(void **state)
 	CHECK_FAILS(block_sums_view_row(view, rows[20].number, &row, &err), -ENODATA, "past the end");
 	block_sums_view_free(view);
 	block_sums_close(block_sums);
-}
-
-/* Blocks lie in up to four pieces, cut anywhere. */
-static void test_blocks_in_pieces(void **state)
-{
-	dsfs_le64 sums[CHUNK / DSFS_BLOCK];
-	uint32_t length = CHUNK - 5;
-
-	(void)state;
-	assert_int_equal(block_sums_compute(content, length, sums), CHUNK / DSFS_BLOCK);
-	srandom(3);
-	for (int round = 0; round < 200; round++) {
-		size_t a = (size_t)random() % 9000, b = (size_t)random() % 70000, c = (size_t)random() % 5000;
-		struct iovec pieces[4] = { { content, a }, { content + a, b }, { content + a + b, c },
-					   { content + a + b + c, length - a - b - c } };
-		size_t at = (size_t)random() % length;
-
-		CHECK_OK(block_sums_verify(sums, pieces, 4, &err));
-		content[at] ^= 4;
-		CHECK_FAILS(block_sums_verify(sums, pieces, 4, &err), -EBADMSG, "block sum");
-		content[at] ^= 4;
-	}
-	CHECK_OK(block_sums_verify(sums + 3, &(struct iovec){ content + 3 * DSFS_BLOCK, 2 * DSFS_BLOCK }, 1, &err));
-	CHECK_FAILS(block_sums_verify(sums + 2, &(struct iovec){ content + 3 * DSFS_BLOCK, DSFS_BLOCK }, 1, &err),
-		    -EBADMSG, "block sum");
 }
 
 static void refused(const char *text)
@@ -259,7 +237,6 @@ int main(void)
 		BLOCK_SUMS_TEST(test_layout),
 		BLOCK_SUMS_TEST(test_every_row_is_found),
 		BLOCK_SUMS_TEST(test_view),
-		BLOCK_SUMS_TEST(test_blocks_in_pieces),
 		BLOCK_SUMS_TEST(test_absent),
 		BLOCK_SUMS_TEST(test_impossible_heads),
 		BLOCK_SUMS_TEST(test_bits_behind_the_end),

@@ -67,7 +67,8 @@ static struct item make_item(uint32_t member, uint64_t offset, uint32_t length)
 	const uint8_t *bytes = member == DSFS_IN_INDEX ? blob : device;
 
 	return (struct item){ .chunk = { .address = address_make(member, offset), .stored = length, .length = length,
-					 .codec = DSFS_CODEC_RAW, .sum = checksum_64(bytes + offset, length) },
+					 .codec = DSFS_CODEC_RAW,
+					 .sum = sum_of(DSFS_SUM_XXH3_64, bytes + offset, length) },
 			      .shared = 1 };
 }
 
@@ -122,14 +123,17 @@ static void test_any_places(void **state)
 			items[i] = i && random() % 4 == 0 ? items[i - 1] : random_item(longest[round % 4]);
 			items[i].row = 0;
 			if (random() % 50 == 0)
-				items[i].chunk.sum++;
+				items[i].chunk.sum.bytes[0]++;
 		}
 		counts = check(count, 1 + round % 3, &damage);
 		for (size_t i = 0; i < count; i++) {
 			const struct chunk *chunk = &items[i].chunk;
 			const uint8_t *content = address_member(chunk->address) ? blob : device;
 
-			wrong += chunk->sum != checksum_64(content + address_offset(chunk->address), chunk->length);
+			struct sum sum = sum_of(DSFS_SUM_XXH3_64, content + address_offset(chunk->address),
+						chunk->length);
+
+			wrong += !sum_is_same(&sum, &chunk->sum);
 			chunks += !items[i].again;
 			bytes += items[i].again ? 0 : chunk->stored;
 		}

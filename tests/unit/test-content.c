@@ -224,7 +224,7 @@ static void test_verify_in_pieces(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(content); i++)
 		content[i] = (uint8_t)(i * 7);
-	chunk.sum = checksum_64(content, sizeof(content));
+	chunk.sum = sum_of(DSFS_SUM_XXH3_64, content, sizeof(content));
 	CHECK_OK(chunk_verify(&chunk, pieces, 3, &err));
 	for (size_t i = 0; i < sizeof(content); i++) {
 		content[i] ^= 0x10;
@@ -243,7 +243,7 @@ static void test_compressed_chunk(void **state)
 	(void)state;
 	for (size_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i / 100);
-	chunk.sum = checksum_64(content, CHUNK);
+	chunk.sum = sum_of(DSFS_SUM_XXH3_64, content, CHUNK);
 	CHECK_OK(codec_compress(codec, span_of(content, CHUNK), stored, CHUNK, &length, &err));
 	assert_in_range(length, 1, CHUNK / 4);
 	chunk.stored = (uint32_t)length;
@@ -429,5 +429,8 @@ int main(void)
 		cmocka_unit_test(test_zero_bytes),	  cmocka_unit_test(test_times),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	section_sums = DSFS_SUM_SHA256; /* the same with longer records */
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -373,7 +373,7 @@ static void test_an_index(void **state)
 	memcpy(devices[1] + SEGMENT, index->map, index->map_length);
 	memcpy(devices[2] + 3 * SEGMENT, index->map, index->map_length);
 	version.index.extents = (struct extent_list){ &extent, 1 };
-	version.chunk_sum = DSFS_SUM_XXH3_64;
+	version.shape.chunk_sum = DSFS_SUM_XXH3_64;
 	CHECK_OK(sha256_of(index->map, index->map_length, version.index.sha256, &err));
 	check_index(0);
 	faults[0] = -EIO;

@@ -51,7 +51,8 @@ static void begin(void)
 	for (uint32_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i * 7 + i / 251);
 	memcpy(memory.bytes + AT, content, CHUNK);
-	CHECK_OK(dedup_open(&dedup, temp, (struct backing){ &memory.source, NULL, CLAIMED }, CHUNK_LOG, &err));
+	CHECK_OK(dedup_open(&dedup, temp, (struct backing){ &memory.source, NULL, CLAIMED }, CHUNK_LOG,
+			    DSFS_SUM_XXH3_64, &err));
 	view = dedup_view_new(&dedup);
 	assert_non_null(view);
 }
@@ -67,8 +68,8 @@ static void end(void)
 /* The content as the only chunk of a file that was read. */
 static struct batch_chunk *file_of_content(void)
 {
-	uint64_t sum = checksum_64(content, CHUNK);
-	struct table_key key = key_of_file(CHUNK, &sum, 1);
+	struct sum sum = sum_of(DSFS_SUM_XXH3_64, content, CHUNK);
+	struct table_key key = key_of_file(CHUNK, &(uint64_t){ key_of_sum(&sum) }, 1);
 
 	batch.items[0] = (struct item){
 		.kind = ITEM_FILE, .length = CHUNK,
@@ -152,7 +153,8 @@ static void begin_share(void)
 	begin();
 	CHECK_OK(allocator_open(&allocator, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
 	CHECK_OK(writer_open(&memory.source, &allocator, temp, &writer, &err));
-	CHECK_OK(records_open(&records, temp, CHUNK_LOG, &err));
+	CHECK_OK(records_open(&records, temp, CHUNK_LOG, DSFS_SUM_XXH3_64,
+			    &err));
 	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, &err));
 }
 

@@ -23,13 +23,15 @@
 
 static struct extent block_sums_at = { DSFS_DATA_AT, 4096 };
 static const struct version version = {
-	.label = "v1", .sequence = 7, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64, .index.length = 16384,
-	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2 },
+	.label = "v1", .sequence = 7, .chunk_log = 17, .index.length = 16384,
+	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2,
+		   .chunk_sum = DSFS_SUM_XXH3_64 },
 	.file_count = 1, .directory_count = 2, .content_bytes = 99, .stored_bytes = 100,
 	.block_sums = { .extents = { &block_sums_at, 1 }, .length = 4096 },
 };
 static const struct index index_of_it = {
-	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2 },
+	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2,
+		   .chunk_sum = DSFS_SUM_XXH3_64 },
 	.member_count = 1, .member_sizes = { 1u << 24 },
 };
 
@@ -111,8 +113,9 @@ static struct block_sums *make_sums(struct version *ret)
 	struct block_sums *block_sums = NULL;
 	struct block_sums_layout layout;
 
-	*ret = (struct version){ .label = "v1", .chunk_log = 17, .shape = { .chunk_count = 1 } };
-	block_sums_layout(17, 1, 1, &layout);
+	*ret = (struct version){ .label = "v1", .chunk_log = 17,
+				 .shape = { .chunk_count = 1, .chunk_sum = DSFS_SUM_XXH3_64 } };
+	block_sums_layout(DSFS_SUM_XXH3_64, 17, 1, 1, &layout);
 	memset(head, 0, DSFS_BLOCK);
 	memcpy(head->magic, DSFS_FINE_MAGIC, sizeof(head->magic));
 	head->chunk_count = head->row_count = dsfs_le64_of(1);
@@ -127,7 +130,8 @@ static void tables(void **state)
 {
 	static const uint8_t second = 2;
 	struct members members = make_mirror(), back = { .count = 0 };
-	struct version version_of, other = { .label = "v1", .chunk_log = 17, .shape = { .chunk_count = 1 } };
+	struct version version_of, other = { .label = "v1", .chunk_log = 17,
+					     .shape = { .chunk_count = 1, .chunk_sum = DSFS_SUM_XXH3_64 } };
 	struct block_sums *block_sums = make_sums(&version_of), *got = NULL;
 	struct block_sums_row row;
 	int fd = -1;
@@ -154,7 +158,8 @@ static void tables(void **state)
 /* It is refused for a reason, or can be used. */
 static int read_table(int fd)
 {
-	struct version version_of = { .label = "v1", .chunk_log = 17, .shape = { .chunk_count = 1 } };
+	struct version version_of = { .label = "v1", .chunk_log = 17,
+				      .shape = { .chunk_count = 1, .chunk_sum = DSFS_SUM_XXH3_64 } };
 	struct members members = { .count = 0 };
 	struct block_sums *block_sums = NULL;
 	struct error why = { 0 };

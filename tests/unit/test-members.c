@@ -75,8 +75,9 @@ static void add_extents(struct extent_list *list, uint64_t a, uint64_t length, u
 static struct catalogue make_catalogue(void)
 {
 	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .members = make_members() };
-	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
-				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
+	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
+				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1,
+					      .chunk_sum = DSFS_SUM_XXH3_64 },
 				   .index.length = 16384, .source.length = 5000, .block_sums.length = 8192 };
 
 	memcpy(catalogue.volume_uuid, good.volume_uuid, sizeof(catalogue.volume_uuid));

@@ -100,7 +100,7 @@ static void test_table_outside(void **state)
 
 static void test_address(void **state)
 {
-	struct chunk chunk = { .address = 0 };
+	struct chunk chunk = { .sum.kind = DSFS_SUM_XXH3_64 };
 	struct dsfs_chunk records[3];
 
 	(void)state;
@@ -109,12 +109,13 @@ static void test_address(void **state)
 	chunk_encode(&chunk, &records[1]);
 	chunk.address = (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS | 4096;
 	chunk_encode(&chunk, &records[2]);
-	assert_int_equal(places_address(0, records, 0), 0);
-	assert_int_equal(places_address(200, records, 1), 0);
-	assert_int_equal(places_address(200, records, 2), UINT64_C(7) << DSFS_ADDRESS_BITS | 4096);
-	assert_int_equal(places_address(DSFS_SHARED_MAX, records + 1, 1), UINT64_C(7) << DSFS_ADDRESS_BITS | 4096);
-	assert_int_equal(places_address(DSFS_SHARED_MAX + 1, records + 1, 1), 0);
-	assert_int_equal(places_address(100, records + 2, 1), 0);
+	assert_int_equal(places_address(0, DSFS_SUM_XXH3_64, records, 0), 0);
+	assert_int_equal(places_address(200, DSFS_SUM_XXH3_64, records, 1), 0);
+	assert_int_equal(places_address(200, DSFS_SUM_XXH3_64, records, 2), UINT64_C(7) << DSFS_ADDRESS_BITS | 4096);
+	assert_int_equal(places_address(DSFS_SHARED_MAX, DSFS_SUM_XXH3_64, records + 1, 1),
+			 UINT64_C(7) << DSFS_ADDRESS_BITS | 4096);
+	assert_int_equal(places_address(DSFS_SHARED_MAX + 1, DSFS_SUM_XXH3_64, records + 1, 1), 0);
+	assert_int_equal(places_address(100, DSFS_SUM_XXH3_64, records + 2, 1), 0);
 }
 
 /* Each of 1100 files without an address has one place among ten others, and each place gets about as many. */

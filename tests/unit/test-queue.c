@@ -183,7 +183,7 @@ static int make_volume(void **state)
 	for (uint32_t i = 0; i < CHUNKS; i++)
 		chunks[i] = (struct chunk){ .address = DSFS_DATA_AT + i * CHUNK, .stored = CHUNK, .length = CHUNK,
 					    .codec = DSFS_CODEC_RAW, .number = i,
-					    .sum = checksum_64(device + DSFS_DATA_AT + i * CHUNK, CHUNK) };
+					    .sum = sum_of(DSFS_SUM_XXH3_64, device + DSFS_DATA_AT + i * CHUNK, CHUNK) };
 	return 0;
 }
 

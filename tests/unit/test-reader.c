@@ -240,7 +240,7 @@ static void test_threads(void **state)
 static struct chunk small_chunk(uint32_t at, uint32_t length)
 {
 	return (struct chunk){ .address = AT + at, .stored = length, .length = length, .codec = DSFS_CODEC_RAW,
-			       .sum = checksum_64(device + AT + at, length) };
+			       .sum = sum_of(DSFS_SUM_XXH3_64, device + AT + at, length) };
 }
 
 /* A gap between two chunks on the device is read as well when it is no larger than allowed. */
@@ -262,7 +262,7 @@ static void test_gap(void **state)
 	read_file(&reader, &op);
 	assert_int_equal(counters.device_reads - before, 3);
 	assert_memory_equal(op.request.payload + 1000, device + AT + 5000, 700);
-	chunks[1].sum++;
+	chunks[1].sum.bytes[0]++;
 	blamed = -EBADMSG;
 	read_file(&reader, &op);
 	assert_int_equal(result, -EBADMSG);
@@ -289,7 +289,7 @@ static void test_spread(void **state)
 	assert_int_equal(result, 1800);
 	assert_memory_equal(base, device + AT, 5700);
 	assert_memory_equal(base + 20000, device + AT + 20000, 100);
-	chunks[1].sum++;
+	chunks[1].sum.bytes[0]++;
 	blamed = -EBADMSG;
 	read_file(&reader, &op);
 	assert_int_equal(result, -EBADMSG);

@@ -284,10 +284,11 @@ static void test_publisher_record(void **state)
 /* A catalogue of two versions as the packer would leave it. */
 static void add_version(struct catalogue *catalogue, const char *label, uint64_t sequence)
 {
-	struct version version = { .sequence = sequence, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64 };
+	struct version version = { .sequence = sequence, .chunk_log = 17 };
 
 	snprintf(version.label, sizeof(version.label), "%s", label);
-	version.shape = (struct index_shape){ .names_length = 8192, .inode_count = 1, .class_count = 1 };
+	version.shape = (struct index_shape){ .names_length = 8192, .inode_count = 1, .class_count = 1,
+					      .chunk_sum = DSFS_SUM_XXH3_64 };
 	version.index.length = 8192 + 3 * 4096 - 4096;
 	version.segments.items = calloc(1, sizeof(struct extent));
 	version.segments.items[0] = (struct extent){ 0, 1u << 24 };

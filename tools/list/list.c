@@ -13,13 +13,14 @@
 #include "grid.h"
 #include "image/members/address.h"
 #include "image/members/publisher.h"
+#include "image/sums/sum.h"
 #include "list/space.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
 
 #define DIGEST_SHOWN 16 /* characters of a digest in the table */
-#define DIGEST_PROVES "A digest proves names, sizes and attributes; contents against accidents, not against forgery."
+#define DIGEST_PROVES "A digest proves names, sizes and attributes, and contents if the sums are sha256."
 
 struct list_publisher {
 	bool is_there;
@@ -110,6 +111,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "created", v->created);
 	json_number(json, "feature_incompat", v->feature_incompat);
 	json_number(json, "chunk_size", UINT64_C(1) << v->chunk_log);
+	json_string(json, "sums", sum_name(v->shape.chunk_sum));
 	json_number(json, "files", v->file_count);
 	json_number(json, "directories", v->directory_count);
 	json_number(json, "symlinks", v->symlink_count);
@@ -353,6 +355,7 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 	grid_cell(grid, "%s", format_size(share->shared, size));
 	if (catalogue->members.count)
 		grid_cell(grid, "%u%%", list_protection(share));
+	grid_cell(grid, "%s", sum_name(v->shape.chunk_sum));
 	grid_cell(grid, "%.*s", DIGEST_SHOWN, digest);
 	grid_cell(grid, "%s", v->created ? text_time((int64_t)v->created, created) : "-");
 }
@@ -368,7 +371,7 @@ static int list_text_versions(const struct catalogue *catalogue, const struct li
 	grid_columns(grid, GRID_RIGHT, "SEQ", "FILES", "CONTENT", "STORED", "INDEX", "UNIQUE", "SHARED");
 	if (catalogue->members.count)
 		grid_columns(grid, GRID_RIGHT, "MIRRORED");
-	grid_columns(grid, GRID_LEFT, "DIGEST", "CREATED (UTC)");
+	grid_columns(grid, GRID_LEFT, "SUMS", "DIGEST", "CREATED (UTC)");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		list_text_version(grid, catalogue, &catalogue->versions[i], &space->shares[i]);
 	putchar('\n');

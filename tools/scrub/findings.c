@@ -62,7 +62,7 @@ void findings_begin_files(struct findings *findings)
 static void findings_json(struct findings *findings, const struct finding *finding)
 {
 	struct json *json = &findings->json;
-	char sum[17];
+	char sum[SUM_TEXT_SIZE];
 
 	json_begin_object(json, NULL);
 	json_string(json, "what", finding->what);
@@ -72,10 +72,8 @@ static void findings_json(struct findings *findings, const struct finding *findi
 		json_number(json, "offset", finding->offset);
 		json_number(json, "length", finding->length);
 	}
-	if (finding->sum) {
-		snprintf(sum, sizeof(sum), "%016" PRIx64, finding->sum);
-		json_string(json, "sum", sum);
-	}
+	if (finding->sum)
+		json_string(json, "sum", sum_text(finding->sum, sum));
 	if (finding->version)
 		json_string(json, "version", finding->version);
 	if (finding->has_from)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "image/catalogue/catalogue.h"
+#include "image/sums/sum.h"
 #include "scrub/rows.h"
 
 enum finding_state {
@@ -26,7 +27,7 @@ struct finding {
 	uint32_t member;
 	uint64_t offset, length; /* length 0: the finding is about a structure */
 	const char *version;   /* NULL: none */
-	uint64_t sum;          /* checksum of a chunk; 0 for anything else */
+	const struct sum *sum; /* of a chunk; NULL for anything else */
 	bool has_from;
 	uint32_t from;         /* member with the right copy */
 	const char *reason;

@@ -597,7 +597,7 @@ static void judge_report(const struct judge *judge, const struct judge_verdict *
 		.offset = address_offset(copy->address) + verdict->at,
 		.length = verdict->length,
 		.version = piece ? judge->setup.catalogue->versions[piece->version].label : NULL,
-		.sum = piece && piece->kind == CONTENT_CHUNK ? piece->sum : 0,
+		.sum = piece && piece->kind == CONTENT_CHUNK ? &piece->sum : NULL,
 		.has_from = has_from,
 		.from = has_from ? address_member(judge->copies[verdict->from].address) : 0,
 		.reason = reason,

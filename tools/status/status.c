@@ -107,6 +107,7 @@ static void status_version(const struct reported *reported, const struct reporte
 	status_say("content", "%" PRIu64 " file%s, %s", stats->files, status_plural(stats->files),
 		   format_size(stats->bytes, size));
 	status_say("digest", "%s", reported_text(reported, DSFS_CONTROL_DIGEST));
+	status_say("sums", "%s", reported_text(reported, DSFS_CONTROL_SUMS));
 	status_say("volume", "%s", reported_text(reported, DSFS_CONTROL_VOLUME));
 	status_say("volume UUID", "%s", reported_text(reported, DSFS_CONTROL_VOLUME_UUID));
 	if (stats->is_protected)

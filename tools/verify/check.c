@@ -148,13 +148,13 @@ static void check_row(struct check_worker *worker, const struct item *item, uint
 {
 	struct iovec content = { bytes, item->chunk.length };
 	struct error err = { 0 };
-	const dsfs_le64 *row = NULL;
+	const uint8_t *row = NULL;
 	int r = -EBADMSG;
 
 	for (unsigned i = 0; r < 0 && i < DSFS_COPIES_MAX && worker->rows[i]; i++)
 		r = block_sums_view_row(worker->rows[i], item->chunk.number, &row, &err);
 	if (r > 0)
-		r = block_sums_verify(row, &content, 1, &err);
+		r = sum_check_blocks(&item->chunk.sum, item->chunk.length, row, 0, &content, 1, &err);
 	if (r < 0)
 		check_damaged(worker, item, &err);
 }

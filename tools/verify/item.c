@@ -19,7 +19,7 @@ int item_compare_bytes(const struct item *a, const struct item *b)
 		return item_order(x->length, y->length);
 	if (x->codec != y->codec)
 		return item_order(x->codec, y->codec);
-	return item_order(x->sum, y->sum);
+	return sum_compare(&x->sum, &y->sum);
 }
 
 int item_compare(const void *a, const void *b)

@@ -13,7 +13,6 @@
 #include "image/catalogue/sections.h"
 #include "image/members/address.h"
 #include "image/members/extent_map.h"
-#include "image/sums/checksum.h"
 
 #define BLOCK_SUMS_STRIDE 8u /* words of the bitmap from one rank to the next */
 
@@ -27,10 +26,10 @@ struct block_sums {
 	uint64_t *ranks;   /* bits set before every BLOCK_SUMS_STRIDE-th word */
 };
 
-void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count, struct block_sums_layout *ret)
+void block_sums_layout(uint32_t kind, uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count,
+		       struct block_sums_layout *ret)
 {
-	uint32_t row_bytes = (uint32_t)sizeof(dsfs_le64) << (chunk_log - DSFS_CHUNK_LOG_MIN);
-	struct block_sums_layout layout = { .row_bytes = row_bytes };
+	struct block_sums_layout layout = { .row_bytes = sum_blocks_size(kind, UINT64_C(1) << chunk_log) };
 
 	layout.page_count = round_up(row_count * layout.row_bytes, DSFS_BLOCK) / DSFS_BLOCK;
 	layout.bits = sizeof(struct dsfs_fine);
@@ -47,14 +46,17 @@ static int block_sums_check_counts(const struct dsfs_fine *disk, const struct ve
 				   struct block_sums_layout *ret, struct error *err)
 {
 	uint64_t chunks = dsfs_le64_get(disk->chunk_count), rows = dsfs_le64_get(disk->row_count);
+	int r = sum_check_kind(version->shape.chunk_sum, version->label, err);
 
+	if (r < 0)
+		return r;
 	if (memcmp(disk->magic, DSFS_FINE_MAGIC, sizeof(disk->magic)) != 0)
 		return error_set(err, -EBADMSG, "block checksums: bad magic");
 	if (chunks != version->shape.chunk_count || rows > chunks)
 		return error_set(err, -EBADMSG,
 				 "block checksums: %" PRIu64 " rows for %" PRIu64 " chunks, the version has %" PRIu64,
 				 rows, chunks, version->shape.chunk_count);
-	block_sums_layout(version->chunk_log, chunks, rows, ret);
+	block_sums_layout(version->shape.chunk_sum, version->chunk_log, chunks, rows, ret);
 	if (ret->length != version->block_sums.length)
 		return error_set(err, -EBADMSG, "block checksums: %" PRIu64 " bytes, its parts need %" PRIu64,
 				 version->block_sums.length, ret->length);
@@ -218,9 +220,9 @@ uint64_t block_sums_page_count(const struct block_sums *block_sums)
 	return block_sums->layout.page_count;
 }
 
-uint64_t block_sums_page_sum(const struct block_sums *block_sums, uint64_t page)
+struct sum block_sums_page_sum(const struct block_sums *block_sums, uint64_t page)
 {
-	return dsfs_le64_get(block_sums->sums[page]);
+	return sum_at(DSFS_SUM_XXH3_64, &block_sums->sums[page]);
 }
 
 uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t page)
@@ -230,13 +232,13 @@ uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t p
 
 int block_sums_check_page(const struct block_sums *block_sums, uint64_t page, const void *bytes, struct error *err)
 {
-	uint64_t sum = checksum_64(bytes, DSFS_BLOCK), expected = block_sums_page_sum(block_sums, page);
+	struct sum expected = block_sums_page_sum(block_sums, page), sum = sum_of(expected.kind, bytes, DSFS_BLOCK);
+	char is[SUM_TEXT_SIZE], should_be[SUM_TEXT_SIZE];
 
-	if (sum != expected)
-		return error_set(err, -EBADMSG,
-				 "block checksums: page %" PRIu64 " has the sum %016" PRIx64 ", expected %016" PRIx64,
-				 page, sum, expected);
-	return 0;
+	if (sum_is_same(&sum, &expected))
+		return 0;
+	return error_set(err, -EBADMSG, "block checksums: page %" PRIu64 " has the sum %s, expected %s", page,
+			 sum_text(&sum, is), sum_text(&expected, should_be));
 }
 
 uint64_t block_sums_memory(const struct block_sums *block_sums)
@@ -254,54 +256,6 @@ uint64_t block_sums_memory_most(const struct version *version)
 	return version->block_sums.length ? version->block_sums.length / (DSFS_BLOCK / sizeof(dsfs_le64)) +
 					      version->shape.chunk_count / 4 + 2 * DSFS_BLOCK :
 				      0;
-}
-
-/* --- blocks --- */
-
-uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sums)
-{
-	uint32_t count = 0;
-
-	for (uint32_t at = 0; at < length; at += DSFS_BLOCK, count++)
-		sums[count] = dsfs_le64_of(checksum_64((const uint8_t *)content + at,
-						  length - at < DSFS_BLOCK ? length - at : DSFS_BLOCK));
-	return count;
-}
-
-/* Cuts the next block off the pieces into parts, and returns how many there are. */
-static int block_sums_next_block(struct iovec *left, int *count, struct iovec *parts)
-{
-	size_t room = DSFS_BLOCK;
-	int n = 0;
-
-	while (room && *count) {
-		size_t length = left->iov_len < room ? left->iov_len : room;
-
-		parts[n++] = (struct iovec){ left->iov_base, length };
-		room -= length;
-		left->iov_base = (uint8_t *)left->iov_base + length;
-		left->iov_len -= length;
-		if (!left->iov_len && --*count)
-			memmove(left, left + 1, (size_t)*count * sizeof(*left));
-	}
-	return n;
-}
-
-int block_sums_verify(const dsfs_le64 *sums, const struct iovec *pieces, int count, struct error *err)
-{
-	struct iovec left[BLOCK_SUMS_PIECES], parts[BLOCK_SUMS_PIECES];
-	uint64_t sum;
-	int n;
-
-	memcpy(left, pieces, (size_t)count * sizeof(*pieces));
-	for (uint32_t block = 0; count; block++) {
-		n = block_sums_next_block(left, &count, parts);
-		sum = checksum_64_pieces(parts, n);
-		if (sum != dsfs_le64_get(sums[block]))
-			return error_set(err, -EBADMSG, "block sum %016" PRIx64 ", expected %016" PRIx64, sum,
-					 dsfs_le64_get(sums[block]));
-	}
-	return 0;
 }
 
 /* --- one thread's view --- */
@@ -338,7 +292,7 @@ void block_sums_view_free(struct block_sums_view *view)
 	free(view);
 }
 
-int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs_le64 **ret, struct error *err)
+int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const uint8_t **ret, struct error *err)
 {
 	struct block_sums_row row;
 	uint64_t address;
@@ -357,6 +311,6 @@ int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs
 			return r;
 		view->page = row.page + 1;
 	}
-	*ret = (const dsfs_le64 *)(view->bytes + row.offset);
+	*ret = view->bytes + row.offset;
 	return 1;
 }

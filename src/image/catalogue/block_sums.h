@@ -12,12 +12,13 @@
 #include "base/source.h"
 #include "image/catalogue/version.h"
 #include "image/members/backing.h"
+#include "image/sums/sum.h"
 
 struct block_sums;
 
 struct block_sums_row {
 	uint64_t page;   /* number */
-	uint32_t offset; /* in the page: dsfs_le64 sums, one for each block of the chunk */
+	uint32_t offset; /* in the page: sums, one for each block of the chunk */
 };
 
 struct block_sums_layout {
@@ -27,8 +28,9 @@ struct block_sums_layout {
 	uint64_t head, length; /* bytes of the head and of the section */
 };
 
-/* Computes the layout. Both counts must be at most 2^45. */
-void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count, struct block_sums_layout *ret);
+/* Computes the layout for sums of this kind. Both counts must be at most 2^45. */
+void block_sums_layout(uint32_t kind, uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count,
+		       struct block_sums_layout *ret);
 /* Reads and checks the head of the version's section; *ret is NULL if it has none. */
 must_check int block_sums_load(struct backing backing, const struct version *version, struct block_sums **ret,
 			       struct error *err);
@@ -38,12 +40,12 @@ must_check int block_sums_open(uint8_t *head, uint64_t length, const struct vers
 void block_sums_close(struct block_sums *block_sums);
 
 /* Finds the chunk's row; false: there is none. block_sums may be NULL. The row of a chunk that is not stored raw must
- * be ignored. */
+ * be ignored; sum_check_blocks() checks blocks against it. */
 bool block_sums_find(const struct block_sums *block_sums, uint64_t chunk, struct block_sums_row *ret);
 /* Returns the head as it is on the volume; block_sums still owns it. */
 const void *block_sums_head(const struct block_sums *block_sums, uint64_t *ret_length);
 uint64_t block_sums_page_count(const struct block_sums *block_sums);
-uint64_t block_sums_page_sum(const struct block_sums *block_sums, uint64_t page);
+struct sum block_sums_page_sum(const struct block_sums *block_sums, uint64_t page);
 /* Returns the device address of a page, which has DSFS_BLOCK bytes. */
 uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t page);
 must_check int block_sums_check_page(const struct block_sums *block_sums, uint64_t page, const void *bytes,
@@ -53,13 +55,6 @@ uint64_t block_sums_memory(const struct block_sums *block_sums);
 /* Returns an upper bound of block_sums_memory(), before the section is loaded. */
 uint64_t block_sums_memory_most(const struct version *version);
 
-/* Computes the sums of the blocks of content; returns how many blocks there are. */
-uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sums);
-/* Verifies consecutive blocks, whose content lies in at most BLOCK_SUMS_PIECES pieces in memory; only the last block
- * may be short. -EBADMSG: a block does not have its sum. */
-#define BLOCK_SUMS_PIECES 4
-must_check int block_sums_verify(const dsfs_le64 *sums, const struct iovec *pieces, int count, struct error *err);
-
 /* Reads rows for one thread. It keeps only the last page, so chunks should be asked for in about ascending order. */
 struct block_sums_view;
 must_check int block_sums_view_new(const struct block_sums *block_sums, struct source *source,
@@ -67,5 +62,5 @@ must_check int block_sums_view_new(const struct block_sums *block_sums, struct s
 void block_sums_view_free(struct block_sums_view *view);
 /* Returns 1 and the row (valid until the next call), 0 if the chunk has none, -EBADMSG if its page is damaged, or the
  * source's error. */
-must_check int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs_le64 **ret,
+must_check int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const uint8_t **ret,
 				   struct error *err);

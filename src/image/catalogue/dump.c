@@ -15,6 +15,7 @@
 #include "image/inode.h"
 #include "image/names/names.h"
 #include "image/sums/sha256.h"
+#include "image/sums/sum.h"
 
 #define ROOM       65536u
 #define DUMP_STEP  4096u
@@ -146,6 +147,7 @@ static int dump_xattr(void *argument, struct span name, struct span value)
 /* Writes " c LENGTH SUM" for a chunk, " h LENGTH" for one that is all zeros. */
 static int dump_chunk(struct dump *d, const struct chunk *chunk)
 {
+	char text[SUM_TEXT_SIZE];
 	int r = dump_make_room(d);
 
 	if (r < 0)
@@ -154,7 +156,7 @@ static int dump_chunk(struct dump *d, const struct chunk *chunk)
 	dump_number(d, chunk->length);
 	if (!chunk_is_hole(chunk)) {
 		dump_char(d, ' ');
-		dump_digits(d, chunk->sum, 16, 16);
+		dump_word(d, sum_text(&chunk->sum, text));
 	}
 	dump_char(d, '\n');
 	return 0;
@@ -163,7 +165,7 @@ static int dump_chunk(struct dump *d, const struct chunk *chunk)
 /* Repeats the last length bytes so many times. */
 static int dump_repeat(struct dump *d, size_t length, uint64_t times)
 {
-	char line[64];
+	char line[64]; /* of a hole */
 	int r = 0;
 
 	assert(length <= sizeof(line) && length <= d->used);
@@ -194,7 +196,7 @@ static int dump_chunks(struct dump *d, const struct inode *inode)
 		before = d->used;
 		if (r == 0)
 			r = dump_chunk(d, &chunk);
-		if (r == 0)
+		if (r == 0 && run > 1)
 			r = dump_repeat(d, d->used - before, run - 1);
 	}
 	return r;
@@ -261,7 +263,9 @@ static int dump_all(struct dump *d, struct names_reader *reader)
 
 	dump_word(d, "datasetfs dump 1\nchunk");
 	dump_number(d, UINT64_C(1) << d->index->chunk_log);
-	dump_word(d, " xxh3-64\n");
+	dump_char(d, ' ');
+	dump_word(d, sum_name(d->index->shape.chunk_sum));
+	dump_char(d, '\n');
 	r = dump_inode(d, INODE_ROOT, INODE_ROOT, "/", 1);
 	if (r == 0)
 		r = names_walk(reader, dump_entry, d);

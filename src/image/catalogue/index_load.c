@@ -17,6 +17,7 @@
 #include "image/names/names.h"
 #include "image/places.h"
 #include "image/records.h"
+#include "image/sums/sum.h"
 #include "image/xattr.h"
 
 #define LOAD_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
@@ -143,11 +144,9 @@ int index_load(struct backing backing, const struct version *version, struct ind
 		return error_set(err, -EOPNOTSUPP,
 				 "version '%s': unknown incompatible features %#" PRIx64 ", a newer release is needed",
 				 version->label, version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN);
-	if (version->chunk_sum != DSFS_SUM_XXH3_64)
-		return error_set(err, -EOPNOTSUPP,
-				 "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
-				 version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
-	r = index_copy(&query, version, fd, err);
+	r = sum_check_kind(version->shape.chunk_sum, version->label, err);
+	if (r == 0)
+		r = index_copy(&query, version, fd, err);
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)

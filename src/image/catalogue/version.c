@@ -9,6 +9,7 @@
 
 #include "base/round.h"
 #include "image/members/address.h"
+#include "image/sums/sum.h"
 
 void version_free(struct version *version)
 {
@@ -67,7 +68,7 @@ void version_encode(const struct version *v, uint32_t first_extent, bool has_mem
 	disk->feature_compat = dsfs_le64_of(v->feature_compat);
 	disk->feature_incompat = dsfs_le64_of(v->feature_incompat);
 	disk->chunk_log = dsfs_le32_of(v->chunk_log);
-	disk->chunk_sum = dsfs_le32_of(v->chunk_sum);
+	disk->chunk_sum = dsfs_le32_of(v->shape.chunk_sum);
 	version_encode_lists(v, first_extent, has_members, disk);
 	disk->index_length = dsfs_le64_of(v->index.length);
 	disk->names_length = dsfs_le64_of(v->shape.names_length);
@@ -223,7 +224,7 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	v->feature_compat = dsfs_le64_get(disk->feature_compat);
 	v->feature_incompat = dsfs_le64_get(disk->feature_incompat);
 	v->chunk_log = dsfs_le32_get(disk->chunk_log);
-	v->chunk_sum = dsfs_le32_get(disk->chunk_sum);
+	v->shape.chunk_sum = dsfs_le32_get(disk->chunk_sum);
 	v->index.length = dsfs_le64_get(disk->index_length);
 	v->shape.names_length = dsfs_le64_get(disk->names_length);
 	v->shape.inode_count = dsfs_le64_get(disk->inode_count);
@@ -263,6 +264,8 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 	uint64_t held = 0;
 	int r;
 
+	if (!sum_is_known(v->shape.chunk_sum)) /* index_load() refuses it: only a newer release knows its records */
+		return 0;
 	if (v->chunk_log < DSFS_CHUNK_LOG_MIN || v->chunk_log > DSFS_CHUNK_LOG_MAX)
 		return error_set(err, -EBADMSG, "version '%s': chunk size 2^%" PRIu32 ", expected 2^%u to 2^%u",
 				 v->label, v->chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX);

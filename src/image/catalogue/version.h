@@ -24,7 +24,7 @@ struct version {
 	uint64_t sequence;
 	uint64_t created;
 	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_* and so on; also unknown bits */
-	uint32_t chunk_log, chunk_sum;
+	uint32_t chunk_log;
 	struct extent_list segments; /* whole segments, as byte runs */
 	struct index_shape shape;
 	uint64_t file_count, directory_count, symlink_count;

@@ -2,6 +2,7 @@
 /* Converts chunk records to extents of the public interface, and back. */
 #include "lib/direct/extents.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -36,8 +37,11 @@ static struct dsfs_file_extent extents_of(const struct chunk *chunk, uint64_t fi
 	struct dsfs_file_extent extent = { .file_offset = file_offset,
 					   .length = length,
 					   .stored = chunk->stored,
-					   .sum = chunk->sum,
-					   .codec = chunk->codec };
+					   .codec = chunk->codec,
+					   .sum_kind = chunk->sum.kind };
+
+	static_assert(sizeof(extent.sum) == sizeof(chunk->sum.bytes), "a sum has room");
+	memcpy(extent.sum, chunk->sum.bytes, sizeof(extent.sum));
 
 	if (chunk_is_hole(chunk)) {
 		extent.flags = DSFS_EXTENT_HOLE;
@@ -80,16 +84,19 @@ static int extents_chunk(const struct dsfs_file_extent *extent, struct chunk *re
 {
 	bool is_inline = extent->flags & DSFS_EXTENT_INLINE;
 	struct chunk chunk = { .address = is_inline ? address_make(DSFS_IN_INDEX, 0) : DSFS_DATA_AT,
-			       .sum = extent->sum,
+			       .sum.kind = (uint8_t)extent->sum_kind,
 			       .stored = (uint32_t)extent->stored,
 			       .length = (uint32_t)extent->length,
 			       .codec = (uint8_t)extent->codec };
 
-	if (extent->flags & ~DSFS_EXTENT_INLINE || extent->length > UINT32_C(1) << DSFS_CHUNK_LOG_MAX ||
+	memcpy(chunk.sum.bytes, extent->sum, sizeof(chunk.sum.bytes));
+	if (extent->flags & ~DSFS_EXTENT_INLINE || !sum_is_known(extent->sum_kind) ||
+	    extent->length > UINT32_C(1) << DSFS_CHUNK_LOG_MAX ||
 	    extent->stored > extent->length || extent->codec > UINT8_MAX || !chunk_has_possible_size(&chunk))
 		return error_set(err, -EINVAL,
-				 "no extent: length=%" PRIu64 " stored=%" PRIu64 " codec=%" PRIu32 " flags=%#" PRIx32,
-				 extent->length, extent->stored, extent->codec, extent->flags);
+				 "no extent: length=%" PRIu64 " stored=%" PRIu64 " codec=%" PRIu32 " flags=%#" PRIx32
+				 " sum_kind=%" PRIu32,
+				 extent->length, extent->stored, extent->codec, extent->flags, extent->sum_kind);
 	*ret = chunk;
 	return 0;
 }

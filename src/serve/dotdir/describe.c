@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "datasetfs/control.h"
+#include "image/sums/sum.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 
@@ -20,6 +21,7 @@ void describe_version(const struct version *version, struct json *json)
 	json_string(json, DSFS_CONTROL_UUID, uuid);
 	format_digest(version->digest, digest);
 	json_string(json, DSFS_CONTROL_DIGEST, digest);
+	json_string(json, DSFS_CONTROL_SUMS, sum_name(version->shape.chunk_sum));
 	json_number(json, DSFS_CONTROL_SEQUENCE, version->sequence);
 	json_number(json, DSFS_CONTROL_FILES, version->file_count);
 	json_number(json, DSFS_CONTROL_BYTES, version->content_bytes);

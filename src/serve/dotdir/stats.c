@@ -10,6 +10,7 @@
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "image/catalogue/block_sums.h"
+#include "image/sums/sum.h"
 #include "serve/clients/clients.h"
 #include "serve/control/stale.h"
 #include "serve/dotdir/protection.h"
@@ -54,6 +55,7 @@ static void stats_generation(const struct generation *generation, bool current, 
 	json_begin_object(json, NULL);
 	json_string(json, DSFS_CONTROL_LABEL, generation->version.label);
 	json_number(json, DSFS_CONTROL_SEQUENCE, generation->sequence);
+	json_string(json, DSFS_CONTROL_SUMS, sum_name(generation->version.shape.chunk_sum));
 	json_number(json, DSFS_CONTROL_LOOKUPS, generation_lookups(generation));
 	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->version.index.length);
 	json_number(json, DSFS_CONTROL_SUMS_BYTES, block_sums_memory(generation->block_sums));

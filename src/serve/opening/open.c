@@ -10,6 +10,7 @@
 #include "base/program/headroom.h"
 #include "base/text/format.h"
 #include "image/catalogue/block_sums.h"
+#include "image/sums/checksum_choose.h"
 #include "image/catalogue/dump.h"
 #include "serve/keeping/keeping.h"
 #include "serve/opening/mounted.h"
@@ -52,6 +53,21 @@ static int open_check_room(struct serve *serve, const struct version *version, c
 	return headroom_check(open_bytes(serve, version) + others, spare, err);
 }
 
+/* Says once what is not to be expected of the sums of a version. */
+static void open_tell_of_sums(struct serve *serve, const struct version *version)
+{
+	bool is_sha256 = version->shape.chunk_sum == DSFS_SUM_SHA256;
+	const char *what = NULL;
+
+	if (is_sha256 && checksum_choose_lacks_sha256())
+		what = "this CPU has no instructions for SHA-256: verifying takes three times as long";
+	if (!is_sha256 && serve->options.has_digest)
+		what = "the digest proves names, sizes and attributes; sums of contents (xxh3-64) find accidents, but "
+		       "can be forged: pack with --sums sha256";
+	if (what && !atomic_exchange(&serve->history.told_of_sums, true))
+		log_info("version '%s': %s", version->label, what);
+}
+
 static int open_load_index(struct serve *serve, const struct version *version, const struct members *members,
 			   struct generation **ret, struct error *err)
 {
@@ -70,6 +86,7 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 		generation_put(generation);
 		return r;
 	}
+	open_tell_of_sums(serve, version);
 	*ret = generation;
 	return 0;
 }

@@ -187,16 +187,17 @@ static int record_check_version(const struct catalogue *catalogue, struct error 
 {
 	const struct version *version = catalogue->versions;
 	uint64_t unknown;
+	int r;
 
 	if (catalogue->version_count != 1)
 		return error_set(err, -EPROTO, "the record of a version has %" PRIu32 " versions",
 				 catalogue->version_count);
+	r = sum_check_kind(version->shape.chunk_sum, version->label, err);
+	if (r < 0)
+		return r;
 	unknown = version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN;
-	if (unknown || version->chunk_sum != DSFS_SUM_XXH3_64)
-		return error_set(err, -EOPNOTSUPP, "version '%s': incompatible features %#" PRIx64
-				 " and chunk sums of kind %" PRIu32 ", a newer release is needed", version->label,
-				 unknown, version->chunk_sum);
-	return 0;
+	return unknown ? error_set(err, -EOPNOTSUPP, "version '%s': incompatible features %#" PRIx64
+				   ", a newer release is needed", version->label, unknown) : 0;
 }
 
 /* Checks the catalogue as if it were on a volume, with sequence checks disabled because there is no superblock here. */

@@ -22,9 +22,9 @@
 #include "volume/compaction/rerank.h"
 #include "volume/compaction/victims.h"
 
-#define REINDEX_STEP (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
+#define REINDEX_MOST (1u << 20) /* bytes of a step, at most */
 
-_Static_assert(REINDEX_STEP % DSFS_BLOCK == 0 && REINDEX_STEP % sizeof(struct dsfs_chunk) == 0, "step");
+_Static_assert(sizeof(struct dsfs_chunk) % 4 == 0 && sizeof(struct dsfs_chunk_sha256) % 4 == 0, "see reindex_step()");
 
 struct reindex_section {
 	struct reindex *reindex;
@@ -42,6 +42,12 @@ struct reindex_section {
 };
 
 /* --- the index --- */
+
+/* Returns the bytes of a step: whole blocks, and whole records. Both are multiples of 4. */
+static uint64_t reindex_step(const struct index *index)
+{
+	return round_down(REINDEX_MOST, DSFS_BLOCK * index_record_size(index->shape.chunk_sum) / 4);
+}
 
 /* Returns where the section's bytes from at on lie, at most length of them. Steps come in order, so the extent is near
  * the last one: an index may have one for each of its blocks. */
@@ -147,25 +153,26 @@ static bool reindex_has_place(const struct dsfs_chunk *record)
 	return address != 0 && address_member(address) != DSFS_IN_INDEX;
 }
 
-static uint64_t reindex_stored(const struct dsfs_chunk *record)
+static uint64_t reindex_stored(const struct reindex_section *section, const struct dsfs_chunk *record)
 {
-	return chunk_of_record(record).stored;
+	return chunk_of_record(section->index->shape.chunk_sum, record).stored;
 }
 
 /* Looks up a file's run as a whole, so that it stays one read: two pieces may share a block, with the end of one file
  * and the beginning of the next. */
 static void reindex_begin_run(struct reindex_section *section, uint64_t number)
 {
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)section->index->chunks.base;
-	uint64_t length = reindex_stored(&records[number]), next;
+	const struct dsfs_chunk *record = index_record(section->index, number);
+	uint64_t length = reindex_stored(section, record), next;
 
-	section->from = dsfs_le64_get(records[number].address);
+	section->from = dsfs_le64_get(record->address);
 	for (next = number + 1; next < section->files.count && !bits_get(&section->files, next); next++) {
-		if (!reindex_has_place(&records[next]))
+		record = index_record(section->index, next);
+		if (!reindex_has_place(record))
 			continue;
-		if (dsfs_le64_get(records[next].address) != section->from + length)
+		if (dsfs_le64_get(record->address) != section->from + length)
 			break;
-		length += reindex_stored(&records[next]);
+		length += reindex_stored(section, record);
 	}
 	section->run_record = next;
 	section->to = relocate_find(section->reindex->chunks, section->from, length);
@@ -179,24 +186,25 @@ static uint64_t reindex_find(struct reindex_section *section, uint64_t number, c
 	if (number >= section->run_record)
 		reindex_begin_run(section, number);
 	return section->to ? section->to + (address - section->from) :
-			     relocate_find(section->reindex->chunks, address, reindex_stored(record));
+			     relocate_find(section->reindex->chunks, address, reindex_stored(section, record));
 }
 
 /* Patches records in the buffer, which begins with record number first; true: one changed. */
 static bool reindex_patch(struct reindex_section *section, uint64_t first, uint64_t count)
 {
-	struct dsfs_chunk *records = (struct dsfs_chunk *)section->buffer;
+	uint32_t size = index_record_size(section->index->shape.chunk_sum);
 	bool changed = false;
 
 	for (uint64_t i = 0; i < count; i++) {
+		struct dsfs_chunk *record = (struct dsfs_chunk *)(section->buffer + i * size);
 		uint64_t to;
 
-		if (!reindex_has_place(&records[i]))
+		if (!reindex_has_place(record))
 			continue;
-		to = reindex_find(section, first + i, &records[i]);
+		to = reindex_find(section, first + i, record);
 		if (!to)
 			continue;
-		records[i].address = dsfs_le64_of(to);
+		record->address = dsfs_le64_of(to);
 		changed = true;
 	}
 	return changed;
@@ -228,14 +236,15 @@ static bool reindex_put_places(struct reindex_section *section, uint64_t at, uin
 static int reindex_part(struct reindex_section *section, uint64_t from, uint64_t to, uint64_t records,
 			struct error *err)
 {
-	const uint64_t most = REINDEX_STEP / sizeof(struct dsfs_chunk);
+	const uint64_t whole = reindex_step(section->index);
+	const uint64_t most = whole / index_record_size(section->index->shape.chunk_sum);
 	const uint8_t *bytes = section->index->map;
 	uint64_t step, count, number = 0;
 	bool changed;
 	int r = 0;
 
 	for (uint64_t at = from; r == 0 && at < to; at += step, records -= count, number += count) {
-		step = to - at < REINDEX_STEP ? to - at : REINDEX_STEP;
+		step = to - at < whole ? to - at : whole;
 		count = records < most ? records : most;
 		memcpy(section->buffer, bytes + at, step);
 		changed = reindex_patch(section, number, count);
@@ -269,7 +278,7 @@ static int reindex_parts(struct reindex_section *section, struct error *err)
 static int reindex_index(struct reindex *reindex, const struct version *version, struct version *fresh,
 			 struct error *err)
 {
-	auto_free uint8_t *buffer = huge_alloc(REINDEX_STEP);
+	auto_free uint8_t *buffer = huge_alloc(REINDEX_MOST);
 	struct reindex_section section = {
 		.reindex = reindex, .version = version, .buffer = buffer, .sha = sha256_new(),
 		.list = &fresh->index.extents

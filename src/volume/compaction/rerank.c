@@ -28,10 +28,10 @@ struct rerank {
 
 static uint64_t rerank_address(struct rerank *rerank, const struct inode *inode)
 {
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)rerank->index->chunks.base + inode->where;
-	uint64_t count = inode->size <= DSFS_SHARED_MAX ? inode_record_count(rerank->index, inode) : 0, address, to;
+	const struct index *index = rerank->index;
+	uint64_t count = inode->size <= DSFS_SHARED_MAX ? inode_record_count(index, inode) : 0, address, to;
 
-	address = places_address(inode->size, records, count);
+	address = places_address(inode->size, index->shape.chunk_sum, index_record(index, inode->where), count);
 	to = address ? relocate_find(rerank->chunks, address, 1) : 0;
 	rerank->is_moved |= to != 0;
 	return to ? to : address;

@@ -199,7 +199,7 @@ static uint64_t victims_cost(struct victims *victims, const struct victims_candi
 		if (victims->versions[v].is_affected || !bits_get(&victims->versions[v].segments, candidate->segment))
 			continue;
 		victims->versions[v].is_affected = true;
-		cost += round_up(shape->chunk_count * sizeof(struct dsfs_chunk), DSFS_BLOCK) +
+		cost += round_up(shape->chunk_count * index_record_size(shape->chunk_sum), DSFS_BLOCK) +
 			round_up(shape->places_count * sizeof(dsfs_le32), DSFS_BLOCK);
 	}
 	return cost;

@@ -2,6 +2,7 @@
 /* Combines the sums of all chunks of a file into one key. */
 #include "describe/subject/content.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 #include "image/chunk.h"
@@ -40,6 +41,7 @@ static int content_add_chunks(const struct index *index, const struct inode *ino
 {
 	uint64_t count = inode_chunk_count(index, inode), run, hole = 0;
 	struct chunk chunk;
+	dsfs_le64 sum; /* all of an XXH3-64, and enough of a SHA-256 for a key of 64 bits */
 	int r;
 
 	for (uint64_t i = 0; i < count; i += run) {
@@ -51,7 +53,8 @@ static int content_add_chunks(const struct index *index, const struct inode *ino
 			continue;
 		}
 		content_add_hole(words, &hole);
-		content_add(words, chunk.sum);
+		memcpy(&sum, chunk.sum.bytes, sizeof(sum));
+		content_add(words, dsfs_le64_get(sum));
 	}
 	content_add_hole(words, &hole);
 	return 0;
@@ -78,6 +81,7 @@ int content_key(const struct index *index, const struct inode *inode, uint64_t *
 
 bool content_is_comparable(const struct index *a, const struct index *b, uint64_t size)
 {
-	return a->chunk_log == b->chunk_log ||
-	       (size <= UINT64_C(1) << a->chunk_log && size <= UINT64_C(1) << b->chunk_log);
+	return a->shape.chunk_sum == b->shape.chunk_sum &&
+	       (a->chunk_log == b->chunk_log ||
+		(size <= UINT64_C(1) << a->chunk_log && size <= UINT64_C(1) << b->chunk_log));
 }

@@ -6,6 +6,7 @@
 
 #include "base/text/format.h"
 #include "image/catalogue/index_load.h"
+#include "image/sums/sum.h"
 #include "text.h"
 #include "walk.h"
 
@@ -54,6 +55,7 @@ void subject_json(const struct subject *subject, struct json *json, const char *
 	json_string(json, "label", subject->version->label);
 	json_number(json, "sequence", subject->version->sequence);
 	json_string(json, "digest", digest);
+	json_string(json, "sums", sum_name(subject->version->shape.chunk_sum));
 	json_end_object(json);
 }
 
@@ -62,6 +64,7 @@ void subject_text(const struct subject *subject, const char *title)
 	char digest[2 * 32 + 1];
 
 	format_hex(subject->version->digest, 32, digest);
-	text_print("%-13s%s (sequence %" PRIu64 ", digest %.*s)\n", title, subject->version->label,
-		   subject->version->sequence, SUBJECT_DIGEST_SHOWN, digest);
+	text_print("%-13s%s (sequence %" PRIu64 ", digest %.*s, sums %s)\n", title, subject->version->label,
+		   subject->version->sequence, SUBJECT_DIGEST_SHOWN, digest,
+		   sum_name(subject->version->shape.chunk_sum));
 }

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: smoke in=asan
+# --sums: what somebody may exchange against other bytes with the same XXH3-64 is told by SHA-256, by everything that
+# reads a volume; versions of both kinds share a volume, and neither is made of the other's chunks.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/library.sh"
+
+mkdir source
+"$LIB/collision.py" source/file other 8192
+"$LIB/collision.py" source/large other-large 3000000 $((4096 * 100))
+echo "in the index" >source/tiny
+
+# place VOLUME FILE CHUNK: where its bytes lie
+place() {
+    datasetfsctl stat --json "$1" "$2" | python3 "$LIB/chunks.py" | sed -n "$(($3 + 1))p" | cut -d ' ' -f 4
+}
+
+# exchange VOLUME: the content of both files, byte by byte
+exchange() {
+    dd if=other of="$1" bs=4096 seek="$(place "$1" file 0)" oflag=seek_bytes conv=notrunc status=none
+    dd if=other-large of="$1" bs=4096 skip=$((131072 * 3)) count=$((131072 / 4096)) iflag=skip_bytes \
+        seek="$(place "$1" large 3)" oflag=seek_bytes conv=notrunc status=none
+}
+
+# digest VOLUME [NUMBER]
+digest() {
+    datasetfsctl list --json "$1" | json "versions.${2:-0}.digest"
+}
+
+assert_fails 2 "'sha1' is not xxh3-64 or sha256" mkdatasetfs --sums sha1 volume source
+pack weak source --sums xxh3-64
+pack strong source --sums sha256
+assert_eq "kinds" "$(datasetfsctl list --json weak | json versions.0.sums) $(datasetfsctl list --json strong |
+    json versions.0.sums)" "xxh3-64 sha256"
+assert_contains "list" "$(datasetfsctl list strong | tr -s ' ')" " SUMS DIGEST "
+assert_contains "describe" "$(datasetfsctl describe strong)" ", sums sha256)"
+assert_eq "the dump" "$(datasetfsctl dump strong | sed -n 2p)" "chunk 131072 sha256"
+assert_eq "the sum of a chunk of one block" "$(datasetfsctl stat --json strong file | json chunks.0.sum)" \
+    "$(sha256sum <source/file | cut -c 1-64)"
+assert_eq "the sum of a chunk of eight blocks" "$(datasetfsctl stat --json strong large | json chunks.0.sum)" \
+    "$(python3 -c '
+import hashlib
+content = open("source/large", "rb").read(131072)
+blocks = [hashlib.sha256(content[i:i + 16384]).digest() for i in range(0, len(content), 16384)]
+print(hashlib.sha256(b"".join(blocks)).hexdigest())')"
+
+say "other bytes with the same XXH3-64"
+cmp -s source/file other && fail "there is nothing to exchange"
+for volume in weak strong; do
+    before=$(digest $volume)
+    cp $volume good-$volume
+    exchange $volume
+    assert_eq "the digest in the catalogue" "$(digest $volume)" "$before"
+done
+datasetfsctl verify weak >out 2>&1 || fail "verify tells XXH3-64 sums that are the same: $(cat out)"
+datasetfsctl cat weak file | cmp - other || fail "cat of the exchanged file"
+VOLUME=weak library_tree weak verify file >/dev/null || fail "dsfs_verify() of the exchanged file"
+
+enough_for_smoke
+# refused NAME COMMAND…: ends with a failure, and gives nothing of what was exchanged
+refused() {
+    local name=$1 rc=0
+    shift
+    "$@" >out 2>err || rc=$?
+    [ $rc -ne 0 ] || fail "$name of a volume with other bytes: $(head -c 300 out)"
+    grep -aqE "chunk sum|wrong|damaged|EBADMSG|Input/output" err out || fail "$name: $(cat err)"
+}
+refused verify datasetfsctl verify strong
+assert_contains "verify" "$(cat out err)" "'file'"
+assert_contains "verify" "$(cat out err)" "'large'"
+refused cat datasetfsctl cat strong file
+cmp -s out other && fail "cat gives the other bytes"
+mkdir extracted
+refused extract datasetfsctl extract -C extracted strong
+cmp -s extracted/file other && fail "extract gives the other bytes"
+refused "export tar" datasetfsctl export tar strong v1 -
+export VOLUME=strong
+refused dsfs_verify library_tree strong verify file
+for command in sums parts queue; do
+    DIGEST=$(digest strong) "$DATASETFS_BUILD/tests/library/library-way" strong $command >out || fail "$command"
+    grep -q "^file EBADMSG" out || fail "the library's $command: $(cat out)"
+done
+refused scrub datasetfsctl scrub strong
+assert_contains "scrub" "$(cat out)" "lost chunk"
+
+say "a copy that was exchanged is the wrong one"
+mkdir pair
+pack pair/a,pair/b source --protect mirror:2 --sums sha256
+cp pair/b good-b
+dd if=other of=pair/b bs=4096 seek="$(place pair/a file 0)" oflag=seek_bytes conv=notrunc status=none 2>/dev/null
+if ! cmp -s pair/b good-b; then
+    datasetfsctl scrub --repair pair/a >out || fail "scrub --repair: $(cat out)"
+    cmp pair/b good-b || fail "scrub took the other bytes for the right ones"
+fi
+
+say "both kinds on a volume"
+pack good-weak source --label second --sums sha256
+pack good-weak source --label third
+assert_eq "the kind without an option" "$(datasetfsctl list --json good-weak | json versions.2.sums)" sha256
+assert_eq "the same content again" "$(digest good-weak 2)" "$(digest good-weak 1)"
+assert_eq "on another volume" "$(digest good-weak 1)" "$(digest good-strong)"
+[ "$(place good-weak file 0)" != "$(place good-strong file 0)" ] || fail "a chunk was taken from the other kind"
+written=$(mkdatasetfs --json --label fourth good-weak source | json shared_bytes)
+[ "$written" -ge 3000000 ] || fail "only $written bytes were shared within the kind"
+assert_contains "trust across kinds" "$(mkdatasetfs --label fifth --sums xxh3-64 --trust-mtime good-weak source 2>&1)" \
+    "every file is read: the sums of version 'fourth' are not of the kind xxh3-64, ignoring"
+datasetfsctl verify good-weak >out 2>&1 || fail "verify of both kinds: $(cat out)"
+for label in v1 second third fourth fifth; do
+    mkdir tree
+    datasetfsctl extract --version $label -C tree good-weak >/dev/null || fail "extract '$label'"
+    diff -r source tree || fail "version '$label'"
+    rm -r tree
+done
