@@ -265,7 +265,8 @@ def pack(setting, name, is_warm=True):
     image, source = setting.folder / "packed.img", setting.source
     ours = [setting.programs.mkdatasetfs, "--progress", "none"]
     commands = {"mkdatasetfs": [*ours, image, source],
-                "mkdatasetfs-random": [*ours, "--order", "random", image, source],
+                "mkdatasetfs-random": [*ours, *volumes.PACKED["datasetfs-random"], image, source],
+                "mkdatasetfs-sha256": [*ours, *volumes.PACKED["datasetfs-sha256"], image, source],
                 "mkfs.erofs": volumes.erofs_command("erofs", image, source),
                 "mkfs.erofs-noinline": volumes.erofs_command("erofs-noinline", image, source),
                 "mksquashfs": volumes.squashfs_command(image, source)}

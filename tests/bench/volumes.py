@@ -195,6 +195,8 @@ def pack_shards(source, image, about):
     shutil.rmtree(folder)
 
 
+# Kind of image → what mkdatasetfs is told.
+PACKED = {"datasetfs-random": ("--order", "random"), "datasetfs-sha256": ("--sums", "sha256")}
 # Kind of image → what mkfs.erofs is told. By default the tail of a file lies in the block of its inode.
 EROFS = {"erofs": (), "erofs-noinline": ("-Enoinline_data",)}
 
@@ -221,8 +223,8 @@ def pack(programs, kind, source, image, about):
         pack_datasetfs(programs, source, image)
     elif kind == "datasetfs-zstd":
         pack_datasetfs(programs, source, image, "--compress", "zstd")
-    elif kind == "datasetfs-random":
-        pack_datasetfs(programs, source, image, "--order", "random")
+    elif kind in OTHERWISE.values():
+        pack_datasetfs(programs, source, image, *PACKED[kind])
     elif kind == "datasetfs-versions":
         pack_datasetfs(programs, source, image, "--label", "v1")
         with trees.changed(source.parent, "v2"):
@@ -270,7 +272,8 @@ class Unmounted:
 
 OURS = ("dev", "ring")
 BEFORE = "before"  # the variant of one of ours that is an earlier build
-RANDOM = "random"  # the variant of what reads or makes a volume in random order
+# The variants of what reads or makes a volume that was packed otherwise, and their images.
+OTHERWISE = {"random": "datasetfs-random", "sha256": "datasetfs-sha256"}
 CHILD = "child"  # the variant of 'run' that is preloaded as what a program starts is, without datasetfs-run itself
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
@@ -314,11 +317,11 @@ def contestant(name, compress=None, by_volume=False):
     if base == "carry" or (base == "lib" and by_volume):
         return Unmounted()
     if base in ("lib", "run"):
-        return Ours("dev", compress, image="datasetfs-random" if variant_of(name) == RANDOM else "datasetfs")
+        return Ours("dev", compress, image=OTHERWISE.get(variant_of(name), "datasetfs"))
     if base == "kernel":
         return OursByKernel()
-    if base in OURS and variant_of(name) == RANDOM:
-        return Ours(base, image="datasetfs-random")
+    if base in OURS and variant_of(name) in OTHERWISE:
+        return Ours(base, image=OTHERWISE[variant_of(name)])
     if base in OURS:
         return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
     return rival_of(name)
