@@ -38,6 +38,16 @@ for mode in none auto zstd:3; do
     rm one
 done
 
+for mode in none zstd:3; do
+    pack one source --uuid $uuid --compress $mode --sums sha256 -j1
+    pack other source --uuid $uuid --compress $mode --sums sha256 -j16
+    assert_eq "$mode with SHA-256 and -j16" "$(hash_of other)" "$(hash_of one)"
+    [ -n "${proved:-}" ] || proved=$(digest one)
+    assert_eq "digest of $mode with SHA-256" "$(digest one)" "$proved"
+    rm one other
+done
+[ "$proved" != "$first" ] || fail "the digest does not tell the kind of sums"
+
 if [ -e shuffle.so ]; then
     # The shuffling is real: a plain listing comes in another order.
     plain=$(python3 -c 'import os; print(os.listdir("source/wide")[:20])')

@@ -86,13 +86,26 @@ assert_contains "scrub" "$(cat out)" "lost chunk"
 
 say "a copy that was exchanged is the wrong one"
 mkdir pair
-pack pair/a,pair/b source --protect mirror:2 --sums sha256
-cp pair/b good-b
-dd if=other of=pair/b bs=4096 seek="$(place pair/a file 0)" oflag=seek_bytes conv=notrunc status=none 2>/dev/null
-if ! cmp -s pair/b good-b; then
-    datasetfsctl scrub --repair pair/a >out || fail "scrub --repair: $(cat out)"
-    cmp pair/b good-b || fail "scrub took the other bytes for the right ones"
-fi
+for member in a b; do
+    pack pair/a,pair/b source --format --protect mirror:2 --sums sha256
+    python3 - pair/$member <<'END'
+import sys
+one, other = open("source/file", "rb").read(), open("other", "rb").read()
+with open(sys.argv[1], "r+b") as volume:
+    content = volume.read()
+    assert content.count(one) == 1
+    volume.seek(content.index(one))
+    volume.write(other)
+END
+    datasetfsctl member replace pair/a 0 pair/new >/dev/null 2>err || fail "member replace: $(cat err)"
+    python3 -c 'import sys; sys.exit(open("source/file", "rb").read() not in open("pair/new", "rb").read())' ||
+        fail "member replace copied the other bytes"
+    rm pair/a
+    mv pair/new pair/a
+    datasetfsctl scrub --repair pair/a >out 2>err || fail "scrub --repair: $(cat out err)"
+    grep -q "^repaired chunk" out || [ $member = a ] || fail "scrub mended nothing: $(cat out)"
+    datasetfsctl verify pair/a >out 2>&1 || fail "verify of the mended pair: $(cat out)"
+done
 
 say "both kinds on a volume"
 pack good-weak source --label second --sums sha256
@@ -112,3 +125,22 @@ for label in v1 second third fourth fifth; do
     diff -r source tree || fail "version '$label'"
     rm -r tree
 done
+
+say "compaction"
+mkdir tree
+for i in {1..60}; do head -c 90000 /dev/urandom >tree/$i; done
+pack moved tree --label one --segment-size 1M --sums sha256 --order random
+for i in {1..50}; do head -c 90000 /dev/urandom >tree/$i; done
+pack moved tree --label two --compress zstd
+datasetfsctl remove moved one >/dev/null 2>&1 || fail "remove"
+places() {
+    for i in {51..60}; do place moved $i 0; done
+}
+before=$(digest moved) where=$(places)
+datasetfsctl compact moved >out || fail "compact: $(cat out)"
+[ "$(places)" != "$where" ] || fail "nothing was moved: $(cat out)"
+assert_eq "the digest after a compaction" "$(digest moved)" "$before"
+datasetfsctl verify moved >out 2>&1 || fail "verify after a compaction: $(cat out)"
+mkdir extracted/moved
+datasetfsctl extract -C extracted/moved moved >/dev/null || fail "extract after a compaction"
+diff -r tree extracted/moved || fail "the tree after a compaction"

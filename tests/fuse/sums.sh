@@ -81,6 +81,20 @@ refused "cp" cp mnt/file copy
 cmp -s copy other && fail "cp made the other file"
 part mnt/large 0 4096 | cmp - <(head -c 4096 source/large) || fail "the other parts of the large file"
 compare source/tree mnt/tree || fail "other files"
+announce_file mnt file
+refused "a file that was read ahead" cat mnt/file
+export PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python
+refused "Python's read()" python3 -c 'import datasetfs; datasetfs.read("mnt/file")'
+refused "Python's Reader" python3 -c 'import datasetfs; datasetfs.Reader("mnt").read("file")'
+refused "Python on the volume" python3 -c 'import datasetfs; datasetfs.Reader("strong").read("file")'
+if [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ]; then
+    touch report
+    DATASETFS_REPORT=$PWD/report datasetfs-run cat mnt/near* >near || fail "datasetfs-run cat"
+    cat source/near* | cmp - near || fail "what datasetfs-run reads"
+    [ "$(served report)" = 40 ] || fail "datasetfs-run served $(served report) files"
+    refused "datasetfs-run" datasetfs-run cat mnt/file
+    refused "datasetfs-run, a part" datasetfs-run tail -c +409601 mnt/large
+fi
 for way in direct mount; do
     echo "contents file" | WAY=$way "$DATASETFS_BUILD/tests/library/library-way" mnt session >out || fail "session"
     grep -qE "^(EBADMSG|EIO) " out || fail "the library, $way: $(cat out)"
