@@ -14,7 +14,6 @@
 #include "image/catalogue/index_load.h"
 #include "image/members/address.h"
 #include "image/names/names.h"
-#include "image/sums/checksum.h"
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
@@ -149,7 +148,8 @@ static void *map_pages(size_t size)
 
 static uint64_t add_raw(uint64_t offset, uint32_t length)
 {
-	return section_chunk(&section, offset, checksum_64(device + offset, length), length, DSFS_CODEC_RAW);
+	return section_chunk_with(&section, offset, sum_of(section_sums, device + offset, length), length,
+				  DSFS_CODEC_RAW);
 }
 
 /* Files: 2 "three": three raw chunks in a row; 3 "gap": data, hole, data, neighbours on the device; 4 "small": 1000
@@ -172,8 +172,8 @@ static void make_files(void)
 	section_file(&section, 1, "c-small", 1000, add_raw(AT + 8 * CHUNK + 4321, 1000));
 	memcpy(section.blob, "inline bytes", 12);
 	section.blob_length = 12;
-	first = section_chunk(&section, (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS, checksum_64("inline bytes", 12),
-			      12, DSFS_CODEC_RAW);
+	first = section_chunk_with(&section, (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS,
+				   sum_of(section_sums, "inline bytes", 12), 12, DSFS_CODEC_RAW);
 	section_file(&section, 1, "d-inline", 12, first);
 	first = add_raw(AT + 10 * CHUNK, CHUNK);
 	add_raw(AT + 12 * CHUNK, CHUNK);
@@ -1015,6 +1015,24 @@ static void test_wrong_sums(void **state)
 	assert_int_equal(counted(&worker.counters.read.block_sums_failures), 1);
 }
 
+/* Somebody changes a block, and all sums of the section with it. XXH3-64 would believe the row; the chunk's SHA-256
+ * proves that it is another one. */
+static void test_forged_row(void **state)
+{
+	struct rows_chunk forged = { block_sums_first, device + BLOCK_SUMS, CHUNK };
+
+	(void)state;
+	device[BLOCK_SUMS + 8192] ^= 1;
+	block_sums_close(generation.block_sums);
+	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, &forged, 1);
+	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
+	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
+	begin(7, 8192, 4096);
+	complete_all();
+	expect_eio();
+	assert_int_equal(counted(&worker.counters.read.block_sums_failures), 1);
+}
+
 static void test_wrong_nodes(void **state)
 {
 	(void)state;
@@ -1075,6 +1093,20 @@ int main(void)
 		READ_TEST(test_wrong_nodes),
 		READ_TEST(test_killed_is_no_error),
 	};
+	const struct CMUnitTest sha256[] = {
+		READ_TEST(test_whole_file_is_one_device_read),
+		READ_TEST(test_every_offset_and_size),
+		READ_TEST(test_part_of_a_chunk_comes_from_the_cache_next_time),
+		READ_TEST(test_small_and_inline),
+		READ_TEST(test_damage),
+		READ_TEST(test_two_chunks_in_part),
+		READ_TEST(test_block_sums_every_offset_and_size),
+		READ_TEST(test_damaged_page),
+		READ_TEST(test_wrong_sums),
+		READ_TEST(test_forged_row),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	section_sums = DSFS_SUM_SHA256;
+	return failed + cmocka_run_group_tests(sha256, NULL, NULL);
 }
