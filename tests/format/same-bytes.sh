@@ -4,7 +4,7 @@
 # publishing with many sets of options, publishing again, removing and compacting.
 #
 # The digests are those of commit a5dacf7; that of long holes is of commit 7283daf, as a5dacf7 kept no lists of them,
-# and that of random order is of the commit that made it.
+# and those of random order and of SHA-256 are of the commits that made them.
 # Another digest is a fault, unless somebody decided that other bytes are to be written and the format page allows
 # them: then the new one, which is printed, is stored here.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
@@ -28,6 +28,7 @@ declare -A stored=(
     [xattrs]=4890530a335a392b941cbb5b24bef774fb6da1c129d5d5f3883f14acfc56196c
     [owners]=e97d362abbad0daa95c4705254201f51d7743e0f3915b69082ca1cfdce2380b9
     [long-holes]=d69be9225010e6e9a50193058405118a389bb03ba7923e42083ca25e06c3719b
+    [sha256]=d774c63fb8e81cf5c7a2847fe9052b7e7b8be4e0cf5d5d8a733d23f4b6cabf3d
     [one]=c4efef27d1ce215a67de06bbc500faf999379a0f034bdb8d33b817433a8d3c29
     [two]=150729dd5bb47ccb8d04f8c5f0d4c575addc1e38d248183455a4cd28f66ad598
     [three]=2f298560559850d16b89b11e3f4a64ce43b7f182a744dfb226e46392ca76d413
@@ -69,6 +70,7 @@ packed filtered tree --exclude 'holes/' --include 'text/*7*' --exclude 'text/*' 
 (cd tree && find small text equal | LC_ALL=C sort) >list
 packed random tree --order random:7
 packed listed tree --from-list list --segment-size 1G
+packed sha256 tree --sums sha256
 
 # Other releases of the library compress to other bytes: 1.5.6 does with level 9.
 if [ "$(pkg-config --modversion libzstd)" = 1.5.4 ]; then
