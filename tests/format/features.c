@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets a feature bit that no release knows, as a newer one would: in the superblock, or in the first version.
- * usage: features VOLUME superblock|compat|incompat */
+/* Sets a feature bit that no release knows, as a newer one would: in the superblock, or in the first version; or the
+ * kind of that version's sums.
+ * usage: features VOLUME superblock|compat|incompat|sums */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +47,17 @@ int main(int argc, char **argv)
 	int r;
 
 	if (argc != 3) {
-		fputs("usage: features VOLUME superblock|compat|incompat\n", stderr);
+		fputs("usage: features VOLUME superblock|compat|incompat|sums\n", stderr);
 		return 2;
 	}
 	r = file_open(argv[1], FILE_WRITE, &file, &err);
 	if (r == 0)
 		r = catalogue_load(&file->source, &super, &catalogue, &err);
 	if (r == 0) {
-		*word_of(&super, &catalogue, argv[2]) |= UNKNOWN;
+		if (!strcmp(argv[2], "sums"))
+			catalogue.versions[0].shape.chunk_sum = 3;
+		else
+			*word_of(&super, &catalogue, argv[2]) |= UNKNOWN;
 		r = write_both(&file->source, &super, &catalogue, &err);
 	}
 	catalogue_free(&catalogue);

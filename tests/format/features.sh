@@ -36,3 +36,16 @@ for word in superblock compat incompat; do
         datasetfsctl verify newer >verify.out || fail "verify: $(cat verify.out)"
     fi
 done
+
+say "sums of another kind, whose records have another length"
+mkdir many
+for i in {1..300}; do seq "$i" $((i + 99)) >many/$i; done
+pack newer many --format --label one --sums sha256
+pack newer many --label two --sums xxh3-64
+"$DATASETFS_BUILD/tests/format/features" newer sums || fail "features"
+assert_eq "kinds" "$(datasetfsctl list --json newer | json versions.0.sums)" unknown
+assert_fails 1 "version 'one': chunk sums of kind 3, this release knows 1 and 2" datasetfsctl dump newer one
+datasetfsctl dump newer two >/dev/null || fail "dump of the other version"
+pack newer many --label three
+datasetfsctl remove newer one >/dev/null 2>&1 || fail "remove"
+datasetfsctl verify newer >verify.out || fail "verify: $(cat verify.out)"

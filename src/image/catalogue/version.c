@@ -264,14 +264,14 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 	uint64_t held = 0;
 	int r;
 
-	if (!sum_is_known(v->shape.chunk_sum)) /* index_load() refuses it: only a newer release knows its records */
-		return 0;
 	if (v->chunk_log < DSFS_CHUNK_LOG_MIN || v->chunk_log > DSFS_CHUNK_LOG_MAX)
 		return error_set(err, -EBADMSG, "version '%s': chunk size 2^%" PRIu32 ", expected 2^%u to 2^%u",
 				 v->label, v->chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX);
 	r = index_layout(&v->shape, &layout, err);
 	if (r < 0)
 		return r;
+	if (!sum_is_known(v->shape.chunk_sum)) /* index_load() refuses it: its records may have another length */
+		layout.length = v->index.length;
 	if (layout.length > volume_size)
 		return error_set(err, -EBADMSG,
 				 "version '%s': an index of %" PRIu64 " bytes in a volume of %" PRIu64, v->label,
