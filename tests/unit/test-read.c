@@ -1056,10 +1056,31 @@ static void test_killed_is_no_error(void **state)
 	assert_int_equal(counted(&worker.counters.errors), 0);
 }
 
-int main(void)
-{
 #define READ_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define COPIES_TEST(name) cmocka_unit_test_setup_teardown(name, setup_copies, teardown_copies)
+
+/* Runs the tests of sums again, with SHA-256. */
+static int run_sha256(void)
+{
+	const struct CMUnitTest sha256[] = {
+		READ_TEST(test_whole_file_is_one_device_read),
+		READ_TEST(test_every_offset_and_size),
+		READ_TEST(test_part_of_a_chunk_comes_from_the_cache_next_time),
+		READ_TEST(test_small_and_inline),
+		READ_TEST(test_damage),
+		READ_TEST(test_two_chunks_in_part),
+		READ_TEST(test_block_sums_every_offset_and_size),
+		READ_TEST(test_damaged_page),
+		READ_TEST(test_wrong_sums),
+		READ_TEST(test_forged_row),
+	};
+
+	section_sums = DSFS_SUM_SHA256;
+	return cmocka_run_group_tests(sha256, NULL, NULL);
+}
+
+int main(void)
+{
 	const struct CMUnitTest tests[] = {
 		READ_TEST(test_whole_file_is_one_device_read),
 		READ_TEST(test_completion_has_its_request_in_hand),
@@ -1093,20 +1114,6 @@ int main(void)
 		READ_TEST(test_wrong_nodes),
 		READ_TEST(test_killed_is_no_error),
 	};
-	const struct CMUnitTest sha256[] = {
-		READ_TEST(test_whole_file_is_one_device_read),
-		READ_TEST(test_every_offset_and_size),
-		READ_TEST(test_part_of_a_chunk_comes_from_the_cache_next_time),
-		READ_TEST(test_small_and_inline),
-		READ_TEST(test_damage),
-		READ_TEST(test_two_chunks_in_part),
-		READ_TEST(test_block_sums_every_offset_and_size),
-		READ_TEST(test_damaged_page),
-		READ_TEST(test_wrong_sums),
-		READ_TEST(test_forged_row),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	section_sums = DSFS_SUM_SHA256;
-	return failed + cmocka_run_group_tests(sha256, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) + run_sha256();
 }
