@@ -128,6 +128,7 @@ static const struct option_spec options_table[] = {
 	{ "force", 0, NULL, PACK_TRUE(force), "replace another filesystem or other content" },
 	{ "format", 0, NULL, PACK_TRUE(format), "start the volume afresh, without its versions" },
 	{ "no-current", 0, NULL, PACK_TRUE(no_current), "do not make the version the current one" },
+	{ "sign", 0, "KEY", PACK_TEXT(sign, NULL), "sign the version, as 'datasetfsctl sign --key' does" },
 	{ "compress", 0, "KIND", OPTION_CALL(set_compress), "none (default), zstd, zstd:LEVEL or auto" },
 	{ "order", 0, "ORDER", OPTION_CALL(set_order), "tree, random or random:SEED (default as last time)" },
 	{ "sums", 0, "KIND", OPTION_CALL(set_sums), "xxh3-64 or sha256 (default as last time)" },

@@ -36,6 +36,7 @@
 #include "source/archive/tar_child.h"
 #include "source/from_list.h"
 #include "source/scan.h"
+#include "trust/signing.h"
 
 #define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory for each directory read ahead */
@@ -602,6 +603,24 @@ static int packer_index(struct packer *packer, struct error *err)
 	return r;
 }
 
+/* Signs what the index says, before anything refers to it. */
+static int packer_sign(struct packer *packer, struct error *err)
+{
+	const uint8_t *volume = packer->transaction->super.volume_uuid;
+	auto_free char *text = NULL;
+	struct statement statement;
+	size_t length;
+	int r;
+
+	if (!packer->options->sign)
+		return 0;
+	progress_phase(packer->progress, "signing", 0);
+	r = statement_of(&packer->version, volume, &statement, err);
+	if (r == 0)
+		r = signing_make(packer->options->sign, &statement, &text, &length, err);
+	return r < 0 ? r : signing_add(&packer->version, volume, span_of(text, length), err);
+}
+
 static void packer_result(const struct packer *packer, struct pack_result *ret)
 {
 	const struct version *version = &packer->version;
@@ -629,6 +648,8 @@ static int packer_publish(struct packer *packer, struct pack_result *ret, struct
 {
 	int r = packer_index(packer, err);
 
+	if (r == 0)
+		r = packer_sign(packer, err);
 	if (r < 0)
 		return r;
 	packer_result(packer, ret);

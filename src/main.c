@@ -102,6 +102,25 @@ static int main_set_digest(void *target, const char *value, struct error *err)
 	return parse_digest(value, options->serve.digest, err);
 }
 
+/* A successor of this process has another working directory. */
+static int main_set_file(const char *value, const char **ret, struct error *err)
+{
+	if (*value != '/')
+		return error_set(err, -EINVAL, "'%s' is no absolute path", value);
+	*ret = value;
+	return 0;
+}
+
+static int main_set_trust(void *target, const char *value, struct error *err)
+{
+	return main_set_file(value, &((struct main_options *)target)->serve.trust.signers, err);
+}
+
+static int main_set_revoked(void *target, const char *value, struct error *err)
+{
+	return main_set_file(value, &((struct main_options *)target)->serve.trust.revoked, err);
+}
+
 static int main_find_group(const char *value, uint32_t *ret, struct error *err)
 {
 	const struct group *group = getgrnam(value);
@@ -186,6 +205,8 @@ static const struct main_word {
 	{ "kernel", false, false, MAIN_TRUE(kernel) },
 	{ "version", true, false, OPTION_TEXT(struct main_options, serve.version, version_check_label) },
 	{ "digest", true, false, OPTION_CALL(main_set_digest) },
+	{ "trust", true, false, OPTION_CALL(main_set_trust) },
+	{ "revoked", true, false, OPTION_CALL(main_set_revoked) },
 	{ "verify", true, true, MAIN_WORD(serve.read.verify, "never", "always") },
 	{ "io", true, true, MAIN_WORD(serve.io, "auto", "uring", "threads") },
 	{ "channel", true, true, MAIN_WORD(serve.channel, "auto", "ring", "dev") },
@@ -611,6 +632,25 @@ static int main_printed(const struct main_options *options)
 	return options->helper ? EXIT_SYSTEM : EXIT_FAILED;
 }
 
+/* Checks mount options against each other. */
+static int main_check_words(const struct main_options *options, struct error *err)
+{
+	const struct serve_options *serve = &options->serve;
+
+	if (serve->follow && (serve->version || serve->has_digest))
+		return error_set(err, -EINVAL, "mount option 'follow' cannot be combined with '%s', which pins the "
+				 "mount", serve->version ? "version" : "digest");
+	if (options->kernel && options->daemon_word)
+		return error_set(err, -EINVAL, "mount option 'kernel' cannot be combined with '%s': no daemon runs "
+				 "that could do it", options->daemon_word);
+	if (serve->trust.revoked && !serve->trust.signers)
+		return error_set(err, -EINVAL, "mount option 'revoked' needs 'trust', which says who may sign");
+	if (serve->trust.signers && !serve->read.verify)
+		return error_set(err, -EINVAL, "mount option 'trust' cannot be combined with 'verify=never', which "
+				 "serves bytes that nobody signed");
+	return 0;
+}
+
 /* The exit status, or -1 to go on. */
 static int main_command_line(int argc, char **argv, struct main_options *options)
 {
@@ -628,14 +668,8 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	}
 	if (done)
 		return main_printed(options);
-	if (options->serve.follow && (options->serve.version || options->serve.has_digest)) {
-		log_err("mount option 'follow' cannot be combined with '%s', which pins the mount",
-			options->serve.version ? "version" : "digest");
-		return usage;
-	}
-	if (options->kernel && options->daemon_word) {
-		log_err("mount option 'kernel' cannot be combined with '%s': no daemon runs that could do it",
-			options->daemon_word);
+	if (main_check_words(options, &err) < 0) {
+		log_err("%s", err.reason);
 		return usage;
 	}
 	if (operands != 2) {

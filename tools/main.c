@@ -35,6 +35,7 @@ static const struct verb verbs[] = {
 	{ "plan", plan_run, &plan_line, VERB_FAILED },
 	{ "dump", dump_run, &dump_line, VERB_FAILED },
 	{ "current", current_run, &current_line, VERB_FAILED },
+	{ "sign", sign_run, &sign_line, VERB_FAILED },
 	{ "remove", remove_run, &remove_line, VERB_FAILED },
 	{ "compact", compact_run, &compact_line, VERB_FAILED },
 	{ "export", export_run, &export_line, VERB_FAILED },

@@ -13,7 +13,7 @@ enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify'
 /* The command line of each verb, for --help; its program ends with the verb's name. */
 extern const struct command_line attach_line, attached_line, cat_line, compact_line, current_line, describe_line,
 	detach_line, dump_line, export_line, extract_line, list_line, ls_line, member_line, nvme_line, plan_line,
-	remove_line, scrub_line, stat_line, status_line, switch_line, top_line, upgrade_line, verify_line;
+	remove_line, scrub_line, sign_line, stat_line, status_line, switch_line, top_line, upgrade_line, verify_line;
 
 /* Functions that run the verbs. argv[0] is the verb; each returns the exit status. */
 int attach_run(int argc, char **argv);
@@ -33,6 +33,7 @@ int nvme_run(int argc, char **argv);
 int plan_run(int argc, char **argv);
 int remove_run(int argc, char **argv);
 int scrub_run(int argc, char **argv);
+int sign_run(int argc, char **argv);
 int stat_run(int argc, char **argv);
 int status_run(int argc, char **argv);
 int switch_run(int argc, char **argv);

@@ -41,6 +41,7 @@
  * The version prepared last stays loaded. Every error leaves the mount as it was:
  *   ENOENT      the volume has no such version
  *   EBADMSG     the version is damaged, or its digest is not the one that the mount is pinned to
+ *   EKEYREJECTED  nobody whom the mount option trust allows has signed the version
  *   EOPNOTSUPP  the version needs a newer release
  *   ENOMEM      the machine or the memory cgroup has no room for its index
  *   ENFILE      too many versions are open
@@ -199,6 +200,10 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_SUMS_BYTES       "block_checksum_bytes" /* memory of the head of its block checksums; 0: not
 							      * used */
 #define DSFS_CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
+#define DSFS_CONTROL_SIGNER           "signer"         /* who signed the version that is served, as the file of the
+						     * mount option trust calls him; "": the mount has none */
+#define DSFS_CONTROL_SIGNER_KEY       "signer_key"     /* fingerprint of his key: "SHA256:" and 43 characters */
+#define DSFS_CONTROL_SIGNED           "signed"         /* date of the version in what he signed, as in RFC 3339 */
 #define DSFS_CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
 #define DSFS_CONTROL_SERVING_SINCE    "serving_since"  /* when this version began to be served, seconds since 1970 */
 #define DSFS_CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */

@@ -34,11 +34,14 @@ struct dsfs_options {
 	uint32_t flags;      /* DSFS_OPEN_* */
 	const char *version; /* a label; NULL: the one that the mount serves, or the volume's current one */
 	const char *digest;  /* "sha256:…": refuse any other contents with EBADMSG; NULL: any */
+	const char *trust;   /* file of allowed signers, see ssh-keygen(1): refuse with EKEYREJECTED what none of them has
+			      * signed, and never go through the mount; NULL: anybody may have published it */
+	const char *revoked; /* file of revoked keys; NULL: none are. Only with trust */
 };
 
 /* Opens a version. where: a mountpoint, a path below one, or a volume (a file, a device, an NVMe identity). options:
  * may be NULL. A mount whose daemon runs as root or as the caller's user, and lets the caller have its descriptors, is
- * read past the mount; any other through it, with the same results. */
+ * read past the mount; any other through it, with the same results. With trust, EPERM: others may write its file. */
 int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs **ret);
 /* Closes a handle that no call uses and that has no queue. NULL does nothing. */
 void dsfs_close(struct dsfs *fs);

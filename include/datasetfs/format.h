@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The on-disk format of a datasetfs volume. This file is the authority for offsets and limits;
- * datasetfs-volume(5) explains them and has the rules R1 to R81 that a reader must check.
+ * datasetfs-volume(5) explains them and has the rules R1 to R82 that a reader must check.
  *
  *   0 to 512 KiB      superblock ring: 8 slots of 4 KiB, 64 KiB apart
  *   512 KiB           publisher record, 4 KiB: who is publishing now
@@ -49,6 +49,7 @@
 #define DSFS_FILE_MAX        (UINT64_C(1) << 62) /* bytes of a file, and of a member */
 #define DSFS_HOLES_MAX       (1u << 28)  /* chunks in all hole lists of a version together */
 #define DSFS_SHARED_MAX      (1u << 20)  /* bytes of the largest file that may share chunk records */
+#define DSFS_SIGNATURES_MAX  16384u      /* bytes of the signatures of a version */
 
 /* Feature words. A reader ignores unknown COMPAT bits and refuses unknown INCOMPAT bits (R5, R25). A program
  * that changes a volume must know every bit of both words (R65). Bits are never reused or renumbered. */
@@ -56,7 +57,8 @@
 #define DSFS_INCOMPAT_MEMBERS       (UINT64_C(1) << 0) /* the catalogue has a table of members and groups */
 #define DSFS_INCOMPAT_KNOWN         DSFS_INCOMPAT_MEMBERS
 #define DSFS_VERSION_COMPAT_PLACES  (UINT64_C(1) << 0) /* the blob holds a table of places */
-#define DSFS_VERSION_COMPAT_KNOWN   DSFS_VERSION_COMPAT_PLACES
+#define DSFS_VERSION_COMPAT_SIGNED  (UINT64_C(1) << 1) /* the catalogue has signatures of the version */
+#define DSFS_VERSION_COMPAT_KNOWN   (DSFS_VERSION_COMPAT_PLACES | DSFS_VERSION_COMPAT_SIGNED)
 #define DSFS_VERSION_INCOMPAT_ZSTD  (UINT64_C(1) << 0) /* some chunks are zstd frames */
 #define DSFS_VERSION_INCOMPAT_HOLES (UINT64_C(1) << 1) /* some files have hole lists */
 #define DSFS_VERSION_INCOMPAT_KNOWN (DSFS_VERSION_INCOMPAT_ZSTD | DSFS_VERSION_INCOMPAT_HOLES)
@@ -125,7 +127,8 @@ struct dsfs_replacement {
  * section. */
 
 /* The catalogue: this header, then version_count records (struct dsfs_version), then extent_count extents, then, with
- * DSFS_INCOMPAT_MEMBERS, the table of members and groups (struct dsfs_members). */
+ * DSFS_INCOMPAT_MEMBERS, the table of members and groups (struct dsfs_members), then the signatures of all versions, a
+ * text. */
 struct dsfs_catalogue {
 	uint8_t magic[8];        /* 00: DSFS_CATALOGUE_MAGIC, without the NUL */
 	dsfs_le32 version_count;      /* 08: records that follow, at most DSFS_VERSIONS_MAX */
@@ -180,7 +183,9 @@ struct dsfs_version {
 	dsfs_le32 fine_extents;    /* 1d4: number of these extents */
 	dsfs_le64 places_at;       /* 1d8: with DSFS_VERSION_COMPAT_PLACES: offset of the table of places in the blob */
 	dsfs_le64 places_seed;     /* 1e0: with DSFS_VERSION_COMPAT_PLACES: seed of the random order */
-	uint8_t reserved[24];      /* 1e8: zero */
+	dsfs_le32 first_signature;     /* 1e8: with DSFS_VERSION_COMPAT_SIGNED: where the version's signatures begin */
+	dsfs_le32 signature_bytes;     /* 1ec: bytes of them, 1 to DSFS_SIGNATURES_MAX; else both are 0 (R82) */
+	uint8_t reserved[16];      /* 1f0: zero */
 };
 
 /* The table of members and groups, at the end of the catalogue of a volume with DSFS_INCOMPAT_MEMBERS: this header,

@@ -66,7 +66,10 @@ int publish_name(const struct target *target, const struct pack_options *options
 		snprintf(version->label, sizeof(version->label), "%s", options->label);
 	else
 		publish_default_label(target, version);
-	return publish_created(options, &version->created, err);
+	r = publish_created(options, &version->created, err);
+	if (r == 0 && options->sign && !version->created)
+		r = error_set(err, -EINVAL, "--sign with --uuid: what is signed needs a date, set SOURCE_DATE_EPOCH");
+	return r;
 }
 
 int publish_uuid(const struct target *target, struct version *version, struct error *err)

@@ -77,6 +77,22 @@ static int kernel_choose(struct kernel *kernel, struct error *err)
 		       error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
 }
 
+/* Proves names and attributes, which the image in memory has; contents are read by the kernel later. */
+static int kernel_check_signed(struct kernel *kernel, struct error *err)
+{
+	const struct trust *trust = &kernel->options->trust;
+	struct trust_signer signer;
+	int r = trust_check(trust, kernel->version, kernel->super.volume_uuid, &signer, err);
+
+	if (r == 0 && trust->signers)
+		r = dump_check_digest(kernel->index, kernel->version, kernel->version->digest,
+				      kernel->options->volume, err);
+	if (r == 0 && trust->signers)
+		log_warn("version '%s' is signed by '%s', but the kernel verifies nothing that it reads: only names, "
+			 "sizes and attributes are what was signed", kernel->version->label, signer.name);
+	return r;
+}
+
 static int kernel_load(struct kernel *kernel, struct error *err)
 {
 	struct source *source;
@@ -90,6 +106,8 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 		r = kernel_choose(kernel, err);
 	if (r == 0)
 		r = index_load(backing_of(source, &kernel->catalogue.members), kernel->version, &kernel->index, err);
+	if (r == 0)
+		r = kernel_check_signed(kernel, err);
 	if (r == 0 && kernel->options->has_digest)
 		r = dump_check_digest(kernel->index, kernel->version, kernel->options->digest,
 				      kernel->options->volume, err);

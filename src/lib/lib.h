@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "datasetfs/datasetfs.h"
+#include "trust/trust.h"
 
 struct opened;
 struct pending;
@@ -33,6 +34,7 @@ struct query {
 	uint32_t flags;      /* DSFS_OPEN_* */
 	const char *version; /* NULL: the current one */
 	const char *digest;  /* NULL: any */
+	struct trust trust;  /* signers NULL: anybody may have published it */
 };
 
 /* The operations of a backend. Ids are of the opened version: the callers in this folder have checked that. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "read/reader.h"
+#include "trust/trust.h"
 
 /* Range and default of the mount option readahead=, in bytes. */
 #define SERVE_AHEAD_MIN (UINT64_C(2) << 20)
@@ -25,6 +26,7 @@ struct serve_options {
 	const char *version; /* label; NULL: the volume's current version */
 	bool has_digest;
 	uint8_t digest[32]; /* every version must have this digest, if has_digest */
+	struct trust trust;  /* every version must be signed by somebody in it; absolute paths */
 	bool allow_other;
 	bool noexec;
 	bool suid; /* setuid and setgid bits are shown and take effect */

@@ -54,6 +54,7 @@ may src/image/members   $base image/sums datasetfs image/members
 may src/image/names     $base image/sums datasetfs image/names
 may src/image           $base image/sums image/members image/names datasetfs image
 may src/image/catalogue $base $image datasetfs
+may src/trust    $base $image datasetfs trust
 may src/io       $base io
 may src/device/nvme $base datasetfs device/nvme
 may src/device   $base device/nvme datasetfs device
@@ -68,23 +69,23 @@ may src/volume/replacement $base $image io $device datasetfs volume/space volume
 may src/read     $base $image io read datasetfs
 may src/fuse     $base io fuse
 may src/supervisor $base supervisor
-may src/lib         $base $image datasetfs lib
+may src/lib         $base $image trust datasetfs lib
 may src/lib/shuffle $base $image datasetfs lib/shuffle
-may src/lib/direct/daemon $base $image io handover read datasetfs lib lib/direct/daemon
-may src/lib/direct  $base $image io $device members read datasetfs lib lib/direct/daemon lib/direct
-may src/lib/mounted $base $image io datasetfs lib lib/mounted
-may src/lib/api     $base $image $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
+may src/lib/direct/daemon $base $image trust io handover read datasetfs lib lib/direct/daemon
+may src/lib/direct  $base $image trust io $device members read datasetfs lib lib/direct/daemon lib/direct
+may src/lib/mounted $base $image trust io datasetfs lib lib/mounted
+may src/lib/api     $base $image trust $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
 may src/preload/process $base $lib preload/process
-may src/preload/mounts  $base $image datasetfs $lib preload/process preload/mounts
-may src/preload/table   $base $image read datasetfs $lib preload/process preload/mounts preload/table
-may src/preload/hooks   $base $image datasetfs $lib preload/process preload/mounts preload/table preload/hooks
-may src/preload         $base $image io $lib preload/process preload/hooks preload
-may src/serve/version $base $image read datasetfs serve/version
+may src/preload/mounts  $base $image trust datasetfs $lib preload/process preload/mounts
+may src/preload/table   $base $image trust read datasetfs $lib preload/process preload/mounts preload/table
+may src/preload/hooks   $base $image trust datasetfs $lib preload/process preload/mounts preload/table preload/hooks
+may src/preload         $base $image trust io $lib preload/process preload/hooks preload
+may src/serve/version $base $image trust read datasetfs serve/version
 may src/serve/record  $base datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
-may src/serve         $base $image io $device read serve/version serve/record serve/worker serve
+may src/serve         $base $image trust io $device read serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
-may src/serve/opening $base $image $device datasetfs serve/version serve serve/keeping serve/opening
+may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
     serve/ahead serve/request
@@ -92,17 +93,17 @@ may src/serve/clients $base $image handover supervisor datasetfs serve/version s
     serve/request serve/clients
 may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/request serve/clients serve/health
-may src/serve/control $base $image io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
+may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
     serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control
-may src/serve/dotdir  $base $image fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
+may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/dotdir
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
     serve/worker serve serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control \
     serve/dotdir serve/session
 may src/attach   $base $image io $device members datasetfs attach
 may src/slurm    base base/text image/catalogue attach datasetfs slurm
-may src/kernel   $base $image io $device members erofs serve kernel
-may src          $base $image io $device members read fuse supervisor serve serve/session kernel datasetfs .
+may src/kernel   $base $image trust io $device members erofs serve kernel
+may src          $base $image trust io $device members read fuse supervisor serve serve/session kernel datasetfs .
 may mkfs/spill   $base datasetfs spill
 may mkfs/source  $base $image datasetfs spill source
 may mkfs/source/archive $base $image datasetfs spill source source/archive
@@ -110,7 +111,8 @@ may mkfs/options $base $image datasetfs source options
 may mkfs/content $base $image datasetfs spill source source/archive options content
 may mkfs/output  $base $image io $device members $volume datasetfs spill options output
 may mkfs/layout  $base $image $volume datasetfs spill source options content output layout
-may mkfs         $base $image io $device $volume datasetfs spill source source/archive options content output layout .
+may mkfs         $base $image trust io $device $volume datasetfs spill source source/archive options content output \
+    layout .
 may tools/describe/subject $base $image datasetfs describe/subject .
 may tools/describe/survey  $base $image datasetfs describe/subject describe/survey .
 may tools/describe/diff    $base $image datasetfs describe/subject describe/diff .
@@ -118,16 +120,16 @@ may tools/describe $base $image datasetfs describe/subject describe/survey descr
 may tools/plan   $base $image io $volume datasetfs describe/subject describe/survey plan .
 may tools/take   $base $image io read datasetfs take .
 may tools/export $base $image io read $device $volume erofs datasetfs take export .
-may tools/list   $base $image $volume datasetfs list .
+may tools/list   $base $image trust $volume datasetfs list .
 may tools/member $base $image io $device $volume datasetfs member .
 may tools/nvme   $base io $device datasetfs nvme .
-may tools/verify $base $image io read datasetfs verify .
+may tools/verify $base $image trust io read datasetfs verify .
 may tools/scrub  $base $image $volume datasetfs verify scrub .
 may tools/watch  $base $device members attach datasetfs watch
 may tools/shared $base datasetfs attach .
 may tools/status $base $device datasetfs watch status .
 may tools/top    $base datasetfs watch status top .
-may tools        $base $image io $device members $volume attach datasetfs describe export member nvme plan \
+may tools        $base $image trust io $device members $volume attach datasetfs describe export member nvme plan \
     scrub take top verify watch .
 may tools/exporter $base $device datasetfs exporter
 may tools/csi    $base attach csi
@@ -145,7 +147,7 @@ done < <(find src mkfs tools -name '*.[ch]' -printf '%h\n' | sort -u)
 home 'lmdb\.h'            src/image/names/names.c
 home 'zstd\.h'            src/image/codec.c
 home 'xxh[^/]*\.h'        src/image/sums/checksum_code.c
-home 'openssl/[a-z0-9]*\.h' src/image/sums/sha256.c src/image/sums/shake128.c
+home 'openssl/[a-z0-9_]*\.h' src/image/sums/sha256.c src/image/sums/shake128.c src/trust/pubkey.c
 home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme/nvme.c src/device/nvme/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c

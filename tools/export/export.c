@@ -6,6 +6,7 @@
 
 static const struct subverb export_verbs[] = {
 	{ "erofs", export_erofs_run, &export_erofs_line },
+	{ "signatures", export_signatures_run, &export_signatures_line },
 	{ "tar", export_tar_run, &export_tar_line },
 };
 

@@ -14,6 +14,7 @@
 #include "image/members/address.h"
 #include "image/members/publisher.h"
 #include "image/sums/sum.h"
+#include "list/signed.h"
 #include "list/space.h"
 #include "text.h"
 #include "verb.h"
@@ -128,6 +129,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "index_bytes", v->index.length);
 	json_number(json, "source_bytes", v->source.length);
 	json_number(json, "block_checksum_bytes", v->block_sums.length);
+	signed_json(json, "signatures", v);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index.extents);
 	list_json_extents(json, "block_checksums", &v->block_sums.extents);
@@ -338,10 +340,19 @@ static int list_text_head(const struct volume *volume, const struct list_space *
 	return r;
 }
 
+/* Whether the table has a column for signatures. */
+static bool list_has_signatures(const struct catalogue *catalogue)
+{
+	for (uint32_t i = 0; i < catalogue->version_count; i++)
+		if (catalogue->versions[i].signature_bytes)
+			return true;
+	return false;
+}
+
 static void list_text_version(struct grid *grid, const struct catalogue *catalogue, const struct version *v,
 			      const struct list_share *share)
 {
-	char size[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE], digest[2 * sizeof(v->digest) + 1];
+	char key[SIGNED_TEXT_SIZE], size[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE], digest[2 * sizeof(v->digest) + 1];
 
 	format_hex(v->digest, sizeof(v->digest), digest);
 	grid_cell(grid, "%s", v->sequence == catalogue->current ? "*" : "");
@@ -358,6 +369,8 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 	grid_cell(grid, "%s", sum_name(v->shape.chunk_sum));
 	grid_cell(grid, "%.*s", DIGEST_SHOWN, digest);
 	grid_cell(grid, "%s", v->created ? text_time((int64_t)v->created, created) : "-");
+	if (list_has_signatures(catalogue))
+		grid_cell(grid, "%s", signed_text(v, key));
 }
 
 static int list_text_versions(const struct catalogue *catalogue, const struct list_space *space, struct error *err)
@@ -372,6 +385,8 @@ static int list_text_versions(const struct catalogue *catalogue, const struct li
 	if (catalogue->members.count)
 		grid_columns(grid, GRID_RIGHT, "MIRRORED");
 	grid_columns(grid, GRID_LEFT, "SUMS", "DIGEST", "CREATED (UTC)");
+	if (list_has_signatures(catalogue))
+		grid_columns(grid, GRID_LEFT, "SIGNED, NOT CHECKED");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		list_text_version(grid, catalogue, &catalogue->versions[i], &space->shares[i]);
 	putchar('\n');

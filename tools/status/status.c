@@ -93,6 +93,17 @@ static void status_old_versions(const struct reported *reported)
 			   status_plural(lookups));
 }
 
+static void status_signer(const struct reported *reported)
+{
+	if (*reported_text(reported, DSFS_CONTROL_SIGNER_KEY))
+		status_say("signed by", "%s, with the key %s, as the version of %s",
+			   reported_text(reported, DSFS_CONTROL_SIGNER),
+			   reported_text(reported, DSFS_CONTROL_SIGNER_KEY),
+			   reported_text(reported, DSFS_CONTROL_SIGNED));
+	else
+		status_say("signed by", "unknown, as the mount has no trust=");
+}
+
 static void status_version(const struct reported *reported, const struct reported_stats *stats)
 {
 	char size[SIZE_TEXT_SIZE], when[TEXT_TIME_SIZE], span[TEXT_SPAN_SIZE];
@@ -108,6 +119,7 @@ static void status_version(const struct reported *reported, const struct reporte
 		   format_size(stats->bytes, size));
 	status_say("digest", "%s", reported_text(reported, DSFS_CONTROL_DIGEST));
 	status_say("sums", "%s", reported_text(reported, DSFS_CONTROL_SUMS));
+	status_signer(reported);
 	status_say("volume", "%s", reported_text(reported, DSFS_CONTROL_VOLUME));
 	status_say("volume UUID", "%s", reported_text(reported, DSFS_CONTROL_VOLUME_UUID));
 	if (stats->is_protected)

@@ -17,6 +17,7 @@
 #include "image/names/names.h"
 #include "image/sums/sha256.h"
 #include "text.h"
+#include "trust/trust.h"
 #include "verb.h"
 #include "verify/copies.h"
 #include "verify/report.h"
@@ -32,6 +33,7 @@ struct verify_options {
 	struct selection_share share;
 	uint64_t jobs;
 	bool has_seed;
+	struct trust trust;
 };
 
 struct verify {
@@ -79,6 +81,10 @@ static const struct option_spec verify_table[] = {
 	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, TURNS_JOBS_MAX),
 	  "read with N threads (default one for each CPU, from 4 to 32)" },
 	VERB_OPTION_MAX_BANDWIDTH,
+	{ "trust", 0, "FILE", OPTION_TEXT(struct verify_options, trust.signers, NULL),
+	  "require a signature by a key in FILE (allowed signers)" },
+	{ "revoked", 0, "FILE", OPTION_TEXT(struct verify_options, trust.revoked, NULL),
+	  "with --trust: not by a key in FILE (revoked keys)" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -215,6 +221,19 @@ static void verify_digest(struct verify *v, const struct version *version, struc
 	if (r == 0 && memcmp(digest, version->digest, sizeof(digest)) != 0)
 		r = error_set(&err, -EBADMSG, "its SHA-256 is not the one in the catalogue");
 	report_part(&v->report, "digest", verify_state(r), &err);
+}
+
+/* A signature proves the digest in the catalogue; verify_digest() says whether the index has it. */
+static void verify_signature(struct verify *v, const struct version *version)
+{
+	struct trust_signer signer;
+	struct error err = { 0 };
+	int r;
+
+	if (!v->options.trust.signers)
+		return;
+	r = trust_check(&v->options.trust, version, v->volume->catalogue.volume_uuid, &signer, &err);
+	report_part(&v->report, "signature", r == -EKEYREJECTED ? REPORT_DAMAGED : verify_state(r), &err);
 }
 
 static void verify_counts(struct verify *v, const struct version *version, const struct selection_counts *counts)
@@ -366,6 +385,7 @@ static void verify_version(struct verify *v, const struct version *version)
 		report_end_version(&v->report, NULL, NULL, NULL, NULL, NULL);
 	} else {
 		verify_digest(v, version, index);
+		verify_signature(v, version);
 		verify_block_sums(v, version, &block_sums);
 		verify_source(v, version);
 		verify_copies(v, version, "copies of the index", &version->index.extents);
@@ -449,6 +469,10 @@ int verify_run(int argc, char **argv)
 
 	if (!verb_parse(&verify_line, argc, argv, &v.options, &operands, &status))
 		return status;
+	if (v.options.trust.revoked && !v.options.trust.signers) {
+		log_err("--revoked needs --trust, which says who may sign");
+		return VERIFY_INCOMPLETE;
+	}
 	if (!v.options.has_seed && verify_draw_seed(&v.options.share.seed) < 0) {
 		log_err("cannot verify '%s': no random seed: %m", argv[1]);
 		return VERIFY_INCOMPLETE;

@@ -37,6 +37,15 @@ static uint64_t catalogue_extent_count(const struct catalogue *c)
 	return count;
 }
 
+static uint64_t catalogue_signature_bytes(const struct catalogue *c)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < c->version_count; i++)
+		bytes += c->versions[i].signature_bytes;
+	return bytes;
+}
+
 static void catalogue_encode_head(const struct catalogue *c, uint32_t extent_count, struct dsfs_catalogue *head)
 {
 	memcpy(head->magic, DSFS_CATALOGUE_MAGIC, sizeof(head->magic));
@@ -53,22 +62,29 @@ static void catalogue_encode_into(const struct catalogue *c, uint32_t extent_cou
 	struct dsfs_catalogue *head = (struct dsfs_catalogue *)bytes;
 	struct dsfs_version *records = (struct dsfs_version *)(head + 1);
 	struct dsfs_extent *extents = (struct dsfs_extent *)(records + c->version_count);
-	uint32_t first = 0;
+	uint32_t first = 0, signatures = 0;
+	uint8_t *text;
 
 	catalogue_encode_head(c, extent_count, head);
 	for (uint32_t i = 0; i < c->version_count; i++) {
-		version_encode(&c->versions[i], first, c->members.count, &records[i]);
+		version_encode(&c->versions[i], first, signatures, c->members.count, &records[i]);
 		extents = version_encode_extents(&c->versions[i], c->members.count, extents);
 		first += (uint32_t)version_extent_count(&c->versions[i], c->members.count);
+		signatures += c->versions[i].signature_bytes;
 	}
 	members_table_encode(&c->members, (uint8_t *)extents);
+	text = (uint8_t *)extents + members_table_length(&c->members);
+	for (uint32_t i = 0; i < c->version_count; text += c->versions[i++].signature_bytes)
+		if (c->versions[i].signature_bytes)
+			memcpy(text, c->versions[i].signatures, c->versions[i].signature_bytes);
 }
 
 int catalogue_encode(const struct catalogue *c, uint8_t **ret_bytes, uint64_t *ret_length, struct error *err)
 {
 	uint64_t count = catalogue_extent_count(c);
 	uint64_t length = round_up(sizeof(struct dsfs_catalogue) + c->version_count * sizeof(struct dsfs_version) +
-					   count * sizeof(struct dsfs_extent) + members_table_length(&c->members),
+					   count * sizeof(struct dsfs_extent) + members_table_length(&c->members) +
+					   catalogue_signature_bytes(c),
 				   DSFS_BLOCK);
 	uint8_t *bytes;
 
@@ -163,6 +179,8 @@ static int catalogue_decode_parts(struct span span, const struct dsfs_catalogue 
 		r = members_table_decode((struct span){ span.base + at, span.size - at }, super, &c->members, err);
 	if (r < 0)
 		return r;
+	at += members_table_length(&c->members);
+	d.signatures = (struct span){ span.base + at, span.size - at };
 	d.runs = runs = members_runs(&c->members);
 	if (!runs)
 		return error_no_memory(err);

@@ -17,12 +17,43 @@ void version_free(struct version *version)
 	extent_list_free(&version->index.extents);
 	extent_list_free(&version->source.extents);
 	extent_list_free(&version->block_sums.extents);
+	free(version->signatures);
+	version->signatures = NULL;
 }
 
 void version_disown_lists(struct version *version)
 {
 	version->segments = version->index.extents = (struct extent_list){ 0 };
 	version->source.extents = version->block_sums.extents = (struct extent_list){ 0 };
+	version->signatures = NULL;
+	version->signature_bytes = 0;
+}
+
+int version_copy_signatures(const struct version *from, struct version *to, struct error *err)
+{
+	if (!from->signature_bytes)
+		return 0;
+	to->signatures = malloc(from->signature_bytes);
+	if (!to->signatures)
+		return error_no_memory(err);
+	memcpy(to->signatures, from->signatures, from->signature_bytes);
+	to->signature_bytes = from->signature_bytes;
+	return 0;
+}
+
+int version_copy_lists(const struct version *from, struct version *to, struct error *err)
+{
+	int r;
+
+	version_disown_lists(to);
+	r = extent_list_copy(&from->segments, &to->segments, err);
+	if (r == 0)
+		r = extent_list_copy(&from->index.extents, &to->index.extents, err);
+	if (r == 0)
+		r = extent_list_copy(&from->source.extents, &to->source.extents, err);
+	if (r == 0)
+		r = extent_list_copy(&from->block_sums.extents, &to->block_sums.extents, err);
+	return r < 0 ? r : version_copy_signatures(from, to, err);
 }
 
 /* --- encoding --- */
@@ -57,7 +88,8 @@ uint64_t version_extent_count(const struct version *v, bool has_members)
 	return (uint64_t)v->segments.count + v->index.extents.count + (has_members ? sections : 0);
 }
 
-void version_encode(const struct version *v, uint32_t first_extent, bool has_members, struct dsfs_version *disk)
+void version_encode(const struct version *v, uint32_t first_extent, uint32_t first_signature, bool has_members,
+		    struct dsfs_version *disk)
 {
 	memcpy(disk->label, v->label, strlen(v->label));
 	memcpy(disk->uuid, v->uuid, sizeof(disk->uuid));
@@ -88,6 +120,10 @@ void version_encode(const struct version *v, uint32_t first_extent, bool has_mem
 	memcpy(disk->fine_sha256, v->block_sums.sha256, sizeof(disk->fine_sha256));
 	disk->places_at = dsfs_le64_of(v->shape.places_at);
 	disk->places_seed = dsfs_le64_of(v->places_seed);
+	if (!v->signature_bytes)
+		return;
+	disk->first_signature = dsfs_le32_of(first_signature);
+	disk->signature_bytes = dsfs_le32_of(v->signature_bytes);
 }
 
 static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
@@ -350,6 +386,29 @@ static int version_decode_lists(struct version_decoder *d, const struct dsfs_ver
 	return r;
 }
 
+/* Requires signatures to lie one after the other, as lists do. */
+static int version_decode_signatures(struct version_decoder *d, const struct dsfs_version *disk, struct version *v,
+				     struct error *err)
+{
+	uint32_t from = dsfs_le32_get(disk->first_signature), n = dsfs_le32_get(disk->signature_bytes);
+	const void *text = n ? span_at(d->signatures, from, n) : NULL;
+
+	if (!(v->feature_compat & DSFS_VERSION_COMPAT_SIGNED))
+		return 0;
+	if (!text || from != d->signatures_used || n > DSFS_SIGNATURES_MAX)
+		return error_set(err, -EBADMSG,
+				 "version '%s': signatures %" PRIu32 "+%" PRIu32 " of %" PRIu64
+				 ", expected to begin at %" PRIu32 " and have 1 to %u",
+				 v->label, from, n, d->signatures.size, d->signatures_used, DSFS_SIGNATURES_MAX);
+	v->signatures = malloc(n);
+	if (!v->signatures)
+		return error_no_memory(err);
+	memcpy(v->signatures, text, n);
+	v->signature_bytes = n;
+	d->signatures_used += n;
+	return 0;
+}
+
 int version_decode(struct version_decoder *d, const struct dsfs_version *disk, struct version *v, struct error *err)
 {
 	int r;
@@ -358,5 +417,7 @@ int version_decode(struct version_decoder *d, const struct dsfs_version *disk, s
 	r = version_check_own_label(v, err);
 	if (r == 0)
 		r = version_decode_lists(d, disk, v, err);
+	if (r == 0)
+		r = version_decode_signatures(d, disk, v, err);
 	return r < 0 ? r : version_check(v, decoder_volume_size(d), err);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 #include "datasetfs/format.h"
 #include "image/index.h"
 #include "image/members/extent_list.h"
@@ -31,18 +32,26 @@ struct version {
 	uint64_t content_bytes, stored_bytes;
 	uint64_t places_seed; /* of the random order, if the shape has places */
 	struct version_section index, source, block_sums;
+	char *signatures; /* a text, see trust/signatures.h; NULL: there are none. Nobody has checked it */
+	uint32_t signature_bytes;
 };
 
 must_check int version_check_label(const char *label, struct error *err);
 void version_free(struct version *version); /* frees its contents, not the struct */
-/* Empties the version's lists without freeing them, because they belong to another copy of it. */
+/* Empties the version's lists and signatures without freeing them, because they belong to another copy of it. */
 void version_disown_lists(struct version *version);
+/* Gives a copy of a version lists and signatures of its own. The caller frees what was copied, on failure as well. */
+must_check int version_copy_lists(const struct version *from, struct version *to, struct error *err);
+/* Gives the version a copy of another one's signatures. */
+must_check int version_copy_signatures(const struct version *from, struct version *to, struct error *err);
 
 /* Counts the extents that the version needs in the catalogue's table of extents. has_members: the volume has
  * DSFS_INCOMPAT_MEMBERS, so all sections of a version are lists of extents. */
 uint64_t version_extent_count(const struct version *version, bool has_members);
-/* Encodes the record. first_extent: number of the version's first extent in the catalogue's table of extents. */
-void version_encode(const struct version *version, uint32_t first_extent, bool has_members, struct dsfs_version *disk);
+/* Encodes the record. first_extent: number of the version's first extent in the catalogue's table of extents;
+ * first_signature: where its signatures begin in the catalogue's text. */
+void version_encode(const struct version *version, uint32_t first_extent, uint32_t first_signature, bool has_members,
+		    struct dsfs_version *disk);
 /* Writes the version's extents to the catalogue's table of extents at disk, and returns where they end. */
 struct dsfs_extent *version_encode_extents(const struct version *version, bool has_members, struct dsfs_extent *disk);
 
@@ -53,6 +62,8 @@ struct version_decoder {
 	const uint32_t *runs;          /* members_runs() of members */
 	const struct dsfs_extent *extents; /* the whole table */
 	uint32_t extent_count, extents_used;
+	struct span signatures; /* the text of all versions' signatures that are left, and zeros behind it */
+	uint32_t signatures_used;
 };
 
 /* Decodes a record and checks every field against the volume. The caller zeroes *ret before and frees it after, on

@@ -99,6 +99,20 @@ static int handle_options(const struct dsfs_options *options, struct dsfs_option
 	return 0;
 }
 
+/* Makes the names absolute, as the files are read again for each version. */
+static int handle_trust(struct dsfs *fs, const struct dsfs_options *known, struct error *err)
+{
+	int r = 0;
+
+	if (known->revoked && !known->trust)
+		return error_set(err, -EINVAL, "dsfs_options.revoked without trust, which says who may sign");
+	if (known->trust)
+		r = handle_place(known->trust, &fs->query.trust.signers, err);
+	if (r == 0 && known->revoked)
+		r = handle_place(known->revoked, &fs->query.trust.revoked, err);
+	return r;
+}
+
 static int handle_query(struct dsfs *fs, const char *where, const struct dsfs_options *options, struct error *err)
 {
 	struct dsfs_options known = { .size = sizeof(known) };
@@ -121,7 +135,9 @@ static int handle_query(struct dsfs *fs, const char *where, const struct dsfs_op
 		r = handle_place(where, &fs->place, err);
 	if (r == 0)
 		r = handle_copy(known.version, &fs->query.version, err);
-	return r < 0 ? r : handle_copy(known.digest, &fs->query.digest, err);
+	if (r == 0)
+		r = handle_copy(known.digest, &fs->query.digest, err);
+	return r < 0 ? r : handle_trust(fs, &known, err);
 }
 
 static void handle_settle(struct dsfs *fs)
@@ -138,6 +154,8 @@ static void handle_free(struct dsfs *fs)
 	free((void *)fs->place);
 	free((void *)fs->query.version);
 	free((void *)fs->query.digest);
+	free((void *)fs->query.trust.signers);
+	free((void *)fs->query.trust.revoked);
 	free(fs);
 }
 

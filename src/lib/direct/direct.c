@@ -19,6 +19,7 @@
 #include "image/places.h"
 #include "io/window.h"
 #include "lib/direct/daemon/link.h"
+#include "lib/direct/trusted.h"
 #include "lib/forked.h"
 #include "lib/high.h"
 #include "members/assembly.h"
@@ -231,18 +232,20 @@ int direct_check_digest(struct index *index, const struct query *query, const ch
 }
 
 /* Loads a version, if need be without block checksums: parts of large files are then read in whole chunks. */
-static int direct_load(struct direct_volume *volume, const struct version *version, const struct members *members,
+static int direct_load(struct direct_volume *volume, const struct catalogue *catalogue, const struct version *version,
 		       const struct query *query, struct opened **ret, struct error *err)
 {
 	struct block_sums *block_sums = NULL;
 	struct index *index = NULL;
 	struct dsfs_info info;
-	const struct backing backing = backing_of(&volume->array->source, members);
+	const struct backing backing = backing_of(&volume->array->source, &catalogue->members);
 	int r = index_load(backing, version, &index, err);
 
 	if (r < 0)
 		return r;
 	r = direct_check_digest(index, query, version->label, err);
+	if (r == 0)
+		r = trusted_index(index, version, query, err);
 	if (r == 0 && block_sums_load(backing, version, &block_sums, NULL) == -ENOMEM)
 		r = error_no_memory(err);
 	if (r < 0) {
@@ -256,17 +259,24 @@ static int direct_load(struct direct_volume *volume, const struct version *versi
 
 /* Loads the version that the query means by this catalogue; *ret is NULL if it is `known`. */
 static int direct_load_query(struct direct_volume *volume, const struct catalogue *catalogue, const struct query *query,
-			     const struct dsfs_info *known, struct opened **ret, struct error *err)
+			     const struct opened *known, struct opened **ret, struct error *err)
 {
+	uint64_t date = known ? ((const struct direct *)known)->signed_date : 0;
 	const struct version *version = NULL;
 	int r = direct_choose(catalogue, query, &version, err);
 
 	if (r < 0)
 		return r;
-	if (!known || !direct_is(known, version))
-		return direct_load(volume, version, &catalogue->members, query, ret, err);
-	*ret = NULL;
-	return 0;
+	if (known && direct_is(&known->info, version)) {
+		*ret = NULL;
+		return 0;
+	}
+	r = trusted_record(catalogue, version, query, &date, err);
+	if (r == 0)
+		r = direct_load(volume, catalogue, version, query, ret, err);
+	if (r == 0)
+		((struct direct *)*ret)->signed_date = date;
+	return r;
 }
 
 /* Whether the volume has a newer superblock than this one. */
@@ -281,7 +291,7 @@ static bool direct_is_outdated(struct direct_volume *volume, const struct superb
 /* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read.
  * rings: the superblock rings that finding the volume read; NULL: reads them now. */
 static int direct_load_newest(struct direct_volume *volume, struct superblock_ring *rings, const struct query *query,
-			      const struct dsfs_info *known, struct opened **ret, struct error *err)
+			      const struct opened *known, struct opened **ret, struct error *err)
 {
 	struct source *source = &volume->array->source;
 	struct catalogue catalogue;
@@ -301,7 +311,7 @@ static int direct_load_newest(struct direct_volume *volume, struct superblock_ri
 	return r;
 }
 
-int direct_load_current(struct direct_volume *volume, const struct query *query, const struct dsfs_info *known,
+int direct_load_current(struct direct_volume *volume, const struct query *query, const struct opened *known,
 			struct opened **ret, struct error *err)
 {
 	return direct_load_newest(volume, NULL, query, known, ret, err);
@@ -344,5 +354,5 @@ int direct_renew(struct opened *opened, const struct query *query, struct opened
 	struct direct *direct = (struct direct *)opened;
 	int r = direct_check_volume(direct->volume, err);
 
-	return r < 0 ? r : direct_load_current(direct->volume, query, &opened->info, ret, err);
+	return r < 0 ? r : direct_load_current(direct->volume, query, opened, ret, err);
 }

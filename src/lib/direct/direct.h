@@ -37,6 +37,7 @@ struct direct {
 	struct link *link; /* to the daemon that handed the version over; NULL: opened by the name of its volume */
 	uint32_t hidden_mode; /* mode bits that stat hides, as the mount does */
 	uint64_t key; /* identifies this opening in the caches */
+	uint64_t signed_date; /* of the version, if the query has trust; else 0 */
 	_Atomic(struct children *) children; /* owned by place.c; NULL until first needed, or always */
 	_Atomic(uint64_t *) marks; /* owned by placed.c; NULL until first needed */
 };
@@ -80,8 +81,8 @@ bool direct_is(const struct dsfs_info *info, const struct version *version);
 /* Whether the volume has a version with this sequence and UUID now. */
 bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid);
 /* Loads the version that the query means now. If that is the version `known`, which may be NULL, loads nothing and sets
- * *ret to NULL. */
+ * *ret to NULL. With trust, refuses a version whose signed date is before that of `known`. */
 must_check int direct_load_current(struct direct_volume *volume, const struct query *query,
-				   const struct dsfs_info *known, struct opened **ret, struct error *err);
+				   const struct opened *known, struct opened **ret, struct error *err);
 /* Implements backend->renew for a version that was opened by the name of its volume. */
 must_check int direct_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);

@@ -9,16 +9,20 @@
 
 #include "base/cleanup.h"
 #include "image/catalogue/block_sums.h"
+#include "lib/direct/trusted.h"
 
 /* Opens the version that was handed over. Takes got's parts and the link, also on failure. */
 static int linked_new(struct link *link, struct link_version *got, const struct query *query, struct opened **ret,
 		      struct error *err)
 {
+	int r = trusted_handed(got, query, err);
 	struct block_sums *block_sums = take_ptr(&got->block_sums);
 	struct direct_volume *volume = NULL;
 	uint32_t hidden_mode = got->hidden_mode;
 	struct dsfs_info info;
-	int r = direct_check_digest(got->index, query, got->version.label, err);
+
+	if (r == 0)
+		r = direct_check_digest(got->index, query, got->version.label, err);
 
 	if (r == 0 && !got->has_block_sums &&
 	    block_sums_load(backing_of(&got->volume->source, &got->index->members), &got->version, &block_sums,
@@ -106,7 +110,8 @@ int linked_open(const struct link_place *place, const struct query *query, struc
 		r = linked_choose(link, &got, query, ret, err);
 	else
 		r = linked_new(link, &got, query, ret, err);
-	*ret_final = r == -ENOENT || r == -EBADMSG; /* no such version, or with another digest */
+	/* No such version, or with another digest, or nobody who is trusted has signed it. */
+	*ret_final = r == -ENOENT || r == -EBADMSG || r == -EKEYREJECTED;
 	return r;
 }
 

@@ -153,8 +153,12 @@ static int mounted_try(int mount, const struct query *query, const char *why, st
 int mounted_open(const struct query *query, const char *why, struct opened **ret, struct error *err)
 {
 	auto_close int mount = -1;
-	int r = mounted_place_open(query->where, &mount, err);
+	int r;
 
+	if (query->trust.signers)
+		return error_set(err, -EKEYREJECTED, "'%s': who signed what comes through a mount cannot be told, and past "
+				 "it nothing can be read: %s", query->where, why);
+	r = mounted_place_open(query->where, &mount, err);
 	if (r < 0)
 		return r;
 	high_move(&mount);

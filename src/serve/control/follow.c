@@ -11,6 +11,8 @@
 #include "serve/record/record.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
+#include "trust/statement.h"
+#include "trust/trust.h"
 
 #define FOLLOW_PERIOD 30 /* seconds between two checks of a mount that does not follow */
 
@@ -44,11 +46,38 @@ static const struct version *follow_goal(struct serve *serve, const struct follo
 	return copy && copy->sequence != served->sequence ? copy : NULL;
 }
 
-static int follow_go(struct serve *serve, const struct version *goal, struct error *err)
+/* Somebody who can write the volume can make any version the current one. So a mount with trust= follows to no version
+ * whose signed date is before that of the one it serves; a switch by hand may. */
+static int follow_check(struct serve *serve, const char *label, const struct trust_signer *signer, struct error *err)
+{
+	const struct generation *served = serve_current(serve);
+	char date[STATEMENT_DATE_SIZE], former[STATEMENT_DATE_SIZE];
+
+	if (signer->date >= served->signer.date)
+		return 0;
+	return error_set(err, -EKEYREJECTED, "version '%s' is of %s, and the mount serves '%s' of %s: use 'datasetfsctl "
+			 "switch' to go back", label, statement_date(signer->date, date), served->version.label,
+			 statement_date(served->signer.date, former));
+}
+
+/* Checks the date before the version is loaded, and that of what was loaded: the catalogue is read once more for it. */
+static int follow_open(struct serve *serve, const struct version *goal, struct generation **ret, struct error *err)
 {
 	struct open_target target = { .uuid = goal->uuid };
+	struct trust_signer signer;
+	int r = trust_check(&serve->options.trust, goal, serve->volume.uuid, &signer, err);
+
+	if (r == 0)
+		r = follow_check(serve, goal->label, &signer, err);
+	if (r == 0)
+		r = open_version(serve, &target, ret, err);
+	return r < 0 ? r : follow_check(serve, (*ret)->version.label, &(*ret)->signer, err);
+}
+
+static int follow_go(struct serve *serve, const struct version *goal, struct error *err)
+{
 	struct generation *generation;
-	int r = open_version(serve, &target, &generation, err);
+	int r = follow_open(serve, goal, &generation, err);
 
 	return r < 0 ? r : switch_to(serve, generation, err);
 }

@@ -20,6 +20,7 @@
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 #include "supervisor/keep.h"
+#include "trust/statement.h"
 
 static void stats_requests(const struct serve *serve, struct json *json)
 {
@@ -81,6 +82,18 @@ static void stats_generations(struct serve *serve, struct json *json)
 	json_number(json, DSFS_CONTROL_SERVING_SINCE, atomic_load(&serve->history.serving_since));
 }
 
+static void stats_signer(struct serve *serve, struct json *json)
+{
+	const struct trust_signer *signer = &serve_current(serve)->signer;
+	char date[STATEMENT_DATE_SIZE] = "";
+
+	if (signer->date)
+		statement_date(signer->date, date);
+	json_string(json, DSFS_CONTROL_SIGNER, signer->name);
+	json_string(json, DSFS_CONTROL_SIGNER_KEY, signer->key);
+	json_string(json, DSFS_CONTROL_SIGNED, date);
+}
+
 static void stats_groups(const struct serve_options *options, struct json *json)
 {
 	char group[16] = "";
@@ -104,6 +117,8 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_begin_object(json, DSFS_CONTROL_OPTIONS);
 	json_string(json, "version", options->version ? options->version : "");
 	json_string(json, "digest", digest);
+	json_string(json, "trust", options->trust.signers ? options->trust.signers : "");
+	json_string(json, "revoked", options->trust.revoked ? options->trust.revoked : "");
 	json_string(json, "verify", options->read.verify ? "always" : "never");
 	json_string(json, "io", ios[options->io]);
 	json_string(json, "channel", channels[options->channel]);
@@ -152,6 +167,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->machine.buffer_budget);
 	stats_options(&serve->options, json);
 	stats_generations(serve, json);
+	stats_signer(serve, json);
 }
 
 const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now)

@@ -68,18 +68,32 @@ static void open_tell_of_sums(struct serve *serve, const struct version *version
 		log_info("version '%s': %s", version->label, what);
 }
 
+/* A good signature proves the digest in the catalogue, and the index has to have it. */
+static int open_check_signed(struct serve *serve, const struct generation *generation, struct error *err)
+{
+	const struct version *version = &generation->version;
+
+	return !serve->options.trust.signers ? 0 : dump_check_digest(generation->index, version, version->digest,
+								     serve->options.volume, err);
+}
+
 static int open_load_index(struct serve *serve, const struct version *version, const struct members *members,
 			   struct generation **ret, struct error *err)
 {
 	struct generation *generation;
-	int r;
+	struct trust_signer signer;
+	int r = trust_check(&serve->options.trust, version, serve->volume.uuid, &signer, err);
 
+	if (r < 0)
+		return r;
 	atomic_fetch_add(&serve->history.loads, 1);
 	r = generation_open(&serve->volume.array->source, version, members, serve->worker_count, &generation, err);
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
-	if (serve->options.has_digest)
+	generation->signer = signer;
+	r = open_check_signed(serve, generation, err);
+	if (r == 0 && serve->options.has_digest)
 		r = dump_check_digest(generation->index, &generation->version, serve->options.digest,
 				      serve->options.volume, err);
 	if (r < 0) {
@@ -190,6 +204,18 @@ static int open_refuse_visitor(struct serve *serve, struct generation *undone, c
 	return r;
 }
 
+/* Checks the signatures of a version that is open once more, as its key may have been revoked since. */
+static int open_check_again(struct serve *serve, struct generation *generation, const struct visitor *visitor,
+			    struct error *err)
+{
+	struct trust_signer signer;
+	int r = trust_check(&serve->options.trust, &generation->version, serve->volume.uuid, &signer, err);
+
+	if (r < 0 && visitor)
+		generations_unpin(&serve->generations, generation, false);
+	return r;
+}
+
 /* Takes the version that the catalogue names, open or not. An open one that is no longer there comes second: if the
  * version was moved, its new place counts. */
 static int open_take(struct serve *serve, const struct catalogue *catalogue, const struct open_target *target,
@@ -216,8 +242,10 @@ static int open_take(struct serve *serve, const struct catalogue *catalogue, con
 	}
 	if (!generation)
 		return open_load(serve, version, &catalogue->members, target->visitor, ret, err);
-	*ret = generation;
-	return 0;
+	r = open_check_again(serve, generation, target->visitor, err);
+	if (r == 0)
+		*ret = generation;
+	return r;
 }
 
 /* *ret_super is also set on failure: the superblock whose catalogue was read, zeroed if none could be. */

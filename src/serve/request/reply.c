@@ -29,6 +29,7 @@ static int reply_code(int code)
 	case -EINTR: /* only goes to a process that was killed */
 	case -ENOMEM:
 	case -EBUSY:
+	case -EKEYREJECTED: /* of a visitor: the version is not trusted */
 		return code;
 	default:
 		return -EIO;

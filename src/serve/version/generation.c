@@ -55,22 +55,6 @@ static int generation_open_block_sums(struct generation *generation, struct sour
 	return 0;
 }
 
-/* Gives the generation's copy of the version lists of its own. */
-static int generation_copy_lists(const struct version *from, struct version *to, struct error *err)
-{
-	int r;
-
-	version_disown_lists(to);
-	r = extent_list_copy(&from->segments, &to->segments, err);
-	if (r == 0)
-		r = extent_list_copy(&from->index.extents, &to->index.extents, err);
-	if (r == 0)
-		r = extent_list_copy(&from->source.extents, &to->source.extents, err);
-	if (r == 0)
-		r = extent_list_copy(&from->block_sums.extents, &to->block_sums.extents, err);
-	return r;
-}
-
 static int generation_check_sequence(const struct version *version, struct error *err)
 {
 	if (version->sequence <= NODE_SEQUENCE_MAX)
@@ -94,7 +78,7 @@ int generation_open(struct source *source, const struct version *version, const 
 	generation->sequence = version->sequence;
 	generation->key = atomic_fetch_add(&generation_opened, 1) + 1;
 	atomic_init(&generation->uses, 1);
-	r = generation_copy_lists(version, &generation->version, err);
+	r = version_copy_lists(version, &generation->version, err);
 	if (r == 0)
 		r = index_load(backing_of(source, members), version, &generation->index, err);
 	if (r == 0)
@@ -127,6 +111,7 @@ int generation_record(const struct generation *generation, int *ret_fd, struct e
 		.hidden_mode = generation->hidden_mode,
 		.has_visitor = generation->has_visitor,
 		.visitor = generation->visitor,
+		.signer = generation->signer,
 		.member_size = index->member_sizes[0],
 		.version = generation->version,
 		.members = index->members,
@@ -171,6 +156,7 @@ static struct generation *generation_of_record(struct version_record *record)
 	generation->hidden_mode = record->hidden_mode;
 	generation->has_visitor = record->has_visitor;
 	generation->visitor = record->visitor;
+	generation->signer = record->signer;
 	atomic_init(&generation->uses, 1);
 	atomic_init(&generation->lookups, GENERATION_UNKNOWN);
 	atomic_init(&generation->has_absences, true);

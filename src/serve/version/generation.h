@@ -15,6 +15,7 @@
 #include "image/inode.h"
 #include "read/op.h"
 #include "serve/version/nodeid.h"
+#include "trust/trust.h"
 
 /* In `lookups`: the version is being closed, nobody can hold it. */
 #define GENERATION_GONE (UINT64_C(1) << 63)
@@ -41,6 +42,7 @@ struct generation {
 	struct version version; /* a copy with lists of its own */
 	uint64_t sequence;
 	uint64_t key; /* unique for each opening; a sequence is reused when a publish is undone */
+	struct trust_signer signer; /* who signed it, if the mount has trust= */
 	struct index *index;
 	struct block_sums *block_sums; /* NULL: the version has none, or they are damaged */
 	struct names_reader **readers; /* one per worker */

@@ -34,8 +34,10 @@ struct record_head {
 	uint8_t member_uuid[16];
 	uint64_t catalogue_length; /* a multiple of DSFS_BLOCK */
 	uint64_t sums_length;      /* of the head of the block checksums; 0: none */
+	struct trust_signer signer;
 };
-static_assert(sizeof(struct record_head) == 80, "no gaps");
+static_assert(sizeof(struct record_head) == 80 + sizeof(struct trust_signer), "no gaps");
+static_assert(sizeof(struct trust_signer) == SIGNERS_NAME_SIZE + SSHKEY_FINGERPRINT_SIZE + 8, "no gaps");
 
 /* Offsets of the parts in the file. */
 struct record_parts {
@@ -91,6 +93,7 @@ static struct record_head record_head(const struct version_record *record, uint6
 		.key = record->key,
 		.has_visitor = record->has_visitor,
 		.visitor = record->visitor,
+		.signer = record->signer,
 		.member_count = record->members.count,
 		.segment_log = record_segment_log(record),
 		.member_size = record->member_size,
@@ -177,6 +180,9 @@ static int record_check_head(struct span bytes, struct record_view *ret, struct 
 	if (head->segment_log < DSFS_SEGMENT_LOG_MIN || head->segment_log > DSFS_SEGMENT_LOG_MAX)
 		return error_set(err, -EPROTO, "the record of a version: segments of 2^%" PRIu32 " bytes",
 				 head->segment_log);
+	if (!memchr(head->signer.name, 0, sizeof(head->signer.name)) ||
+	    !memchr(head->signer.key, 0, sizeof(head->signer.key)))
+		return error_set(err, -EPROTO, "the record of a version: its signer has no end");
 	ret->head = *head;
 	return 0;
 }
@@ -259,6 +265,7 @@ static int record_read_parts(const struct record_view *file, struct catalogue *c
 	ret->hidden_mode = head->hidden_mode;
 	ret->has_visitor = head->has_visitor;
 	ret->visitor = head->visitor;
+	ret->signer = head->signer;
 	ret->member_size = head->member_size;
 	ret->version = catalogue->versions[0];
 	ret->members = catalogue->members;

@@ -337,7 +337,9 @@ int reindex_version(struct reindex *reindex, const struct version *version, stru
 	int r;
 
 	version_disown_lists(&fresh);
-	r = reindex_index(reindex, version, &fresh, err);
+	r = version_copy_signatures(version, &fresh, err);
+	if (r == 0)
+		r = reindex_index(reindex, version, &fresh, err);
 	if (r == 0)
 		r = reindex_list(reindex, &version->source.extents, &fresh.source.extents, err);
 	if (r == 0)

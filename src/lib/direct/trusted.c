@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the record of a version that was handed over from the volume, as the daemon does not send signatures. */
+#include "lib/direct/trusted.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "image/catalogue/block_sums.h"
+#include "image/catalogue/dump.h"
+#include "trust/statement.h"
+
+int trusted_record(const struct catalogue *catalogue, const struct version *version, const struct query *query,
+		   uint64_t *date, struct error *err)
+{
+	char of[STATEMENT_DATE_SIZE], former[STATEMENT_DATE_SIZE];
+	struct trust_signer signer;
+	int r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
+
+	if (r < 0)
+		return r;
+	if (signer.date < *date)
+		return error_set(err, -EKEYREJECTED, "version '%s' is of %s, and the one before was of %s: open the "
+				 "volume anew to go back", version->label, statement_date(signer.date, of),
+				 statement_date(*date, former));
+	*date = signer.date;
+	return 0;
+}
+
+int trusted_index(struct index *index, const struct version *version, const struct query *query, struct error *err)
+{
+	return query->trust.signers ? dump_check_digest(index, version, version->digest, query->where, err) : 0;
+}
+
+/* Whether the daemon sent the block checksums of this record, or none. */
+static bool trusted_has_sums(const struct version *handed, const struct version *version)
+{
+	return !handed->block_sums.length ||
+	       (handed->block_sums.length == version->block_sums.length &&
+		!memcmp(handed->block_sums.sha256, version->block_sums.sha256, sizeof(version->block_sums.sha256)));
+}
+
+static int trusted_compare(const struct catalogue *catalogue, struct link_version *got, const struct query *query,
+			   struct error *err)
+{
+	const struct version *version = catalogue_by_sequence(catalogue, got->version.sequence);
+	uint64_t date = 0;
+	int r;
+
+	if (!version || memcmp(version->uuid, got->version.uuid, sizeof(version->uuid)) != 0)
+		return error_set(err, -EKEYREJECTED, "version '%s' is not trusted: it is not on the volume any more, "
+				 "where its signatures are", got->version.label);
+	r = trusted_record(catalogue, version, query, &date, err);
+	if (r == 0)
+		r = trusted_index(got->index, version, query, err);
+	if (r == 0 && !trusted_has_sums(&got->version, version))
+		r = error_set(err, -EKEYREJECTED, "version '%s' is not trusted: the daemon has other block checksums",
+			      version->label);
+	return r;
+}
+
+int trusted_handed(struct link_version *got, const struct query *query, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super = { 0 };
+	int r;
+
+	if (!query->trust.signers)
+		return 0;
+	r = catalogue_load(&got->volume->source, &super, &catalogue, err);
+	if (r == 0)
+		r = trusted_compare(&catalogue, got, query, err);
+	catalogue_free(&catalogue);
+	block_sums_close(got->block_sums);
+	got->block_sums = NULL;
+	got->has_block_sums = false;
+	return r;
+}

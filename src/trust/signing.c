@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs ssh-keygen with files in memory for its input and its output. */
+#include "trust/signing.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/memory_file.h"
+#include "base/transfer.h"
+#include "trust/signatures.h"
+#include "trust/sshsig.h"
+
+#define SIGNING_PROGRAM "ssh-keygen"
+
+static int signing_wait(pid_t child, const char *key, struct error *err)
+{
+	int status;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return error_errno(err, "cannot wait for " SIGNING_PROGRAM);
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	return error_set(err, -EIO, SIGNING_PROGRAM " could not sign with '%s'; it said why above", key);
+}
+
+static int signing_run(const char *key, int in, int out, struct error *err)
+{
+	extern char **environ;
+	const char *argv[] = { SIGNING_PROGRAM, "-Y", "sign", "-q", "-n", SSHSIG_NAMESPACE, "-f", key, NULL };
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+	int r;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	r = posix_spawnp(&child, argv[0], &actions, NULL, (char **)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (r)
+		return error_set(err, -r, "cannot run " SIGNING_PROGRAM ": %s; it is in openssh-client", strerror(r));
+	return signing_wait(child, key, err);
+}
+
+/* Returns the bytes that were written, at most room, or a negative errno. */
+static ssize_t signing_output(int fd, char *to, size_t room, struct error *err)
+{
+	ssize_t n = transfer_read_at(fd, to, room, 0);
+
+	return n < 0 ? error_errno(err, "the output of " SIGNING_PROGRAM) : n;
+}
+
+int signing_join(const struct statement *statement, struct span armour, char **ret, size_t *ret_length,
+		 struct error *err)
+{
+	char *text = malloc(STATEMENT_MAX + armour.size);
+	size_t length;
+
+	if (!text)
+		return error_no_memory(err);
+	length = statement_write(statement, text);
+	memcpy(text + length, armour.base, armour.size);
+	*ret = text;
+	*ret_length = length + armour.size;
+	return 0;
+}
+
+static int signing_check(const struct signature *signature, const struct version *version, const uint8_t volume[16],
+			 struct error *err)
+{
+	struct statement statement;
+	struct sshsig sshsig;
+	int r = statement_parse(signature->statement, &statement, err);
+
+	if (r == 0)
+		r = statement_check(&statement, version, volume, err);
+	if (r == 0)
+		r = sshsig_parse(signature->armour, &sshsig, err);
+	return r < 0 ? r : sshsig_verify(&sshsig, signature->statement, err);
+}
+
+int signing_make(const char *key, const struct statement *statement, char **ret, size_t *ret_length,
+		 struct error *err)
+{
+	char text[STATEMENT_MAX], armour[SSHSIG_MAX];
+	size_t length = statement_write(statement, text);
+	auto_close int in = -1, out = -1;
+	struct sshsig sshsig;
+	ssize_t n;
+	int r = memory_file_make("datasetfs-statement", 0, &in, err);
+
+	if (r == 0)
+		r = memory_file_make("datasetfs-signature", 0, &out, err);
+	if (r == 0 && transfer_write_at(in, text, length, 0) < 0)
+		r = error_errno(err, "the statement");
+	if (r == 0)
+		r = signing_run(key, in, out, err);
+	n = r == 0 ? signing_output(out, armour, sizeof(armour), err) : r;
+	if (n < 0)
+		return (int)n;
+	r = sshsig_parse(span_of(armour, (uint64_t)n), &sshsig, err);
+	if (r == 0)
+		r = sshsig_verify(&sshsig, span_of(text, length), err);
+	if (r < 0)
+		return error_wrap(err, r, "the signature with '%s'", key);
+	return signing_join(statement, span_of(armour, (uint64_t)n), ret, ret_length, err);
+}
+
+int signing_add(struct version *version, const uint8_t volume[16], struct span text, struct error *err)
+{
+	struct signature signature;
+	struct span rest = text;
+	int r;
+
+	if (!text.size)
+		return error_set(err, -EBADMSG, "there is no signature in it");
+	while ((r = signatures_next(&rest, &signature, err)) > 0) {
+		r = signing_check(&signature, version, volume, err);
+		if (r < 0)
+			return r;
+	}
+	rest = text;
+	while (r == 0 && signatures_next(&rest, &signature, err) > 0)
+		r = signatures_add(version, &signature, err);
+	return r;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The text that a signature covers: what is in a version, what it is called, and since when. datasetfs-volume(5),
+ * SIGNATURES, explains its lines. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/span.h"
+#include "image/catalogue/version.h"
+
+#define STATEMENT_MAX       512u /* bytes of the text, with a NUL */
+#define STATEMENT_DATE_SIZE 24   /* text of a date */
+#define STATEMENT_DATE_MAX  UINT64_C(253402300799) /* the last second of the year 9999 */
+
+struct statement {
+	uint8_t digest[32];
+	char sums[16]; /* kind of the sums of contents */
+	bool has_block_sums;
+	uint8_t block_sums[32];
+	char label[DSFS_LABEL_MAX + 1];
+	uint64_t created; /* seconds since the epoch, 1 to STATEMENT_DATE_MAX */
+	bool any_volume;
+	uint8_t volume[16]; /* UUID; zeros for any volume */
+};
+
+/* Makes the statement of a version. volume: UUID of its volume; NULL: the statement holds on any volume. -EINVAL: the
+ * version has no date. */
+must_check int statement_of(const struct version *version, const uint8_t *volume, struct statement *ret,
+			    struct error *err);
+/* Writes the text, NUL-terminated, and returns its length. */
+size_t statement_write(const struct statement *statement, char text[STATEMENT_MAX]);
+/* Takes exactly what statement_write() writes. -EBADMSG says what is wrong. */
+must_check int statement_parse(struct span text, struct statement *ret, struct error *err);
+/* Checks that a statement is of this version on the volume with this UUID. -EKEYREJECTED says what differs. */
+must_check int statement_check(const struct statement *statement, const struct version *version,
+			       const uint8_t volume[16], struct error *err);
+/* Formats a date of at most STATEMENT_DATE_MAX, in UTC, as RFC 3339 does, and returns text. */
+const char *statement_date(uint64_t seconds, char text[STATEMENT_DATE_SIZE]);

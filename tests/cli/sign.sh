@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Signatures of versions: made, attached, kept by compaction, exported; what verify --trust accepts and refuses.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_command ssh-keygen
+
+key() { ssh-keygen -q -t "$2" -N '' -C "$1" -f "$1"; }
+allow() { printf '%s %s\n' "$1" "$(cut -d' ' -f1,2 "$2.pub")"; }
+checked() { datasetfsctl verify --trust "$PWD/signers" "$@"; }
+refused() { # STATUS TEXT: verify --trust says this
+    local status=$1 text=$2 found=0
+    shift 2
+    checked "$@" >out 2>&1 || found=$?
+    assert_eq "status" $found "$status"
+    assert_contains "output" "$(<out)" "$text"
+}
+
+chmod go-w .
+key alice ed25519
+key bob ecdsa
+key mallory ed25519
+allow alice@example.org alice >signers
+mkdir tree && seq 1 5000 >tree/file
+export SOURCE_DATE_EPOCH=1700000000
+
+# unsigned, then signed by a stranger, then by the one who may
+pack volume tree --label one
+refused 1 "it is not signed" volume
+datasetfsctl sign volume one --key mallory
+refused 1 "which is not allowed" volume
+datasetfsctl sign volume one --key alice
+checked volume
+assert_contains "output" "$(datasetfsctl list volume)" "SHA256:"
+
+# other keys that may sign; a signature that was made elsewhere
+allow bob@example.org bob >>signers
+datasetfsctl sign volume one --statement >statement
+assert_contains "output" "$(<statement)" "label one"
+ssh-keygen -q -Y sign -n datasetfs -f bob statement
+datasetfsctl sign volume one --attach statement.sig
+assert_eq "signatures" "$(datasetfsctl list --json volume | json versions.0.signatures | grep -o '"key"' | wc -l)" 3
+allow bob@example.org bob >signers
+checked volume
+ssh-keygen -q -Y sign -n git -f bob - <statement >other.sig
+assert_fails 1 "another use" datasetfsctl sign volume one --attach other.sig
+sed s/one/two/ statement >forged && ssh-keygen -q -Y sign -n datasetfs -f bob forged
+assert_fails 1 "not of this statement" datasetfsctl sign volume one --attach forged.sig
+
+# dates and revoked keys
+echo "bob valid-before=\"20200101\" $(cut -d' ' -f1,2 bob.pub)" >signers
+refused 1 "was valid before 2020-01-01" volume
+echo "bob namespaces=\"git\" $(cut -d' ' -f1,2 bob.pub)" >signers
+refused 1 "other namespaces" volume
+allow bob bob >signers
+cp bob.pub revoked
+refused 1 "is revoked" volume --revoked "$PWD/revoked"
+ssh-keygen -q -k -f krl bob.pub
+refused 1 "is revoked" volume --revoked "$PWD/krl"
+checked volume --revoked "$PWD/mallory.pub"
+chmod g+w signers
+refused 2 "others may write it" volume
+chmod g-w signers
+echo "bob ssh-ed25519 !" >>signers
+refused 2 "line 2 is malformed" volume
+allow bob bob >signers
+
+# what is on another volume, or has no date
+pack other tree --label one
+datasetfsctl export signatures volume one >text
+assert_fails 1 "is of volume" datasetfsctl sign other one --attach text
+datasetfsctl sign volume one --key bob --any-volume
+env -u SOURCE_DATE_EPOCH mkdatasetfs --progress none --uuid 6ba7b810-9dad-11d1-80b4-00c04fd430c8 dateless tree
+assert_fails 1 "has no date" datasetfsctl sign dateless v1 --key bob
+
+# at the publish, and after a compaction
+pack volume tree --label two --sign bob
+seq 1 70000 >tree/more && pack volume tree --label three --sign bob
+datasetfsctl current volume three && datasetfsctl remove volume one
+datasetfsctl compact volume
+checked volume

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon
+# A mount with trust= serves, switches to, follows and lets visitors into versions that somebody in its file has signed,
+# and no others; a successor of its server does the same.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+need_command ssh-keygen
+
+for who in alice mallory; do
+    ssh-keygen -q -t ed25519 -N '' -C "$who" -f "$who"
+done
+chmod go-w .
+echo "alice $(cut -d' ' -f1,2 alice.pub)" >signers
+mkdir source mnt
+pack_at() { local date=$1; shift; echo "$1" >source/file; SOURCE_DATE_EPOCH=$date pack volume source --label "$@"; }
+
+pack_at 1700000000 old --sign alice
+pack_at 1800000000 new --sign alice
+pack_at 1900000000 unsigned --no-current
+pack_at 1900000000 stranger --no-current --sign mallory
+assert_fails 32 "is not signed" datasetfs -o version=unsigned,trust="$PWD/signers" volume mnt
+mount_volume volume mnt -o trust="$PWD/signers"
+assert_eq "signer" "$(stats mnt signer)" alice
+
+refuses() {
+    for label in unsigned stranger; do
+        assert_fails 1 "is not trusted" datasetfsctl switch mnt "$label"
+        ! ls "mnt/.datasetfs/versions/$label" 2>/dev/null || fail "a visitor sees '$label'"
+    done
+    assert_eq "content" "$(<mnt/file)" new
+}
+refuses
+kill_server mnt
+refuses
+assert_eq "signer of the successor's version" "$(stats mnt signer)" alice
+datasetfsctl switch mnt old
+assert_eq "content" "$(<mnt/file)" old
