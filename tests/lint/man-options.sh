@@ -31,7 +31,7 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-cs
     fi
     if [ "$program" = datasetfsctl ]; then
         for verb in list status top switch upgrade attach detach attached verify scrub stat ls cat extract \
-            describe plan dump current remove compact; do
+            describe plan dump current sign remove compact; do
             options_of_help datasetfsctl $verb 2>/dev/null >>help.list || true
         done
         for verb in erofs tar; do options_of_help datasetfsctl export $verb >>help.list || true; done

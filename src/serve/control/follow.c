@@ -60,7 +60,7 @@ static int follow_check(struct serve *serve, const char *label, const struct tru
 			 statement_date(served->signer.date, former));
 }
 
-/* Checks the date before the version is loaded, and that of what was loaded: the catalogue is read once more for it. */
+/* Checks the date before the version is loaded, and that of what was loaded: the catalogue is read once more. */
 static int follow_open(struct serve *serve, const struct version *goal, struct generation **ret, struct error *err)
 {
 	struct open_target target = { .uuid = goal->uuid };
