@@ -32,8 +32,8 @@ int statement_of(const struct version *version, const uint8_t *volume, struct st
 	if (r < 0)
 		return r;
 	if (!version->created || version->created > STATEMENT_DATE_MAX)
-		return error_set(err, -EINVAL, "version '%s' has no date, and what is signed needs one: pack it without "
-				 "--uuid, or with SOURCE_DATE_EPOCH", version->label);
+		return error_set(err, -EINVAL, "version '%s' has no date, and what is signed needs one: pack it "
+				 "without --uuid, or with SOURCE_DATE_EPOCH", version->label);
 	*ret = (struct statement){ .has_block_sums = version->block_sums.length, .created = version->created,
 				   .any_volume = !volume };
 	memcpy(ret->digest, version->digest, sizeof(ret->digest));
