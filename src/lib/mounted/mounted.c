@@ -156,8 +156,8 @@ int mounted_open(const struct query *query, const char *why, struct opened **ret
 	int r;
 
 	if (query->trust.signers)
-		return error_set(err, -EKEYREJECTED, "'%s': who signed what comes through a mount cannot be told, and past "
-				 "it nothing can be read: %s", query->where, why);
+		return error_set(err, -EKEYREJECTED, "'%s': who signed what comes through a mount cannot be told, "
+				 "and past it nothing can be read: %s", query->where, why);
 	r = mounted_place_open(query->where, &mount, err);
 	if (r < 0)
 		return r;

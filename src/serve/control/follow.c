@@ -55,8 +55,8 @@ static int follow_check(struct serve *serve, const char *label, const struct tru
 
 	if (signer->date >= served->signer.date)
 		return 0;
-	return error_set(err, -EKEYREJECTED, "version '%s' is of %s, and the mount serves '%s' of %s: use 'datasetfsctl "
-			 "switch' to go back", label, statement_date(signer->date, date), served->version.label,
+	return error_set(err, -EKEYREJECTED, "version '%s' is of %s, and the mount serves '%s' of %s: use "
+			 "'datasetfsctl switch' to go back", label, statement_date(signer->date, date), served->version.label,
 			 statement_date(served->signer.date, former));
 }
 
