@@ -41,7 +41,8 @@ struct dsfs_options {
 
 /* Opens a version. where: a mountpoint, a path below one, or a volume (a file, a device, an NVMe identity). options:
  * may be NULL. A mount whose daemon runs as root or as the caller's user, and lets the caller have its descriptors, is
- * read past the mount; any other through it, with the same results. With trust, EPERM: others may write its file. */
+ * read past the mount; any other through it, with the same results. With trust, EPERM: others may write its file.
+ */
 int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs **ret);
 /* Closes a handle that no call uses and that has no queue. NULL does nothing. */
 void dsfs_close(struct dsfs *fs);

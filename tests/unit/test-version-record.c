@@ -361,7 +361,7 @@ static void test_refused_records(void **state)
 	bytes = copy_record(&length);
 	bytes[8]++;
 	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EOPNOTSUPP,
-		    "has format 2, this release knows 1");
+		    "has format 3, this release knows 2");
 	bytes[8]--;
 	bytes[16] = 0;
 	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EPROTO, "key=0");

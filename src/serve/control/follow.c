@@ -56,8 +56,8 @@ static int follow_check(struct serve *serve, const char *label, const struct tru
 	if (signer->date >= served->signer.date)
 		return 0;
 	return error_set(err, -EKEYREJECTED, "version '%s' is of %s, and the mount serves '%s' of %s: use "
-			 "'datasetfsctl switch' to go back", label, statement_date(signer->date, date), served->version.label,
-			 statement_date(served->signer.date, former));
+			 "'datasetfsctl switch' to go back", label, statement_date(signer->date, date),
+			 served->version.label, statement_date(served->signer.date, former));
 }
 
 /* Checks the date before the version is loaded, and that of what was loaded: the catalogue is read once more. */
