@@ -34,8 +34,8 @@ struct dsfs_options {
 	uint32_t flags;      /* DSFS_OPEN_* */
 	const char *version; /* a label; NULL: the one that the mount serves, or the volume's current one */
 	const char *digest;  /* "sha256:…": refuse any other contents with EBADMSG; NULL: any */
-	const char *trust;   /* file of allowed signers, see ssh-keygen(1): refuse with EKEYREJECTED what none of them has
-			      * signed, and never go through the mount; NULL: anybody may have published it */
+	const char *trust;   /* file of allowed signers, see ssh-keygen(1): refuse with EKEYREJECTED what none of them
+			      * has signed, and never go through the mount; NULL: anybody may have published it */
 	const char *revoked; /* file of revoked keys; NULL: none are. Only with trust */
 };
 

@@ -10,7 +10,8 @@
 #include "trust/signers.h"
 #include "trust/sshkey.h"
 
-/* What the user trusts. Both files are read anew for each version, so that changes take effect without a new mount. */
+/* The files that say whom the user trusts. Both are read anew for each version, so that changes take effect
+ * without a new mount. */
 struct trust {
 	const char *signers; /* file of allowed signers; NULL: every version may be opened */
 	const char *revoked; /* file of revoked keys; NULL: none are */

@@ -22,6 +22,8 @@ options >found
 cat >expected <<'END'
 version=
 digest=
+trust=
+revoked=
 verify=always
 io=auto
 channel=dev
@@ -58,6 +60,8 @@ options | grep -v '^allow_other=' >found
 cat >expected <<END
 version=v1
 digest=$digest
+trust=
+revoked=
 verify=never
 io=threads
 channel=dev

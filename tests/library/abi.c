@@ -17,6 +17,8 @@ static void print_handles(void)
 	FIELD(dsfs_options, flags);
 	FIELD(dsfs_options, version);
 	FIELD(dsfs_options, digest);
+	FIELD(dsfs_options, trust);
+	FIELD(dsfs_options, revoked);
 	STRUCT(dsfs_info);
 	FIELD(dsfs_info, size);
 	FIELD(dsfs_info, way);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a handle with trust asks of a version: a signature of its record, and an index that has the digest that was
- * signed. Without trust all of these succeed. */
+/* Checks that a handle with trust makes of a version: a signature of its record, and an index that has the digest
+ * that was signed. Without trust all of these succeed. */
 #pragma once
 #include "image/catalogue/catalogue.h"
 #include "lib/direct/daemon/link.h"
