@@ -36,3 +36,13 @@ refuses
 assert_eq "signer of the successor's version" "$(stats mnt signer)" alice
 datasetfsctl switch mnt old
 assert_eq "content" "$(<mnt/file)" old
+
+# following goes to no older date and to nothing unsigned, and goes on when there is something newer
+datasetfsctl switch mnt new
+unmount mnt
+mount_volume volume mnt -o trust="$PWD/signers",follow=current:1
+datasetfsctl current volume old
+wait_for 20 grep -qE '^datasetfs_switch_pending(\{.*\})? 1$' mnt/.datasetfs/metrics
+assert_eq "content" "$(<mnt/file)" new
+pack_at 1850000000 newer --sign alice
+wait_for 20 grep -qx newer mnt/file
