@@ -268,7 +268,7 @@ static void model_tell(struct model *model, struct sim_read *read, int64_t now)
 {
 	struct worker *worker = &model->workers[read->worker];
 	int64_t result = read->failed ? -EIO : (int64_t)model->setup->bytes;
-	struct window_read counted = { worker->class, read->member, model->setup->bytes, read->started };
+	struct window_read counted = { worker->class, read->member, model->setup->bytes, read->started, 0 };
 
 	route_end(worker->route, read->member, read->started, now, result);
 	if (read->is_counted)
