@@ -208,7 +208,7 @@ static void context_in_child(void)
 /* A mount's readers have one window together. */
 static int context_make_window(struct direct *direct, struct error *err)
 {
-	struct state_terms terms = { .is_adaptive = true };
+	struct state_terms terms = { .is_adaptive = false };
 	struct window_setup setup = { .members = direct->volume->array->count };
 
 	if (direct->link)
