@@ -8,6 +8,7 @@ static const char base64_alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 
 bool base64_decode(struct span text, uint8_t *to, size_t room, size_t *ret_length)
 {
+	static const uint32_t spare[4] = { 0, 0, 15, 3 };
 	size_t length = 0, padding = 0, digits = 0;
 	uint32_t bits = 0;
 
@@ -28,7 +29,8 @@ bool base64_decode(struct span text, uint8_t *to, size_t room, size_t *ret_lengt
 		to[length++] = (uint8_t)(bits >> (8 - digits % 4 * 2) % 8);
 	}
 	*ret_length = length;
-	return digits % 4 != 1 && padding == (4 - digits % 4) % 4;
+	/* Bits behind the last byte are zero, so that bytes have one text. */
+	return digits % 4 != 1 && padding == (4 - digits % 4) % 4 && !(bits & spare[digits % 4]);
 }
 
 void base64_encode(const uint8_t *bytes, size_t length, char *text)

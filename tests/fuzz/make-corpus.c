@@ -21,6 +21,7 @@
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
+#include "lib/signed.h"
 #include "serve/record/record.h"
 #include "serve/version/version_record.h"
 #include "source/archive/tar_stream.h"
@@ -490,6 +491,17 @@ static void seed_csi(const char *folder)
 	write_seed(folder, "csi-status", "\2", 1, message.bytes, message.length);
 }
 
+static void seed_trust(const char *folder)
+{
+	static const char signers[] = "someone namespaces=\"datasetfs\",valid-before=\"20270101\" "
+				      "ssh-ed25519 " SIGNED_KEY " her key\n";
+
+	write_seed(folder, "trust-signatures", "", 1, signed_text, sizeof(signed_text) - 1);
+	write_seed(folder, "trust-signers", "\1", 1, signers, sizeof(signers) - 1);
+	write_seed(folder, "trust-revoked", "\2", 1, signed_revoked, sizeof(signed_revoked) - 1);
+	write_seed(folder, "trust-revoked-text", "\2", 1, signers, sizeof(signers) - 1);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -500,6 +512,7 @@ int main(int argc, char **argv)
 	seed_catalogue(argv[1]);
 	seed_catalogue_of_members(argv[1]);
 	seed_csi(argv[1]);
+	seed_trust(argv[1]);
 	seed_index(argv[1]);
 	seed_exposition(argv[1]);
 	seed_holes(argv[1]);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Signatures that ssh-keygen made, files of allowed signers, and revoked keys. */
+#include "lib/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/signed.h"
+#include "trust/base64.h"
+#include "trust/revoked.h"
+#include "trust/signatures.h"
+#include "trust/signers.h"
+#include "trust/sshsig.h"
+#include "trust/statement.h"
+
+static char text[sizeof(signed_text)];
+static uint8_t key[64];
+
+static struct span key_of_signer(void)
+{
+	size_t length;
+
+	assert_true(base64_decode(span_text(SIGNED_KEY), key, sizeof(key), &length));
+	return span_of(key, length);
+}
+
+/* Whether the text is a signature of its statement, by the key of the signer. */
+static bool is_good(void)
+{
+	struct span rest = span_of(text, sizeof(text) - 1), signer = key_of_signer();
+	struct signature signature;
+	struct sshsig sshsig;
+
+	return signatures_next(&rest, &signature, NULL) == 1 && !rest.size &&
+	       sshsig_parse(signature.armour, &sshsig, NULL) == 0 && sshsig.key.size == signer.size &&
+	       !memcmp(sshsig.key.base, signer.base, signer.size) &&
+	       sshsig_verify(&sshsig, signature.statement, NULL) == 0;
+}
+
+static void test_a_changed_byte(void **state)
+{
+	(void)state;
+	memcpy(text, signed_text, sizeof(text));
+	assert_true(is_good());
+	for (size_t i = 0; i + 1 < sizeof(text); i++) {
+		text[i] ^= 1;
+		if (is_good())
+			fail_msg("byte %zu may be changed", i);
+		text[i] ^= 1;
+	}
+}
+
+static void test_statement(void **state)
+{
+	struct span rest = span_of(signed_text, sizeof(signed_text) - 1);
+	struct signature signature;
+	struct statement statement;
+
+	(void)state;
+	assert_int_equal(signatures_next(&rest, &signature, NULL), 1);
+	assert_int_equal(statement_parse(signature.statement, &statement, NULL), 0);
+	assert_string_equal(statement.label, "v1");
+	assert_string_equal(statement.sums, "sha256");
+	assert_int_equal(statement.created, 1793491200);
+	assert_int_equal(statement.digest[31], 0x1f);
+	assert_true(statement.any_volume && !statement.has_block_sums);
+}
+
+static int find(const char *options, uint64_t date)
+{
+	char name[SIGNERS_NAME_SIZE], file[512];
+	int length = snprintf(file, sizeof(file), "someone %s ssh-ed25519 " SIGNED_KEY "\n", options);
+
+	return signers_find(span_of(file, (size_t)length), key_of_signer(), date, name, NULL);
+}
+
+static void test_signers(void **state)
+{
+	(void)state;
+	assert_int_equal(find("namespaces=\"datasetfs\"", 1793491200), 0);
+	assert_int_equal(find("namespaces=\"git\"", 1793491200), -EKEYREJECTED);
+	assert_int_equal(find("valid-before=\"20261102Z\"", 1793491200), 0);
+	assert_int_equal(find("valid-before=\"20261031Z\"", 1793491200), -EKEYREJECTED);
+	assert_int_equal(find("valid-after=\"20261102Z\"", 1793491200), -EKEYREJECTED);
+	assert_int_equal(find("unknown-option", 1793491200), -EINVAL);
+}
+
+static void test_revoked(void **state)
+{
+	struct span revoked = span_of(signed_revoked, sizeof(signed_revoked) - 1);
+	uint8_t other[64];
+	bool has = false;
+
+	(void)state;
+	assert_int_equal(revoked_has(revoked, key_of_signer(), &has, NULL), 0);
+	assert_true(has);
+	memcpy(other, key, sizeof(other));
+	other[40] ^= 1;
+	assert_int_equal(revoked_has(revoked, span_of(other, key_of_signer().size), &has, NULL), 0);
+	assert_false(has);
+	for (uint64_t size = 1; size < revoked.size; size++)
+		if (revoked_has(span_of(revoked.base, size), key_of_signer(), &has, NULL) == 0)
+			assert_true(has || size < 50);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_changed_byte),
+		cmocka_unit_test(test_statement),
+		cmocka_unit_test(test_signers),
+		cmocka_unit_test(test_revoked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
