@@ -119,7 +119,7 @@ may tools/describe/diff    $base $image datasetfs describe/subject describe/diff
 may tools/describe $base $image datasetfs describe/subject describe/survey describe/diff describe .
 may tools/plan   $base $image io $volume datasetfs describe/subject describe/survey plan .
 may tools/take   $base $image io read datasetfs take .
-may tools/export $base $image io read $device $volume erofs datasetfs take export .
+may tools/export $base $image trust io read $device $volume erofs datasetfs take export .
 may tools/list   $base $image trust $volume datasetfs list .
 may tools/member $base $image io $device $volume datasetfs member .
 may tools/nvme   $base io $device datasetfs nvme .

@@ -19,9 +19,11 @@ OURS = {
     "tools/describe/diff/diff_text.c": {"word"},
     "tools/describe/subject/chart.c": {"eighths[filled % units]", "what"},
     "tools/describe/survey/survey_text.c": {"title"},
+    "tools/export/signatures.c": {"version->signatures"}, # parsed before
     "tools/list/list.c": {"list_use[publisher->use]", "uuid"},
     "tools/main.c": {"summary", "verbs[i].line->usage", "verbs[i].name"},
     "tools/nvme/inspect.c": {"host"}, # a UUID
+    "tools/sign.c": {"line"}, # a statement
     "tools/stat.c": {"copies", "place", "stat_codec(chunk)", "sum"},
     "tools/status/status.c": {"earlier"},
     "tools/subverb.c": {"line->program", "line->summary", "page", "verbs[i].line->summary", "verbs[i].line->usage",

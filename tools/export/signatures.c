@@ -6,6 +6,9 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "export/export.h"
+#include "trust/signatures.h"
+#include "trust/sshsig.h"
+#include "trust/statement.h"
 #include "volume.h"
 
 static const struct option_spec signatures_table[] = { { 0 } };
@@ -20,6 +23,24 @@ const struct command_line export_signatures_line = {
 	.options = signatures_table,
 };
 
+/* Checks that each is a statement and a signature: the text comes from the volume, and may go to a terminal. */
+static int signatures_check(struct span text, struct error *err)
+{
+	struct signature signature;
+	struct statement statement;
+	struct sshsig sshsig;
+	int r;
+
+	while ((r = signatures_next(&text, &signature, err)) > 0) {
+		r = statement_parse(signature.statement, &statement, err);
+		if (r == 0)
+			r = sshsig_parse(signature.armour, &sshsig, err);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
 static int signatures_print(const struct volume *volume, const char *label, struct error *err)
 {
 	const struct version *version = NULL;
@@ -29,6 +50,9 @@ static int signatures_print(const struct volume *volume, const char *label, stru
 		return r;
 	if (!version->signature_bytes)
 		return error_set(err, -ENOENT, "it is not signed");
+	r = signatures_check(signatures_of(version), err);
+	if (r < 0)
+		return r;
 	if (fwrite(version->signatures, 1, version->signature_bytes, stdout) != version->signature_bytes)
 		return error_errno(err, "standard output");
 	return 0;
