@@ -30,7 +30,23 @@ refuses() {
     done
     assert_eq "content" "$(<mnt/file)" new
 }
+# reads WHERE VERSION: what the library gives of it, by Python, to somebody who trusts alice
+reads() {
+    PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python python3 -c "
+import sys
+import datasetfs
+try:
+    print(datasetfs.Reader(sys.argv[1], sys.argv[2], trust=sys.argv[3]).read('file').decode(), end='')
+except OSError as error:
+    sys.exit(str(error))" "$1" "$2" "$PWD/signers"
+}
 refuses
+if [ -z "${DATASETFS_SANITIZER:-}" ]; then # which python3 would have to load first
+    for where in volume mnt; do
+        assert_eq "the library reads $where" "$(reads $where new)" new
+        assert_fails 1 "is not trusted" reads $where stranger
+    done
+fi
 kill_server mnt
 refuses
 assert_eq "signer of the successor's version" "$(stats mnt signer)" alice

@@ -65,15 +65,16 @@ class DataSet:
     Symbolic links are not followed.
     """
 
-    def __init__(self, where, root="", transform=None, extensions=None, version=None, digest=None, way=None):
+    def __init__(self, where, root="", transform=None, extensions=None, version=None, digest=None, way=None,
+                 trust=None, revoked=None):
         where = os.path.expanduser(os.fspath(where))
         place = place_of(where) if os.path.isdir(where) else None
         self._where, below = place or (where, "")
         label, below = _version_of(below)
         version = version or label
         self._inside = _join(below, os.fspath(root).strip("/"))
-        self._wish, self._way = (version, digest), way
-        self._reader, self._is_pinned = Reader(self._where, version, digest, way), False
+        self._wish, self._means = (version, digest), (way, trust, revoked)
+        self._reader, self._is_pinned = Reader(self._where, version, digest, *self._means), False
         self.transform, self.extensions = transform, extensions
         self._load()
 
@@ -106,7 +107,7 @@ class DataSet:
     @property
     def reader(self):
         if self._reader is None:  # it was pickled: the same version again, whatever is served now
-            self._reader, self._is_pinned = Reader(self._where, self.version, self.digest, self._way), True
+            self._reader, self._is_pinned = Reader(self._where, self.version, self.digest, *self._means), True
         return self._reader
 
     def refresh(self):
@@ -114,7 +115,7 @@ class DataSet:
         before = self.reader.info
         self._forget_ahead()
         if self._is_pinned:
-            self._reader, self._is_pinned = Reader(self._where, *self._wish, self._way), False
+            self._reader, self._is_pinned = Reader(self._where, *self._wish, *self._means), False
         else:
             self._reader.refresh()
         now = self._reader.info
@@ -250,11 +251,11 @@ class ImageFolder(DataSet):
     """
 
     def __init__(self, root, transform=None, target_transform=None, loader=pil_loader, is_valid_file=None,
-                 allow_empty=False, version=None, digest=None, way=None):
+                 allow_empty=False, version=None, digest=None, way=None, trust=None, revoked=None):
         self.root = os.path.expanduser(os.fspath(root))
         self.target_transform, self.loader = target_transform, loader
         self.is_valid_file, self.allow_empty = is_valid_file, allow_empty
-        super().__init__(root, "", transform, None if is_valid_file else IMAGES, version, digest, way)
+        super().__init__(root, "", transform, None if is_valid_file else IMAGES, version, digest, way, trust, revoked)
 
     def _load(self):
         info = self._reader.info

@@ -18,7 +18,7 @@ WHOLE = (1 << 64) - 1  # size of a read up to the end of the file
 
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("version", ctypes.c_char_p),
-                ("digest", ctypes.c_char_p)]
+                ("digest", ctypes.c_char_p), ("trust", ctypes.c_char_p), ("revoked", ctypes.c_char_p)]
 
 
 class Info(ctypes.Structure):

@@ -35,14 +35,17 @@ class Reader:
 
     Survives fork. Pickled, it is opened again as the same version with the same contents.
     way: None, "direct" (fail rather than go through the mount) or "mount" (go through the mount).
+    trust: a file of allowed signers, of whom one must have signed the version; revoked: one of keys that do not count.
     """
 
-    def __init__(self, where, version=None, digest=None, way=None):
+    def __init__(self, where, version=None, digest=None, way=None, trust=None, revoked=None):
         self._handle = None
         self.where, self.way = os.path.abspath(os.fspath(where)) if os.path.exists(where) else os.fspath(where), way
+        self._trust = trust, revoked
         flags = {None: 0, "direct": dsfs.DSFS_OPEN_DIRECT, "mount": dsfs.DSFS_OPEN_MOUNT}[way]
         options = dsfs.Options(ctypes.sizeof(dsfs.Options), flags, version and os.fsencode(version),
-                               digest and digest.encode())
+                               digest and digest.encode(), trust and os.fsencode(trust),
+                               revoked and os.fsencode(revoked))
         fs = ctypes.c_void_p()
         dsfs.check(dsfs.library().dsfs_open(os.fsencode(self.where), ctypes.byref(options), ctypes.byref(fs)),
                    self.where)
@@ -53,7 +56,7 @@ class Reader:
         return f"Reader({self.where!r}, version={self.info.label!r}, digest={self.info.digest!r})"
 
     def __reduce__(self):
-        return Reader, (self.where, self.info.label, self.info.digest, self.way)
+        return Reader, (self.where, self.info.label, self.info.digest, self.way, *self._trust)
 
     @property
     def _fs(self):
