@@ -5,6 +5,7 @@
 
 mkdir source
 for i in {0..29}; do head -c 100000 /dev/urandom >source/$i; done
+for i in {0..29}; do echo $i >source/tiny$i; done # in the index, where no device is read
 pack "volume.a,volume.b" source --protect mirror:2
 
 say "wrong limits"

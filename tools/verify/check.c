@@ -101,15 +101,18 @@ static int check_read(struct check_worker *worker, const struct item *items, siz
 {
 	const struct array_source *volume = worker->check->setup->volume;
 	struct check_slot *slot = worker->slot;
-	uint32_t chunks = 0;
-	uint64_t bytes = 0;
+	uint32_t chunks = 0, member = 0;
+	uint64_t bytes = 0; /* on devices */
 	int64_t begun;
 
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && items[i].again)
 			continue;
 		slot->chunks[chunks++] = items[i].chunk;
+		if (chunk_is_inline(&items[i].chunk))
+			continue;
 		bytes += items[i].chunk.stored;
+		member = address_member(items[i].chunk.address);
 	}
 	slot->read.op.request = (struct read_request){ .version.index = worker->check->setup->index,
 						       .chunks = slot->chunks,
@@ -118,9 +121,9 @@ static int check_read(struct check_worker *worker, const struct item *items, siz
 						       .payload = queue_payload(&slot->read),
 						       .room = READ_MAX,
 						       .copy = worker->copy };
-	begun = pace_begin(volume->pace, bytes);
+	begun = bytes ? pace_begin(volume->pace, bytes) : 0;
 	queue_read(&slot->read); /* returns when it is done: the engine reads in this thread */
-	pace_end(volume->pace, address_member(items->chunk.address), bytes, begun, slot->result);
+	pace_end(volume->pace, member, bytes, begun, slot->result);
 	return slot->result < 0 ? slot->failure.code : 0;
 }
 
