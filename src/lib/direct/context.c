@@ -205,10 +205,10 @@ static void context_in_child(void)
 
 /* --- making --- */
 
-/* A mount's readers have one window together. */
+/* A mount's readers have one window together, if the mount has one. */
 static int context_make_window(struct direct *direct, struct error *err)
 {
-	struct state_terms terms = { .is_adaptive = false };
+	struct state_terms terms = { 0 };
 	struct window_setup setup = { .members = direct->volume->array->count };
 
 	if (direct->link)
@@ -216,6 +216,8 @@ static int context_make_window(struct direct *direct, struct error *err)
 	setup.is_adaptive = terms.is_adaptive;
 	setup.iops = terms.iops;
 	setup.bandwidth = terms.bandwidth;
+	if (!terms.is_adaptive && !terms.iops && !terms.bandwidth)
+		return 0;
 	return window_new(&setup, &direct->volume->window, err);
 }
 
@@ -240,7 +242,7 @@ static int context_make_caches(struct direct *direct, struct error *err)
 		r = route_new(volume->array->count, &volume->route, err);
 	if (r == 0 && !volume->window)
 		r = context_make_window(direct, err);
-	if (r == 0 && members_are_redundant(&direct->index->members))
+	if (r == 0 && volume->window && members_are_redundant(&direct->index->members))
 		window_allow_hedges(volume->window);
 	return r;
 }
@@ -420,7 +422,7 @@ int context_start(struct context *context, const struct queue_client *client, bo
 	int r;
 
 	context->depth = depth;
-	if (context->direct->link)
+	if (context->direct->link && context->direct->volume->window)
 		window_divide(context->direct->volume->window, link_sharers(context->direct->link));
 	r = context->queue.client ? 0 : context_open_queue(context, client, err);
 	if (many)
