@@ -271,7 +271,7 @@ static int64_t queue_look_late(struct queue *queue)
 
 	for (; fetch; fetch = after) {
 		after = fetch->after;
-		left = window_late(window, op_bytes(fetch)) - (now - fetch->started);
+		left = window_late(window, op_bytes(fetch)) - (now > fetch->started ? now - fetch->started : 0);
 		if (fetch->was_late || fetch->op->left_to)
 			continue;
 		fetch->was_late = left <= 0;

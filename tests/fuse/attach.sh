@@ -326,7 +326,8 @@ unshare --mount --propagation private \
     bash -c 'datasetfsctl attach "$0" job && datasetfsctl detach job' "$V" >>attach.log
 all_is_gone
 
-if (strace -o none true) 2>/dev/null; then
+# LeakSanitizer does not work under strace.
+if [ "$DATASETFS_BUILD_NAME" = gcc ] && (strace -o none true) 2>/dev/null; then
     say "consumers in namespaces of their own cost one look at all processes"
     for i in 1 2 3; do
         unshare --mount --propagation private \
