@@ -78,21 +78,24 @@ static void health_begin(struct health *health)
 	health->is_answered = health->code < 0;
 }
 
-/* Waits for answers, and takes them. Returns how many are still to come. */
-static size_t health_wait(struct health *all, struct pollfd *fds, size_t count, int timeout)
+/* Waits for answers, and takes them. A signal ends the wait early. */
+static void health_wait(struct health *all, struct pollfd *fds, size_t count, int timeout)
 {
-	size_t left = 0;
-
 	for (size_t i = 0; i < count; i++)
 		fds[i] = (struct pollfd){ .fd = all[i].is_answered ? -1 : all[i].child.fd, .events = POLLIN };
 	if (poll(fds, count, timeout) < 0)
-		return count; /* a signal: it is waited again */
-	for (size_t i = 0; i < count; i++) {
+		return;
+	for (size_t i = 0; i < count; i++)
 		if (fds[i].fd >= 0 && fds[i].revents)
 			health_take(&all[i]);
-		left += !all[i].is_answered;
-	}
-	return left;
+}
+
+static bool health_is_complete(const struct health *all, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!all[i].is_answered)
+			return false;
+	return true;
 }
 
 static bool health_is_enough(const struct health *all, size_t count, health_enough *enough, const void *argument)
@@ -113,9 +116,9 @@ void health_ask_all(struct health *all, size_t count, health_enough *enough, con
 		all[i].child = CHILD_NONE;
 	for (size_t i = 0; fds && i < count; i++)
 		health_begin(&all[i]);
-	while (fds && (left = until - clock_now()) > 0 && !health_is_enough(all, count, enough, argument) &&
-	       health_wait(all, fds, count, (int)(left / 1000000) + 1))
-		continue;
+	while (fds && (left = until - clock_now()) > 0 && !health_is_complete(all, count) &&
+	       !health_is_enough(all, count, enough, argument))
+		health_wait(all, fds, count, (int)(left / 1000000) + 1);
 	for (size_t i = 0; i < count; i++)
 		if (!all[i].is_answered)
 			health_give_up(&all[i], patience);
