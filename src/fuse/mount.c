@@ -9,7 +9,6 @@
 #include <fuse_log.h>
 #include <fuse_lowlevel.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,12 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/mountinfo.h"
+#include "base/program/invoke.h"
 #include "base/program/utab.h"
 #include "fuse/farewell.h"
 #include "fuse/refusal.h"
@@ -268,26 +267,15 @@ static bool mount_is_ours(const struct mount *mount)
 /* Unmounts by fusermount3. Any refusal is -EBUSY, because fusermount3 has one exit status for all. */
 static int mount_detach_helper(const struct mount *mount, bool lazy, struct error *err)
 {
-	extern char **environ;
-	char *argv[] = { "fusermount3", lazy ? "-uz" : "-u", "--", mount->mountpoint, NULL };
+	const char *argv[] = { "fusermount3", lazy ? "-uz" : "-u", "--", mount->mountpoint, NULL };
 	auto_close int capture = memfd_create("fusermount3", MFD_CLOEXEC);
-	posix_spawn_file_actions_t actions;
-	int status, r;
-	pid_t child;
+	int r;
 
 	if (capture < 0)
 		return error_errno(err, "memfd_create");
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, capture, STDERR_FILENO);
-	r = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (r)
-		return error_set(err, -r, "cannot run fusermount3: %s", strerror(r));
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return error_errno(err, "cannot wait for fusermount3");
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		return 0;
+	r = invoke_run(argv, (struct invoke_streams){ -1, -1, capture }, err);
+	if (r <= 0)
+		return r;
 	r = refusal_check_table(err);
 	if (r < 0)
 		return r;

@@ -3,47 +3,27 @@
 #include "trust/signing.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/memory_file.h"
+#include "base/program/invoke.h"
 #include "base/transfer.h"
 #include "trust/signatures.h"
 #include "trust/sshsig.h"
 
 #define SIGNING_PROGRAM "ssh-keygen"
 
-static int signing_wait(pid_t child, const char *key, struct error *err)
-{
-	int status;
-
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return error_errno(err, "cannot wait for " SIGNING_PROGRAM);
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		return 0;
-	return error_set(err, -EIO, SIGNING_PROGRAM " could not sign with '%s'; it said why above", key);
-}
-
 static int signing_run(const char *key, int in, int out, struct error *err)
 {
-	extern char **environ;
 	const char *argv[] = { SIGNING_PROGRAM, "-Y", "sign", "-q", "-n", SSHSIG_NAMESPACE, "-f", key, NULL };
-	posix_spawn_file_actions_t actions;
-	pid_t child;
-	int r;
+	struct error why = { 0 };
+	int status = invoke_run(argv, (struct invoke_streams){ in, out, -1 }, &why);
 
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	r = posix_spawnp(&child, argv[0], &actions, NULL, (char **)argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (r)
-		return error_set(err, -r, "cannot run " SIGNING_PROGRAM ": %s; it is in openssh-client", strerror(r));
-	return signing_wait(child, key, err);
+	if (status < 0)
+		return error_set(err, status, "%s; it is in openssh-client", why.reason);
+	return status ? error_set(err, -EIO, SIGNING_PROGRAM " could not sign with '%s'; it said why above", key) : 0;
 }
 
 /* Returns the bytes that were written, at most room, or a negative errno. */

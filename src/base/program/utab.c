@@ -2,47 +2,37 @@
 /* Runs mount(8) with -i -f, which does everything but the mount. */
 #include "base/program/utab.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/mountinfo.h"
+#include "base/program/invoke.h"
 
-static bool utab_run(char *const argv[])
+static bool utab_run(const char *const argv[])
 {
-	extern char **environ;
-	posix_spawn_file_actions_t actions;
-	int status = -1, r;
-	pid_t child;
+	auto_close int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct error err = { 0 };
+	int status = invoke_run(argv, (struct invoke_streams){ -1, -1, nowhere }, &err);
 
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	r = posix_spawn(&child, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	while (r == 0 && waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			break;
-	if (r == 0 && status == 0)
+	if (status == 0)
 		return true;
-	log_debug("%s does not note the mount: %s", argv[0], r ? strerror(r) : "it failed");
+	log_debug("%s does not note the mount: %s", argv[0], status < 0 ? err.reason : "it failed");
 	return false;
 }
 
 bool utab_add(const char *source, const char *mountpoint)
 {
-	char *argv[] = { "/bin/mount", "-i", "-f", "--no-canonicalize", "-t", MOUNTINFO_OURS, "-o",
-			 "ro,helper=datasetfs", "--", (char *)source, (char *)mountpoint, NULL };
+	const char *argv[] = { "/bin/mount", "-i", "-f", "--no-canonicalize", "-t", MOUNTINFO_OURS, "-o",
+			 "ro,helper=datasetfs", "--", source, mountpoint, NULL };
 
 	return geteuid() == 0 && access(UTAB_HELPER, X_OK) == 0 && utab_run(argv);
 }
 
 void utab_remove(const char *mountpoint)
 {
-	char *argv[] = { "/bin/umount", "-i", "--fake", "--no-canonicalize", "--", (char *)mountpoint, NULL };
+	const char *argv[] = { "/bin/umount", "-i", "--fake", "--no-canonicalize", "--", mountpoint, NULL };
 
 	utab_run(argv);
 }

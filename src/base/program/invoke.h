@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that are run, and waited for, for what they do. */
+#pragma once
+#include "base/error.h"
+
+/* Descriptors for the standard input, output and error of a program; -1: it has this process's. */
+struct invoke_streams {
+	int in, out, err;
+};
+
+/* Runs a program, which is searched in PATH if it has no slash, and waits for its end. Returns its status as waitpid(2)
+ * says it, at least 0; -errno: it was not started, or nobody can tell. */
+must_check int invoke_run(const char *const argv[], struct invoke_streams streams, struct error *err);
