@@ -360,7 +360,6 @@ bool window_is_slow(const struct window *window, const struct window_read *read,
 	return window->is_adaptive && (double)(now - read->begun) > (double)base * window_patience[WINDOW_AHEAD];
 }
 
-
 static void window_time(struct window_member *member, enum window_class class, int64_t took)
 {
 	uint64_t us = (uint64_t)took / 1000;

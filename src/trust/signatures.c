@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "trust/sshsig.h"
-#include "trust/statement.h"
 
 /* Returns the offset behind a line in the text, or 0 if it is not there. */
 static uint64_t signatures_behind(struct span text, const char *line)
@@ -30,6 +28,18 @@ int signatures_next(struct span *text, struct signature *ret, struct error *err)
 	*ret = (struct signature){ span_of(text->base, begin), span_of(text->base + begin, end - begin) };
 	*text = span_of(text->base + end, text->size - end);
 	return 1;
+}
+
+int signatures_verify(const struct signature *signature, const struct version *version, const uint8_t volume[16],
+		      struct statement *ret_statement, struct sshsig *ret_sshsig, struct error *err)
+{
+	int r = statement_parse(signature->statement, ret_statement, err);
+
+	if (r == 0)
+		r = statement_check(ret_statement, version, volume, err);
+	if (r == 0)
+		r = sshsig_parse(signature->armour, ret_sshsig, err);
+	return r < 0 ? r : sshsig_verify(ret_sshsig, signature->statement, err);
 }
 
 /* Whether a signature that is kept is by this key. A malformed one is by nobody. */

@@ -49,20 +49,6 @@ int signing_join(const struct statement *statement, struct span armour, char **r
 	return 0;
 }
 
-static int signing_check(const struct signature *signature, const struct version *version, const uint8_t volume[16],
-			 struct error *err)
-{
-	struct statement statement;
-	struct sshsig sshsig;
-	int r = statement_parse(signature->statement, &statement, err);
-
-	if (r == 0)
-		r = statement_check(&statement, version, volume, err);
-	if (r == 0)
-		r = sshsig_parse(signature->armour, &sshsig, err);
-	return r < 0 ? r : sshsig_verify(&sshsig, signature->statement, err);
-}
-
 int signing_make(const char *key, const struct statement *statement, char **ret, size_t *ret_length,
 		 struct error *err)
 {
@@ -93,13 +79,15 @@ int signing_make(const char *key, const struct statement *statement, char **ret,
 int signing_add(struct version *version, const uint8_t volume[16], struct span text, struct error *err)
 {
 	struct signature signature;
+	struct statement statement;
 	struct span rest = text;
+	struct sshsig sshsig;
 	int r;
 
 	if (!text.size)
 		return error_set(err, -EBADMSG, "there is no signature in it");
 	while ((r = signatures_next(&rest, &signature, err)) > 0) {
-		r = signing_check(&signature, version, volume, err);
+		r = signatures_verify(&signature, version, volume, &statement, &sshsig, err);
 		if (r < 0)
 			return r;
 	}

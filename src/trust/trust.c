@@ -50,14 +50,8 @@ static int trust_check_one(const struct trust_query *query, const struct signatu
 	struct trust_signer signer = { .name = "" };
 	struct statement statement;
 	struct sshsig sshsig;
-	int r = statement_parse(signature->statement, &statement, err);
+	int r = signatures_verify(signature, query->version, query->volume, &statement, &sshsig, err);
 
-	if (r == 0)
-		r = statement_check(&statement, query->version, query->volume, err);
-	if (r == 0)
-		r = sshsig_parse(signature->armour, &sshsig, err);
-	if (r == 0)
-		r = sshsig_verify(&sshsig, signature->statement, err);
 	if (r < 0)
 		return r == -EBADMSG ? -EKEYREJECTED : r;
 	signer.date = statement.created;

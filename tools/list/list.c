@@ -350,7 +350,7 @@ static bool list_has_signatures(const struct catalogue *catalogue)
 }
 
 static void list_text_version(struct grid *grid, const struct catalogue *catalogue, const struct version *v,
-			      const struct list_share *share)
+			      const struct list_share *share, bool is_signed)
 {
 	char key[SIGNED_TEXT_SIZE], size[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE], digest[2 * sizeof(v->digest) + 1];
 
@@ -369,12 +369,13 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 	grid_cell(grid, "%s", sum_name(v->shape.chunk_sum));
 	grid_cell(grid, "%.*s", DIGEST_SHOWN, digest);
 	grid_cell(grid, "%s", v->created ? text_time((int64_t)v->created, created) : "-");
-	if (list_has_signatures(catalogue))
+	if (is_signed)
 		grid_cell(grid, "%s", signed_text(v, key));
 }
 
 static int list_text_versions(const struct catalogue *catalogue, const struct list_space *space, struct error *err)
 {
+	const bool is_signed = list_has_signatures(catalogue);
 	auto_grid struct grid *grid = NULL;
 	int r = grid_new(&grid, err);
 
@@ -385,10 +386,10 @@ static int list_text_versions(const struct catalogue *catalogue, const struct li
 	if (catalogue->members.count)
 		grid_columns(grid, GRID_RIGHT, "MIRRORED");
 	grid_columns(grid, GRID_LEFT, "SUMS", "DIGEST", "CREATED (UTC)");
-	if (list_has_signatures(catalogue))
+	if (is_signed)
 		grid_columns(grid, GRID_LEFT, "SIGNED, NOT CHECKED");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		list_text_version(grid, catalogue, &catalogue->versions[i], &space->shares[i]);
+		list_text_version(grid, catalogue, &catalogue->versions[i], &space->shares[i], is_signed);
 	putchar('\n');
 	r = grid_print(grid, 0, err);
 	if (r == 0)

@@ -22,7 +22,7 @@ static int invoke_wait(pid_t child, const char *program, struct error *err)
 int invoke_run(const char *const argv[], struct invoke_streams streams, struct error *err)
 {
 	extern char **environ;
-	const int given[] = { [STDIN_FILENO] = streams.in, [STDOUT_FILENO] = streams.out, [STDERR_FILENO] = streams.err };
+	const int given[] = { streams.in, streams.out, streams.err };
 	posix_spawn_file_actions_t actions;
 	pid_t child;
 	int r;

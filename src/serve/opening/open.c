@@ -10,8 +10,8 @@
 #include "base/program/headroom.h"
 #include "base/text/format.h"
 #include "image/catalogue/block_sums.h"
-#include "image/sums/checksum_choose.h"
 #include "image/catalogue/dump.h"
+#include "image/sums/checksum_choose.h"
 #include "serve/keeping/keeping.h"
 #include "serve/opening/mounted.h"
 
