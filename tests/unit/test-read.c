@@ -999,16 +999,22 @@ static void test_damaged_block(void **state)
 	assert_int_equal(device_reads, 2);
 }
 
+/* Puts block sums of this chunk on the volume, in the place of those that are there. */
+static void put_sums(struct rows_chunk *chunk)
+{
+	block_sums_close(generation.block_sums);
+	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, chunk, 1);
+	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
+	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
+}
+
 /* Sums that disagree with a chunk that is right. */
 static void test_wrong_sums(void **state)
 {
 	struct rows_chunk wrong = { block_sums_first, device + AT, CHUNK };
 
 	(void)state;
-	block_sums_close(generation.block_sums);
-	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, &wrong, 1);
-	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
-	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
+	put_sums(&wrong);
 	begin(7, 8192, 8192);
 	complete_all();
 	expect_bytes(device + BLOCK_SUMS + 8192, 8192);
@@ -1023,10 +1029,7 @@ static void test_forged_row(void **state)
 
 	(void)state;
 	device[BLOCK_SUMS + 8192] ^= 1;
-	block_sums_close(generation.block_sums);
-	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, &forged, 1);
-	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
-	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
+	put_sums(&forged);
 	begin(7, 8192, 4096);
 	complete_all();
 	expect_eio();

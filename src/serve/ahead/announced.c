@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Has for each user a window of files that wait, from which the fetcher gets jobs: a run of neighbours, or some files
+/* Has for each user the files that wait, from which the fetcher gets jobs: a run of neighbours, or some files
  * that have none. */
 #include "serve/ahead/announced.h"
 
@@ -25,7 +25,7 @@ struct announced_share {
 	bool may_switch;
 	unsigned jobs;                 /* that the fetcher has */
 	struct upcoming upcoming;
-	struct generation *generation; /* of the files in the upcoming, and pinned; NULL: there are none */
+	struct generation *generation; /* of the files that wait, and pinned; NULL: there are none */
 	struct kept_account account;
 	uint64_t expired;              /* account.expired when it was last looked at */
 };
@@ -34,7 +34,7 @@ struct announced {
 	struct serve *serve;
 	struct fetcher *fetcher;
 	struct kept *kept;        /* the fetcher's cache */
-	_Atomic uint32_t waiting; /* files in all windows; changes under the lock */
+	_Atomic uint32_t waiting; /* files that wait, of all users; changes under the lock */
 	_Atomic bool is_full;     /* files may be waiting for room among those that are kept */
 	pthread_mutex_t lock;     /* protects the fields below */
 	struct announced_share shares[ANNOUNCED_USERS];
@@ -118,7 +118,7 @@ static struct announced_share *announced_share(struct announced *all, const stru
 	return free;
 }
 
-/* Ends a change of a window. One that is empty needs neither its version nor its memory. */
+/* Ends a change of what waits. A user without files that wait needs neither their version nor memory for them. */
 static void announced_changed(struct announced *all, struct announced_share *share)
 {
 	uint32_t waiting = 0;

@@ -147,7 +147,7 @@ static void upcoming_remove(struct upcoming *upcoming, struct upcoming_file *fil
 	upcoming->waiting--;
 }
 
-/* A run of files that are taken from a window. */
+/* A run of files that are taken. */
 struct upcoming_run {
 	const struct upcoming_file *centre; /* the file that is needed first */
 	size_t ends[2];                   /* its first file and its last one */

@@ -24,7 +24,7 @@ struct upcoming_key {
 	uint64_t address, ordinal;
 };
 
-/* A zeroed window is empty. Whoever uses it holds a lock. */
+/* The files of one user that wait. Zeroed, there are none. Whoever uses it holds a lock. */
 struct upcoming {
 	struct upcoming_file *files; /* the first `sorted` by place, taken ones included; the rest as they came */
 	size_t count, sorted, room;
@@ -33,7 +33,7 @@ struct upcoming {
 	uint32_t waiting;          /* number of files that were not taken */
 };
 
-/* How much of its memory the window uses, as a number of files. */
+/* How much of its memory is in use, as a number of files. */
 static inline size_t upcoming_length(const struct upcoming *upcoming)
 {
 	return upcoming->count > upcoming->end / 2 ? upcoming->count : upcoming->end / 2;
