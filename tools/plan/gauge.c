@@ -9,6 +9,7 @@
 #include "base/direct.h"
 #include "base/huge.h"
 #include "image/members/address.h"
+#include "image/places.h"
 #include "io/engine.h"
 
 #define GAUGE_SMALL 4096u
@@ -38,23 +39,14 @@ struct gauge_reads {
 	struct gauge_slot slots[GAUGE_DEPTH];
 	uint32_t member, size;
 	uint64_t end; /* of the member */
-	uint64_t random;
+	uint64_t places;       /* for a read of that size */
+	uint64_t seed, drawn;  /* of random places, and how many were drawn */
 	unsigned under_way;
 	int64_t from, until; /* reads that end between the two count; none begins after the second */
 	uint64_t ended;
 	int64_t took[GAUGE_TIMES]; /* ns, of the last of them */
 	int failed;          /* a negative errno; 0: none */
 };
-
-/* splitmix64 */
-static uint64_t gauge_random(struct gauge_reads *run)
-{
-	uint64_t z = run->random += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
 
 /* Returns how many places for a read of this size begin in the extent. */
 static uint64_t gauge_places(const struct gauge_reads *run, const struct extent *extent)
@@ -80,7 +72,7 @@ static uint64_t gauge_all_places(const struct gauge_reads *run)
 /* Returns a random place on the member, of which there is one. */
 static uint64_t gauge_place(struct gauge_reads *run)
 {
-	uint64_t number = gauge_random(run) % gauge_all_places(run), places;
+	uint64_t number = places_key(run->seed, run->drawn++) % run->places, places;
 	uint32_t i = 0;
 
 	for (; number >= (places = gauge_places(run, &run->where->items[i])); i++)
@@ -112,9 +104,8 @@ static void gauge_done(struct io_read *read, int result)
 	run->under_way--;
 	if (result != (int)run->size && !run->failed)
 		run->failed = result < 0 ? result : -ENODATA;
-	if (now >= run->from && now < run->until) {
+	if (now >= run->from && now < run->until)
 		run->took[run->ended++ % GAUGE_TIMES] = now - slot->begun;
-	}
 	if (now < run->until && !run->failed)
 		gauge_begin(slot);
 }
@@ -177,7 +168,8 @@ static int gauge_size(struct gauge_reads *run, uint32_t size, int64_t ns, double
 	int r;
 
 	run->size = size;
-	if (!gauge_all_places(run))
+	run->places = gauge_all_places(run);
+	if (!run->places)
 		return error_set(err, -ENODATA, "the version has no %u KiB there in one piece", size / 1024);
 	ns /= GAUGE_STEPS + GAUGE_LAST;
 	for (; depth <= GAUGE_DEPTH && vain < GAUGE_VAIN; depth *= 2) {
@@ -292,7 +284,7 @@ int gauge_run(const struct subject *subject, struct gauge *ret, struct error *er
 	if (!run)
 		return error_no_memory(err);
 	run->where = &subject->version->segments;
-	run->random = (uint64_t)clock_now();
+	run->seed = (uint64_t)clock_now();
 	run->memory = huge_alloc(GAUGE_MEMORY);
 	for (unsigned i = 0; i < GAUGE_DEPTH; i++)
 		run->slots[i].run = run;
