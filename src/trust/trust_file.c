@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the file that was opened, and at each folder on the real path to it. */
+/* Reads the file that was looked at on the way along its real path. */
 #include "trust/trust_file.h"
 
 #include <errno.h>
@@ -8,40 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdname.h"
+#include "base/descent.h"
 
 /* In a folder with the sticky bit others cannot replace what is not theirs. */
-static int trust_file_check(const char *path, const struct stat *st, struct error *err)
+static int trust_file_check(const void *argument, int fd, bool is_file, const char *path, struct error *err)
 {
-	bool is_sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
+	struct stat st;
 
-	if (st->st_uid != 0 && st->st_uid != geteuid())
+	(void)argument;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "'%s'", path);
+	if (is_file && (!S_ISREG(st.st_mode) || st.st_size > TRUST_FILE_MAX))
+		return error_set(err, -EINVAL, "'%s' is no regular file of at most %u bytes", path, TRUST_FILE_MAX);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
 		return error_set(err, -EPERM, "'%s' belongs to user %u, expected root or user %u", path,
-				 (unsigned)st->st_uid, (unsigned)geteuid());
-	if (st->st_mode & 022 && !is_sticky)
+				 (unsigned)st.st_uid, (unsigned)geteuid());
+	if (st.st_mode & 022 && (is_file || !(st.st_mode & S_ISVTX)))
 		return error_set(err, -EPERM, "'%s' has the mode %04o, so others may write it: chmod go-w", path,
-				 (unsigned)st->st_mode & 07777);
+				 (unsigned)st.st_mode & 07777);
 	return 0;
 }
 
-/* Checks the folders from the file's up to the root. */
-static int trust_file_check_folders(const char *file, struct error *err)
+/* Opens the file for reading that was looked at. */
+static int trust_file_open(const char *path, int *ret, struct error *err)
 {
-	char path[PATH_MAX];
-	struct stat st;
-	char *slash;
-	int r = 0;
+	char real[PATH_MAX], link[FDNAME_LINK_SIZE];
+	auto_close int fd = -1;
+	int r;
 
-	if (!realpath(file, path))
-		return error_errno(err, "'%s'", file);
-	while (r == 0 && (slash = strrchr(path, '/')) && path[1]) {
-		slash[slash == path] = 0;
-		if (stat(path, &st) < 0)
-			return error_errno(err, "'%s'", path);
-		r = trust_file_check(path, &st, err);
-	}
-	return r;
+	if (!realpath(path, real))
+		return error_errno(err, "'%s'", path);
+	r = descent_open(real, trust_file_check, NULL, &fd, err);
+	if (r < 0)
+		return r;
+	fdname_link(fd, link);
+	*ret = open(link, O_RDONLY | O_CLOEXEC);
+	return *ret < 0 ? error_errno(err, "'%s'", path) : 0;
 }
 
 static int trust_file_load(const char *path, int fd, size_t size, struct span *ret, struct error *err)
@@ -62,18 +68,12 @@ static int trust_file_load(const char *path, int fd, size_t size, struct span *r
 
 int trust_file_read(const char *path, struct span *ret, struct error *err)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	auto_close int fd = -1;
 	struct stat st;
-	int r;
+	int r = trust_file_open(path, &fd, err);
 
-	if (fd < 0)
-		return error_errno(err, "'%s'", path);
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "'%s'", path);
-	if (!S_ISREG(st.st_mode) || st.st_size > TRUST_FILE_MAX)
-		return error_set(err, -EINVAL, "'%s' is no regular file of at most %u bytes", path, TRUST_FILE_MAX);
-	r = trust_file_check(path, &st, err);
-	if (r == 0)
-		r = trust_file_check_folders(path, err);
-	return r < 0 ? r : trust_file_load(path, fd, (size_t)st.st_size, ret, err);
+	if (r < 0)
+		return r;
+	return fstat(fd, &st) < 0 ? error_errno(err, "'%s'", path) :
+				    trust_file_load(path, fd, (size_t)st.st_size, ret, err);
 }

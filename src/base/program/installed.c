@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks the path once, one name at a time, and executes what it has looked at: nobody can put something else there in
- * between. */
+/* Executes what was looked at on the way along its path. */
 #include "base/program/installed.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/descent.h"
 
 #define INSTALLED_GONE " (deleted)" /* the kernel's mark of a file that has lost its name: proc_pid_exe(5) */
 
@@ -36,8 +34,9 @@ bool installed_is_another(void)
 }
 
 /* In a folder with the sticky bit, as /tmp, others can make names but not take away those of root and the owner. */
-static int installed_check(int fd, bool is_program, uint32_t owner, const char *path, struct error *err)
+static int installed_check(const void *argument, int fd, bool is_program, const char *path, struct error *err)
 {
+	const uint32_t *owner = argument;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -46,46 +45,17 @@ static int installed_check(int fd, bool is_program, uint32_t owner, const char *
 		return error_set(err, -EACCES, "'%s' is no program", path);
 	if (!is_program && !S_ISDIR(st.st_mode))
 		return error_set(err, -ENOTDIR, "'%s' is no folder any more", path);
-	if (st.st_uid && st.st_uid != owner)
+	if (st.st_uid && st.st_uid != *owner)
 		return error_set(err, -EPERM, "'%s' belongs to user %u", path, (unsigned)st.st_uid);
 	if (st.st_mode & (S_IWGRP | S_IWOTH) && (is_program || !(st.st_mode & S_ISVTX)))
 		return error_set(err, -EPERM, "'%s' is writable by others", path);
 	return 0;
 }
 
-/* Replaces *fd by the file of this name in it. */
-static int installed_step(int *fd, const char *name, const char *path, struct error *err)
-{
-	int next = openat(*fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-	if (next < 0)
-		return error_errno(err, "cannot open '%s'", path);
-	close_fd(fd);
-	*fd = next;
-	return 0;
-}
-
-/* Checks what fd is, then goes on to the next name. path is cut behind it for the moment. */
 int installed_open(uint32_t owner, int *ret_fd, struct error *err)
 {
-	auto_close int fd = open("/", O_PATH | O_CLOEXEC);
-	char path[PATH_MAX], *name = path, *end;
-	int r = fd < 0 ? error_errno(err, "cannot open '/'") : installed_path(path, err);
+	char path[PATH_MAX];
+	int r = installed_path(path, err);
 
-	if (r == 0)
-		r = installed_check(fd, false, owner, "/", err);
-	while (r == 0 && name) {
-		end = strchr(++name, '/');
-		if (end)
-			*end = 0;
-		r = installed_step(&fd, name, path, err);
-		if (r == 0)
-			r = installed_check(fd, !end, owner, path, err);
-		if (end)
-			*end = '/';
-		name = end;
-	}
-	if (r == 0)
-		*ret_fd = take_fd(&fd);
-	return r;
+	return r < 0 ? r : descent_open(path, installed_check, &owner, ret_fd, err);
 }
