@@ -12,7 +12,6 @@
 #define EROFS_SUPER_AT       1024u
 #define EROFS_MAGIC          0xe0f5e1e2u
 #define EROFS_SLOT           32u     /* unit of nids: inode n lies at n * EROFS_SLOT in the metadata */
-#define EROFS_ROOT_NID_MAX   65535u  /* without EROFS_INCOMPAT_48BIT */
 #define EROFS_BLOCKS_32      UINT32_C(0xffffffff) /* as a 32-bit address: a hole; larger addresses need 48 bits */
 #define EROFS_HOLE           UINT64_MAX
 #define EROFS_CHUNK_BITS_MAX 31u     /* log2 of blocks */
