@@ -14,17 +14,20 @@ void feed_flush(struct feed *feed)
 int feed_add(struct feed *feed, struct dirfd *dir, struct span name, size_t content, struct item **ret,
 	     struct error *err)
 {
-	int r;
+	struct item *item = feed->batch ? batch_add(feed->batch, dir, name, content) : NULL;
+	int r = 0;
 
-	*ret = feed->batch ? batch_add(feed->batch, dir, name, content) : NULL;
-	if (*ret)
-		return 0;
-	feed_flush(feed);
-	r = pipeline_begin(feed->pipeline, &feed->batch, err);
+	if (!item) {
+		feed_flush(feed);
+		r = pipeline_begin(feed->pipeline, &feed->batch, err);
+		item = r == 0 ? batch_add(feed->batch, dir, name, content) : NULL;
+	}
 	if (r < 0)
 		return r;
-	*ret = batch_add(feed->batch, dir, name, content);
-	return *ret ? 0 : error_set(err, -E2BIG, "an item of %zu bytes does not fit into a batch", content);
+	if (!item)
+		return error_set(err, -E2BIG, "an item of %zu bytes does not fit into a batch", content);
+	*ret = item;
+	return 0;
 }
 
 void feed_choose(const struct feed *feed, struct item *item)
