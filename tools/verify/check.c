@@ -306,14 +306,15 @@ static void check_work(void *argument)
 	struct check_worker *worker = calloc(1, sizeof(*worker));
 	struct check_run run = { 0 };
 	struct error err = { 0 };
+	int r = worker ? 0 : error_no_memory(&err);
 
-	if (worker)
+	if (worker) {
 		worker->check = check;
-	if (!worker || check_open(worker, &err) < 0) {
-		error_no_memory(&err);
-		turns_fail(&check->turns, UINT64_MAX, &err);
+		r = check_open(worker, &err);
 	}
-	while (worker && check_take(worker, &run))
+	if (r < 0)
+		turns_fail(&check->turns, UINT64_MAX, &err);
+	while (r == 0 && check_take(worker, &run))
 		check_run(worker, &run);
 	if (worker)
 		check_close(worker);
