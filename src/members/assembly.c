@@ -25,8 +25,7 @@
 
 struct search {
 	uint8_t uuid[16]; /* of the volume */
-	int64_t patience; /* ns until a device that does not answer counts as missing; 0: no limit */
-	int64_t alone;    /* the same for a device that is named alone */
+	int64_t alone; /* ns until a device that is named alone and does not answer counts as missing */
 	struct topology topology;
 	struct candidate *items;
 	uint32_t count, read; /* candidates, and how many of them were read */
@@ -67,7 +66,7 @@ static int search_add(struct search *search, struct candidate *candidate, struct
 static int search_add_named(struct search *search, const char *name, bool is_alone, struct error *err)
 {
 	struct candidate candidate;
-	int r = candidate_open(name, NULL, is_alone ? search->alone : search->patience, &candidate, err);
+	int r = candidate_open(name, NULL, is_alone ? search->alone : FILE_PATIENCE, &candidate, err);
 
 	if (r < 0)
 		return r;
@@ -98,7 +97,7 @@ static int search_read_named(struct search *search, struct error *err)
 		search_note(search, candidate);
 		candidate_look(candidate);
 		if (candidate_has_members(candidate)) /* other members may have its bytes from now on */
-			candidate->file->patience = search->patience;
+			candidate->file->patience = FILE_PATIENCE;
 	}
 	return r;
 }
@@ -154,7 +153,7 @@ static int search_try(void *argument, const char *path, struct error *err)
 			return 0;
 	if (S_ISBLK(st.st_mode) && search_is_unreachable(search, &st))
 		return 0;
-	r = candidate_open(path, &search->topology, search->patience, &candidate, &why);
+	r = candidate_open(path, &search->topology, FILE_PATIENCE, &candidate, &why);
 	if (r < 0)
 		return error_is_shortage(r) ? error_set(err, r, "'%s': %s", path, why.reason) : 0;
 	r = search_add(search, &candidate, err);
@@ -515,10 +514,9 @@ static int assembly_by_uuid(struct search *search, const char *volume, struct as
 							  assembly_of_one(&search->items[0], ret, err);
 }
 
-static int assembly_search(const char *volume, int64_t patience, int64_t alone, struct assembly *ret,
-			   struct error *err)
+static int assembly_search(const char *volume, int64_t alone, struct assembly *ret, struct error *err)
 {
-	struct search search = { .patience = patience, .alone = alone };
+	struct search search = { .alone = alone };
 	int r = naming_is_uuid(volume) ? assembly_by_uuid(&search, volume, ret, err) :
 					 assembly_by_names(&search, volume, ret, err);
 
@@ -526,17 +524,12 @@ static int assembly_search(const char *volume, int64_t patience, int64_t alone, 
 	return r;
 }
 
-int assembly_open(const char *volume, struct assembly *ret, struct error *err)
-{
-	return assembly_search(volume, 0, 0, ret, err);
-}
-
 int assembly_open_timed(const char *volume, struct assembly *ret, struct error *err)
 {
-	return assembly_search(volume, FILE_PATIENCE, FILE_PATIENCE, ret, err);
+	return assembly_search(volume, FILE_PATIENCE, ret, err);
 }
 
 int assembly_open_patient(const char *volume, struct assembly *ret, struct error *err)
 {
-	return assembly_search(volume, FILE_PATIENCE, FILE_WAITS, ret, err);
+	return assembly_search(volume, FILE_WAITS, ret, err);
 }

@@ -16,10 +16,8 @@ struct assembly {
 
 /* Opens a volume. A single file or device is opened whatever it holds, unless it says that it is one member of several.
  * Then enough members must be there for every byte: -ENOLINK, with the names of missing and stale ones; -EXDEV: one is
- * of another volume; -ENOTUNIQ: one was found twice; -EBADMSG: one has a history of its own. */
-must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
-/* Opens as assembly_open(), but a device that does not answer in time counts as missing, for callers that must not
- * wait. Reads of the array are limited as well (io/timed_read.h). */
+ * of another volume; -ENOTUNIQ: one was found twice; -EBADMSG: one has a history of its own. A device that does not
+ * answer in time counts as missing; reads of the array are limited as well (io/timed_read.h). */
 must_check int assembly_open_timed(const char *volume, struct assembly *ret, struct error *err);
 /* Opens as assembly_open_timed(), but waits for a file or device that was named alone until a signal ends the
  * program. */

@@ -49,9 +49,8 @@ int candidate_open(const char *name, const struct topology *topology, int64_t pa
 	}
 	candidate.file->patience = patience;
 	candidate_identify(&candidate, topology);
-	if (patience) /* without a process to ask for us, the first reads wait */
-		candidate.is_silent = read_probe_begin(candidate.file->fd, &candidate.probe, &candidate.unreadable) ==
-				      -ETIMEDOUT;
+	candidate.is_silent = read_probe_begin(candidate.file->fd, &candidate.probe, &candidate.unreadable) ==
+			      -ETIMEDOUT;
 	*ret = candidate;
 	return 0;
 }
