@@ -172,18 +172,6 @@ struct file_source *array_put(struct array_source *array, uint32_t slot, struct 
 	return former;
 }
 
-int array_of(struct file_source *file, struct array_source **ret, struct error *err)
-{
-	struct array_source *array = NULL;
-	int r = array_new(1, &array, err);
-
-	if (r < 0)
-		return r;
-	(void)array_put(array, 0, file);
-	*ret = array;
-	return 0;
-}
-
 void array_close(struct array_source *array)
 {
 	if (!array)

@@ -32,7 +32,5 @@ bool array_has(const struct array_source *array, uint32_t slot);
 /* Takes file on success: gives it the slot's descriptor number and replaces the slot's member, if any. Its logical
  * blocks must not be larger than those of the other members. Other threads may read meanwhile. */
 must_check int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err);
-/* Makes an array of one member, and takes file on success. */
-must_check int array_of(struct file_source *file, struct array_source **ret, struct error *err);
 /* array may be NULL. */
 void array_close(struct array_source *array);

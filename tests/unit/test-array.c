@@ -55,6 +55,16 @@ static struct array_file *file_of(uint32_t logical_block)
 	return file;
 }
 
+/* An array of this file alone. */
+static struct array_source *array_of(struct file_source *file)
+{
+	struct array_source *array;
+
+	CHECK_OK(array_new(1, &array, &err));
+	(void)array_put(array, 0, file);
+	return array;
+}
+
 static void test_each_member_gets_its_own(void **state)
 {
 	struct array_file *files[2] = { file_of(512), file_of(4096) };
@@ -149,7 +159,7 @@ static void test_one_member_is_not_numbered(void **state)
 	uint8_t block[512];
 
 	(void)state;
-	CHECK_OK(array_of(&file->file, &array, &err));
+	array = array_of(&file->file);
 	assert_int_equal(source_read(&array->source, 0, MEMBER_SIZE, block, sizeof(block), &why), -ENODATA);
 	assert_string_equal(why.reason, "read past the end");
 	memory_done(&file->memory);
@@ -223,7 +233,7 @@ static void test_a_member_is_of_another_kind(void **state)
 		assert_int_equal(source_size(&array->source, 0), i / 2 ? 4096u << i : MEMBER_SIZE);
 	}
 	array_close(array);
-	CHECK_OK(array_of(real_file('a'), &array, &err));
+	array = array_of(real_file('a'));
 	array->files[0]->geometry.is_direct = false;
 	CHECK_OK(array_adopt(array, 0, real_file('b'), &err)); /* with direct I/O, where /tmp has it */
 	CHECK_OK(source_read(&array->source, 0, 7, block + 1, 100, &err));

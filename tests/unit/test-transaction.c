@@ -62,7 +62,8 @@ static struct transaction locked(struct device *device)
 	assert_non_null(file);
 	file->geometry.is_block_device = true;
 	file->fd = -1;
-	CHECK_OK(array_of(file, &transaction.array, &err));
+	CHECK_OK(array_new(1, &transaction.array, &err));
+	(void)array_put(transaction.array, 0, file);
 	transaction.members = calloc(1, sizeof(*transaction.members));
 	assert_non_null(transaction.members);
 	transaction.members[0] = (struct transaction_member){ .file = file, .capacity = SIZE };
