@@ -4,9 +4,7 @@
  * busy. */
 #include "unmount.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/mountinfo.h"
+#include "base/program/invoke.h"
 #include "base/program/options.h"
 #include "fuse/farewell.h"
 #include "fuse/refusal.h"
@@ -115,7 +114,7 @@ static void unmount_wait(const char *mountpoint, int daemon)
 /* ---- the work ---- */
 
 /* umount(8) without helpers. */
-static void unmount_root_words(const struct unmount *unmount, char *mountpoint, char *words[12])
+static void unmount_root_words(const struct unmount *unmount, const char *mountpoint, const char *words[12])
 {
 	*words++ = "/bin/umount";
 	*words++ = "-i";
@@ -131,7 +130,7 @@ static void unmount_root_words(const struct unmount *unmount, char *mountpoint, 
 		*words++ = "-v";
 	if (unmount->namespace) {
 		*words++ = "-N";
-		*words++ = (char *)(uintptr_t)unmount->namespace;
+		*words++ = unmount->namespace;
 	}
 	*words++ = "--";
 	*words++ = mountpoint;
@@ -139,26 +138,19 @@ static void unmount_root_words(const struct unmount *unmount, char *mountpoint, 
 }
 
 /* A user who is not root may only ask fusermount3. */
-static int unmount_run(const struct unmount *unmount, char *mountpoint)
+static int unmount_run(const struct unmount *unmount, const char *mountpoint)
 {
-	extern char **environ;
-	char *root[12];
-	char *user[] = { "fusermount3", unmount->lazy ? "-uz" : "-u", "--", mountpoint, NULL };
-	char **argv = geteuid() == 0 ? root : user;
+	const char *root[12];
+	const char *user[] = { "fusermount3", unmount->lazy ? "-uz" : "-u", "--", mountpoint, NULL };
 	struct error err = { 0 };
-	pid_t child;
 	int status;
-	int r;
 
 	unmount_root_words(unmount, mountpoint, root);
-	r = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
-	if (r) {
-		log_err("cannot run %s: %s", argv[0], strerror(r));
+	status = invoke_run(geteuid() == 0 ? root : user, (struct invoke_streams){ -1, -1, -1 }, NULL, &err);
+	if (status < 0) {
+		log_err("%s", err.reason);
 		return UNMOUNT_ERROR;
 	}
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return UNMOUNT_ERROR;
 	if (status && geteuid() != 0 && refusal_check_table(&err) < 0)
 		log_error(&err, "'%s' stays mounted", mountpoint);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : UNMOUNT_ERROR;

@@ -9,45 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "attach/departure.h"
 #include "attach/state.h"
 #include "base/cleanup.h"
+#include "base/memory_file.h"
 #include "base/program/descriptors.h"
+#include "base/program/invoke.h"
 
-#define LAUNCH_BOOTED  "/run/systemd/system" /* sd_booted(3) */
-#define LAUNCH_FAILED  125                   /* status of a child that could not become the program */
+#define LAUNCH_BOOTED      "/run/systemd/system" /* sd_booted(3) */
 #define LAUNCH_SAID_SIZE   2000u  /* of what a child wrote */
 #define LAUNCH_COMMAND_MAX 65536u
 
-/* ---- a child that may fail ---- */
-
-struct launch {
-	const char *const *words;
-	int input;   /* its standard input; -1: none */
-	bool leaves; /* what its caller has, see departure.h */
-};
-
-static _Noreturn void launch_child(const struct launch *launch, int output)
-{
-	int null = open("/dev/null", O_RDWR), input = launch->input < 0 ? null : launch->input;
-	struct error err = { 0 };
-	int r;
-
-	if (null < 0 || dup2(input, 0) < 0 || dup2(null, 1) < 0 || dup2(output, 2) < 0)
-		_exit(LAUNCH_FAILED);
-	descriptors_close_inherited();
-	r = launch->leaves ? departure_leave(&err) : 0;
-	if (r == 0) {
-		execvp(launch->words[0], (char *const *)(uintptr_t)launch->words);
-		error_errno(&err, "cannot run '%s'", launch->words[0]);
-	}
-	(void)!write(STDERR_FILENO, err.reason, strlen(err.reason));
-	_exit(LAUNCH_FAILED);
-}
+/* ---- a program that may fail ---- */
 
 /* Finds the line that says why: the last one that the program begins with its name, as warnings may come before it;
  * else the first one. Cuts the text into lines. */
@@ -79,31 +55,21 @@ static int launch_failed(const char *program, int output, struct error *err)
 	return error_set(err, -EIO, "%s%s", *line ? "" : program, *line ? line : " failed and does not say why");
 }
 
-static int launch_wait(pid_t child, const char *program, int output, struct error *err)
+/* input: the standard input of the program; -1: none. */
+static int launch_run(const char *const *words, int input, invoke_prepare *prepare, struct error *err)
 {
-	int status;
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_close int output = -1;
+	int r = null < 0 ? error_errno(err, "cannot open '/dev/null'") :
+			   memory_file_make("datasetfs-launch", 0, &output, err);
 
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return errno == ECHILD ? 0 : error_errno(err, "cannot wait for '%s'", program);
-	if (WIFSIGNALED(status))
-		return error_set(err, -EIO, "%s was killed by signal %d", program, WTERMSIG(status));
-	return WEXITSTATUS(status) ? launch_failed(program, output, err) : 0;
-}
-
-static int launch_run(const struct launch *launch, struct error *err)
-{
-	auto_close int output = memfd_create("datasetfs-launch", MFD_CLOEXEC);
-	pid_t child;
-
-	if (output < 0)
-		return error_errno(err, "cannot make a file in memory");
-	child = fork();
-	if (child < 0)
-		return error_errno(err, "cannot start a process");
-	if (child == 0)
-		launch_child(launch, output);
-	return launch_wait(child, launch->words[0], output, err);
+	if (r == 0)
+		r = invoke_run(words, (struct invoke_streams){ input < 0 ? null : input, null, output }, prepare, err);
+	if (r == -ECHILD) /* whoever has started us lets the kernel forget children */
+		return 0;
+	if (r > 0 && WIFSIGNALED(r))
+		return error_set(err, -EIO, "%s was killed by signal %d", words[0], WTERMSIG(r));
+	return r > 0 ? launch_failed(words[0], output, err) : r;
 }
 
 /* ---- systemd ---- */
@@ -130,21 +96,20 @@ static int launch_unit(const struct instance *instance, struct error *err)
 {
 	char unit[INSTANCE_UNIT_SIZE];
 	const char *const words[] = { "systemctl", "start", "--", unit, NULL };
-	const struct launch launch = { .words = words, .input = -1 };
 	int r;
 
 	instance_unit(instance, unit);
-	r = launch_run(&launch, err);
+	r = launch_run(words, -1, NULL, err);
 	return r < 0 ? error_wrap(err, r, "'journalctl -u %s' says why", unit) : 0;
 }
 
 /* ---- a daemon of ours ---- */
 
-static int launch_daemon(const char *const *words, int starting, struct error *err)
+/* It gets nothing of what its caller has. */
+static int launch_leave(struct error *err)
 {
-	const struct launch launch = { .words = words, .input = starting, .leaves = true };
-
-	return launch_run(&launch, err);
+	descriptors_close_inherited();
+	return departure_leave(err);
 }
 
 int launch_start(const struct instance *instance, const struct key *key, int starting, struct error *err)
@@ -157,7 +122,8 @@ int launch_start(const struct instance *instance, const struct key *key, int sta
 		r = launch_write(instance, words, err);
 	if (r < 0)
 		return r;
-	return access(LAUNCH_BOOTED, F_OK) == 0 ? launch_unit(instance, err) : launch_daemon(words, starting, err);
+	return access(LAUNCH_BOOTED, F_OK) == 0 ? launch_unit(instance, err) :
+						launch_run(words, starting, launch_leave, err);
 }
 
 /* ---- in the unit ---- */

@@ -273,7 +273,7 @@ static int mount_detach_helper(const struct mount *mount, bool lazy, struct erro
 
 	if (capture < 0)
 		return error_errno(err, "memfd_create");
-	r = invoke_run(argv, (struct invoke_streams){ -1, -1, capture }, err);
+	r = invoke_run(argv, (struct invoke_streams){ -1, -1, capture }, NULL, err);
 	if (r <= 0)
 		return r;
 	r = refusal_check_table(err);

@@ -19,7 +19,7 @@ static int signing_run(const char *key, int in, int out, struct error *err)
 {
 	const char *argv[] = { SIGNING_PROGRAM, "-Y", "sign", "-q", "-n", SSHSIG_NAMESPACE, "-f", key, NULL };
 	struct error why = { 0 };
-	int status = invoke_run(argv, (struct invoke_streams){ in, out, -1 }, &why);
+	int status = invoke_run(argv, (struct invoke_streams){ in, out, -1 }, NULL, &why);
 
 	if (status < 0)
 		return error_set(err, status, "%s; it is in openssh-client", why.reason);

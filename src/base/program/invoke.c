@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts programs by posix_spawnp(3). */
+/* A new process says in memory that both have why it did not become the program. */
 #include "base/program/invoke.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdint.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define INVOKE_FAILED 127
+
+static _Noreturn void invoke_become(const char *const argv[], const struct invoke_streams *streams,
+				    invoke_prepare *prepare, struct error *err)
+{
+	const int given[] = { streams->in, streams->out, streams->err };
+	int r = 0;
+
+	for (int i = 0; r == 0 && i <= STDERR_FILENO; i++)
+		if (given[i] >= 0 && dup2(given[i], i) < 0)
+			r = error_errno(err, "cannot give %s its descriptors", argv[0]);
+	if (r == 0 && prepare)
+		r = prepare(err);
+	if (r == 0) {
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
+		(void)!error_errno(err, "cannot run %s", argv[0]);
+	}
+	_exit(INVOKE_FAILED);
+}
 
 static int invoke_wait(pid_t child, const char *program, struct error *err)
 {
@@ -19,20 +38,20 @@ static int invoke_wait(pid_t child, const char *program, struct error *err)
 	return status;
 }
 
-int invoke_run(const char *const argv[], struct invoke_streams streams, struct error *err)
+int invoke_run(const char *const argv[], struct invoke_streams streams, invoke_prepare *prepare, struct error *err)
 {
-	extern char **environ;
-	const int given[] = { streams.in, streams.out, streams.err };
-	posix_spawn_file_actions_t actions;
+	struct error *why = mmap(NULL, sizeof(*why), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child;
 	int r;
 
-	r = posix_spawn_file_actions_init(&actions);
-	for (int i = 0; r == 0 && i <= STDERR_FILENO; i++)
-		if (given[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(&actions, given[i], i);
-	if (r == 0)
-		r = posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return r ? error_set(err, -r, "cannot run %s: %s", argv[0], strerror(r)) : invoke_wait(child, argv[0], err);
+	if (why == MAP_FAILED)
+		return error_no_memory(err);
+	child = fork();
+	if (child == 0)
+		invoke_become(argv, &streams, prepare, why);
+	r = child < 0 ? error_errno(err, "cannot start a process") : invoke_wait(child, argv[0], err);
+	if (r > 0 && why->code)
+		r = error_pass(err, why->code, why);
+	munmap(why, sizeof(*why));
+	return r;
 }

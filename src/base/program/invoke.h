@@ -8,6 +8,10 @@ struct invoke_streams {
 	int in, out, err;
 };
 
-/* Runs a program, which is searched in PATH if it has no slash, and waits for its end. Returns its status as waitpid(2)
- * says it, at least 0; -errno: it was not started, or nobody can tell. */
-must_check int invoke_run(const char *const argv[], struct invoke_streams streams, struct error *err);
+/* Runs in the new process, with these streams, before the program does. If it fails, the program does not run. */
+typedef int invoke_prepare(struct error *err);
+
+/* Runs a program, which is searched in PATH if it has no slash, and waits for its end. prepare may be NULL. Returns the
+ * program's status as waitpid(2) says it, at least 0; -errno: it was not started, or nobody can tell. */
+must_check int invoke_run(const char *const argv[], struct invoke_streams streams, invoke_prepare *prepare,
+			  struct error *err);

@@ -14,7 +14,7 @@ static bool utab_run(const char *const argv[])
 {
 	auto_close int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct error err = { 0 };
-	int status = invoke_run(argv, (struct invoke_streams){ -1, -1, nowhere }, &err);
+	int status = invoke_run(argv, (struct invoke_streams){ -1, -1, nowhere }, NULL, &err);
 
 	if (status == 0)
 		return true;
