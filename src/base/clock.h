@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks: one for intervals, one for the CPU time of the process. */
+/* Clocks: one for intervals, one for the CPU time of the process; and the text of a date. */
 #pragma once
 #include <stdint.h>
 #include <time.h>
@@ -20,4 +20,18 @@ static inline int64_t clock_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#define CLOCK_DATE_SIZE 24
+/* Formats seconds since the epoch in UTC, as RFC 3339 does: "2026-11-21T03:18:00Z"; "" after the year 9999. Returns
+ * text. */
+static inline const char *clock_date(uint64_t seconds, char text[CLOCK_DATE_SIZE])
+{
+	time_t when = (time_t)seconds;
+	struct tm tm;
+
+	if (seconds >= UINT64_C(253402300800) || !gmtime_r(&when, &tm) ||
+	    !strftime(text, CLOCK_DATE_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		text[0] = 0;
+	return text;
 }

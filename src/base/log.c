@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/utf8.h"
 
 #define LINE_SIZE 1024
@@ -57,30 +58,19 @@ static bool log_goes_to_journal(void)
 	       st.st_dev == device && st.st_ino == inode;
 }
 
-#define LOG_TIME_SIZE 32
-/* Returns "2026-11-21T03:18:00Z ", or "" if lines have no time. */
-static const char *log_time(char text[LOG_TIME_SIZE])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	if (!atomic_load(&use_time) || !gmtime_r(&now, &tm) ||
-	    !strftime(text, LOG_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ ", &tm))
-		text[0] = 0;
-	return text;
-}
-
 /* One stdio call per line, so that lines of two threads do not mix. */
 static void log_line(int level, const char *line)
 {
-	char when[LOG_TIME_SIZE];
+	char when[CLOCK_DATE_SIZE];
 
 	if (atomic_load(&use_syslog))
 		syslog(level, "%s", line);
 	else if (log_goes_to_journal())
 		fprintf(stderr, "<%d>%s\n", level, line);
+	else if (atomic_load(&use_time))
+		fprintf(stderr, "%s %s: %s\n", clock_date((uint64_t)time(NULL), when), program, line);
 	else
-		fprintf(stderr, "%s%s: %s\n", log_time(when), program, line);
+		fprintf(stderr, "%s: %s\n", program, line);
 }
 
 /* Names may hold any byte; replacing control characters keeps a message on one line. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/text/format.h"
 #include "base/text/parse.h"
 #include "image/sums/sum.h"
@@ -18,11 +19,7 @@
 
 const char *statement_date(uint64_t seconds, char text[STATEMENT_DATE_SIZE])
 {
-	time_t time = (time_t)(seconds <= STATEMENT_DATE_MAX ? seconds : STATEMENT_DATE_MAX);
-	struct tm tm;
-
-	strftime(text, STATEMENT_DATE_SIZE, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&time, &tm));
-	return text;
+	return clock_date(seconds <= STATEMENT_DATE_MAX ? seconds : STATEMENT_DATE_MAX, text);
 }
 
 int statement_of(const struct version *version, const uint8_t *volume, struct statement *ret, struct error *err)

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/span.h"
 #include "image/catalogue/version.h"
 
 #define STATEMENT_MAX       512u /* bytes of the text, with a NUL */
-#define STATEMENT_DATE_SIZE 24   /* text of a date */
+#define STATEMENT_DATE_SIZE CLOCK_DATE_SIZE
 #define STATEMENT_DATE_MAX  UINT64_C(253402300799) /* the last second of the year 9999 */
 
 struct statement {
