@@ -5,14 +5,14 @@ usage: blocks.py ROOT LIST SECONDS (0: to the end) SEED PROCESSES full|prefetch|
 full: the mount is told nothing; prefetch: PrefetchSampler tells it some batches ahead; blocks: PrefetchSampler around
 blocks of 128 files that follow each other in the tree, of which 64 are mixed at a time.
 """
-import array
 import json
 import multiprocessing
-import os
 import random
 import resource
 import sys
 import time
+
+from listed import files_of, read_file
 
 BATCH, BLOCK, BLOCKS, QUEUE = 256, 128, 64, 2  # QUEUE: batches that each process has before it, as in PyTorch
 
@@ -59,13 +59,6 @@ def sampler_of(way, root, numbers, seed):
     return datasetfs.PrefetchSampler(order, root, numbers)
 
 
-def read_file(path, size):
-    fd = os.open(path, os.O_RDONLY)
-    content = os.read(fd, size + 1)
-    os.close(fd)
-    return len(content)
-
-
 def work(pipe, paths, sizes):
     for batch in iter(pipe.recv, None):
         pipe.send((len(batch), sum(read_file(paths[index], sizes[index]) for index in batch)))
@@ -95,10 +88,7 @@ def read_all(batches, pipes, deadline):
 
 def main():
     root, listed, seconds, seed, processes, way = sys.argv[1:]
-    with open(listed, encoding="utf-8") as file:
-        paths = [os.path.join(root, line) for line in file.read().splitlines()]
-    stats = [os.stat(path) for path in paths]
-    sizes, numbers = [found.st_size for found in stats], array.array("Q", [found.st_ino for found in stats])
+    paths, sizes, numbers = files_of(root, listed)
     order, pipes = sampler_of(way, root, numbers, int(seed)), []
     for _ in range(int(processes)):
         ours, theirs = multiprocessing.Pipe()

@@ -3,13 +3,13 @@
 
 usage: shuffled.py ROOT LIST SECONDS (0: to the end) SEED plain|prefetch; the protocol is that of reader.c.
 """
-import array
 import json
-import os
 import random
 import resource
 import sys
 import time
+
+from listed import files_of, read_file
 
 
 def sampler_of(order, mount, numbers, way):
@@ -18,14 +18,6 @@ def sampler_of(order, mount, numbers, way):
     import datasetfs
 
     return datasetfs.PrefetchSampler(order, mount, numbers)
-
-
-def read_file(path, size):
-    """All of it in one read: the byte more than the size shows the end."""
-    fd = os.open(path, os.O_RDONLY)
-    content = os.read(fd, size + 1)
-    os.close(fd)
-    return len(content)
 
 
 def read_all(order, paths, sizes, deadline):
@@ -43,10 +35,7 @@ def read_all(order, paths, sizes, deadline):
 
 def main():
     root, listed, seconds, seed, way = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
-    with open(listed, encoding="utf-8") as file:
-        paths = [os.path.join(root, line) for line in file.read().splitlines()]
-    stats = [os.stat(path) for path in paths]
-    sizes, numbers = [found.st_size for found in stats], array.array("Q", [found.st_ino for found in stats])
+    paths, sizes, numbers = files_of(root, listed)
     order = list(range(len(paths)))
     random.Random(seed).shuffle(order)
     print("ready", flush=True)
