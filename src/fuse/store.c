@@ -5,7 +5,7 @@
 #include "fuse/notice.h"
 #include "fuse/wire.h"
 
-int store_file(int fd, uint64_t nodeid, const void *bytes, size_t size)
+int store_notify(int fd, uint64_t nodeid, const void *bytes, size_t size)
 {
 	struct fuse_notify_store_out out = { .nodeid = nodeid, .size = (uint32_t)size };
 	struct iovec iov[3] = { { 0 }, { &out, sizeof(out) }, { (void *)(uintptr_t)bytes, size } };

@@ -13,4 +13,4 @@
 /* Stores a whole regular file. size must be exactly the file's, neither cut short nor padded, or the kernel distrusts
  * the attributes that it has cached. 0 or a negative errno; -ENOENT: the kernel does not know the node, which it does
  * after a LOOKUP or READDIRPLUS. */
-must_check int store_file(int fd, uint64_t nodeid, const void *bytes, size_t size);
+must_check int store_notify(int fd, uint64_t nodeid, const void *bytes, size_t size);

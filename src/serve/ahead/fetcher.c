@@ -206,7 +206,7 @@ static int fetcher_store_alone(struct fetcher *fetcher, uint64_t node, const str
 
 	if (!fetcher->serve->may_store || atomic_exchange(storing, true))
 		return 1;
-	r = store_file(fetcher->serve->mount_fd, node, file->batch->bytes + file->offset, file->size);
+	r = store_notify(fetcher->serve->mount_fd, node, file->batch->bytes + file->offset, file->size);
 	atomic_store(storing, false);
 	return r;
 }
