@@ -60,6 +60,24 @@ for target in missing source /dev/null; do
     assert_eq "status for $target" $rc 2
 done
 
+# A reason stands with what is damaged or unknown, and with nothing else, not even where another copy was damaged.
+# reasons: the state and the name of each part that has one
+reasons() {
+    datasetfsctl verify --json m0,m1 | python3 -c '
+import json, sys
+found = json.load(sys.stdin)
+for part in found["structures"] + found["versions"][0]["structures"]:
+    if "reason" in part:
+        print(part["state"], part["what"])'
+}
+mkdir few
+echo content >few/file
+pack m0,m1 few --protect mirror:2 --label v1
+pack m0,m1 few --label v2
+assert_eq "reasons in a sound volume" "$(reasons)" ""
+spoil m0 $(((2 << 16) + 100)) # the slot of v2
+assert_eq "reasons in a damaged one" "$(reasons)" "damaged superblock slot 2 of member 0"
+
 # A version that is removed and written over while it is read is no damage: stopped before each of its reads in turn.
 [ "$DATASETFS_BUILD_NAME" = gcc ] || exit 0
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"

@@ -355,29 +355,32 @@ static int load_all(struct source *source, struct superblock_ring *rings, uint64
 static int load_find_any(struct source *source, struct superblock_ring *rings, struct superblock *ret,
 			 struct error *err)
 {
+	struct error why;
 	int r;
 
 	superblock_read_rings(source, 0, rings, LOAD_PLACES);
-	r = superblock_of_ring(&rings[0], ret, err);
+	r = superblock_of_ring(&rings[0], ret, &why);
 	for (uint32_t i = 1; r < 0 && i < LOAD_PLACES; i++)
 		if (rings[i].is_read && superblock_of_ring(&rings[i], ret, NULL) == 0)
-			r = 0;
-	return r;
+			return 0;
+	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
 static int load_any(struct source *source, struct superblock_ring *rings, uint64_t seen, struct superblock *ret_super,
 		    struct catalogue *ret, struct error *err)
 {
 	struct superblock super;
-	int r = load_find_any(source, rings, &super, err);
+	struct error why; /* of a copy of which another one is good, too */
+	int r = load_find_any(source, rings, &super, &why);
 
 	if (r == 0)
 		r = super.feature_incompat & DSFS_INCOMPAT_MEMBERS ?
-			    load_all(source, rings, seen, &super, ret, err) :
-			    load_one(source, &rings[0], &super, ret, err);
-	if (r == 0)
-		*ret_super = super;
-	return r;
+			    load_all(source, rings, seen, &super, ret, &why) :
+			    load_one(source, &rings[0], &super, ret, &why);
+	if (r < 0)
+		return error_pass(err, r, &why);
+	*ret_super = super;
+	return 0;
 }
 
 int catalogue_load_rings(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
