@@ -133,6 +133,38 @@ decided() {
     assert_contains "$1: the next publish" "$(cat next.out)" "a publisher did not finish: process"
 }
 
+# each STATUS PATTERN COMMAND…: a program that reads v.vol and changes no volume, with each of its allocations, then of
+# its reads failing, every third without --all: one line of that pattern and this status (A|B: or that), or it did what
+# it should. The test has the functions fresh: before each run; complete: what is there when nothing failed;
+# remains WHAT: what may be there when something did.
+each() {
+    local status=$1 pattern=$2 kind rc total n failed
+    shift 2
+    for kind in alloc read; do
+        failed=0 total=1
+        for ((n = 0; n <= total; n += n ? $(length 3 1) : 1)); do # 0 fails nothing, and counts
+            fresh
+            rc=0
+            FAULT_KIND=$kind FAULT_AT=$n FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol LD_PRELOAD=$PWD/fault.so \
+                "$@" >said 2>err || rc=$?
+            if [ $n = 0 ]; then
+                assert_eq "status without a failure" $rc 0
+                total=$(cat count)
+            fi
+            if [ $rc = 0 ]; then
+                complete || fail "$kind $n: something else"
+                continue
+            fi
+            failed=$((failed + 1))
+            [[ $rc =~ ^($status)$ ]] || fail "$kind $n: status $rc: $(cat err)"
+            assert_eq "lines of $kind $n" "$(grep -c "$pattern" err) $(wc -l <err)" "1 1"
+            remains "$kind $n"
+        done
+        [ $failed -gt 0 ] || fail "no $kind of $total failed"
+        say "$kind: $failed failures of $total"
+    done
+}
+
 # every KIND STEP [VAR=VALUE…]: each call of the kind in turn; with --all the first 60, then every STEP-th, else a
 # quarter of that
 every() {
