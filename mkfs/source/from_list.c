@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/program/interrupt.h"
+#include "source/clean.h"
 
 #define FROM_LIST_BUDGET (16u << 20)
 #define FROM_LIST_PATH   (1u << 20) /* most bytes of a path */
@@ -40,28 +41,14 @@ static int from_list_add_prefix(struct from_list *list, const char *path, size_t
 	return sorter_add(list->sorter, &head, sizeof(head), key, length, err);
 }
 
-/* Drops empty components and "."; refuses "..", as it could lead out of the source. */
 static int from_list_clean(const char *path, char *out, struct error *err)
 {
-	size_t used = 0;
+	int r;
 
 	if (*path == '/')
 		return error_set(err, -EINVAL, "'%s' in the list is not relative to the source", path);
-	for (const char *rest = path; *rest;) {
-		size_t length = strcspn(rest, "/");
-
-		if (length == 2 && !memcmp(rest, "..", 2))
-			return error_set(err, -EINVAL, "'%s' in the list has '..' in it", path);
-		if (length && !(length == 1 && *rest == '.')) {
-			if (used)
-				out[used++] = '/';
-			memcpy(out + used, rest, length);
-			used += length;
-		}
-		rest += length + (rest[length] == '/');
-	}
-	out[used] = 0;
-	return 0;
+	r = clean_path(path, 0, "the list", out, err);
+	return r < 0 ? r : 0;
 }
 
 /* Returns the length of the common beginning of both paths. */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/program/interrupt.h"
 #include "image/sums/checksum.h"
+#include "source/clean.h"
 
 #define TAR_TREE_BUDGET (32u << 20)
 #define TAR_TREE_MODE   0755u
@@ -104,28 +105,12 @@ void tar_tree_close(struct tar_tree *tree)
 
 /* --- names --- */
 
-/* Drops empty components, "." and the leading components to strip. Refuses "..", which could lead out of the tree.
- * Returns 1; 0: the name had components but none is left. */
+/* Cleans a path by the options. Returns 1; 0: the name had components but none is left. */
 static int tar_tree_clean(const struct tar_tree *tree, const char *path, char *out, struct error *err)
 {
-	unsigned strip = tree->setup.strip, components = 0;
-	size_t used = 0;
+	int strip = (int)tree->setup.strip, components = clean_path(path, tree->setup.strip, "the archive", out, err);
 
-	for (const char *rest = path; *rest;) {
-		size_t length = strcspn(rest, "/");
-
-		if (length == 2 && !memcmp(rest, "..", 2))
-			return error_set(err, -EINVAL, "'%s' in the archive has '..' in it", path);
-		if (length && !(length == 1 && *rest == '.') && ++components > strip) {
-			if (used)
-				out[used++] = '/';
-			memcpy(out + used, rest, length);
-			used += length;
-		}
-		rest += length + (rest[length] == '/');
-	}
-	out[used] = 0;
-	return components <= strip && (components || strip) ? 0 : 1;
+	return components < 0 ? components : components > strip || !(components || strip);
 }
 
 static struct table_key tar_tree_key(const char *path)
