@@ -10,17 +10,9 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader
 
 import datasetfs
+from checks import as_it_is, check, ok
 
 BATCH = 16
-
-
-def check(what, found, expected):
-    if found != expected:
-        sys.exit(f"fail: {what}: found {str(found)[:600]}, expected {str(expected)[:600]}")
-
-
-def ok(what):
-    print(f"ok: {what}", flush=True)
 
 
 def same_as_torchvision(mnt):
@@ -37,10 +29,6 @@ def same_as_torchvision(mnt):
         mine = ours[place]
         check(f"image {place}", (torch.equal(mine[0], image), mine[1]), (True, label))
     ok("classes, samples and images are torchvision's")
-
-
-def as_it_is(batch):
-    return batch
 
 
 def digest_of(view):

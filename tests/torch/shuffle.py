@@ -6,22 +6,10 @@ import sys
 from torch.utils.data import DataLoader, Subset
 
 import datasetfs
+from checks import as_it_is, check, ok
 
 BATCH = 64
 WORDS = {"batch_size": BATCH, "shuffle": "blocks", "block": 256, "buffer": 2048}
-
-
-def check(what, found, expected):
-    if found != expected:
-        sys.exit(f"fail: {what}: found {str(found)[:400]}, expected {str(expected)[:400]}")
-
-
-def ok(what):
-    print(f"ok: {what}", flush=True)
-
-
-def as_it_is(batch):
-    return batch
 
 
 def device_reads(device):

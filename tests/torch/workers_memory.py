@@ -6,6 +6,7 @@ import time
 from torch.utils.data import DataLoader
 
 import datasetfs
+from checks import as_it_is
 
 WORKERS, BATCH, LOOKS = 16, 100, 20
 GROWTH = 512  # KiB of a worker between a tenth of an epoch and its end, at most
@@ -18,10 +19,6 @@ def private(processes):
         with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
             total += sum(int(line.split()[1]) for line in file if line.startswith(("Private_", "Swap:")))
     return total
-
-
-def as_it_is(batch):
-    return batch
 
 
 def main():
