@@ -25,17 +25,7 @@ hashes() {
 seed=${SEED:-$RANDOM}
 say "seed $seed"
 write() {
-    python3 - "$seed" "$@" <<'END'
-import os, random, sys
-seed, salt, share = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-rng = random.Random(f"{seed} {salt}")
-os.makedirs("source/many", exist_ok=True)
-for i in range(600):
-    size = rng.choice((100, 3000, 5000, 40000, 150000))
-    if rng.random() < share:
-        with open(f"source/many/f{i}", "wb") as out:
-            out.write(rng.randbytes(size // 2) + b"text of no great wit\n" * (size // 42))
-END
+    python3 "$LIB/replaced_files.py" source/many 600 "$seed" "$@"
 }
 
 # prepare PROTECTION: a volume with much that is dead, in three versions

@@ -168,17 +168,8 @@ say "no copy is right"
 again
 datasetfsctl stat --json vol/a "small 77" | python3 "$LIB/chunks.py" >chunks
 read -r _ _ member offset _ <chunks
-python3 "$LIB/member_rows.py" rows vol/? >columns
-python3 - "$member" "$offset" <<'END' >both
-import sys
-member, offset = map(int, sys.argv[1:])
-columns = [list(map(int, line.split())) for line in open("columns")]
-group, start = next((c[0], c[3]) for c in columns if c[2] == member and c[3] <= offset < c[3] + c[4])
-for number, _, other, at, _ in columns:
-    if number == group:
-        print("abc"[other], at + offset - start)
-END
-while read -r name at; do spoil "vol/$name" $((at + 9)); done <both
+python3 "$LIB/member_rows.py" copies "$member" "$offset" vol/? >both
+while read -r file at; do spoil "$file" $((at + 9)); done <both
 cp -r vol spoiled
 for option in "" --repair; do
     scrub 1 $option vol/b
@@ -195,17 +186,11 @@ rm -rf spoiled
 
 say "copies that are wrong in different blocks"
 again
-python3 - large 3 >both <<'END'
-import json, subprocess, sys
-chunk = json.loads(subprocess.run(["datasetfsctl", "stat", "--json", "vol/a", "large"], stdout=-1).stdout)["chunks"][3]
-columns = [list(map(int, line.split())) for line in open("columns")]
-member, offset = chunk["member"], chunk["device_offset"]
-group, start = next((c[0], c[3]) for c in columns if c[2] == member and c[3] <= offset < c[3] + c[4])
-for number, column, other, at, _ in columns:
-    if number == group:
-        print("abc"[other], at + offset - start + 5000 + column * 50000)
-END
-while read -r name at; do spoil "vol/$name" "$at"; done <both
+datasetfsctl stat --json vol/a large | python3 "$LIB/chunks.py" | sed -n 4p >chunk
+read -r _ _ member offset _ <chunk
+python3 "$LIB/member_rows.py" copies "$member" "$offset" vol/? >both
+column=0
+while read -r file at; do spoil "$file" $((at + 5000 + column++ * 50000)); done <both
 scrub 1 vol/a
 assert_eq "damaged places" "$(grep -c '^damaged chunk: ' out)" 2
 scrub 0 --repair vol/a
@@ -213,6 +198,7 @@ rows same vol kept || fail "after the repair"
 
 say "an index that is damaged on both members, at different places"
 again
+python3 "$LIB/member_rows.py" rows vol/? >columns
 python3 - <<'END' >both
 import json, subprocess
 columns = [list(map(int, line.split())) for line in open("columns")]

@@ -73,19 +73,10 @@ assert_eq "wrong bytes after the repair" "$(stats mnt checksum_failures)" "$wron
 unmount mnt
 
 say "both copies"
-python3 "$LIB/member_rows.py" rows vol/a vol/b >columns
 datasetfsctl stat --json vol/a small/200 | python3 "$LIB/chunks.py" >chunks
 read -r _ _ member offset _ <chunks
-python3 - "$member" "$offset" <<'END' >both
-import sys
-member, offset = map(int, sys.argv[1:])
-columns = [list(map(int, line.split())) for line in open("columns")]
-group, start = next((c[0], c[3]) for c in columns if c[2] == member and c[3] <= offset < c[3] + c[4])
-for number, _, other, at, _ in columns:
-    if number == group:
-        print("ab"[other], at + offset - start)
-END
-while read -r name at; do spoil "vol/$name" "$at"; done <both
+python3 "$LIB/member_rows.py" copies "$member" "$offset" vol/a vol/b >both
+while read -r file at; do spoil "$file" "$at"; done <both
 mount_volume vol/b mnt
 ! cat mnt/small/200 >out 2>err || fail "a file that is wrong on both members was read"
 assert_contains "the error" "$(cat err)" "Input/output error"

@@ -4,6 +4,7 @@
 rows MEMBER…                     lines "group column member offset bytes" of columns, of the newest catalogue
 flip SEED COUNT ONLY MEMBER…     flips a bit of COUNT bytes of the columns of the member numbered ONLY; prints which
 sweep SEED ONLY MEMBER…          flips a bit in each block of them
+copies NUMBER OFFSET MEMBER…     lines "file offset": the copies of the byte at this place of member NUMBER
 same A B                         whether the columns of two sets of files, A/* and B/*, are the same
 places                           sums up the places of 'scrub --json' on stdin: "member offset length what state"
 """
@@ -83,6 +84,15 @@ def sweep(seed, only, paths):
     spoil(chance, only, places, paths)
 
 
+def copies(only, place, paths):
+    number = {superblock(path)[3]: path for path in paths}
+    for columns, tail in groups(paths):
+        start = next((offset for member, offset in columns if member == only and offset <= place < offset + tail), None)
+        if start is not None:
+            for member, offset in columns:
+                print(number[member], offset + place - start)
+
+
 def columns_of(folder):
     paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
     number = {superblock(path)[3]: path for path in paths}
@@ -102,6 +112,8 @@ def main(verb, *words):
         flip(int(words[0]), int(words[1]), int(words[2]), words[3:])
     elif verb == "sweep":
         sweep(int(words[0]), int(words[1]), words[2:])
+    elif verb == "copies":
+        copies(int(words[0]), int(words[1]), words[2:])
     elif verb == "same":
         for one, other in zip(columns_of(words[0]), columns_of(words[1]), strict=True):
             if one != other:
