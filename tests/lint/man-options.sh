@@ -16,6 +16,23 @@ options_of_page() {
         grep -E '^ {4,16}-' | grep -oE -- '(^|[ ,])--[a-z]+[a-z-]*' | tr -d ' ,' | sort -u
 }
 
+# verbs: those of datasetfsctl, in the order of --help; nvme has a page of its own
+verbs() {
+    local verb
+    for verb in $(verbs_of); do
+        case $verb in
+        nvme) ;;
+        export | member) verbs_of $verb | sed "s/^/$verb /" ;;
+        *) echo $verb ;;
+        esac
+    done
+}
+
+# verbs_of [VERB]: what the help of datasetfsctl, or of this verb, lists
+verbs_of() {
+    datasetfsctl "$@" --help | awk '/^  [a-z]/ { print $1 }'
+}
+
 for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-csi datasetfs-exporter datasetfs-run; do
     [ $program != datasetfs-csi ] || command -v datasetfs-csi >/dev/null || continue # where libnghttp2 is
     section=8
@@ -30,12 +47,13 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-cs
         options_of_help "$program" >help.list
     fi
     if [ "$program" = datasetfsctl ]; then
-        for verb in list status top switch upgrade attach detach attached verify scrub stat ls cat extract \
-            describe plan dump current sign remove compact; do
-            options_of_help datasetfsctl $verb 2>/dev/null >>help.list || true
-        done
-        for verb in erofs tar; do options_of_help datasetfsctl export $verb >>help.list || true; done
-        for verb in list replace; do options_of_help datasetfsctl member $verb >>help.list || true; done
+        while read -r verb; do
+            # shellcheck disable=SC2086
+            options_of_help datasetfsctl $verb >>help.list || true # attached, dump: none but --json
+            for found in "^\.BI? \"datasetfsctl ${verb}[ \"]" "^\.SS ${verb}\$"; do
+                grep -qE "$found" "$page" || { echo "$page: no line '$found'"; failed=1; }
+            done
+        done < <(verbs)
         sort -u -o help.list help.list
     fi
     options_of_page "$page" >page.list
