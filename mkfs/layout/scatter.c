@@ -137,8 +137,8 @@ struct scatter_load {
 	bool is_whole; /* the buffer has all of it */
 };
 
-/* Goes on to another bucket. Of one that is larger than the buffer, files are read one by one, but the kernel is asked
- * for all of it. */
+/* Goes on to another bucket. The files of one that is larger than the buffer are read one by one, but the kernel is
+ * asked for all of it. */
 static int scatter_load(struct scatter_load *load, unsigned number, struct error *err)
 {
 	struct temp_stream *bucket = &load->scatter->buckets[number];

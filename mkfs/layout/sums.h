@@ -15,7 +15,7 @@ struct sums {
 must_check int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, uint32_t kind,
 			 struct error *err);
 void sums_close(struct sums *sums); /* a zeroed one may be closed, too */
-/* Adds the row of a chunk, of which so many bytes are not zero. Call it for chunks in ascending order. */
+/* Adds the row of a chunk. bytes: the length of the row, which zeros fill up. Call it for chunks in ascending order. */
 must_check int sums_add(struct sums *sums, uint64_t chunk, const uint8_t *row, uint32_t bytes, struct error *err);
 /* Access to rows by chunk, once all rows were added. */
 struct sums_reader {

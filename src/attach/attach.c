@@ -451,7 +451,7 @@ static int attach_recognise(struct attach *attach, bool *ret_was, struct uses *m
 	return 0;
 }
 
-/* Takes the mount away from the place, where it may not be any more. Needs no lock of the key, so nobody who has that
+/* Takes the mount away from the place, if it is still there. Needs no lock of the key, so nobody who has that
  * keeps the place covered. */
 static int attach_withdraw(struct attach *attach, const struct uses *machine, struct error *err)
 {

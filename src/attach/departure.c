@@ -54,7 +54,7 @@ static bool departure_has(const char *options, const char *controllers)
 	return false;
 }
 
-/* The group's path counts from the root of the hierarchy, of which a part may be mounted. */
+/* The group's path counts from the root of the hierarchy; perhaps only a part of that is mounted. */
 static int departure_see(void *argument, const struct mountinfo *info, struct error *err)
 {
 	struct departure_search *search = argument;

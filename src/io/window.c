@@ -184,7 +184,7 @@ int64_t window_pause(const struct window *window, enum window_class class, bool 
 
 /* ---- what a read says of the device ---- */
 
-/* Updates a base and returns it: a faster read sets it at once, slower ones raise it by and by. */
+/* Updates a base and returns it: a faster read sets it at once, slower ones raise it gradually. */
 static int64_t window_base(struct window_base *entry, int64_t took, int64_t now)
 {
 	int64_t base = WINDOW_LOAD(entry->base), since = now - WINDOW_LOAD(entry->at), above;

@@ -349,7 +349,7 @@ static int assembly_explain(const struct assembly *assembly, const struct search
 	return error_pass(err, why.code, &why);
 }
 
-/* Drops stale members, of which nothing may be read. */
+/* Drops stale members, from which nothing may be read. */
 static void assembly_drop_stale(const struct assembly *assembly, const struct members *members)
 {
 	for (uint32_t i = 0; i < members->count; i++) {

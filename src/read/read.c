@@ -140,7 +140,7 @@ static void read_advance(struct read_op *op)
 	} while (--op->pending == 0);
 }
 
-/* Lets the owner know what its thread works on. Of a read that was left it has no request any more. */
+/* Lets the owner know what its thread works on. A read that was left has no request any more. */
 static void read_resume(struct read_op *op, void (*go_on)(struct read_op *op))
 {
 	const struct reader_events *events = op->reader->setup.events;

@@ -203,7 +203,7 @@ static int settle_range(struct read_op *op, struct read_range *range,
 	return r;
 }
 
-/* Checks the pages. *ret_again: some are to be read again, and nothing can be verified without them. */
+/* Checks the pages. *ret_again: some must be read again, and nothing can be verified without them. */
 static int settle_pages(struct read_op *op, bool *ret_again, struct error *err)
 {
 	int r = 0;

@@ -9,7 +9,7 @@
 #define SUPERVISOR_LIFE     "life"                 /* the first descriptor that a server gets: a page, see server.h */
 #define SUPERVISOR_NAME     32u                    /* bytes of a name, with its NUL */
 #define SUPERVISOR_TEXT     504u                   /* bytes of a text, with its NUL */
-#define SUPERVISOR_AGAIN    75                     /* exit status of a server that is to be started again */
+#define SUPERVISOR_AGAIN    75                     /* exit status of a server that must be started again */
 
 enum supervisor_kind {
 	/* from the server */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Has each default with the option that replaces it and where it comes from. */
 #include "plan/assume.h"
 
 #include <assert.h>

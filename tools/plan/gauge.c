@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Keeps more and more reads under way, until more bring little more; the slowest member counts. */
 #include "plan/gauge.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ static uint64_t gauge_all_places(const struct gauge_reads *run)
 	return sum;
 }
 
-/* Returns a random place on the member, of which there is one. */
+/* Returns a random place on the member, which has at least one. */
 static uint64_t gauge_place(struct gauge_reads *run)
 {
 	uint64_t number = places_key(run->seed, run->drawn++) % run->places, places;
@@ -110,7 +111,7 @@ static void gauge_done(struct io_read *read, int result)
 		gauge_begin(slot);
 }
 
-/* Keeps `depth` reads under way for so many ns, of which the first quarter or more does not count. */
+/* Keeps `depth` reads under way for so many ns. At least the first quarter of that does not count. */
 static int gauge_step(struct gauge_reads *run, unsigned depth, int64_t ns, struct error *err)
 {
 	int64_t last = clock_now(), counts = ns / 4 * 3;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Looks units up in a table. */
 #include "plan/rate.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Prints a column for each condition of the cluster, and the same figures as JSON. */
 #include "plan/sheet.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Goes through text one character at a time. */
 #include "base/text/shown.h"
 
 #include <stdbool.h>

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the shared memory. The word is 0 until a thread begins, then has the thread's number, and at last none. */
+/* In the shared memory. The word is 0 until a thread begins; it has the thread's number while that lives, and none
+ * afterwards. */
 struct life {
 	_Atomic uint32_t word;
 };

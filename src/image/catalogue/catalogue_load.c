@@ -370,7 +370,7 @@ static int load_any(struct source *source, struct superblock_ring *rings, uint64
 		    struct catalogue *ret, struct error *err)
 {
 	struct superblock super;
-	struct error why; /* of a copy of which another one is good, too */
+	struct error why; /* perhaps of a copy although another one is good */
 	int r = load_find_any(source, rings, &super, &why);
 
 	if (r == 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Calls the code that checksum_choose.c has chosen for this CPU. */
 #include "image/sums/checksum.h"
 
 #include "image/sums/checksum_choose.h"

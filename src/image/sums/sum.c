@@ -84,7 +84,7 @@ static struct sum sum_of_number(uint64_t number)
 	return sum_at(DSFS_SUM_XXH3_64, &disk);
 }
 
-/* Makes the sum of content from those of its blocks, of which there is one if the content is empty. */
+/* Makes the sum of content from those of its blocks. Empty content has one. */
 static struct sum sum_join(const uint8_t *blocks, uint32_t count)
 {
 	struct sum sum = { .kind = DSFS_SUM_SHA256 };

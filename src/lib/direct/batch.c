@@ -100,7 +100,7 @@ static void batch_take_file(struct batch *batch, struct batch_file *file)
 	batch->file = file;
 }
 
-/* Splits joined reads of which one is damaged: they are made one by one, to find out which. */
+/* Splits joined reads, one of which is damaged: they are made one by one, to find out which. */
 static void batch_part(struct batch *batch, struct batch_file *file)
 {
 	file->next_file = batch->parted;

@@ -21,7 +21,7 @@ struct batch {
 	/* The batch's own; the owner zeroes them. */
 	struct permission permission;
 	struct plan *plan;          /* has reads that were taken out of todo; NULL: none */
-	size_t unplanned;           /* the first reads of todo, of which no plan is worth its while */
+	size_t unplanned;           /* the first reads of todo, too few for a plan to pay off */
 	struct batch_files *files;  /* the context's */
 	struct batch_file *file;    /* the file whose next piece starts next */
 	struct batch_file *parted;  /* files whose joined reads are made one by one */

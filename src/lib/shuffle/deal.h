@@ -14,8 +14,8 @@ struct deal {
 	uint64_t batches; /* of each rank */
 };
 
-/* The samples of one worker of one rank: size of them, of which the first count have positions in a row, and each
- * other one, at a position behind the sequence, repeats one from its beginning. */
+/* The samples of one worker of one rank: size of them. The first count have consecutive positions; each of the others,
+ * at a position behind the sequence, repeats one from its beginning. */
 struct deal_slice {
 	uint64_t first; /* position in the sequence */
 	uint64_t count, size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A job like those of commands, of which it is the first one. */
+/* A job like those of commands, and the first of them. */
 #include "serve/control/resume.h"
 
 #include "serve/control/command.h"

@@ -15,7 +15,7 @@ static bool search_node(const struct serve *serve, uint64_t node)
 	return node != NODE_ROOT && known_node(serve->mount_fd, node) != 0;
 }
 
-/* True if the kernel knows a node of the inode, of which a directory has two. The mount's root is no version's own. */
+/* True if the kernel knows a node of the inode. A directory has two. The mount's root is no version's own. */
 static bool search_inode(const struct serve *serve, const struct generation *generation, uint64_t ordinal)
 {
 	uint64_t side = NODE_SIDE | generation->sequence << DSFS_ORDINAL_BITS | ordinal;

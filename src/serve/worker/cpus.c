@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CPUS_LIST 4096u /* bytes of a list of CPUs, of which sysfs gives a page at most */
+#define CPUS_LIST 4096u /* bytes of a list of CPUs; sysfs gives a page at most */
 
 unsigned cpus_parse(const char *list, bool *set)
 {
