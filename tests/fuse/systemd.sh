@@ -98,6 +98,7 @@ tells_again() {
 }
 sed -i '/^OPTIONS/d' etc/datasetfs/train.conf
 start
+for line in "MAINPID=$DAEMON" READY=1; do told "$DAEMON" "$line"; done # whoever notes it may be late
 lines=$(wc -l <told)
 kill_server "a mountpoint"
 cmp source/file "a mountpoint/file" || fail "another server, and another file"
