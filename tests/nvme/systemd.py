@@ -11,7 +11,7 @@ import pathlib
 import kernel
 import root
 from fabric import check, check_contains, main, say, wait_for
-from guest import Failed, need_qemu
+from guest import BOOT_SECONDS, Failed, need_qemu
 from readers import Alone, Readers, make_volume
 
 UNIT, MOUNT = "datasetfs@train.service", "mnt-fstab.mount"
@@ -20,6 +20,8 @@ FSTAB = """/dev/vda /mnt/fstab datasetfs ro,nofail,x-systemd.requires=/dev/vda 0
 """
 # Longer than the supervisor waits for a silent server, and shorter than that of the unit, so that the test ends.
 DROP_IN = "[Service]\nWatchdogSec=90s\n"
+# Emulated processors of a busy machine are slow: what they do takes longer than systemd waits for a device or a unit.
+SLOW = "[Manager]\nDefaultTimeoutStartSec=900s\nDefaultTimeoutStopSec=900s\nDefaultDeviceTimeoutSec=900s\n"
 REFUSED = "the new program has ended with status 1 before it was ready"
 PROCESSES = "pgrep datasetfs || true"
 
@@ -31,7 +33,8 @@ class Worker(Alone):
         self.kernel = kernel.prepare(kind, build / "nvme-kernels")
         root.build("initramfs", build / "nvme-kernels", self.kernel.modules,
                    [build / "tests/readers", build / "tests/next-program"],
-                   {"etc/fstab": FSTAB, f"etc/systemd/system/{UNIT}.d/watchdog.conf": DROP_IN,
+                   {"etc/fstab": FSTAB, "etc/systemd/system.conf.d/slow.conf": SLOW,
+                    f"etc/systemd/system/{UNIT}.d/watchdog.conf": DROP_IN,
                     "etc/datasetfs/train.conf": "VOLUME=/dev/vda\nMOUNTPOINT=/mnt/train\n", "usr/bin/does": "exits"})
         super().__init__(kind, self.kernel, memory=1024)
 
@@ -194,7 +197,11 @@ def unit(worker):
 
 def mounted_at_boot(worker):
     """What systemd has made of a line of fstab."""
-    wait_for("the mount of fstab", lambda: worker.show(MOUNT, "ActiveState") == ["active"])
+    def is_mounted():
+        state, = worker.show(MOUNT, "ActiveState")
+        check("failed", state == "failed", False)
+        return state == "active"
+    wait_for("the mount of fstab", is_mounted, BOOT_SECONDS)
     mount = Mount(worker, MOUNT, "/mnt/fstab", "mounted", "datasetfsctl upgrade /mnt/fstab")
     servers(mount, mount.killed, mount.short_of_memory, mount.silent, mount.upgraded, mount.killed)
     worker.run("umount /mnt/fstab")
