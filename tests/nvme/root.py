@@ -150,7 +150,8 @@ def build(path, cache, modules, tools=(), texts=None):
     installed(tree, built / "root")
     for tool in map(pathlib.Path, tools):
         tree.add(f"usr/bin/{tool.name}", tool.read_bytes(), 0o755)
-    programs = [built / "root/usr" / name for name in ("bin/datasetfs", "bin/datasetfsctl", "sbin/mkdatasetfs")]
+    programs = [built / "root/usr" / name for name in ("bin/datasetfs", "bin/datasetfsctl", "bin/datasetfs-exporter",
+                                                   "sbin/mkdatasetfs")]
     for library in libraries([*programs, *tools]):
         if tree.place(str(library)) not in names:
             tree.add(str(library), library.read_bytes(), 0o755)

@@ -14,7 +14,7 @@ from fabric import check, check_contains, main, say, wait_for
 from guest import BOOT_SECONDS, Failed, need_qemu
 from readers import Alone, Readers, make_volume
 
-UNIT, MOUNT = "datasetfs@train.service", "mnt-fstab.mount"
+UNIT, MOUNT, EXPORTER = "datasetfs@train.service", "mnt-fstab.mount", "datasetfs-exporter.service"
 FSTAB = """/dev/vda /mnt/fstab datasetfs ro,nofail,x-systemd.requires=/dev/vda 0 0
 /dev/vda /mnt/later datasetfs ro,noauto 0 0
 """
@@ -231,6 +231,25 @@ def mounted_in_session(worker):
     say(f"mounted in session {session}, which has ended")
 
 
+def exporter(worker):
+    """Its unit starts where nobody has made the group of shared mounts, and is in that group where somebody has."""
+    def start():
+        worker.run(f"systemctl restart {EXPORTER}")
+        check("exporter", worker.show(EXPORTER, "ActiveState"), ["active"])
+        process, = worker.show(EXPORTER, "MainPID")
+        return worker.run(f"sed -n 's/^Gid:.//p' /proc/{process}/status").split()[0]
+    check("the group", worker.run("grep ^datasetfs: /etc/group", status=1), "")
+    start()
+    check_contains("metrics", worker.run("busybox wget -q -O - http://127.0.0.1:9570/metrics"),
+                   "datasetfs_exporter_scrapes_total")
+    worker.run("systemd-sysusers datasetfs.conf && systemd-tmpfiles --create datasetfs.conf")
+    number = worker.run("sed -n 's/^datasetfs:[^:]*:\\([0-9]*\\):.*/\\1/p' /etc/group").strip()
+    check("group of the exporter", start(), number)
+    check("group of the folder", worker.run("stat -c '%g %a' /run/datasetfs/attach").strip(), f"{number} 710")
+    worker.run(f"systemctl stop {EXPORTER}")
+    say(f"{EXPORTER}: without the group datasetfs, and with it")
+
+
 def switched_off(worker):
     """Nothing keeps the machine from going down."""
     worker.run(f"systemctl start {UNIT}")
@@ -252,6 +271,7 @@ def scenarios():
         mounted_at_boot(worker)
         unit(worker)
         mounted_in_session(worker)
+        exporter(worker)
         switched_off(worker)
 
 
