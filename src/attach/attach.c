@@ -251,18 +251,41 @@ static int attach_mount(struct attach *attach, struct error *err)
 
 /* ---- the place ---- */
 
-/* Finds what is mounted at the place, and which of the machine's mounts that is: *ret_key is empty if it is none. */
-static int attach_look(const struct attach *attach, const struct uses *machine, struct use *ret, struct error *err)
+/* The mounts that two namespaces see: that of the machine, and the caller's, which may be the same. */
+struct attach_tables {
+	struct uses machine, other;
+	const struct uses *own;
+};
+
+static void attach_free_tables(struct attach_tables *tables)
 {
-	auto_uses struct uses own = { 0 };
-	const struct use *there, *shared;
+	uses_free(&tables->machine);
+	uses_free(&tables->other);
+}
+
+static int attach_read_tables(struct attach *attach, struct attach_tables *ret, struct error *err)
+{
+	int r = machine_enter(&attach->machine, err);
+
+	if (r == 0)
+		r = uses_read(&ret->machine, err);
+	machine_leave(&attach->machine);
+	if (r == 0 && attach->machine.number)
+		r = uses_read(&ret->other, err);
+	ret->own = attach->machine.number ? &ret->other : &ret->machine;
+	return r;
+}
+
+/* Finds what is mounted at the place, and which of the machine's mounts that is: *ret_key is empty if it is none. */
+static int attach_look(const struct attach *attach, const struct attach_tables *tables, struct use *ret,
+		       struct error *err)
+{
+	const struct use *there = uses_at(tables->own, attach->place.path), *shared;
 	struct statx info;
-	int r = uses_read(&own, err);
 
 	*ret = (struct use){ .kind = USE_COPY };
-	there = r == 0 ? uses_at(&own, attach->place.path) : NULL;
 	if (!there)
-		return r;
+		return 0;
 	/* DONT_SYNC: the kernel answers, even if the daemon is dead. */
 	if (statx(attach->place.directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) < 0)
 		return error_errno(err, "cannot look at '%s'", attach->place.path);
@@ -272,7 +295,7 @@ static int attach_look(const struct attach *attach, const struct uses *machine, 
 	ret->kind = USE_PLACE;
 	ret->device = there->device;
 	ret->is_part = there->is_part;
-	shared = uses_shared(machine, there->device);
+	shared = uses_shared(&tables->machine, there->device);
 	if (shared && !there->is_part) {
 		memcpy(ret->key, shared->key, sizeof(ret->key));
 		ret->number = shared->number;
@@ -316,16 +339,13 @@ static int attach_clear(struct attach *attach, struct use *there, struct error *
 /* Looks at the locked place: *ret is what is there, of this key. */
 static int attach_examine(struct attach *attach, struct use *ret, struct error *err)
 {
-	auto_uses struct uses machine = { 0 };
-	int r = machine_enter(&attach->machine, err);
+	cleanup(attach_free_tables) struct attach_tables tables = { 0 };
+	int r = place_renew(&attach->place, err);
 
 	if (r == 0)
-		r = uses_read(&machine, err);
-	machine_leave(&attach->machine);
+		r = attach_read_tables(attach, &tables, err);
 	if (r == 0)
-		r = place_renew(&attach->place, err);
-	if (r == 0)
-		r = attach_look(attach, &machine, ret, err);
+		r = attach_look(attach, &tables, ret, err);
 	return r < 0 ? r : attach_clear(attach, ret, err);
 }
 
@@ -429,16 +449,14 @@ int attach_to(struct key *key, const char *target, struct error *err)
 /* ---- detach ---- */
 
 /* Finds the machine's mount that is at the place. *ret_was: false: there is none. */
-static int attach_recognise(struct attach *attach, bool *ret_was, struct uses *machine, struct error *err)
+static int attach_recognise(struct attach *attach, bool *ret_was, struct error *err)
 {
+	cleanup(attach_free_tables) struct attach_tables tables = { 0 };
 	struct use there = { 0 };
-	int r = machine_enter(&attach->machine, err);
+	int r = attach_read_tables(attach, &tables, err);
 
 	if (r == 0)
-		r = uses_read(machine, err);
-	machine_leave(&attach->machine);
-	if (r == 0)
-		r = attach_look(attach, machine, &there, err);
+		r = attach_look(attach, &tables, &there, err);
 	*ret_was = r == 0 && there.kind == USE_PLACE;
 	if (!*ret_was)
 		return r;
@@ -453,8 +471,9 @@ static int attach_recognise(struct attach *attach, bool *ret_was, struct uses *m
 
 /* Takes the mount away from the place, if it is still there. Needs no lock of the key, so nobody who has that
  * keeps the place covered. */
-static int attach_withdraw(struct attach *attach, const struct uses *machine, struct error *err)
+static int attach_withdraw(struct attach *attach, struct error *err)
 {
+	cleanup(attach_free_tables) struct attach_tables tables = { 0 };
 	struct use there = { 0 };
 	int r = machine_enter(&attach->machine, err);
 
@@ -466,7 +485,9 @@ static int attach_withdraw(struct attach *attach, const struct uses *machine, st
 	if (r == 0)
 		r = place_renew(&attach->place, err);
 	if (r == 0)
-		r = attach_look(attach, machine, &there, err);
+		r = attach_read_tables(attach, &tables, err);
+	if (r == 0)
+		r = attach_look(attach, &tables, &there, err);
 	if (r == 0 && attach_is_there(attach, &there))
 		r = place_uncover(&attach->place, err);
 	close_fd(&attach->places);
@@ -490,16 +511,15 @@ static int attach_lock(struct attach *attach, struct error *err)
 int attach_detach(const char *target, bool *ret_was, struct error *err)
 {
 	cleanup(attach_close) struct attach attach = ATTACH_NONE;
-	auto_uses struct uses machine = { 0 };
 	bool was = false;
 	int r = attach_refuse_users(err);
 
 	if (r == 0)
 		r = place_open(target, &attach.place, err);
 	if (r == 0)
-		r = attach_recognise(&attach, &was, &machine, err);
+		r = attach_recognise(&attach, &was, err);
 	if (r == 0 && was)
-		r = attach_withdraw(&attach, &machine, err);
+		r = attach_withdraw(&attach, err);
 	step("detach-uncovered");
 	if (r == 0 && was)
 		r = attach_lock(&attach, err);

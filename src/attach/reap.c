@@ -14,8 +14,9 @@
 struct reap {
 	int state;
 	const char *key;       /* not this one */
-	struct uses uses;      /* as they were before the locks */
-	struct census census;  /* taken when first needed */
+	struct uses uses;      /* read when first needed, before the lock of a key */
+	struct census census;  /* the same */
+	bool has_uses;
 	bool is_fresh;         /* the census is not older than the lock of the key */
 	const char *of;        /* the key that is looked at */
 	unsigned except;
@@ -35,6 +36,14 @@ static bool reap_is_over(struct reap *reap, uint64_t namespace)
 		reap->is_fresh = census_take(&reap->census, NULL) == 0;
 	}
 	return reap->is_fresh && !census_process(&reap->census, namespace);
+}
+
+static int reap_read_uses(struct reap *reap)
+{
+	int r = reap->has_uses ? 0 : uses_read(&reap->uses, NULL);
+
+	reap->has_uses = r == 0;
+	return r;
 }
 
 /* Undoes the holds of an instance whose namespace is gone. True: there was one. */
@@ -86,7 +95,7 @@ static int reap_instance(void *argument, const char *name, struct error *err)
 	bool has_ended;
 
 	(void)err;
-	if (!instance.number || instance.number == reap->except)
+	if (!instance.number || instance.number == reap->except || reap_read_uses(reap) < 0)
 		return 0;
 	has_ended = reap_holds(reap, &instance);
 	if (!has_ended && reap_is_used(&reap->uses, &instance))
@@ -102,7 +111,8 @@ static int reap_other(void *argument, const char *name, struct error *err)
 	auto_close int lock = -1;
 
 	(void)err;
-	if (!strcmp(name, reap->key) || state_lock(reap->state, name, reap->wait, &lock, NULL) < 0)
+	if (!strcmp(name, reap->key) || reap_read_uses(reap) < 0 ||
+	    state_lock(reap->state, name, reap->wait, &lock, NULL) < 0)
 		return 0;
 	reap->of = name;
 	reap->is_fresh = false;
@@ -113,8 +123,7 @@ static int reap_other(void *argument, const char *name, struct error *err)
 
 static void reap_keys(struct reap reap)
 {
-	if (uses_read(&reap.uses, NULL) == 0)
-		(void)!state_each(reap.state, reap_other, &reap, NULL);
+	(void)!state_each(reap.state, reap_other, &reap, NULL);
 	uses_free(&reap.uses);
 	census_free(&reap.census);
 }
@@ -133,8 +142,7 @@ void reap_key(int lock, const char *key, unsigned except)
 {
 	struct reap reap = { .of = key, .except = except };
 
-	if (uses_read(&reap.uses, NULL) == 0)
-		(void)!state_each(lock, reap_instance, &reap, NULL);
+	(void)!state_each(lock, reap_instance, &reap, NULL);
 	uses_free(&reap.uses);
 	census_free(&reap.census);
 }

@@ -75,8 +75,11 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 	return true;
 }
 
+#define MOUNTINFO_BUFFER 4096 /* the kernel hands out no more at a time, and stdio would ask for a quarter */
+
 int mountinfo_each(mountinfo_visit *visit, void *argument, struct error *err)
 {
+	char buffer[MOUNTINFO_BUFFER];
 	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
 	auto_free char *line = NULL;
 	struct mountinfo info;
@@ -85,6 +88,7 @@ int mountinfo_each(mountinfo_visit *visit, void *argument, struct error *err)
 
 	if (!file)
 		return error_errno(err, "cannot open '/proc/self/mountinfo'");
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	while (r == 0 && getline(&line, &size, file) >= 0)
 		if (mountinfo_parse(line, &info))
 			r = visit(argument, &info, err);
