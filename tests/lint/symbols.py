@@ -13,14 +13,16 @@ STAND_INS = {"src/preload/libdatasetfs-preload.so.p/" + name for name in ("absen
 
 
 def linked():
-    """(program or archive, its objects, its archives) of each that build.ninja makes."""
-    with open(os.path.join(os.environ["DATASETFS_BUILD"], "build.ninja"), encoding="utf-8") as file:
+    """(program or archive, its objects, its archives) of each that build.ninja makes, if the objects are there."""
+    build = os.environ["DATASETFS_BUILD"]
+    with open(os.path.join(build, "build.ninja"), encoding="utf-8") as file:
         for line in file:
             made = re.match(r"build (\S+)[^:]*: (c_LINKER|STATIC_LINKER) (.*)", line)
             if made:
                 words = made[3].split()
-                yield made[1], [word for word in words if word.endswith(".o")], \
-                    {word for word in words if word.endswith(".a") and not word.startswith("/")}
+                objects = [word for word in words if word.endswith(".o")]
+                if all(os.path.exists(os.path.join(build, name)) for name in objects):
+                    yield made[1], objects, {word for word in words if word.endswith(".a") and not word.startswith("/")}
 
 
 def globals_of(objects):
