@@ -43,12 +43,14 @@ def check_contains(what, found, expected):
 
 
 def wait_for(what, ready, limit=WAIT_SECONDS):
-    """Asks until the answer is true, and gives it."""
-    patience = Patience(limit)
+    """Asks until the answer is true, and gives it. Each question costs an emulated processor some processes, so what
+    takes long is asked for less often."""
+    patience, pause = Patience(limit), 0.3
     while not (answer := ready()):
         if patience.is_over():
             raise Failed(f"not within {limit} s: {what}")
-        time.sleep(0.3)
+        time.sleep(pause)
+        pause = min(pause * 1.2, 1.5)
     return answer
 
 

@@ -165,11 +165,12 @@ class Job:
 
     def wait(self, limit=COMMAND_SECONDS):
         """Status and output, once it has ended."""
-        patience = Patience(limit)
+        patience, pause = Patience(limit), 0.3
         while not self.ended():
             if patience.is_over():
                 raise Failed(f"{self.guest.name}: no end of a background command within {limit} s\n{self.output()}")
-            time.sleep(0.3)
+            time.sleep(pause)
+            pause = min(pause * 1.2, 1.5)
         return int(self.guest.run(f"cat {self.place}.rc")), self.output()
 
 
