@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "trust/base64.h"
+#include "base/text/base64.h"
 
 static bool keyline_is_blank(uint8_t c)
 {

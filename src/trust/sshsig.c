@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "trust/base64.h"
+#include "base/text/base64.h"
 #include "trust/pubkey.h"
 #include "trust/sshwire.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "base/text/base64.h"
 #include "lib/signed.h"
-#include "trust/base64.h"
 #include "trust/revoked.h"
 #include "trust/signatures.h"
 #include "trust/signers.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/base64.h"
 #include "lib/signed.h"
-#include "trust/base64.h"
 #include "trust/revoked.h"
 #include "trust/signatures.h"
 #include "trust/signers.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes and encodes base64. */
-#include "trust/base64.h"
+#include "base/text/base64.h"
 
 #include <string.h>
 
