@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/crc.h"
 #include "base/round.h"
 #include "base/text/format.h"
 #include "erofs/erofs_format.h"
@@ -51,19 +52,6 @@ int erofs_super_number(const struct index *index, struct erofs_geometry *geometr
 		next += super_blocks(index, i);
 	}
 	return 0;
-}
-
-/* Computes CRC-32C: Castagnoli's polynomial, bit-reversed. */
-static uint32_t super_checksum(const uint8_t *bytes, size_t length)
-{
-	uint32_t sum = UINT32_MAX;
-
-	for (size_t i = 0; i < length; i++) {
-		sum ^= bytes[i];
-		for (int bit = 0; bit < 8; bit++)
-			sum = sum >> 1 ^ (sum & 1 ? 0x82f63b78u : 0);
-	}
-	return sum;
 }
 
 static void super_encode(const struct index *index, const struct version *version,
@@ -119,7 +107,7 @@ int erofs_super_write(const struct index *index, const struct version *version,
 	super_encode(index, version, geometry, super);
 	for (uint32_t i = 0; i < index->member_count; i++)
 		super_encode_device(index, geometry, i, &devices[i]);
-	super->checksum = dsfs_le32_of(super_checksum(bytes + EROFS_SUPER_AT, EROFS_BLOCK - EROFS_SUPER_AT));
+	super->checksum = dsfs_le32_of(crc_sum(CRC_32C, bytes + EROFS_SUPER_AT, EROFS_BLOCK - EROFS_SUPER_AT));
 	r = erofs_sink_open(fd, 0, &sink, err);
 	if (r == 0)
 		r = erofs_sink_put(&sink, bytes, length, err);
