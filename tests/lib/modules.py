@@ -9,7 +9,6 @@ import sys
 TREES = ("src", "mkfs", "tools")
 # File: (prefixes that its functions may have instead, separated by blanks; why).
 EXCEPTIONS = {
-    "src/device/nvme/nvme_fabrics.c": ("nvme", "the fabrics of nvme.h, apart for their size"),
     "src/preload/absent.c": ("ring pool sections trust", "what a preloaded library is built without"),
     "src/image/sums/checksum_choose_stub.c": ("checksum_choose", "for machines where there is nothing to choose"),
     "src/slurm/plugin.c": ("slurm_spank", "what Slurm calls"),

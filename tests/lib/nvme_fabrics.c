@@ -1,39 +1,125 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into datasetfsctl: what libnvme tells of a fabric that is not there. A controller connects, and its
+/* Preloaded into datasetfsctl: a fabric that is not there. A line of options connects controller nvme7, and the
  * discovery log has entries whose strings a terminal would obey.
- *   FABRICS_CONNECTED  nothing connects: the kernel has a controller of that subsystem and address already
- *   FABRICS_STUCK      nothing disconnects
- *   FABRICS_COUNT      so many entries has the log, it says; there are 9
- *   FABRICS_CHANGING   the log is another one whenever its head is read */
+ *   FABRICS_ERRNO     an error for each line that is written, separated by commas, 0: it connects; 0 when there is none
+ *   FABRICS_LINES     file to which the lines are added
+ *   FABRICS_STUCK     nothing disconnects
+ *   FABRICS_COUNT     so many entries has the log, it says; there are 9
+ *   FABRICS_CHANGING  the log is another one whenever its head is read */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libnvme.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define ENTRIES 9
 
-int nvmf_add_ctrl(nvme_host_t host, nvme_ctrl_t controller, const struct nvme_fabrics_config *config)
+enum place { ELSEWHERE, FABRICS, CONTROLLER, DELETION };
+
+static enum place places[64]; /* of descriptors */
+
+static enum place place_of(const char *path)
 {
-	(void)host;
-	(void)controller;
-	(void)config;
-	errno = ENVME_CONNECT_ALREADY;
-	return getenv("FABRICS_CONNECTED") ? -1 : 0;
+	if (!strcmp(path, "/dev/nvme-fabrics"))
+		return FABRICS;
+	if (!strcmp(path, "/dev/nvme7"))
+		return CONTROLLER;
+	return !strcmp(path, "/sys/class/nvme/nvme7/delete_controller") ? DELETION : ELSEWHERE;
 }
 
-int nvme_disconnect_ctrl(nvme_ctrl_t controller)
+static int open_any(const char *path, int flags, mode_t mode)
 {
-	(void)controller;
-	errno = EBUSY;
-	return getenv("FABRICS_STUCK") ? -1 : 0;
+	enum place place = place_of(path);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, place == ELSEWHERE ? path : "/dev/null", flags, mode);
+
+	if (fd >= 0 && (size_t)fd < sizeof(places) / sizeof(*places))
+		places[fd] = place;
+	return fd;
 }
 
-int nvme_ctrl_get_fd(nvme_ctrl_t controller)
+static int open_with(const char *path, int flags, va_list ap)
 {
-	(void)controller;
-	return 0;
+	return open_any(path, flags, flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0);
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list ap;
+	int fd;
+
+	va_start(ap, flags);
+	fd = open_with(path, flags, ap);
+	va_end(ap);
+	return fd;
+}
+
+int open64(const char *path, int flags, ...)
+{
+	va_list ap;
+	int fd;
+
+	va_start(ap, flags);
+	fd = open_with(path, flags, ap);
+	va_end(ap);
+	return fd;
+}
+
+static bool is_at(int fd, enum place place)
+{
+	return fd >= 0 && (size_t)fd < sizeof(places) / sizeof(*places) && places[fd] == place;
+}
+
+/* Takes the next number of FABRICS_ERRNO. */
+static int next_error(void)
+{
+	static char *rest;
+	static bool begun;
+
+	if (!begun)
+		rest = getenv("FABRICS_ERRNO");
+	begun = true;
+	if (!rest || !*rest)
+		return 0;
+	errno = (int)strtol(rest, &rest, 10);
+	rest += *rest == ',';
+	return errno;
+}
+
+static ssize_t connect_line(const void *line, size_t length)
+{
+	const char *file = getenv("FABRICS_LINES");
+	FILE *out = file ? fopen(file, "a") : NULL;
+
+	if (out) {
+		fprintf(out, "%.*s\n", (int)length, (const char *)line);
+		fclose(out);
+	}
+	return next_error() ? -1 : (ssize_t)length;
+}
+
+ssize_t write(int fd, const void *bytes, size_t length)
+{
+	if (is_at(fd, FABRICS))
+		return connect_line(bytes, length);
+	if (is_at(fd, DELETION) && getenv("FABRICS_STUCK")) {
+		errno = EBUSY;
+		return -1;
+	}
+	return syscall(SYS_write, fd, bytes, length);
+}
+
+ssize_t read(int fd, void *bytes, size_t length)
+{
+	if (is_at(fd, FABRICS))
+		return snprintf(bytes, length, "instance=7,cntlid=1\n");
+	return syscall(SYS_read, fd, bytes, length);
 }
 
 static void fill(struct nvmf_disc_log_entry *entry)

@@ -149,7 +149,7 @@ home 'zstd\.h'            src/image/codec.c
 home 'xxh[^/]*\.h'        src/image/sums/checksum_code.c
 home 'openssl/[a-z0-9_]*\.h' src/image/sums/sha256.c src/image/sums/shake128.c src/trust/pubkey.c
 home 'liburing\.h'        src/io/ring.c
-home 'libnvme\.h'         src/device/nvme/nvme.c src/device/nvme/nvme_fabrics.c
+home 'libnvme\.h'         src/device/nvme/nvme.c src/device/nvme/nvme_discover.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
 home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_input.[ch] \

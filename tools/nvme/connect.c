@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/locate.h"
-#include "device/nvme/nvme.h"
+#include "device/nvme/fabrics.h"
 #include "nvme/nvme.h"
 #include "text.h"
 
@@ -20,14 +20,14 @@
 
 struct nvme_connect_options {
 	struct nvme_options nvme;
-	struct nvme_settings settings;
+	struct fabrics_settings settings;
 	uint64_t wait; /* seconds */
 };
 
 /* A portal and the result of connecting to it. */
 struct nvme_connect_portal {
 	struct portal portal;
-	char controller[NVME_NAME_SIZE]; /* empty if it is not known */
+	char controller[FABRICS_NAME_SIZE]; /* empty if it is not known */
 	bool was_connected;
 	struct error err; /* code 0: it is connected */
 };
@@ -120,8 +120,8 @@ static int nvme_connect_one(struct nvme_connect_options *options, const struct t
 	if (r == 0)
 		r = host_read(HOST_FOLDER, &options->nvme.host, &portal->err);
 	if (r == 0)
-		r = nvme_attach(&options->nvme.host, nqn, &portal->portal, &options->settings, portal->controller,
-				&portal->err);
+		r = fabrics_connect(&options->nvme.host, nqn, &portal->portal, &options->settings, portal->controller,
+				    &portal->err);
 	return r == -EALREADY ? nvme_connect_again(nqn, portal) : r;
 }
 
@@ -246,7 +246,7 @@ static void nvme_connect_json(const struct topology *t, const char *nqn, const s
 static int nvme_connect_check(const struct nvme_connect_options *options, const char *nqn, char **words,
 			      struct nvme_connect_portal *portals, int count, struct error *err)
 {
-	const struct nvme_settings *settings = &options->settings;
+	const struct fabrics_settings *settings = &options->settings;
 	int r = 0;
 
 	if (strncmp(nqn, "nqn.", 4) != 0 || strpbrk(nqn, ", \t") || strlen(nqn) > 223)

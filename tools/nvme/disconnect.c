@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "device/busy.h"
 #include "device/locate.h"
-#include "device/nvme/nvme.h"
+#include "device/nvme/fabrics.h"
 #include "nvme/nvme.h"
 #include "text.h"
 
@@ -127,7 +127,7 @@ static int nvme_disconnect_one(const struct topology_controller *controller, str
 	int r = topology_check_own(err);
 
 	if (r == 0)
-		r = nvme_detach(controller->name, err);
+		r = fabrics_disconnect(controller->name, err);
 	if (r < 0)
 		return r;
 	if (json)

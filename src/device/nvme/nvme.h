@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NVMe commands and fabrics through libnvme. Without it (meson option nvme) every call fails with -EOPNOTSUPP. A
+/* NVMe commands through libnvme. Without it (meson option nvme) every call fails with -EOPNOTSUPP. A
  * namespace is an open block device and its number. Commands need CAP_SYS_ADMIN. */
 #pragma once
 #include <stdbool.h>
@@ -42,21 +42,6 @@ must_check int nvme_key_remove(int fd, uint32_t nsid, uint64_t key, struct error
 must_check int nvme_reserve(int fd, uint32_t nsid, uint64_t key, uint64_t victim, struct error *err);
 must_check int nvme_release(int fd, uint32_t nsid, uint64_t key, struct error *err);
 must_check int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err);
-
-/* Options of a connection; 0: the kernel's default. Times are in seconds; ctrl_loss_tmo and fast_io_fail_tmo may be -1:
- * never. */
-struct nvme_settings {
-	int queues, queue_size;
-	int reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo;
-	bool digests; /* TCP's header and data digests */
-};
-
-#define NVME_NAME_SIZE 32
-/* Connects a controller and returns its name. */
-must_check int nvme_attach(const struct host *host, const char *nqn, const struct portal *portal,
-			   const struct nvme_settings *settings, char name[NVME_NAME_SIZE], struct error *err);
-/* Disconnects the controller called name. */
-must_check int nvme_detach(const char *name, struct error *err);
 
 /* One entry of a discovery log. */
 struct nvme_offer {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaces nvme.c and nvme_fabrics.c in builds without libnvme. */
+/* Replaces nvme.c and nvme_discover.c in builds without libnvme. */
 #include <errno.h>
 
 #include "device/nvme/nvme.h"
@@ -54,19 +54,6 @@ int nvme_release(int fd, uint32_t nsid, uint64_t key, struct error *err)
 int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err)
 {
 	(void)fd, (void)nsid, (void)on;
-	return nvme_missing(err);
-}
-
-int nvme_attach(const struct host *host, const char *nqn, const struct portal *portal,
-		const struct nvme_settings *settings, char name[NVME_NAME_SIZE], struct error *err)
-{
-	(void)host, (void)nqn, (void)portal, (void)settings, (void)name;
-	return nvme_missing(err);
-}
-
-int nvme_detach(const char *name, struct error *err)
-{
-	(void)name;
 	return nvme_missing(err);
 }
 
