@@ -11,8 +11,9 @@ SILENT = "no answer, or the kernel refused it; the kernel log says which"
 NOTHING = "no NVMe subsystems on this host\n"
 # The fields of each kind of object, as the manual lists them.
 NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only"}
-PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "queues",
-        "queue_size", "numa_node", "reconnect_delay", "ctrl_loss_tmo", "fast_io_fail_tmo", "keep_alive_tmo"}
+PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "authentication",
+        "tls", "queues", "queue_size", "numa_node", "reconnect_delay", "ctrl_loss_tmo", "fast_io_fail_tmo",
+        "keep_alive_tmo"}
 # The timeouts that connect sets, as the manual gives them.
 TIMEOUTS = {"reconnect_delay": 2, "fast_io_fail_tmo": 300, "ctrl_loss_tmo": 3600, "keep_alive_tmo": 5}
 FACTS = {"boundary", "write_granule", "write_alignment", "shared", "write_protected", "can_protect", "can_reserve"}

@@ -413,6 +413,24 @@ static void test_host(void **state)
 	CHECK_FAILS(host_check(&host, &err), -EINVAL, "a comma or a blank");
 }
 
+static void test_security(void **state)
+{
+	auto_topology struct topology t = { 0 }, later = { 0 };
+
+	(void)state;
+	CHECK_OK(topology_read(root, &t, &err));
+	assert_int_equal(t.controllers[0].host_secret, TOPOLOGY_NO);
+	assert_false(t.controllers[0].has_tls || t.controllers[0].shows_secret);
+	sysfs_write("nvme-subsys0/nvme0/dhchap_secret", "DHHC-1:00:");
+	sysfs_write("nvme-subsys0/nvme0/dhchap_ctrl_secret", "none");
+	sysfs_write("nvme-subsys0/nvme0/tls_key", "2a3b4c5d");
+	CHECK_OK(topology_read(root, &later, &err));
+	assert_int_equal(later.controllers[0].host_secret, TOPOLOGY_YES);
+	assert_int_equal(later.controllers[0].ctrl_secret, TOPOLOGY_NO);
+	assert_true(later.controllers[0].has_tls && later.controllers[0].shows_secret);
+	assert_int_equal(later.controllers[1].host_secret, TOPOLOGY_NO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,7 +439,7 @@ int main(void)
 		cmocka_unit_test(test_locate),		cmocka_unit_test(test_bad_names),
 		cmocka_unit_test(test_same_identity),	cmocka_unit_test(test_portals),
 		cmocka_unit_test(test_host),		cmocka_unit_test(test_advice),
-		cmocka_unit_test(test_advice_extremes),
+		cmocka_unit_test(test_advice_extremes),	cmocka_unit_test(test_security),
 	};
 
 	return cmocka_run_group_tests(tests, sysfs_tree, sysfs_remove);

@@ -169,26 +169,29 @@ static void nvme_inspect_text_facts(const struct nvme_inspect *inspect)
 	       facts->can_protect ? "can protect" : "cannot protect");
 }
 
+static void nvme_inspect_text_path(const struct topology_controller *c, const struct topology_path *path)
+{
+	char address[192], security[NVME_SECURITY_SIZE];
+
+	nvme_address(c, address);
+	nvme_security(c, security);
+	text_print("  %-8s %s%s%s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s%s%s\n", c->name,
+		   c->transport, address[0] ? " " : "", address, c->state, path->ana_state[0] ? ", " : "",
+		   path->ana_state, c->queues, c->queue_size, c->numa_node, path->data_digest ? ", data digest" : "",
+		   security[0] ? ", " : "", security);
+}
+
 static void nvme_inspect_text_paths(const struct nvme_inspect *inspect)
 {
 	const struct topology *t = &inspect->topology;
-	const struct topology_controller *c;
-	char address[192];
 
 	text_print("paths        chosen by %s\n",
 	       t->subsystems[inspect->namespace->subsystem].iopolicy[0] ?
 		       t->subsystems[inspect->namespace->subsystem].iopolicy :
 		       "nobody: the kernel has no multipath");
-	for (size_t i = 0; i < t->path_count; i++) {
-		if (&t->namespaces[t->paths[i].namespace] != inspect->namespace)
-			continue;
-		c = &t->controllers[t->paths[i].controller];
-		nvme_address(c, address);
-		text_print("  %-8s %s%s%s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s\n",
-			   c->name, c->transport, address[0] ? " " : "", address, c->state,
-			   t->paths[i].ana_state[0] ? ", " : "", t->paths[i].ana_state, c->queues, c->queue_size,
-			   c->numa_node, t->paths[i].data_digest ? ", data digest" : "");
-	}
+	for (size_t i = 0; i < t->path_count; i++)
+		if (&t->namespaces[t->paths[i].namespace] == inspect->namespace)
+			nvme_inspect_text_path(&t->controllers[t->paths[i].controller], &t->paths[i]);
 }
 
 static void nvme_inspect_text(const struct nvme_inspect *inspect)

@@ -22,13 +22,14 @@ const struct command_line nvme_list_line = {
 static void nvme_list_path(struct grid *grid, const struct topology *t, const struct topology_path *path)
 {
 	const struct topology_controller *controller = &t->controllers[path->controller];
-	char address[192];
+	char address[192], security[NVME_SECURITY_SIZE];
 
 	grid_cell(grid, "%s", controller->name);
 	grid_cell(grid, "%s", controller->transport);
 	grid_cell(grid, "%s", nvme_address(controller, address));
 	grid_cell(grid, "%s", controller->state);
 	grid_cell(grid, "%s", path->ana_state);
+	grid_cell(grid, "%s", nvme_security(controller, security));
 }
 
 static int nvme_list_paths(const struct topology *t, size_t namespace, struct error *err)
@@ -38,7 +39,7 @@ static int nvme_list_paths(const struct topology *t, size_t namespace, struct er
 
 	if (r < 0)
 		return r;
-	grid_columns(grid, GRID_LEFT, "", "", "", "", "");
+	grid_columns(grid, GRID_LEFT, "", "", "", "", "", "");
 	for (size_t i = 0; i < t->path_count; i++)
 		if (t->paths[i].namespace == namespace)
 			nvme_list_path(grid, t, &t->paths[i]);

@@ -69,6 +69,35 @@ const char *nvme_address(const struct topology_controller *controller, char text
 	return text;
 }
 
+static const char *nvme_authentication(const struct topology_controller *controller)
+{
+	if (controller->host_secret == TOPOLOGY_HIDDEN)
+		return "authentication known to root";
+	if (controller->host_secret == TOPOLOGY_NO)
+		return "";
+	return controller->ctrl_secret == TOPOLOGY_YES ? "authenticated both ways" : "authenticated";
+}
+
+const char *nvme_security(const struct topology_controller *controller, char text[NVME_SECURITY_SIZE])
+{
+	const char *authentication = nvme_authentication(controller);
+
+	snprintf(text, NVME_SECURITY_SIZE, "%s%s%s", authentication, *authentication && controller->has_tls ? ", " : "",
+		 controller->has_tls ? "TLS" : "");
+	return text;
+}
+
+static void nvme_json_authentication(struct json *json, const struct topology_controller *controller)
+{
+	if (controller->host_secret == TOPOLOGY_HIDDEN)
+		json_null(json, "authentication");
+	else
+		json_string(json, "authentication",
+			    controller->host_secret == TOPOLOGY_NO  ? "none" :
+			    controller->ctrl_secret == TOPOLOGY_YES ? "both" :
+								      "host");
+}
+
 /* Prints a number, which may be missing (-1). */
 static void nvme_json_number(struct json *json, const char *key, int64_t n)
 {
@@ -91,6 +120,8 @@ void nvme_json_path(struct json *json, const struct topology *topology, const st
 	json_string(json, "state", controller->state);
 	json_string(json, "ana_state", path->ana_state);
 	json_bool(json, "data_digest", path->data_digest);
+	nvme_json_authentication(json, controller);
+	json_bool(json, "tls", controller->has_tls);
 	nvme_json_number(json, "queues", controller->queues);
 	nvme_json_number(json, "queue_size", controller->queue_size);
 	nvme_json_number(json, "numa_node", controller->numa_node);

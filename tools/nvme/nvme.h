@@ -30,6 +30,10 @@ int nvme_set_hostid(void *target, const char *argument, struct error *err);
 
 /* Formats the address of a controller for output. Returns text. */
 const char *nvme_address(const struct topology_controller *controller, char text[192]);
+/* Formats who has proved who he is, and whether the connection is encrypted: "authenticated, TLS"; "": neither. Returns
+ * text. */
+#define NVME_SECURITY_SIZE 64
+const char *nvme_security(const struct topology_controller *controller, char text[NVME_SECURITY_SIZE]);
 /* Prints the fields of a path and its controller. */
 void nvme_json_path(struct json *json, const struct topology *topology, const struct topology_path *path);
 /* Prints name, size and identities of a namespace. */

@@ -17,6 +17,7 @@
 #include "base/text/json.h"
 #include "device/leftover.h"
 #include "grid.h"
+#include "status/fabric.h"
 #include "status/health.h"
 #include "text.h"
 #include "verb.h"
@@ -83,6 +84,21 @@ static void status_verdict(const struct mounted *mounted, const struct reported 
 
 /* --- the version --- */
 
+static void status_fabric(const struct reported *reported)
+{
+	struct error err = { 0 };
+	struct fabric fabric;
+	char hidden[64] = "";
+
+	if (fabric_count(reported, &fabric, &err) < 0)
+		status_say("network", "not known: %s", err.reason);
+	else if (fabric.hidden)
+		snprintf(hidden, sizeof(hidden), " (%zu known to root)", fabric.hidden);
+	if (!err.code && fabric.paths)
+		status_say("network", "%zu path%s, %zu authenticated%s, %zu encrypted (TLS)", fabric.paths,
+			   status_plural(fabric.paths), fabric.authenticated, hidden, fabric.encrypted);
+}
+
 static void status_old_versions(const struct reported *reported)
 {
 	uint64_t lookups;
@@ -122,6 +138,7 @@ static void status_version(const struct reported *reported, const struct reporte
 	status_signer(reported);
 	status_say("volume", "%s", reported_text(reported, DSFS_CONTROL_VOLUME));
 	status_say("volume UUID", "%s", reported_text(reported, DSFS_CONTROL_VOLUME_UUID));
+	status_fabric(reported);
 	if (stats->is_protected)
 		status_say("protection", "%u %% has copies, %u %% has one copy left", stats->protected_percent,
 			   stats->one_copy_percent);

@@ -112,6 +112,38 @@ static void advice_digests(struct advice_list *list)
 			   without, without == 1 ? "path" : "paths");
 }
 
+static void advice_secrets(struct advice_list *list)
+{
+	const struct topology_controller *controller;
+	const struct topology_path *path;
+
+	for (size_t i = 0; (path = advice_path(list->setup, &i));) {
+		controller = advice_controller(list->setup, path);
+		if (controller->shows_secret)
+			advice_add(list, true, "secret",
+				   "every user of this host can read the secret of '%s': "
+				   "'chmod 600 /sys/class/nvme/%s/dhchap_*secret'",
+				   controller->name, controller->name);
+	}
+}
+
+static void advice_clear_text(struct advice_list *list)
+{
+	const struct topology_controller *controller;
+	const struct topology_path *path;
+	size_t clear = 0;
+
+	for (size_t i = 0; (path = advice_path(list->setup, &i));) {
+		controller = advice_controller(list->setup, path);
+		clear += !controller->has_tls &&
+			 (!strcmp(controller->transport, "tcp") || !strcmp(controller->transport, "rdma"));
+	}
+	if (clear)
+		advice_add(list, false, "clear-text",
+			   "%zu %s without TLS: whoever is on the network between can read and change what %s", clear,
+			   clear == 1 ? "path" : "paths", clear == 1 ? "it carries" : "they carry");
+}
+
 /* Counts the live paths whose NUMA node this process may run on, and the others. */
 static void advice_numa(struct advice_list *list)
 {
@@ -221,6 +253,8 @@ size_t advice_give(const struct advice_setup *setup, struct advice ret[ADVICE_MA
 	advice_paths(&list);
 	advice_timeouts(&list);
 	advice_digests(&list);
+	advice_secrets(&list);
+	advice_clear_text(&list);
 	advice_numa(&list);
 	advice_depth(&list);
 	advice_blocks(&list);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
@@ -175,6 +176,32 @@ static int topology_add_namespace(struct topology *t, const char *directory, con
 	return 0;
 }
 
+/* Reads the first letters alone, "none" or "DHHC", so that no secret gets into this process. */
+static enum topology_answer topology_secret(const char *directory, const char *name, bool *shows)
+{
+	char path[PATH_MAX], start[5];
+	struct stat st;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path) || stat(path, &st) < 0)
+		return TOPOLOGY_NO;
+	if (!sysfs_text(directory, name, start, sizeof(start)))
+		return TOPOLOGY_HIDDEN;
+	if (!strcmp(start, "none"))
+		return TOPOLOGY_NO;
+	*shows = *shows || st.st_mode & 077;
+	return TOPOLOGY_YES;
+}
+
+static void topology_security(const char *directory, struct topology_controller *controller)
+{
+	char key[32];
+
+	controller->host_secret = topology_secret(directory, "dhchap_secret", &controller->shows_secret);
+	controller->ctrl_secret = topology_secret(directory, "dhchap_ctrl_secret", &controller->shows_secret);
+	/* The number of the key, once the two have shaken hands. */
+	controller->has_tls = sysfs_text(directory, "tls_key", key, sizeof(key));
+}
+
 static int topology_add_controller(struct topology *t, const char *directory, const char *name, size_t subsystem,
 				   struct error *err)
 {
@@ -201,6 +228,7 @@ static int topology_add_controller(struct topology *t, const char *directory, co
 	controller->ctrl_loss_tmo = topology_number(directory, "ctrl_loss_tmo");
 	controller->fast_io_fail_tmo = topology_number(directory, "fast_io_fail_tmo");
 	controller->keep_alive_tmo = topology_number(directory, "kato");
+	topology_security(directory, controller);
 	return 0;
 }
 

@@ -17,6 +17,9 @@ struct topology_subsystem {
 	bool is_discovery;
 };
 
+/* An answer of sysfs, or none for this user. */
+enum topology_answer { TOPOLOGY_NO, TOPOLOGY_YES, TOPOLOGY_HIDDEN };
+
 struct topology_controller {
 	size_t subsystem;
 	char name[32]; /* nvme0 */
@@ -27,6 +30,10 @@ struct topology_controller {
 	int64_t cntlid, numa_node;     /* -1: not known, or no node */
 	int64_t queues, queue_size;    /* I/O queues, and entries of each; -1: not known */
 	int64_t reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo; /* seconds; -1: off or not known */
+	/* Whether there is a secret of DH-HMAC-CHAP by which this host proves who it is, and one for the target. */
+	enum topology_answer host_secret, ctrl_secret;
+	bool shows_secret; /* every user of this machine can read one of them in sysfs */
+	bool has_tls;
 };
 
 struct topology_namespace {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* How the devices of a mounted volume are connected, as sysfs says: how many of their paths over a network are
+ * authenticated, and encrypted. */
+#pragma once
+#include "base/error.h"
+#include "watch/reported.h"
+
+struct fabric {
+	size_t paths;                 /* over TCP or RDMA; 0: all devices are of this machine */
+	size_t authenticated, hidden; /* paths whose host has a secret, and those of which only root may know that */
+	size_t encrypted;
+};
+
+must_check int fabric_count(const struct reported *reported, struct fabric *ret, struct error *err);
