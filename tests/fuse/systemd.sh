@@ -138,6 +138,8 @@ connect "one tcp://a --wait 3" "0 nvme connect one tcp://a --wait 3"
 connect "one tcp://a; two tcp://b tcp://c" "0 nvme connect one tcp://a,nvme connect two tcp://b tcp://c"
 connect "dead tcp://a; two tcp://b" "0 nvme connect dead tcp://a,nvme connect two tcp://b"
 connect "dead tcp://a" "1 nvme connect dead tcp://a"
+connect "--dhchap-secret-file /etc/nvme/host.secret --tls one tcp://a" \
+    "0 nvme connect --dhchap-secret-file /etc/nvme/host.secret --tls one tcp://a"
 
 # A mount in a namespace of the unit's own would be seen by nobody else: systemd.exec(5), SANDBOXING.
 namespaces='Private|Protect|ProcSubset|ReadOnly|ReadWrite|Inaccessible|Exec(utable)?Paths|NoExec|Bind|Temporary'

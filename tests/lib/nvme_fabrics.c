@@ -2,7 +2,10 @@
 /* Preloaded into datasetfsctl: a fabric that is not there. A line of options connects controller nvme7, and the
  * discovery log has entries whose strings a terminal would obey.
  *   FABRICS_ERRNO     an error for each line that is written, separated by commas, 0: it connects; 0 when there is none
- *   FABRICS_LINES     file to which the lines are added
+ *   FABRICS_LINES     file to which the lines are added, and the modes that attributes of the controller get
+ *   FABRICS_CAN       options that the kernel has, ",tls,dhchap_secret=%s"
+ *   FABRICS_IGNORES   the controller has no attributes for secrets
+ *   FABRICS_GONE      what must be nowhere in memory at the end, backwards; else the process aborts
  *   FABRICS_STUCK     nothing disconnects
  *   FABRICS_COUNT     so many entries has the log, it says; there are 9
  *   FABRICS_CHANGING  the log is another one whenever its head is read */
@@ -16,14 +19,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#define ENTRIES 9
+#define ENTRIES    9
+#define ATTRIBUTES "/sys/class/nvme/nvme7/"
 
 enum place { ELSEWHERE, FABRICS, CONTROLLER, DELETION };
 
 static enum place places[64]; /* of descriptors */
+static bool is_connected[64]; /* by this descriptor */
+
+static bool is_at(int fd, enum place place)
+{
+	return fd >= 0 && (size_t)fd < sizeof(places) / sizeof(*places) && places[fd] == place;
+}
 
 static enum place place_of(const char *path)
 {
@@ -41,6 +53,8 @@ static int open_any(const char *path, int flags, mode_t mode)
 
 	if (fd >= 0 && (size_t)fd < sizeof(places) / sizeof(*places))
 		places[fd] = place;
+	if (is_at(fd, place))
+		is_connected[fd] = false;
 	return fd;
 }
 
@@ -71,11 +85,6 @@ int open64(const char *path, int flags, ...)
 	return fd;
 }
 
-static bool is_at(int fd, enum place place)
-{
-	return fd >= 0 && (size_t)fd < sizeof(places) / sizeof(*places) && places[fd] == place;
-}
-
 /* Takes the next number of FABRICS_ERRNO. */
 static int next_error(void)
 {
@@ -92,34 +101,84 @@ static int next_error(void)
 	return errno;
 }
 
-static ssize_t connect_line(const void *line, size_t length)
+/* Without stdio, which would keep a copy. */
+static void note(const void *line, size_t length)
 {
 	const char *file = getenv("FABRICS_LINES");
-	FILE *out = file ? fopen(file, "a") : NULL;
+	struct iovec parts[] = { { (void *)line, length }, { "\n", 1 } };
+	int fd = file ? (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
 
-	if (out) {
-		fprintf(out, "%.*s\n", (int)length, (const char *)line);
-		fclose(out);
-	}
-	return next_error() ? -1 : (ssize_t)length;
+	if (fd < 0)
+		return;
+	(void)!writev(fd, parts, 2);
+	close(fd);
 }
 
 ssize_t write(int fd, const void *bytes, size_t length)
 {
-	if (is_at(fd, FABRICS))
-		return connect_line(bytes, length);
+	if (is_at(fd, FABRICS)) {
+		note(bytes, length);
+		is_connected[fd] = !next_error();
+		return is_connected[fd] ? (ssize_t)length : -1;
+	}
 	if (is_at(fd, DELETION) && getenv("FABRICS_STUCK")) {
 		errno = EBUSY;
 		return -1;
 	}
+	if (is_at(fd, DELETION))
+		note("deleted", 7);
 	return syscall(SYS_write, fd, bytes, length);
 }
 
 ssize_t read(int fd, void *bytes, size_t length)
 {
-	if (is_at(fd, FABRICS))
+	const char *can = getenv("FABRICS_CAN");
+
+	if (!is_at(fd, FABRICS))
+		return syscall(SYS_read, fd, bytes, length);
+	if (is_connected[fd])
 		return snprintf(bytes, length, "instance=7,cntlid=1\n");
-	return syscall(SYS_read, fd, bytes, length);
+	return snprintf(bytes, length, "instance=-1,cntlid=-1%s\n", can ? can : "");
+}
+
+int chmod(const char *path, mode_t mode)
+{
+	char text[256];
+
+	if (strncmp(path, ATTRIBUTES, strlen(ATTRIBUTES)) != 0)
+		return (int)syscall(SYS_fchmodat, AT_FDCWD, path, mode);
+	if (getenv("FABRICS_IGNORES")) {
+		errno = ENOENT;
+		return -1;
+	}
+	note(text, (size_t)snprintf(text, sizeof(text), "%s has the mode %o", path + strlen(ATTRIBUTES), mode));
+	return 0;
+}
+
+static bool is_backwards(const char *at, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (at[i] != text[length - 1 - i])
+			return false;
+	return true;
+}
+
+/* Looks through the stack, the heap and the data of the process. */
+__attribute__((destructor)) static void search(void)
+{
+	const char *text = getenv("FABRICS_GONE");
+	FILE *maps = text ? fopen("/proc/self/maps", "r") : NULL;
+	size_t length = text ? strlen(text) : 0;
+	unsigned long begin, end;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx rw", &begin, &end) != 2 || !strstr(line, " rw"))
+			continue;
+		for (const char *at = (const char *)begin; at + length <= (const char *)end; at++)
+			if (*at == text[length - 1] && is_backwards(at, text, length))
+				abort();
+	}
 }
 
 static void fill(struct nvmf_disc_log_entry *entry)

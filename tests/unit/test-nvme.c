@@ -15,6 +15,7 @@
 #include "device/nvme/advice.h"
 #include "device/nvme/host.h"
 #include "device/nvme/portal.h"
+#include "device/nvme/secret.h"
 #include "device/nvme/topology.h"
 #include "lib/check.h"
 
@@ -431,6 +432,48 @@ static void test_security(void **state)
 	assert_int_equal(later.controllers[1].host_secret, TOPOLOGY_NO);
 }
 
+/* ---- secrets ---- */
+
+#define SECRET_32 "DHHC-1:00:ERERERERERERERERERERERERERERERERERERERERERHYIEm8:"
+#define SECRET_64 "DHHC-1:00:IiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIi" \
+		  "IiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIm139UE=:"
+
+static int secret_from(const char *text, mode_t mode, struct secret *ret, struct error *err)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/secret", root);
+	remove(path);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	assert_int_equal(chmod(path, mode), 0);
+	return secret_read_file(path, ret, err);
+}
+
+static void test_secrets(void **state)
+{
+	static const char *const bad[] = {
+		"", "\n", "DHHC-1:00::", "DHHC-1:00:EREREQ==:", SECRET_32 "x", SECRET_32 SECRET_32, SECRET_32 "\n\nx",
+		"DHHC-1:04:" "ERERERERERERERERERERERERERERERERERERERERERHYIEm8:", "DHHC-1:00:" SECRET_64 SECRET_64,
+	};
+	auto_secret struct secret secret = { 0 };
+
+	(void)state;
+	CHECK_OK(secret_from(SECRET_32, 0600, &secret, &err));
+	assert_string_equal(secret.text, SECRET_32);
+	CHECK_OK(secret_from(SECRET_64 "\r\n", 0400, &secret, &err));
+	assert_string_equal(secret.text, SECRET_64);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		CHECK_FAILS(secret_from(bad[i], 0600, &secret, &err), -EINVAL, "has no secret: expected one line");
+	CHECK_FAILS(secret_from("DHHC-1:00:ERIRERERERERERERERERERERERERERERERERERERERHYIEm8:", 0600, &secret, &err),
+		    -EINVAL, "a secret that was changed");
+	CHECK_FAILS(secret_from(SECRET_32, 0640, &secret, &err), -EPERM, "has the mode 0640");
+	assert_string_equal(secret.text, SECRET_64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,7 +482,8 @@ int main(void)
 		cmocka_unit_test(test_locate),		cmocka_unit_test(test_bad_names),
 		cmocka_unit_test(test_same_identity),	cmocka_unit_test(test_portals),
 		cmocka_unit_test(test_host),		cmocka_unit_test(test_advice),
-		cmocka_unit_test(test_advice_extremes),	cmocka_unit_test(test_security),
+		cmocka_unit_test(test_advice_extremes),	cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_security),
 	};
 
 	return cmocka_run_group_tests(tests, sysfs_tree, sysfs_remove);

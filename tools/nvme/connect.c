@@ -2,6 +2,7 @@
 /* datasetfsctl nvme connect: connects a subsystem through all its portals and waits for its namespaces. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +13,30 @@
 #include "base/log.h"
 #include "device/locate.h"
 #include "device/nvme/fabrics.h"
+#include "device/nvme/secret.h"
 #include "nvme/nvme.h"
 #include "text.h"
 
 #define CONNECT_SECONDS_MAX 604800
 #define CONNECT_LOOK        100000000 /* ns between looks for the namespaces */
 
+/* Where a secret is: one of the two, or nowhere. */
+struct nvme_connect_secret {
+	const char *file, *key;
+	struct secret secret;
+};
+
 struct nvme_connect_options {
 	struct nvme_options nvme;
 	struct fabrics_settings settings;
+	struct nvme_connect_secret host_secret, ctrl_secret;
 	uint64_t wait; /* seconds */
 };
 
 /* A portal and the result of connecting to it. */
 struct nvme_connect_portal {
 	struct portal portal;
-	char controller[FABRICS_NAME_SIZE]; /* empty if it is not known */
+	struct fabrics_controller controller; /* its name is empty if it is not known */
 	bool was_connected;
 	struct error err; /* code 0: it is connected */
 };
@@ -35,6 +44,7 @@ struct nvme_connect_portal {
 /* ---- options ---- */
 
 #define CONNECT_NUMBER(FIELD, MIN, MAX) OPTION_NUMBER(struct nvme_connect_options, FIELD, MIN, MAX)
+#define CONNECT_TEXT(FIELD)             OPTION_TEXT(struct nvme_connect_options, FIELD, NULL)
 #define CONNECT_SECONDS_OR_OFF(FIELD)   OPTION_NUMBER_OR_OFF(struct nvme_connect_options, FIELD, 1, CONNECT_SECONDS_MAX)
 
 static const struct option_spec nvme_connect_table[] = {
@@ -52,6 +62,18 @@ static const struct option_spec nvme_connect_table[] = {
 	  "give each queue N entries, 16 to 1024 (default 128)" },
 	{ "digests", 0, NULL, OPTION_TRUE(struct nvme_connect_options, settings.digests),
 	  "TCP: carry a CRC32C of headers and data" },
+	{ "dhchap-secret-file", 0, "FILE", CONNECT_TEXT(host_secret.file),
+	  "prove who this host is by the secret in FILE" },
+	{ "dhchap-secret-key", 0, "NAME", CONNECT_TEXT(host_secret.key), "the same by the secret in the key NAME" },
+	{ "dhchap-ctrl-secret-file", 0, "FILE", CONNECT_TEXT(ctrl_secret.file),
+	  "have the target prove who it is by the secret in FILE" },
+	{ "dhchap-ctrl-secret-key", 0, "NAME", CONNECT_TEXT(ctrl_secret.key),
+	  "the same by the secret in the key NAME" },
+	{ "tls", 0, NULL, OPTION_TRUE(struct nvme_connect_options, settings.tls), "TCP: encrypt, by TLS 1.3" },
+	{ "tls-key", 0, "N", CONNECT_NUMBER(settings.tls_key, 1, INT_MAX),
+	  "use the TLS key with this number (default by names)" },
+	{ "tls-keyring", 0, "N", CONNECT_NUMBER(settings.tls_keyring, 1, INT_MAX),
+	  "look for the TLS key in this keyring (default .nvme)" },
 	NVME_OPTIONS_HOST,
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -88,8 +110,38 @@ static const struct topology_controller *nvme_connect_find(const struct topology
 	return NULL;
 }
 
-/* Takes over a connection that another process made at the same time. */
-static int nvme_connect_again(const char *nqn, struct nvme_connect_portal *portal)
+/* Returns what the connection lacks of what was asked for; NULL: nothing. */
+static const char *nvme_connect_lacks(const struct nvme_connect_options *options,
+				      const struct topology_controller *controller)
+{
+	if (options->settings.tls && !controller->has_tls)
+		return "without TLS";
+	if (options->host_secret.secret.text[0] && controller->host_secret == TOPOLOGY_NO)
+		return "without a secret of this host";
+	if (options->ctrl_secret.secret.text[0] && controller->ctrl_secret == TOPOLOGY_NO)
+		return "without a secret of the target";
+	return NULL;
+}
+
+/* Takes a connection that is there, unless it is less secure than wanted. */
+static int nvme_connect_take(const struct nvme_connect_options *options, const struct topology_controller *controller,
+			     struct nvme_connect_portal *portal)
+{
+	const char *lacks = nvme_connect_lacks(options, controller);
+	char text[PORTAL_TEXT_SIZE];
+
+	portal->err = (struct error){ 0 };
+	if (lacks)
+		return error_set(&portal->err, -EISCONN, "'%s': connected already as '%s', but %s: disconnect it first",
+				 portal_text(&portal->portal, text), controller->name, lacks);
+	snprintf(portal->controller.name, sizeof(portal->controller.name), "%s", controller->name);
+	portal->was_connected = true;
+	return 0;
+}
+
+/* Takes a connection that another process made at the same time. */
+static int nvme_connect_again(const struct nvme_connect_options *options, const char *nqn,
+			      struct nvme_connect_portal *portal)
 {
 	auto_topology struct topology now = { 0 };
 	const struct topology_controller *controller = NULL;
@@ -97,7 +149,7 @@ static int nvme_connect_again(const char *nqn, struct nvme_connect_portal *porta
 	if (topology_read(topology_root(), &now, NULL) == 0)
 		controller = nvme_connect_find(&now, nqn, &portal->portal);
 	if (controller)
-		snprintf(portal->controller, sizeof(portal->controller), "%s", controller->name);
+		return nvme_connect_take(options, controller, portal);
 	portal->was_connected = true;
 	portal->err = (struct error){ 0 };
 	return 0;
@@ -111,18 +163,15 @@ static int nvme_connect_one(struct nvme_connect_options *options, const struct t
 	const struct topology_controller *controller = nvme_connect_find(t, nqn, &portal->portal);
 	int r;
 
-	if (controller) {
-		snprintf(portal->controller, sizeof(portal->controller), "%s", controller->name);
-		portal->was_connected = true;
-		return 0;
-	}
+	if (controller)
+		return nvme_connect_take(options, controller, portal);
 	r = topology_check_own(&portal->err);
 	if (r == 0)
 		r = host_read(HOST_FOLDER, &options->nvme.host, &portal->err);
 	if (r == 0)
-		r = fabrics_connect(&options->nvme.host, nqn, &portal->portal, &options->settings, portal->controller,
-				    &portal->err);
-	return r == -EALREADY ? nvme_connect_again(nqn, portal) : r;
+		r = fabrics_connect(&options->nvme.host, nqn, &portal->portal, &options->settings,
+				    &portal->controller, &portal->err);
+	return r == -EALREADY ? nvme_connect_again(options, nqn, portal) : r;
 }
 
 /* Logs the failures of all portals but the last one, which the caller reports. Equal ones in a row are logged once. */
@@ -199,7 +248,7 @@ static void nvme_connect_text(const struct topology *t, const char *nqn, const s
 		if (!portals[i].err.code)
 			text_print("%s %s%s%s\n", portal_text(&portals[i].portal, text),
 			       portals[i].was_connected ? "was already connected" : "is connected",
-			       portals[i].controller[0] ? " as " : "", portals[i].controller);
+			       portals[i].controller.name[0] ? " as " : "", portals[i].controller.name);
 	for (size_t i = 0; i < t->namespace_count; i++) {
 		auto_free char *path = NULL;
 
@@ -223,7 +272,7 @@ static void nvme_connect_json(const struct topology *t, const char *nqn, const s
 	for (int i = 0; i < count; i++) {
 		json_begin_object(&json, NULL);
 		json_string(&json, "portal", portal_text(&portals[i].portal, text));
-		json_string(&json, "controller", portals[i].controller);
+		json_string(&json, "controller", portals[i].controller.name);
 		json_bool(&json, "was_connected", portals[i].was_connected);
 		json_string(&json, "error", portals[i].err.reason);
 		json_end_object(&json);
@@ -243,6 +292,30 @@ static void nvme_connect_json(const struct topology *t, const char *nqn, const s
 
 /* ---- the verb ---- */
 
+static int nvme_connect_check_secrets(const struct nvme_connect_options *options, struct error *err)
+{
+	const struct nvme_connect_secret *host = &options->host_secret, *ctrl = &options->ctrl_secret;
+
+	if ((host->file && host->key) || (ctrl->file && ctrl->key))
+		return error_set(err, -EINVAL, "a secret is in a file or in a key, not in both");
+	if ((ctrl->file || ctrl->key) && !host->file && !host->key)
+		return error_set(err, -EINVAL, "a target proves who it is only to a host that does: "
+				 "--dhchap-secret-file is missing");
+	if ((options->settings.tls_key || options->settings.tls_keyring) && !options->settings.tls)
+		return error_set(err, -EINVAL, "--tls-key and --tls-keyring need --tls");
+	return 0;
+}
+
+static int nvme_connect_check_portal(const struct nvme_connect_options *options, const char *word,
+				     struct portal *ret, struct error *err)
+{
+	int r = portal_parse(word, ret, err);
+
+	if (r == 0 && options->settings.tls && strcmp(ret->transport, "tcp") != 0)
+		return error_set(err, -EINVAL, "'%s': only tcp has TLS", word);
+	return r;
+}
+
 static int nvme_connect_check(const struct nvme_connect_options *options, const char *nqn, char **words,
 			      struct nvme_connect_portal *portals, int count, struct error *err)
 {
@@ -254,8 +327,38 @@ static int nvme_connect_check(const struct nvme_connect_options *options, const 
 	if (settings->ctrl_loss_tmo >= 0 && settings->fast_io_fail_tmo > settings->ctrl_loss_tmo)
 		return error_set(err, -EINVAL, "--fast-io-fail-tmo %d is longer than --ctrl-loss-tmo %d",
 				 settings->fast_io_fail_tmo, settings->ctrl_loss_tmo);
+	r = nvme_connect_check_secrets(options, err);
 	for (int i = 0; r == 0 && i < count; i++)
-		r = portal_parse(words[i], &portals[i].portal, err);
+		r = nvme_connect_check_portal(options, words[i], &portals[i].portal, err);
+	return r;
+}
+
+static void nvme_connect_warn(const struct nvme_connect_portal *portal)
+{
+	char text[PORTAL_TEXT_SIZE];
+
+	if (portal->err.code)
+		log_warn("cannot connect %s, ignoring", portal->err.reason);
+	else if (portal->controller.is_unasked)
+		log_warn("'%s': the target connects this host without its secret as well: set it there, too",
+			 portal_text(&portal->portal, text));
+}
+
+static int nvme_connect_read(struct nvme_connect_secret *from, struct error *err)
+{
+	if (from->file)
+		return secret_read_file(from->file, &from->secret, err);
+	return from->key ? secret_read_key(from->key, &from->secret, err) : 0;
+}
+
+static int nvme_connect_read_secrets(struct nvme_connect_options *options, struct error *err)
+{
+	int r = nvme_connect_read(&options->host_secret, err);
+
+	if (r == 0)
+		r = nvme_connect_read(&options->ctrl_secret, err);
+	options->settings.host_secret = options->host_secret.secret.text;
+	options->settings.ctrl_secret = options->ctrl_secret.secret.text;
 	return r;
 }
 
@@ -266,10 +369,13 @@ static int nvme_connect(struct nvme_connect_options *options, const char *nqn, s
 	struct error err = { 0 };
 	int r;
 
-	r = nvme_connect_all(options, nqn, portals, count, &err);
+	r = nvme_connect_read_secrets(options, &err);
+	if (r == 0)
+		r = nvme_connect_all(options, nqn, portals, count, &err);
+	secret_wipe(&options->host_secret.secret);
+	secret_wipe(&options->ctrl_secret.secret);
 	for (int i = 0; r == 0 && i < count; i++)
-		if (portals[i].err.code)
-			log_warn("cannot connect %s, ignoring", portals[i].err.reason);
+		nvme_connect_warn(&portals[i]);
 	if (r == 0)
 		r = nvme_connect_wait(nqn, options->wait, &topology, &err);
 	if (r < 0) {

@@ -12,13 +12,23 @@
 struct fabrics_settings {
 	int queues, queue_size;
 	int reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo;
-	bool digests; /* TCP's header and data digests */
+	bool digests;                          /* TCP's header and data digests */
+	bool tls;                              /* of TCP */
+	int tls_key, tls_keyring;              /* numbers of the kernel's keys; 0: by names, in the keyring .nvme */
+	const char *host_secret, *ctrl_secret; /* of DH-HMAC-CHAP; NULL or "": none. The second needs the first */
 };
 
 #define FABRICS_NAME_SIZE 32
-/* Connects a controller and returns its name. -EALREADY: the portal is connected already. */
+struct fabrics_controller {
+	char name[FABRICS_NAME_SIZE];
+	bool is_unasked; /* the target connects this host without the secret that was given */
+};
+
+/* Connects a controller. -EALREADY: the portal is connected already. With a secret for the target, one that does not
+ * ask for authentication is refused: it proves nothing. Users of this machine cannot read the secrets in sysfs once
+ * this has returned. */
 must_check int fabrics_connect(const struct host *host, const char *nqn, const struct portal *portal,
-			       const struct fabrics_settings *settings, char name[FABRICS_NAME_SIZE],
+			       const struct fabrics_settings *settings, struct fabrics_controller *ret,
 			       struct error *err);
 /* Disconnects the controller called name, and returns when it is gone. */
 must_check int fabrics_disconnect(const char *name, struct error *err);

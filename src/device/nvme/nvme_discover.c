@@ -149,15 +149,15 @@ int nvme_discover(const struct host *host, const struct portal *portal, struct n
 {
 	const struct fabrics_settings settings = { 0 };
 	auto_free struct nvme_offer *offers = NULL;
-	char name[FABRICS_NAME_SIZE];
+	struct fabrics_controller controller;
 	struct error why = { 0 };
 	size_t count = 0;
-	int r = fabrics_connect(host, NVME_DISC_SUBSYS_NAME, portal, &settings, name, err);
+	int r = fabrics_connect(host, NVME_DISC_SUBSYS_NAME, portal, &settings, &controller, err);
 
 	if (r < 0)
 		return r;
-	r = nvme_ask(name, &offers, &count, err);
-	if (fabrics_disconnect(name, &why) < 0 && r == 0)
+	r = nvme_ask(controller.name, &offers, &count, err);
+	if (fabrics_disconnect(controller.name, &why) < 0 && r == 0)
 		r = error_pass(err, why.code, &why);
 	if (r < 0)
 		return r;
