@@ -11,12 +11,14 @@ import pathlib
 import random
 import shutil
 import socket
+import subprocess
 import sys
 import tarfile
 import time
 
 import initramfs
 import kernel
+import tlshd
 from guest import Failed, Guest, Patience, need_qemu
 
 NQN = "nqn.2026-01.org.example:data"
@@ -60,14 +62,21 @@ def wait_for(what, ready, limit=WAIT_SECONDS):
 class Fabric:
     """Boots targets and the named hosts. sources: name → folder; every host gets them as /src/NAME.
 
-    transports: guests have those beside TCP, and the program rdma. disks: of each target."""
+    transports: guests have those beside TCP, and the program rdma. security: they have modules for authentication
+    and TLS, and tlshd. disks: of each target."""
 
-    def __init__(self, kind, hosts, sources=None, transports=False, disks=(1,)):
+    def __init__(self, kind, hosts, sources=None, transports=False, security=False, disks=(1,)):
         need_qemu()
-        self.kernel = kernel.prepare(kind, pathlib.Path(os.environ["DATASETFS_BUILD"]) / "nvme-kernels")
+        cache = pathlib.Path(os.environ["DATASETFS_BUILD"]) / "nvme-kernels"
+        self.kernel = kernel.prepare(kind, cache)
         script = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "contrib/nvmet/nvmet-target"
-        modules = self.kernel.modules + (self.kernel.transports if transports else [])
-        initramfs.build("initramfs", modules, [script], [need_rdma()] if transports else [])
+        modules = [*self.kernel.modules, *(self.kernel.transports if transports else ()),
+                   *(self.kernel.security if security else ())]
+        tools = [*([need_rdma()] if transports else []), *([make_key_tool()] if security else [])]
+        initramfs.build("initramfs", modules, [script], tools)
+        if security:
+            with open("initramfs", "ab") as file:
+                file.write(tlshd.prepare(cache).read_bytes())
         pack_sources(sources or {})
         self.guests = []
         self.links = [[socket.socketpair() for _ in hosts] for _ in disks]
@@ -131,6 +140,13 @@ def need_rdma():
     if path is None:
         raise kernel.Missing("no rdma: package iproute2")
     return path
+
+
+def make_key_tool():
+    """A program for the kernel's keyrings."""
+    source = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "tests/lib/key.c"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-Wall", "-Werror", "-o", "key", source], check=True)
+    return pathlib.Path("key")
 
 
 class Machine(Guest):

@@ -15,7 +15,11 @@ MODULES = ("virtio_pci", "virtio_console", "virtio_net", "virtio_blk", "bridge",
            "nvme_fabrics", "nvme_tcp", "fuse", "crc32c_generic")
 # On top of that for the transports beside TCP: a loop, and RDMA over Ethernet without such a card.
 TRANSPORTS = ("nvme_loop", "crc32_generic", "rdma_rxe", "nvmet_rdma", "nvme_rdma")
-WANTED = " ".join(("vmlinux", *MODULES, *TRANSPORTS))
+# And for authentication with Diffie-Hellman groups, and TLS: the ciphers as every release names them.
+SECURITY = ("dh_generic", "hmac", "sha256_generic", "aes_generic", "aes", "ctr", "ghash_generic", "gcm", "ccm",
+            "aesni_intel", "tls")
+PARTS = {"transports": TRANSPORTS, "security": SECURITY}
+WANTED = " ".join(("vmlinux", *MODULES, *TRANSPORTS, *SECURITY))
 # The release after this machine's, where the newest kernels are packaged.
 NEXT = {"bookworm": "trixie", "trixie": "forky"}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -33,6 +37,7 @@ class Kernel:
     image: pathlib.Path
     modules: list
     transports: list
+    security: list
 
 
 def prepare(kind, cache, flavour="amd64"):
@@ -53,7 +58,7 @@ def prepare(kind, cache, flavour="amd64"):
         shutil.rmtree(kept, ignore_errors=True)
         fresh.rename(kept)
     return Kernel(architecture, (kept / "release").read_text(), kept / "vmlinux",
-                  *(sorted((kept / part).glob("*.ko")) for part in ("modules", "transports")))
+                  *(sorted((kept / part).glob("*.ko")) for part in ("modules", *PARTS)))
 
 
 # --- the package ---------------------------------------------------------------------------------------
@@ -137,18 +142,18 @@ def unpack(packages, tree):
 
 def keep(tree, folder):
     """Copies the image and the modules out of an unpacked package: vmlinux, release,
-    modules/ and transports/NN-NAME.ko."""
+    modules/NN-NAME.ko, and a folder for each part."""
     image = next(iter(sorted(tree.rglob("vmlinuz*"))), None)
     modules = next(iter(sorted(tree.rglob("lib/modules/*/kernel"))), None)
     if image is None or modules is None:
         raise Missing(f"the kernel package has no {'modules' if image else 'vmlinuz'}")
     (folder / "vmlinux").write_bytes(decompress(image.read_bytes()))
     always = in_order(modules, MODULES)
-    for part in ("modules", "transports"):
+    for part, names in {"modules": (), **PARTS}.items():
         (folder / part).mkdir()
-    for number, (name, data) in enumerate(in_order(modules, MODULES + TRANSPORTS).items()):
-        part = "modules" if name in always else "transports"
-        (folder / part / f"{number:02}-{name}.ko").write_bytes(data)
+        for number, (name, data) in enumerate(in_order(modules, MODULES + names).items()):
+            if (name in always) == (part == "modules"):
+                (folder / part / f"{number:02}-{name}.ko").write_bytes(data)
     (folder / "release").write_text(modules.parent.name)
     (folder / "wanted").write_text(WANTED)
 
