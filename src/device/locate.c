@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/parse.h"
+#include "device/nvme/devnode.h"
 
 #define LOCATE_PREFIX "nvme:"
 
@@ -131,21 +132,11 @@ int locate_namespace(const struct topology *topology, const char *volume, const 
 	return 0;
 }
 
-static bool locate_is_node(const char *path, dev_t device)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == device;
-}
-
 int locate_node(const struct topology_namespace *namespace, char **ret, struct error *err)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/dev/%s", namespace->name);
-	if (!locate_is_node(path, namespace->device))
-		snprintf(path, sizeof(path), "/dev/block/%u:%u", major(namespace->device), minor(namespace->device));
-	if (!locate_is_node(path, namespace->device))
+	if (!devnode_find(namespace->name, namespace->device, path, sizeof(path)))
 		return error_set(err, -ENODEV, "namespace '%s' has no block device node %u:%u in '/dev'",
 				 namespace->name, major(namespace->device), minor(namespace->device));
 	*ret = strdup(path);

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
+#include "device/nvme/devnode.h"
 #include "device/nvme/sysfs.h"
 
 #define SCAN_SECTOR 512u /* bytes: unit of sizes in sysfs */
@@ -50,84 +52,57 @@ int scan_folder(const char *path, scan_each each, void *argument, struct error *
 	return r;
 }
 
-/* Finds the node in /dev of a device; sysfs has ! for the / in a name. */
-static bool scan_find_node(const char *name, dev_t number, char *path, size_t size)
+static int scan_take_first(void *argument, const char *path, const char *name, struct error *err)
 {
-	struct stat st;
-	int length = snprintf(path, size, "/dev/%s", name);
-
-	for (char *at = path; length > 0 && (at = strchr(at, '!'));)
-		*at = '/';
-	if (stat(path, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == number)
-		return true;
-	snprintf(path, size, "/dev/block/%u:%u", major(number), minor(number));
-	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == number;
+	(void)name;
+	(void)err;
+	snprintf(argument, PATH_MAX, "%s", path);
+	return 1;
 }
 
-/* Finds a device that this one is a part of; false: there is none. */
-static bool scan_find_holder(const char *device, char *name, size_t size)
+/* Finds a device that this one is a part of, as a folder of sysfs; false: there is none. */
+static bool scan_find_holder(const char *device, char holder[PATH_MAX])
 {
-	char path[PATH_MAX + sizeof("/holders")];
-	DIR *folder cleanup(scan_close) = NULL;
-	struct dirent *entry;
+	char folder[PATH_MAX + sizeof("/holders")];
 
-	snprintf(path, sizeof(path), "%s/holders", device);
-	folder = opendir(path);
-	while (folder && (entry = readdir(folder)))
-		if (entry->d_name[0] != '.')
-			return (size_t)snprintf(name, size, "%s", entry->d_name) < size;
-	return false;
-}
-
-static bool scan_find_number(const char *device, dev_t *ret)
-{
-	unsigned device_major, device_minor;
-	char text[32];
-
-	if (!sysfs_text(device, "dev", text, sizeof(text)) ||
-	    sscanf(text, "%u:%u", &device_major, &device_minor) != 2)
-		return false;
-	*ret = makedev(device_major, device_minor);
-	return true;
-}
-
-static bool scan_find_device(const char *folder, const char *name, char *path, size_t size)
-{
-	char device[PATH_MAX], holder[NAME_MAX];
-	int64_t sectors;
-	dev_t number;
-
-	return (size_t)snprintf(device, sizeof(device), "%s/%s", folder, name) < sizeof(device) &&
-	       sysfs_number(device, "size", &sectors) && sectors >= (int64_t)(DSFS_DATA_AT / SCAN_SECTOR) &&
-	       scan_find_number(device, &number) && !scan_find_holder(device, holder, sizeof(holder)) &&
-	       scan_find_node(name, number, path, size);
+	snprintf(folder, sizeof(folder), "%s/holders", device);
+	return sysfs_each(folder, scan_take_first, holder, NULL) > 0;
 }
 
 bool scan_holder(const char *root, dev_t device, char *path, size_t size)
 {
-	char part[PATH_MAX], whole[PATH_MAX], name[NAME_MAX];
-	dev_t number;
+	char part[PATH_MAX], whole[PATH_MAX];
 
 	snprintf(part, sizeof(part), "%s/dev/block/%u:%u", root, major(device), minor(device));
-	if (!scan_find_holder(part, name, sizeof(name)))
-		return false;
-	return (size_t)snprintf(whole, sizeof(whole), "%s/holders/%s", part, name) < sizeof(whole) &&
-	       scan_find_number(whole, &number) && scan_find_node(name, number, path, size);
+	return scan_find_holder(part, whole) &&
+	       devnode_find(strrchr(whole, '/') + 1, sysfs_device(whole), path, size);
+}
+
+/* A scan under way. */
+struct scan {
+	scan_each each;
+	void *argument;
+};
+
+static int scan_see_device(void *argument, const char *device, const char *name, struct error *err)
+{
+	const struct scan *scan = argument;
+	char path[PATH_MAX], holder[PATH_MAX];
+	int64_t sectors;
+
+	if (!sysfs_number(device, "size", &sectors) || sectors < (int64_t)(DSFS_DATA_AT / SCAN_SECTOR) ||
+	    scan_find_holder(device, holder) || !devnode_find(name, sysfs_device(device), path, sizeof(path)))
+		return 0;
+	return scan->each(scan->argument, path, err);
 }
 
 int scan_devices(const char *root, scan_each each, void *argument, struct error *err)
 {
-	char where[PATH_MAX], path[PATH_MAX];
-	DIR *folder cleanup(scan_close) = NULL;
-	struct dirent *entry;
-	int r = 0;
+	struct scan scan = { each, argument };
+	char where[PATH_MAX];
 
 	snprintf(where, sizeof(where), "%s/class/block", root);
-	folder = opendir(where);
-	if (!folder)
+	if (access(where, R_OK | X_OK) < 0)
 		return error_errno(err, "cannot look for members in '%s'", where);
-	while (r == 0 && (entry = readdir(folder)))
-		if (entry->d_name[0] != '.' && scan_find_device(where, entry->d_name, path, sizeof(path)))
-			r = each(argument, path, err);
-	return r;
+	return sysfs_each(where, scan_see_device, &scan, err);
 }

@@ -2,12 +2,14 @@
 /* Reads attributes in sysfs(5). */
 #include "device/nvme/sysfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -45,4 +47,38 @@ bool sysfs_number(const char *directory, const char *name, int64_t *ret)
 		return false;
 	*ret = n;
 	return true;
+}
+
+dev_t sysfs_device(const char *directory)
+{
+	unsigned major_number, minor_number;
+	char text[32];
+
+	if (!sysfs_text(directory, "dev", text, sizeof(text)) ||
+	    sscanf(text, "%u:%u", &major_number, &minor_number) != 2)
+		return 0;
+	return makedev(major_number, minor_number);
+}
+
+static int sysfs_is_entry(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+int sysfs_each(const char *directory, sysfs_visit visit, void *argument, struct error *err)
+{
+	struct dirent **entries;
+	char path[PATH_MAX];
+	int count = scandir(directory, &entries, sysfs_is_entry, versionsort), r = 0;
+
+	if (count < 0) /* it may be gone meanwhile */
+		return errno == ENOMEM ? error_no_memory(err) : 0;
+	for (int i = 0; i < count; i++) {
+		if (r == 0 &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name) < sizeof(path))
+			r = visit(argument, path, entries[i]->d_name, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
 }

@@ -11,7 +11,6 @@
  * transport. */
 #include "device/nvme/topology.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -117,17 +116,6 @@ static void topology_identities(const char *directory, struct topology_namespace
 		namespace->has_uuid = false;
 }
 
-static dev_t topology_device(const char *directory)
-{
-	unsigned major_number, minor_number;
-	char text[32];
-
-	if (!sysfs_text(directory, "dev", text, sizeof(text)) ||
-	    sscanf(text, "%u:%u", &major_number, &minor_number) != 2)
-		return 0;
-	return makedev(major_number, minor_number);
-}
-
 static bool topology_is_block(const char *directory)
 {
 	return topology_number(directory, "nsid") > 0 && topology_number(directory, "size") >= 0;
@@ -162,7 +150,7 @@ static int topology_add_namespace(struct topology *t, const char *directory, con
 		return error_no_memory(err);
 	namespace->subsystem = subsystem;
 	snprintf(namespace->name, sizeof(namespace->name), "%.31s", name);
-	namespace->device = topology_device(directory);
+	namespace->device = sysfs_device(directory);
 	namespace->nsid = (uint32_t)topology_number(directory, "nsid");
 	namespace->size = (uint64_t)topology_number(directory, "size") * SECTOR;
 	n = topology_number(directory, "queue/logical_block_size");
@@ -250,39 +238,16 @@ static int topology_add_subsystem(struct topology *t, const char *directory, con
 
 /* ---- the walk ---- */
 
-/* The handler for each entry of a directory. path is the entry's. */
+/* Where a walk is. */
 struct topology_step {
 	struct topology *t;
 	size_t subsystem, controller;
-	int (*take)(struct topology_step *step, const char *path, const char *name, struct error *err);
 };
 
-static int topology_is_entry(const struct dirent *entry)
+static int topology_take_head(void *argument, const char *path, const char *name, struct error *err)
 {
-	return entry->d_name[0] != '.';
-}
+	const struct topology_step *step = argument;
 
-/* Visits entries in numeric order, so that output does not depend on the kernel's order. */
-static int topology_each(struct topology_step *step, const char *directory, struct error *err)
-{
-	struct dirent **entries;
-	char path[PATH_MAX];
-	int count = scandir(directory, &entries, topology_is_entry, versionsort), r = 0;
-
-	if (count < 0) /* gone meanwhile, or no NVMe here */
-		return errno == ENOMEM ? error_no_memory(err) : 0;
-	for (int i = 0; i < count; i++) {
-		if (r == 0 &&
-		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name) < sizeof(path))
-			r = step->take(step, path, entries[i]->d_name, err);
-		free(entries[i]);
-	}
-	free(entries);
-	return r;
-}
-
-static int topology_take_head(struct topology_step *step, const char *path, const char *name, struct error *err)
-{
 	return topology_is_block(path) ? topology_add_namespace(step->t, path, name, step->subsystem, err) : 0;
 }
 
@@ -298,8 +263,9 @@ static size_t topology_head_of(const struct topology *t, const char *path, size_
 	return i;
 }
 
-static int topology_take_child(struct topology_step *step, const char *path, const char *name, struct error *err)
+static int topology_take_child(void *argument, const char *path, const char *name, struct error *err)
 {
+	const struct topology_step *step = argument;
 	struct topology *t = step->t;
 	size_t namespace = t->namespace_count;
 	int r = 0;
@@ -315,22 +281,23 @@ static int topology_take_child(struct topology_step *step, const char *path, con
 	return topology_add_path(t, path, name, namespace, step->controller, err);
 }
 
-static int topology_take_controller(struct topology_step *step, const char *path, const char *name,
-				    struct error *err)
+static int topology_take_controller(void *argument, const char *path, const char *name, struct error *err)
 {
-	struct topology_step inner = { step->t, step->subsystem, step->t->controller_count, topology_take_child };
+	const struct topology_step *step = argument;
+	struct topology_step inner = { step->t, step->subsystem, step->t->controller_count };
 	char transport[16];
 	int r;
 
 	if (!sysfs_text(path, "transport", transport, sizeof(transport)))
 		return 0;
 	r = topology_add_controller(step->t, path, name, step->subsystem, err);
-	return r < 0 ? r : topology_each(&inner, path, err);
+	return r < 0 ? r : sysfs_each(path, topology_take_child, &inner, err);
 }
 
-static int topology_take_subsystem(struct topology_step *step, const char *path, const char *name, struct error *err)
+static int topology_take_subsystem(void *argument, const char *path, const char *name, struct error *err)
 {
-	struct topology_step inner = { step->t, step->t->subsystem_count, 0, topology_take_head };
+	const struct topology_step *step = argument;
+	struct topology_step inner = { .t = step->t, .subsystem = step->t->subsystem_count };
 	char nqn[256];
 	int r;
 
@@ -338,21 +305,20 @@ static int topology_take_subsystem(struct topology_step *step, const char *path,
 		return 0;
 	r = topology_add_subsystem(step->t, path, name, err);
 	if (r == 0)
-		r = topology_each(&inner, path, err);
-	inner.take = topology_take_controller;
-	return r < 0 ? r : topology_each(&inner, path, err);
+		r = sysfs_each(path, topology_take_head, &inner, err);
+	return r < 0 ? r : sysfs_each(path, topology_take_controller, &inner, err);
 }
 
 int topology_read(const char *root, struct topology *ret, struct error *err)
 {
 	auto_topology struct topology t = { 0 };
-	struct topology_step step = { .t = &t, .take = topology_take_subsystem };
+	struct topology_step step = { .t = &t };
 	char path[PATH_MAX];
 	int r;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/class/nvme-subsystem", root) >= sizeof(path))
 		return error_set(err, -ENAMETOOLONG, "the name '%s' is too long", root);
-	r = topology_each(&step, path, err);
+	r = sysfs_each(path, topology_take_subsystem, &step, err);
 	if (r < 0)
 		return r;
 	*ret = t;
@@ -381,7 +347,7 @@ dev_t topology_whole(const char *root, dev_t device)
 	length = (size_t)snprintf(path, sizeof(path), "%s/dev/block/%u:%u", root, major(device), minor(device));
 	if (length + sizeof("/..") <= sizeof(path) && topology_number(path, "partition") > 0) {
 		memcpy(path + length, "/..", sizeof("/.."));
-		whole = topology_device(path);
+		whole = sysfs_device(path);
 	}
 	return whole ? whole : device;
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks for nodes where udev and devtmpfs put them. */
+#include "device/nvme/devnode.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+bool devnode_is(const char *path, dev_t device)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == device;
+}
+
+/* sysfs has ! for the / in a name. */
+bool devnode_find(const char *name, dev_t device, char *path, size_t size)
+{
+	int length = snprintf(path, size, "/dev/%s", name);
+
+	for (char *at = path; length > 0 && (at = strchr(at, '!'));)
+		*at = '/';
+	if (devnode_is(path, device))
+		return true;
+	snprintf(path, size, "/dev/block/%u:%u", major(device), minor(device));
+	return devnode_is(path, device);
+}
