@@ -603,20 +603,27 @@ ring_switch() {
     { echo "$1" >$RING_SWITCH; } 2>/dev/null
 }
 
-# sysfs_tree DIRECTORY: the recorded NVMe hosts of tests/lib/nvme.sysfs, for DATASETFS_SYSFS
+# sysfs_tree DIRECTORY [FILE…]: the recorded NVMe hosts of tests/lib/nvme.sysfs, for DATASETFS_SYSFS, and what these
+# other files of tests/lib add to it
 sysfs_tree() {
-    local attribute value
-    while read -r attribute value; do
-        [ "$attribute" != '#' ] || continue
-        sysfs_set "$1" "$attribute" "$value"
-    done <"$LIB/nvme.sysfs"
+    local attribute value file
+    mkdir -p "$1/class/nvme-subsystem"
+    for file in nvme.sysfs "${@:2}"; do
+        while read -r attribute value; do
+            [ "$attribute" != '#' ] || continue
+            sysfs_set "$1" "$attribute" "$value"
+        done <"$LIB/$file"
+    done
 }
 
-# sysfs_set DIRECTORY ATTRIBUTE VALUE
+# sysfs_set DIRECTORY ATTRIBUTE VALUE; '-> TARGET' as the value: a link
 sysfs_set() {
     local path=$1/class/nvme-subsystem/$2
     mkdir -p "${path%/*}"
-    printf '%s\n' "$3" >"$path"
+    case $3 in
+    '-> '*) ln -sfn "${3#-> }" "$path" ;;
+    *) printf '%s\n' "$3" >"$path" ;;
+    esac
 }
 
 # sysfs_namespace DIRECTORY DEVICE: the shared namespace of that tree is this block device

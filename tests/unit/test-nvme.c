@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* NVMe by a recorded sysfs tree: what is read, names of volumes; portals, who this host is, advice. */
 #include <errno.h>
-#include <ftw.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "device/locate.h"
@@ -18,67 +14,10 @@
 #include "device/nvme/secret.h"
 #include "device/nvme/topology.h"
 #include "lib/check.h"
+#include "lib/sysfs_tree.h"
 
 #define TRAIN_NQN  "nqn.2026-01.org.example:train"
 #define TRAIN_UUID "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
-
-static char root[] = "/tmp/datasetfs-unit-XXXXXX";
-
-/* ---- the tree ---- */
-
-static void sysfs_write(const char *attribute, const char *value)
-{
-	char path[PATH_MAX], directory[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/class/nvme-subsystem/%s", root, attribute);
-	for (char *c = path + sizeof(root); *c; c++) {
-		if (*c != '/')
-			continue;
-		snprintf(directory, sizeof(directory), "%.*s", (int)(c - path), path);
-		mkdir(directory, 0755);
-	}
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fprintf(file, "%s\n", value);
-	fclose(file);
-}
-
-static int sysfs_tree(void **state)
-{
-	auto_free char *line = NULL;
-	size_t size = 0;
-	FILE *file = fopen(TESTS "/lib/nvme.sysfs", "r");
-
-	(void)state;
-	assert_non_null(file);
-	assert_non_null(mkdtemp(root));
-	while (getline(&line, &size, file) > 0) {
-		char *value = strchr(line, ' ');
-
-		line[strcspn(line, "\n")] = 0;
-		if (line[0] == '#' || !value)
-			continue;
-		*value++ = 0;
-		sysfs_write(line, value);
-	}
-	fclose(file);
-	return 0;
-}
-
-static int sysfs_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static int sysfs_remove(void **state)
-{
-	(void)state;
-	return nftw(root, sysfs_remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* ---- tests ---- */
 
@@ -134,7 +73,7 @@ static void test_topology(void **state)
 	auto_topology struct topology t = { 0 };
 
 	(void)state;
-	CHECK_OK(topology_read(root, &t, &err));
+	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	assert_int_equal(t.subsystem_count, 3);
 	assert_int_equal(t.controller_count, 4);
 	assert_int_equal(t.namespace_count, 2);
@@ -162,7 +101,7 @@ static void test_identities(void **state)
 	struct topology_namespace namespace = { .has_nguid = true, .nguid = { 0xde, 0xad } };
 
 	(void)state;
-	CHECK_OK(topology_read(root, &t, &err));
+	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	topology_identity(&t.namespaces[0], identity);
 	assert_string_equal(identity, "nvme:uuid:" TRAIN_UUID);
 	topology_identity(&t.namespaces[1], identity);
@@ -182,12 +121,12 @@ static void test_nguid_shown_as_uuid(void **state)
 
 	(void)state;
 	sysfs_write("nvme-subsys0/nvme0n1/nguid", TRAIN_UUID);
-	CHECK_OK(topology_read(root, &t, &err)); /* both are the same, as some targets choose */
+	CHECK_OK(topology_read(sysfs_root, &t, &err)); /* both are the same, as some targets choose */
 	topology_identity(&t.namespaces[0], identity);
 	assert_string_equal(identity, "nvme:uuid:" TRAIN_UUID);
 	topology_free(&t);
 	sysfs_write("nvme-subsys0/nvme0n1/wwid", "eui.3f2504e04f8941d39a0c0305e82c3301");
-	CHECK_OK(topology_read(root, &t, &err));
+	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	sysfs_write("nvme-subsys0/nvme0n1/nguid", "00000000-0000-0000-0000-000000000000");
 	sysfs_write("nvme-subsys0/nvme0n1/wwid", "uuid." TRAIN_UUID);
 	topology_identity(&t.namespaces[0], identity);
@@ -205,7 +144,7 @@ static void test_locate(void **state)
 	assert_true(locate_is_identity("nvme:uuid:x"));
 	assert_false(locate_is_identity("./nvme:uuid:x"));
 	assert_false(locate_is_identity("/dev/nvme0n1"));
-	CHECK_OK(topology_read(root, &t, &err));
+	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		CHECK_OK(locate_namespace(&t, names[i], &found, &err));
 		assert_string_equal(found->name, "nvme0n1");
@@ -244,7 +183,7 @@ static void test_same_identity(void **state)
 	const struct topology_namespace *found;
 
 	(void)state;
-	CHECK_OK(topology_read(root, &t, &err));
+	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	t.namespaces[1] = t.namespaces[0];
 	snprintf(t.namespaces[1].name, sizeof(t.namespaces[1].name), "nvme1n1");
 	CHECK_OK(locate_namespace(&t, "nvme:uuid:" TRAIN_UUID, &found, &err));
@@ -315,7 +254,7 @@ static const struct nvme_facts usual_facts = { .is_shared = true, .can_reserve =
 static struct advice_setup usual_setup(struct topology *topology, const struct nvme_facts *facts,
 				       const struct nvme_holder *holder)
 {
-	CHECK_OK(topology_read(root, topology, &err));
+	CHECK_OK(topology_read(sysfs_root, topology, &err));
 	return (struct advice_setup){ .topology = topology, .namespace = &topology->namespaces[0], .facts = facts,
 				      .holder = holder, .cpus = 8, .nodes = 1 };
 }
@@ -390,7 +329,7 @@ static void test_host(void **state)
 	char folder[PATH_MAX];
 
 	(void)state;
-	snprintf(folder, sizeof(folder), "%s/class/nvme-subsystem/host", root);
+	snprintf(folder, sizeof(folder), "%s/class/nvme-subsystem/host", sysfs_root);
 	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostnqn' creates one");
 	sysfs_write("host/hostnqn", "nqn.2026-01.org.example:node7");
 	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostid' creates one");
@@ -419,13 +358,13 @@ static void test_security(void **state)
 	auto_topology struct topology t = { 0 }, later = { 0 };
 
 	(void)state;
-	CHECK_OK(topology_read(root, &t, &err));
+	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	assert_int_equal(t.controllers[0].host_secret, TOPOLOGY_NO);
 	assert_false(t.controllers[0].has_tls || t.controllers[0].shows_secret);
 	sysfs_write("nvme-subsys0/nvme0/dhchap_secret", "DHHC-1:00:");
 	sysfs_write("nvme-subsys0/nvme0/dhchap_ctrl_secret", "none");
 	sysfs_write("nvme-subsys0/nvme0/tls_key", "2a3b4c5d");
-	CHECK_OK(topology_read(root, &later, &err));
+	CHECK_OK(topology_read(sysfs_root, &later, &err));
 	assert_int_equal(later.controllers[0].host_secret, TOPOLOGY_YES);
 	assert_int_equal(later.controllers[0].ctrl_secret, TOPOLOGY_NO);
 	assert_true(later.controllers[0].has_tls && later.controllers[0].shows_secret);
@@ -443,7 +382,7 @@ static int secret_from(const char *text, mode_t mode, struct secret *ret, struct
 	char path[PATH_MAX];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/secret", root);
+	snprintf(path, sizeof(path), "%s/secret", sysfs_root);
 	remove(path);
 	file = fopen(path, "w");
 	assert_non_null(file);
