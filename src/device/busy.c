@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/mountinfo.h"
 #include "device/locate.h"
+#include "device/nvme/mapping.h"
 
 static int busy_see_mount(void *device, const struct mountinfo *info, struct error *err)
 {
@@ -49,12 +50,17 @@ int busy_check(dev_t device, struct error *err)
 int busy_check_claimed(const char *node, struct error *err)
 {
 	auto_close int fd = open(node, O_RDONLY | O_EXCL | O_CLOEXEC);
+	struct mapping mapping = { .device = 0 };
+	struct stat st;
 
-	if (fd < 0 && errno == EBUSY)
-		return error_set(err, -EBUSY,
-				 "it or a partition of it is part of LVM or RAID, used for swap, mounted elsewhere, or "
-				 "open for publishing");
-	return 0;
+	if (fd >= 0 || errno != EBUSY)
+		return 0;
+	if (stat(node, &st) == 0 && mapping_above(topology_root(), st.st_rdev, &mapping, NULL) == 0 && mapping.device)
+		return error_set(err, -EBUSY, "the mapping '%s' lies on it: '%s' closes that", mapping.name,
+				 mapping.is_crypt ? "cryptsetup close" : "dmsetup remove");
+	return error_set(err, -EBUSY,
+			 "it or a partition of it is part of LVM or RAID, encrypted, used for swap, mounted elsewhere, "
+			 "or open for publishing");
 }
 
 static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)
@@ -63,7 +69,8 @@ static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)
 	struct stat st;
 
 	*ret_exists = locate_path(volume, &path, NULL) == 0 && stat(path, &st) == 0;
-	return *ret_exists && S_ISBLK(st.st_mode) && st.st_rdev == device;
+	return *ret_exists && S_ISBLK(st.st_mode) &&
+	       (st.st_rdev == device || topology_whole(topology_root(), st.st_rdev) == device);
 }
 
 /* A mount's source is the name of the volume, followed by @VERSION if a version is pinned. Both parts may contain

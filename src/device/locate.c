@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/text/parse.h"
 #include "device/nvme/devnode.h"
+#include "device/nvme/mapping.h"
 
 #define LOCATE_PREFIX "nvme:"
 
@@ -143,6 +144,26 @@ int locate_node(const struct topology_namespace *namespace, char **ret, struct e
 	return *ret ? 0 : error_no_memory(err);
 }
 
+/* Finds the node of the mapping on a namespace, as nobody reads what lies below one; of the namespace if there is
+ * none. */
+static int locate_highest(const struct topology_namespace *namespace, char **ret, struct error *err)
+{
+	char path[sizeof("/dev/mapper/") + MAPPING_NAME_SIZE];
+	struct mapping mapping;
+	int r = mapping_above(topology_root(), namespace->device, &mapping, err);
+
+	if (r < 0)
+		return error_wrap(err, r, "namespace '%s', name the volume by the path of its own", namespace->name);
+	if (!mapping.device)
+		return locate_node(namespace, ret, err);
+	snprintf(path, sizeof(path), "/dev/mapper/%s", mapping.name);
+	if (!devnode_is(path, mapping.device) && !devnode_find(mapping.block, mapping.device, path, sizeof(path)))
+		return error_set(err, -ENODEV, "mapping '%s' has no block device node %u:%u in '/dev'", mapping.name,
+				 major(mapping.device), minor(mapping.device));
+	*ret = strdup(path);
+	return *ret ? 0 : error_no_memory(err);
+}
+
 int locate_path(const char *volume, char **ret, struct error *err)
 {
 	auto_topology struct topology topology = { 0 };
@@ -156,7 +177,7 @@ int locate_path(const char *volume, char **ret, struct error *err)
 	r = topology_read(topology_root(), &topology, err);
 	if (r == 0)
 		r = locate_namespace(&topology, volume, &namespace, err);
-	return r < 0 ? r : locate_node(namespace, ret, err);
+	return r < 0 ? r : locate_highest(namespace, ret, err);
 }
 
 /* Gets the device of fd and reads the topology; *ret_device is 0, and nothing is read, if fd is no block device. */
@@ -180,7 +201,7 @@ int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error 
 	identity[0] = 0;
 	if (r < 0)
 		return r;
-	namespace = topology_by_device(&topology, device);
+	namespace = topology_below(&topology, device);
 	if (namespace)
 		topology_identity(namespace, identity);
 	return 0;

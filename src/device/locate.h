@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of volumes: a path, or the identity of an NVMe namespace, which is valid whatever its device is called:
+/* Names of volumes: a path, or the identity of an NVMe namespace, which is valid whatever its device is called, and
+ * also of what lies on it (device/nvme/mapping.h):
  *   nvme:uuid:UUID   nvme:nguid:32 DIGITS   nvme:eui64:16 DIGITS   nvme://SUBSYSTEM_NQN/NSID */
 #pragma once
 #include <stdbool.h>
@@ -14,10 +15,11 @@ must_check int locate_namespace(const struct topology *topology, const char *vol
 				const struct topology_namespace **ret, struct error *err);
 /* Returns the path of a namespace's block device; free() it. */
 must_check int locate_node(const struct topology_namespace *namespace, char **ret, struct error *err);
-/* Returns the path of a volume: its name, or the block device of its identity. free() it. */
+/* Returns the path of a volume: its name, or the block device of its identity, or of the mapping on that. free() it.
+ * -EMLINK: several lie on it. */
 must_check int locate_path(const char *volume, char **ret, struct error *err);
-/* Returns the identity of the namespace open as fd; "" if fd is not a namespace or has no identity. */
+/* Returns the identity of the namespace that is open as fd, or below the mapping that is; "": there is none. */
 must_check int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error *err);
-/* Returns the volume's failure domain: the NQN of the subsystem with the namespace, or partition of one, open as fd;
- * "" if fd is neither. */
+/* Returns the volume's failure domain: the NQN of the subsystem with the namespace, or partition of one, that is open
+ * as fd or below the mapping that is; "": there is none. */
 must_check int locate_domain(int fd, char domain[TOPOLOGY_DOMAIN_SIZE], struct error *err);

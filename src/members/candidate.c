@@ -27,7 +27,7 @@ static void candidate_identify(struct candidate *candidate, const struct topolog
 	const struct topology_namespace *namespace = NULL;
 
 	if (topology && S_ISBLK(candidate->st.st_mode))
-		namespace = topology_by_device(topology, candidate->st.st_rdev);
+		namespace = topology_below(topology, candidate->st.st_rdev);
 	if (namespace)
 		topology_identity(namespace, candidate->identity);
 }

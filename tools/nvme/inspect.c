@@ -53,7 +53,7 @@ static int nvme_inspect_find(struct nvme_inspect *inspect, const char *name, str
 		return locate_namespace(&inspect->topology, name, &inspect->namespace, err);
 	if (stat(name, &st) < 0)
 		return error_errno(err, "'%s'", name);
-	inspect->namespace = S_ISBLK(st.st_mode) ? topology_by_device(&inspect->topology, st.st_rdev) : NULL;
+	inspect->namespace = S_ISBLK(st.st_mode) ? topology_below(&inspect->topology, st.st_rdev) : NULL;
 	if (!inspect->namespace)
 		return error_set(err, -ENODEV, "'%s' is not an NVMe namespace", name);
 	return 0;

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/text/format.h"
 #include "base/text/parse.h"
+#include "device/nvme/mapping.h"
 #include "device/nvme/sysfs.h"
 
 #define DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"
@@ -344,6 +345,7 @@ dev_t topology_whole(const char *root, dev_t device)
 	dev_t whole = 0;
 	size_t length;
 
+	device = mapping_below(root, device);
 	length = (size_t)snprintf(path, sizeof(path), "%s/dev/block/%u:%u", root, major(device), minor(device));
 	if (length + sizeof("/..") <= sizeof(path) && topology_number(path, "partition") > 0) {
 		memcpy(path + length, "/..", sizeof("/.."));
@@ -358,6 +360,11 @@ const struct topology_namespace *topology_by_device(const struct topology *topol
 		if (topology->namespaces[i].device == device)
 			return &topology->namespaces[i];
 	return NULL;
+}
+
+const struct topology_namespace *topology_below(const struct topology *topology, dev_t device)
+{
+	return topology_by_device(topology, mapping_below(topology_root(), device));
 }
 
 const struct topology_subsystem *topology_by_nqn(const struct topology *topology, const char *nqn)

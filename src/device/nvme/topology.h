@@ -74,10 +74,12 @@ must_check int topology_check_own(struct error *err);
 must_check int topology_read(const char *root, struct topology *ret, struct error *err);
 void topology_free(struct topology *topology); /* frees the contents only */
 
-/* Returns the whole device that device is a partition of, or device itself. */
+/* Returns the whole device that device, or what lies below a mapping, is a partition of; else that device itself. */
 dev_t topology_whole(const char *root, dev_t device);
 /* The functions below look up by device number or NQN; NULL: there is none. */
 const struct topology_namespace *topology_by_device(const struct topology *topology, dev_t device);
+/* Returns the namespace that device is, or that lies below the mapping that it is (device/nvme/mapping.h). */
+const struct topology_namespace *topology_below(const struct topology *topology, dev_t device);
 const struct topology_subsystem *topology_by_nqn(const struct topology *topology, const char *nqn);
 /* Returns the controller of the first path that has a host id; NULL if none has. */
 const struct topology_controller *topology_host_of(const struct topology *topology,

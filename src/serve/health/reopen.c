@@ -71,6 +71,16 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 	clients_renew(serve->clients);
 }
 
+/* Finds the member by its identity, because another namespace may have its name by now. If several mappings lie on the
+ * namespace, only the name says which one is meant. */
+static int reopen_locate(const struct serve_member *member, char **ret, struct error *err)
+{
+	const char *name = atomic_load(&member->name);
+	int r = locate_path(member->identity[0] ? member->identity : name, ret, err);
+
+	return r == -EMLINK && !locate_is_identity(name) ? locate_path(name, ret, err) : r;
+}
+
 static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 {
 	const struct serve_member *member = &serve->volume.members[slot];
@@ -79,8 +89,8 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 	auto_free char *path = NULL;
 	int r = array_new(serve->volume.array->count, &array, err);
 
-	if (r == 0) /* by the identity, because another namespace may have the name by now */
-		r = locate_path(member->identity[0] ? member->identity : member->name, &path, err);
+	if (r == 0)
+		r = reopen_locate(member, &path, err);
 	if (r == 0)
 		r = file_open(path, FILE_READ, &file, err);
 	if (r == 0) {

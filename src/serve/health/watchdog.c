@@ -100,7 +100,7 @@ static void watchdog_describe_paths(const struct watchdog *watchdog, char *text,
 			continue;
 		if (!topology.namespace_count && topology_read(topology_root(), &topology, &err) < 0)
 			return;
-		namespace = topology_by_device(&topology, st.st_rdev);
+		namespace = topology_below(&topology, st.st_rdev);
 		is_down = namespace && watchdog_describe_namespace(&topology, namespace, text, size);
 	}
 }
