@@ -175,6 +175,13 @@ int medium_set_protection(const struct medium *medium, bool on, struct error *er
 	return r < 0 ? r : protect_set(fd, on, err);
 }
 
+static int medium_refuse_mapping(struct error *err)
+{
+	return error_set(err, -EROFS,
+			 "its mapping is read-only on this host: close it and open it for writing, while the device "
+			 "below is not write-protected");
+}
+
 /* Lifts write protection with --write-protect; refuses a read-only medium without it. */
 static int medium_unprotect(struct medium *medium, const struct pack_options *options, struct error *err)
 {
@@ -185,6 +192,8 @@ static int medium_unprotect(struct medium *medium, const struct pack_options *op
 		r = protect_check(fd, err);
 	if (r < 0 || !protect_is_read_only(fd))
 		return r;
+	if (protect_is_by_mapping(fd))
+		return medium_refuse_mapping(err);
 	if (!options->write_protect)
 		return error_set(err, -EROFS,
 				 protect_check(fd, NULL) == 0 ?
@@ -192,7 +201,7 @@ static int medium_unprotect(struct medium *medium, const struct pack_options *op
 					 "it is read-only");
 	r = protect_set(fd, false, err);
 	medium->unprotected = r == 0;
-	return r;
+	return r == 0 && protect_is_read_only(fd) ? medium_refuse_mapping(err) : r;
 }
 
 /* --- opening --- */

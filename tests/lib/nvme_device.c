@@ -5,6 +5,7 @@
  *   NVME_HOST   id of the host that the program runs on, 32 hexadecimal digits
  *   NVME_CAN    what the target can: words of "reserve protect"
  *   NVME_SHIFT  a block is so often doubled a byte, it says: 12
+ *   NVME_DEVICE MAJOR:MINOR of the namespace: no other device takes commands, as if it were a mapping of dm-crypt
  *   NVME_STOP   the process stops itself (SIGSTOP) before its first flush, and then goes on */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define HOSTS 8
@@ -229,6 +231,19 @@ static int command(unsigned long request, const struct nvme_passthru_cmd *cmd)
 	return r;
 }
 
+/* Whether it is the namespace itself. */
+static bool takes_commands(int fd)
+{
+	const char *device = getenv("NVME_DEVICE");
+	char number[32];
+	struct stat st;
+
+	if (!device || fstat(fd, &st) < 0)
+		return true;
+	snprintf(number, sizeof(number), "%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	return !strcmp(number, device);
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	struct state state;
@@ -238,6 +253,8 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	argument = va_arg(ap, void *);
 	va_end(ap);
+	if (!takes_commands(fd))
+		return (int)syscall(SYS_ioctl, fd, request, argument);
 	if (request == NVME_IOCTL_ADMIN_CMD || request == NVME_IOCTL_IO_CMD)
 		return command(request, argument);
 	if (request == BLKROGET) {

@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/text/format.h"
 #include "base/text/parse.h"
+#include "device/nvme/devnode.h"
+#include "device/nvme/mapping.h"
 #include "device/nvme/nvme.h"
 #include "device/nvme/topology.h"
 
@@ -32,18 +34,18 @@ static uint64_t fence_own_key(const struct fence *fence)
 	return fence_key(fence->host, fence->kept);
 }
 
-/* Fills in the namespace and the host of a device. False: it is not on a fabric. */
-static bool fence_find(const struct topology *t, dev_t device, struct fence *fence)
+/* Finds the namespace of a device and the host that we are to it. NULL: it is not on a fabric. */
+static const struct topology_namespace *fence_find(const struct topology *t, dev_t device, struct fence *fence)
 {
 	dev_t whole = topology_whole(topology_root(), device);
 	const struct topology_namespace *namespace = topology_by_device(t, whole);
 	const struct topology_controller *controller = namespace ? topology_host_of(t, namespace) : NULL;
 
 	if (!controller || parse_uuid(controller->hostid, fence->host, NULL) < 0)
-		return false;
+		return NULL;
 	fence->nsid = namespace->nsid;
-	fence->is_partition = whole != device;
-	return true;
+	fence->is_partition = whole != mapping_below(topology_root(), device);
+	return namespace;
 }
 
 /* True for a loop device, a RAM disk or a PCIe drive, which no other host can reach. */
@@ -152,11 +154,25 @@ static int fence_take(struct fence *fence, bool preempt, char notice[FENCE_NOTIC
 	return 0;
 }
 
+/* Raises a fence that can be. */
+static int fence_ask(struct fence *fence, bool preempt, char notice[FENCE_NOTICE_SIZE], struct error *err)
+{
+	struct nvme_facts facts;
+	struct error why = { 0 };
+
+	if (nvme_facts_read(fence->fd, fence->nsid, &facts, &why) < 0)
+		return fence_do_without(notice, why.reason);
+	if (!facts.can_reserve)
+		return fence_do_without(notice, "the target has no reservations");
+	return fence_take(fence, preempt, notice, err);
+}
+
 int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTICE_SIZE], struct error *err)
 {
 	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace;
 	struct fence fence = { .fd = fd };
-	struct nvme_facts facts;
+	auto_close int below = -1;
 	struct error why = { 0 };
 	struct stat st;
 	int r;
@@ -168,18 +184,17 @@ int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTIC
 	r = topology_read(topology_root(), &topology, err);
 	if (r < 0 || !S_ISBLK(st.st_mode))
 		return r;
-	if (!fence_find(&topology, st.st_rdev, &fence)) {
-		if (!fence_is_local(&topology, st.st_rdev))
-			return fence_do_without(notice, FENCE_OTHER_DEVICE);
-		return 0;
-	}
-	if (nvme_facts_read(fd, fence.nsid, &facts, &why) < 0)
+	namespace = fence_find(&topology, st.st_rdev, &fence);
+	if (!namespace)
+		return fence_is_local(&topology, st.st_rdev) ? 0 : fence_do_without(notice, FENCE_OTHER_DEVICE);
+	if (devnode_open_below(namespace, st.st_rdev, &below, &why) < 0)
 		return fence_do_without(notice, why.reason);
-	if (!facts.can_reserve)
-		return fence_do_without(notice, "the target has no reservations");
-	r = fence_take(&fence, preempt, notice, err);
-	if (r == 0)
+	fence.fd = below < 0 ? fd : below;
+	r = fence_ask(&fence, preempt, notice, err);
+	if (fence.raised) {
+		fence.below = take_fd(&below);
 		*ret = fence;
+	}
 	return r;
 }
 
@@ -206,37 +221,53 @@ static int fence_give_up(const struct fence *fence, struct error *err)
 
 int fence_lower(struct fence *fence, struct error *err)
 {
+	int r;
+
 	if (!fence->raised)
 		return 0;
 	fence->raised = false;
-	return fence->kept ? 0 : fence_give_up(fence, err);
+	r = fence->kept ? 0 : fence_give_up(fence, err);
+	close_fd(&fence->below);
+	return r;
+}
+
+static int fence_release(struct fence *fence, bool *ret_had, struct error *err)
+{
+	struct nvme_holder holder = { 0 };
+	struct nvme_facts facts;
+	int r = nvme_facts_read(fence->fd, fence->nsid, &facts, err);
+
+	if (r == 0 && facts.can_reserve)
+		r = nvme_holder_read(fence->fd, fence->nsid, &holder, err);
+	if (r < 0)
+		return r;
+	*ret_had = holder.hold != NVME_HOLD_NONE;
+	if (!*ret_had)
+		return 0;
+	if (!fence_is_ours(fence, &holder))
+		return fence_refuse(&holder, err);
+	fence->kept = holder.key == fence_key(fence->host, true);
+	return fence_give_up(fence, err);
 }
 
 int fence_drop(int fd, bool *ret_had, struct error *err)
 {
 	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace = NULL;
 	struct fence fence = { .fd = fd };
-	struct nvme_holder holder = { 0 };
-	struct nvme_facts facts;
+	auto_close int below = -1;
 	struct stat st;
 	int r;
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "fstat");
 	r = topology_read(topology_root(), &topology, err);
-	if (r == 0 && !fence_find(&topology, st.st_rdev, &fence))
+	if (r == 0)
+		namespace = fence_find(&topology, st.st_rdev, &fence);
+	if (r == 0 && !namespace)
 		r = error_set(err, -ENODEV, "it is not a namespace on a fabric");
 	if (r == 0)
-		r = nvme_facts_read(fd, fence.nsid, &facts, err);
-	if (r == 0 && facts.can_reserve)
-		r = nvme_holder_read(fd, fence.nsid, &holder, err);
-	if (r < 0)
-		return r;
-	*ret_had = holder.hold != NVME_HOLD_NONE;
-	if (!*ret_had)
-		return 0;
-	if (!fence_is_ours(&fence, &holder))
-		return fence_refuse(&holder, err);
-	fence.kept = holder.key == fence_key(fence.host, true);
-	return fence_give_up(&fence, err);
+		r = devnode_open_below(namespace, st.st_rdev, &below, err);
+	fence.fd = below < 0 ? fd : below;
+	return r < 0 ? r : fence_release(&fence, ret_had, err);
 }

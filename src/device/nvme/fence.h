@@ -12,7 +12,8 @@
 
 /* The state of a fence. A zeroed one is not raised. */
 struct fence {
-	int fd; /* borrowed */
+	int fd;    /* borrowed, or below: takes commands */
+	int below; /* the namespace below the mapping that the volume is; -1: it is none. Valid if raised */
 	uint32_t nsid;
 	uint8_t host[16];
 	bool raised;
@@ -20,10 +21,10 @@ struct fence {
 	bool kept;         /* the reservation stays when the fence is lowered, until fence_drop() */
 };
 
-/* Reserves the namespace that fd is on. Returns 0 without a fence if fd is not on a fabric namespace, or on one
- * that cannot be asked or has no reservations; notice then says so, unless fd is a file or a device local to this
- * host. notice also says what else is unusual, and is empty otherwise. -EBUSY: another host, which is named, holds the
- * reservation; with preempt it is taken from that host. */
+/* Reserves the namespace that fd is on, also as a mapping (device/nvme/mapping.h). Returns 0 without a fence if fd is
+ * not on a fabric namespace, or on one that cannot be asked or has no reservations; notice then says so, unless fd is a
+ * file or a device local to this host. notice also says what else is unusual, and is empty otherwise. -EBUSY: another
+ * host, which is named, holds the reservation; with preempt it is taken from that host. */
 #define FENCE_NOTICE_SIZE 320
 must_check int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTICE_SIZE], struct error *err);
 /* Returns -EBUSY if the reservation is gone: data read earlier may be out of date. */

@@ -17,6 +17,7 @@
 #include "base/round.h"
 #include "base/text/format.h"
 #include "device/locker.h"
+#include "device/nvme/protect.h"
 #include "image/members/address.h"
 #include "io/full.h"
 #include "volume/transaction/commit.h"
@@ -75,6 +76,10 @@ static int transaction_lock(struct transaction_member *member, struct site *site
 		mode = FILE_CREATE;
 	if (file_open_site(site, mode, &member->file, &why) < 0)
 		return transaction_refuse(site, &why, err);
+	if (mode == FILE_WRITE && protect_is_read_only(member->file->fd)) {
+		file_close(take_ptr(&member->file));
+		return error_set(err, -EROFS, "the device below its mapping is read-only or write-protected");
+	}
 	member->is_fresh = mode == FILE_CREATE;
 	if (!transaction_is_device(member))
 		member->former_size = source_size(&member->file->source, 0);
