@@ -79,6 +79,7 @@ say "identity"
 for name in $volume "${mapping[a]}" "${space[a]}"; do
     on a datasetfsctl nvme inspect --json "$name" >inspect.json || fail "inspect of $name"
     assert_eq "identity by $name" "$(json identity inspect.json)" $volume
+    assert_eq "mapping by $name" "$(json crypt inspect.json) $(json mapping inspect.json)" "true train"
 done
 publish a v1
 assert_eq "lines of a publish" "$(cat publish-a.err)" ""
@@ -142,3 +143,4 @@ sysfs_set sys_a "../../block/${mapping[a]##*/}/slaves/nvme2n1" \
     "-> ../../../class/nvme-subsystem/nvme-subsys1/nvme2/nvme2n1"
 assert_fails 1 "is not an NVMe namespace" on a datasetfsctl nvme inspect "${mapping[a]}"
 assert_fails 1 "it is not an NVMe namespace" on a datasetfsctl nvme protect "${mapping[a]}"
+assert_eq "mapping" "$(on a datasetfsctl nvme inspect --json "${space[a]}" | json mapping)" None

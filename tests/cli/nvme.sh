@@ -48,19 +48,34 @@ assert_fails 1 "not a UUID" datasetfsctl nvme inspect nvme:uuid:1
 assert_eq "a host without NVMe" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list)" "no NVMe subsystems on this host"
 assert_eq "its JSON" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list --json)" '{"namespaces": []}'
 
+# A namespace that is encrypted here.
+sysfs_tree crypt crypt.sysfs
+assert_contains "list" "$(DATASETFS_SYSFS=$PWD/crypt datasetfsctl nvme list)" \
+    "blocks of 4096 bytes, nvme:uuid:$uuid, crypt, '/dev/mapper/train'"
+DATASETFS_SYSFS=$PWD/crypt datasetfsctl nvme list --json >crypt.json
+assert_eq "encrypted" "$(json namespaces.0.crypt crypt.json) $(json namespaces.0.mapping crypt.json)" "true train"
+assert_eq "not encrypted" "$(json namespaces.1.crypt crypt.json) $(json namespaces.1.mapping crypt.json)" "false None"
+assert_contains "inspect" "$(DATASETFS_SYSFS=$PWD/crypt datasetfsctl nvme inspect "nvme:uuid:$uuid")" \
+    "mapping      crypt, '/dev/mapper/train'"
+if DATASETFS_SYSFS=$PWD/crypt datasetfsctl nvme inspect nvme:eui64:0025385b71b01234 | grep mapping; then
+    fail "inspect shows a mapping of another namespace"
+fi
+
 # Bytes that a terminal would obey are shown as numbers, in the words of a target and of another machine's sysfs.
-cp -r sys evil
+cp -r crypt evil
 sysfs_set evil nvme-subsys0/subsysnqn $'nqn.\e[2J\x9bm'
 sysfs_set evil nvme-subsys0/iopolicy $'\e]0;p'
 sysfs_set evil nvme-subsys0/nvme0/address $'traddr=\e[1m\xc2\x9b,trsvcid=\e[3m'
 sysfs_set evil nvme-subsys0/nvme0/transport $'t\ec'
 sysfs_set evil nvme-subsys0/nvme0/state $'live\x7f'
+sysfs_set evil ../../block/dm-0/dm/name $'\e[4mt\x9b'
 sysfs_set evil nvme-subsys0/nvme0/nvme0c0n1/ana_state $'\xe9\e7'
 for command in list "inspect nvme:uuid:$uuid"; do
     # shellcheck disable=SC2086
     DATASETFS_SYSFS=$PWD/evil datasetfsctl nvme $command >evil.out
     ! LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f-\xff]' evil.out || fail "$command: $(od -c evil.out)"
-    for word in 'nqn.\x1b[2J\x9bm' '\x1b]0;p' '\x1b[1m\xc2\x9b:\x1b[3m' 't\x1bc' 'live\x7f' '\xe9\x1b7'; do
+    for word in 'nqn.\x1b[2J\x9bm' '\x1b]0;p' '\x1b[1m\xc2\x9b:\x1b[3m' 't\x1bc' 'live\x7f' '\xe9\x1b7' \
+        '\x1b[4mt\x9b'; do
         assert_contains "$command" "$(cat evil.out)" "$word"
     done
 done

@@ -10,7 +10,8 @@ NOBODY = "192.0.2.99:4420"
 SILENT = "no answer, or the kernel refused it; the kernel log says which"
 NOTHING = "no NVMe subsystems on this host\n"
 # The fields of each kind of object, as the manual lists them.
-NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only"}
+NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only",
+             "crypt", "mapping"}
 PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "authentication",
         "tls", "queues", "queue_size", "numa_node", "reconnect_delay", "ctrl_loss_tmo", "fast_io_fail_tmo",
         "keep_alive_tmo"}

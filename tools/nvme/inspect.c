@@ -197,7 +197,7 @@ static void nvme_inspect_text_paths(const struct nvme_inspect *inspect)
 static void nvme_inspect_text(const struct nvme_inspect *inspect)
 {
 	const struct topology_namespace *namespace = inspect->namespace;
-	char identity[TOPOLOGY_IDENTITY_SIZE], size[SIZE_TEXT_SIZE];
+	char identity[TOPOLOGY_IDENTITY_SIZE], size[SIZE_TEXT_SIZE], mapping[NVME_MAPPING_SIZE];
 	const char *nqn = inspect->topology.subsystems[namespace->subsystem].nqn;
 
 	topology_identity(namespace, identity);
@@ -207,6 +207,8 @@ static void nvme_inspect_text(const struct nvme_inspect *inspect)
 	printf("subsystem    nvme://");
 	text_write(stdout, nqn, strlen(nqn));
 	printf("/%" PRIu32 "\n", namespace->nsid);
+	if (nvme_mapping(namespace, mapping)[0])
+		text_print("mapping      %s\n", mapping);
 	nvme_inspect_text_facts(inspect);
 	nvme_inspect_text_holder(inspect);
 	nvme_inspect_text_paths(inspect);

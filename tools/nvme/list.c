@@ -49,12 +49,13 @@ static int nvme_list_paths(const struct topology *t, size_t namespace, struct er
 static int nvme_list_namespace(const struct topology *t, size_t number, struct error *err)
 {
 	const struct topology_namespace *namespace = &t->namespaces[number];
-	char identity[TOPOLOGY_IDENTITY_SIZE], size[SIZE_TEXT_SIZE];
+	char identity[TOPOLOGY_IDENTITY_SIZE], size[SIZE_TEXT_SIZE], mapping[NVME_MAPPING_SIZE];
 
 	topology_identity(namespace, identity);
-	text_print("  %s  %s, blocks of %u bytes%s, %s\n", namespace->name, format_size(namespace->size, size),
-	       namespace->lba_size, namespace->read_only ? ", read-only" : "",
-	       identity[0] ? identity : "no identity of its own");
+	nvme_mapping(namespace, mapping);
+	text_print("  %s  %s, blocks of %u bytes%s, %s%s%s\n", namespace->name, format_size(namespace->size, size),
+		   namespace->lba_size, namespace->read_only ? ", read-only" : "",
+		   identity[0] ? identity : "no identity of its own", mapping[0] ? ", " : "", mapping);
 	return nvme_list_paths(t, number, err);
 }
 

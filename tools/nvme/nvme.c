@@ -60,6 +60,20 @@ int nvme_set_hostid(void *target, const char *argument, struct error *err)
 	return r < 0 ? r : nvme_keep(argument, options->host.id, sizeof(options->host.id), err);
 }
 
+const char *nvme_mapping(const struct topology_namespace *namespace, char text[NVME_MAPPING_SIZE])
+{
+	struct mapping mapping;
+	struct error why = { 0 };
+
+	text[0] = 0;
+	if (mapping_above(topology_root(), namespace->device, &mapping, &why) < 0)
+		snprintf(text, NVME_MAPPING_SIZE, "%.380s", why.reason);
+	else if (mapping.device)
+		snprintf(text, NVME_MAPPING_SIZE, "%s, '/dev/mapper/%s'", mapping.is_crypt ? "crypt" : "mapped",
+			 mapping.name);
+	return text;
+}
+
 const char *nvme_address(const struct topology_controller *controller, char text[192])
 {
 	bool brackets = strchr(controller->traddr, ':') && controller->trsvcid[0];
@@ -147,6 +161,18 @@ static void nvme_json_hex(struct json *json, const char *key, bool is_there, con
 	json_string(json, key, text);
 }
 
+static void nvme_json_mapping(struct json *json, const struct topology_namespace *namespace)
+{
+	struct mapping mapping = { .device = 0 };
+
+	(void)!mapping_above(topology_root(), namespace->device, &mapping, NULL);
+	json_bool(json, "crypt", mapping.is_crypt);
+	if (mapping.device)
+		json_string(json, "mapping", mapping.name);
+	else
+		json_null(json, "mapping");
+}
+
 void nvme_json_namespace(struct json *json, const struct topology *topology,
 			 const struct topology_namespace *namespace)
 {
@@ -163,4 +189,5 @@ void nvme_json_namespace(struct json *json, const struct topology *topology,
 	json_number(json, "size", namespace->size);
 	json_number(json, "lba_size", namespace->lba_size);
 	json_bool(json, "read_only", namespace->read_only);
+	nvme_json_mapping(json, namespace);
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/text/json.h"
 #include "device/nvme/host.h"
+#include "device/nvme/mapping.h"
 #include "device/nvme/topology.h"
 #include "verb.h"
 
@@ -28,6 +29,10 @@ int nvme_set_hostid(void *target, const char *argument, struct error *err);
 	{ "hostnqn", 0, "NQN", OPTION_CALL(nvme_set_hostnqn), "set the host NQN (default from /etc/nvme/hostnqn)" }, \
 	{ "hostid", 0, "UUID", OPTION_CALL(nvme_set_hostid), "set the host ID (default from /etc/nvme/hostid)" }
 
+/* Formats what lies on a namespace (device/nvme/mapping.h): "crypt, '/dev/mapper/NAME'"; "" if nothing does. Returns
+ * text. */
+#define NVME_MAPPING_SIZE (MAPPING_NAME_SIZE + 256)
+const char *nvme_mapping(const struct topology_namespace *namespace, char text[NVME_MAPPING_SIZE]);
 /* Formats the address of a controller for output. Returns text. */
 const char *nvme_address(const struct topology_controller *controller, char text[192]);
 /* Formats who has proved who he is, and whether the connection is encrypted: "authenticated, TLS"; "": neither. Returns
