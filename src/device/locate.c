@@ -223,3 +223,10 @@ int locate_domain(int fd, char domain[TOPOLOGY_DOMAIN_SIZE], struct error *err)
 			 topology.subsystems[namespace->subsystem].nqn);
 	return 0;
 }
+
+bool locate_is_crypt(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && mapping_is_crypt(topology_root(), st.st_rdev);
+}

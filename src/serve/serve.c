@@ -62,6 +62,7 @@ void serve_rename_member(struct serve *serve, uint32_t slot, char *name)
 	if (former && grow_one(member->former, member->former_count, NULL) == 0)
 		member->former[member->former_count++] = former;
 	record_set_member(serve->record, slot, name);
+	atomic_store(&member->is_crypt, locate_is_crypt(serve->volume.array->fds[slot]));
 	if (locate_identity(serve->volume.array->fds[slot], member->identity, &why) < 0)
 		log_debug("'%s' cannot be found again under another name: %s", name, why.reason);
 }

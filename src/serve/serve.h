@@ -38,6 +38,7 @@ struct serve_member {
 	char **former; /* former names, kept because another thread may still read one */
 	size_t former_count;
 	struct error lost; /* why it is lost, as the control thread last logged it */
+	_Atomic bool is_crypt; /* dm-crypt decrypts it */
 	_Atomic bool is_lost; /* its descriptor refers to something else or cannot be read */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };

@@ -144,3 +144,15 @@ sysfs_set sys_a "../../block/${mapping[a]##*/}/slaves/nvme2n1" \
 assert_fails 1 "is not an NVMe namespace" on a datasetfsctl nvme inspect "${mapping[a]}"
 assert_fails 1 "it is not an NVMe namespace" on a datasetfsctl nvme protect "${mapping[a]}"
 assert_eq "mapping" "$(on a datasetfsctl nvme inspect --json "${space[a]}" | json mapping)" None
+
+say "a mount says that it is encrypted"
+need_fuse
+DATASETFS_SYSFS=$PWD/sys_b mount_volume $volume mnt
+assert_eq "members on dm-crypt" "$(stats mnt crypt_members)" 1
+assert_contains status "$(datasetfsctl status mnt)" "  at rest           crypt"
+assert_fails 1 "datasetfs serves it on '$PWD/mnt'" \
+    env "DATASETFS_SYSFS=$PWD/sys_b" datasetfsctl nvme disconnect nqn.2026-01.org.example:train
+unmount mnt
+mount_volume "${space[b]}" mnt # which nobody says is a namespace or lies below a mapping
+assert_eq "members on dm-crypt" "$(stats mnt crypt_members)" 0
+unmount mnt

@@ -120,6 +120,15 @@ static void status_signer(const struct reported *reported)
 		status_say("signed by", "unknown, as the mount has no trust=");
 }
 
+static void status_at_rest(const struct reported_stats *stats)
+{
+	if (stats->crypt_members && stats->crypt_members < stats->members)
+		status_say("at rest", "crypt, %" PRIu64 " of %" PRIu32 " members", stats->crypt_members,
+			   stats->members);
+	else if (stats->crypt_members)
+		status_say("at rest", "crypt");
+}
+
 static void status_version(const struct reported *reported, const struct reported_stats *stats)
 {
 	char size[SIZE_TEXT_SIZE], when[TEXT_TIME_SIZE], span[TEXT_SPAN_SIZE];
@@ -139,6 +148,7 @@ static void status_version(const struct reported *reported, const struct reporte
 	status_say("volume", "%s", reported_text(reported, DSFS_CONTROL_VOLUME));
 	status_say("volume UUID", "%s", reported_text(reported, DSFS_CONTROL_VOLUME_UUID));
 	status_fabric(reported);
+	status_at_rest(stats);
 	if (stats->is_protected)
 		status_say("protection", "%u %% has copies, %u %% has one copy left", stats->protected_percent,
 			   stats->one_copy_percent);

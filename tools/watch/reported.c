@@ -222,6 +222,7 @@ static const struct {
 	{ DSFS_CONTROL_LAST_FAILURE, REPORTED_AT(last_failure) },
 	{ DSFS_CONTROL_LAST_ERROR, REPORTED_AT(last_error) },
 	{ DSFS_CONTROL_OUTDATED_UNTIL, REPORTED_AT(outdated_until) },
+	{ DSFS_CONTROL_CRYPT, REPORTED_AT(crypt_members) },
 	{ DSFS_CONTROL_DAMAGED, REPORTED_AT(damaged) },
 	{ DSFS_CONTROL_AHEAD_FILES, REPORTED_AT(ahead_files) },
 	{ DSFS_CONTROL_PREFETCH_FILES, REPORTED_AT(prefetch_files) },

@@ -44,6 +44,7 @@ struct reported_stats {
 	uint64_t client_checksum_failures, client_device_errors, client_read_failures;
 	uint64_t read_latency[DSFS_CONTROL_LATENCY_BUCKETS], device_latency[DSFS_CONTROL_LATENCY_BUCKETS];
 	uint32_t members, suspect, missing; /* numbers of members; 0: the volume has only one */
+	uint64_t crypt_members;             /* that dm-crypt decrypts; a volume of one counts as a member */
 	uint32_t first_suspect;             /* its number, if any is suspect */
 	bool is_protected;                  /* the next two fields are known: the volume has several members */
 	unsigned protected_percent, one_copy_percent;

@@ -128,6 +128,16 @@ static uint64_t series_damaged(const struct serve *serve, size_t offset)
 	return damage_count(serve->damage);
 }
 
+static uint64_t series_crypt(const struct serve *serve, size_t offset)
+{
+	uint64_t count = 0;
+
+	(void)offset;
+	for (uint32_t i = 0; i < serve->volume.array->count; i++)
+		count += atomic_load(&serve->volume.members[i].is_crypt) && !serve_is_missing(serve, i);
+	return count;
+}
+
 static uint64_t series_hedges(const struct serve *serve, size_t offset)
 {
 	return serve->volume.window ? series_read(serve->volume.window, offset) : 0;
@@ -248,6 +258,8 @@ const struct series series_list[] = {
 	  series_stalled_since, 0 },
 	{ DSFS_CONTROL_STALLS, "stalls_total", "counter",
 	  "Times that reads waited for the device for over a second.", series_stalls, 0 },
+	{ DSFS_CONTROL_CRYPT, "crypt_members", "gauge",
+	  "Members of the volume, or the volume itself, that dm-crypt decrypts.", series_crypt, 0 },
 	{ DSFS_CONTROL_DAMAGED, "damaged_places", "gauge", "Places that .datasetfs/damage lists.", series_damaged,
 	  0 },
 	{ DSFS_CONTROL_CLIENTS, "clients", "gauge", "Programs that read past the mount, connected now.",
