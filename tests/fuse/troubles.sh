@@ -158,6 +158,9 @@ device: name the volume in it, and VOLUME before any other folder" datasetfs -o 
 head -c 2000000 /dev/zero >FILE
 trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': superblock: not a datasetfs volume, expected one that \
 mkdatasetfs made" datasetfs -o channel=dev FILE MOUNTPOINT
+printf 'LUKS\272\276\0\2' | dd of=FILE conv=notrunc status=none
+trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': superblock: encrypted by LUKS and not open on this host: \
+open it with cryptsetup(8)" datasetfs -o channel=dev FILE MOUNTPOINT
 chmod 600 FILE
 trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': user 65534 may not read it: it is user 0's and has mode \
 0600, 'chmod o+r $PWD/FILE' lets everybody read it" as_nobody datasetfs -o channel=dev FILE MOUNTPOINT

@@ -89,6 +89,8 @@ static void test_superblock_head(void **state)
 	superblock_encode(&good, &disk);
 	disk.magic[0] = 0;
 	CHECK_FAILS(superblock_decode(&disk, &super, &err), -EBADMSG, "not a datasetfs volume");
+	memcpy(disk.magic, "LUKS\xba\xbe\0\2", sizeof(disk.magic));
+	CHECK_FAILS(superblock_decode(&disk, &super, &err), -EBADMSG, "encrypted by LUKS and not open on this host");
 	superblock_encode(&good, &disk);
 	disk.format = dsfs_le32_of(2);
 	reseal(&disk);

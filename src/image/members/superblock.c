@@ -14,6 +14,7 @@
 #include "image/sums/checksum.h"
 
 #define SUMMED (sizeof(struct dsfs_superblock) - sizeof(dsfs_le64))
+#define SUPERBLOCK_LUKS "LUKS\xba\xbe" /* how a header of LUKS begins */
 
 void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk)
 {
@@ -41,6 +42,9 @@ static int superblock_check_head(const struct dsfs_superblock *disk, struct erro
 {
 	uint64_t sum = checksum_64(disk, SUMMED);
 
+	if (!memcmp(disk->magic, SUPERBLOCK_LUKS, sizeof(SUPERBLOCK_LUKS) - 1)) /* a mistake soon made */
+		return error_set(err, -EBADMSG, "superblock: encrypted by LUKS and not open on this host: open it with "
+				 "cryptsetup(8)");
 	if (memcmp(disk->magic, DSFS_MAGIC, sizeof(disk->magic)) != 0)
 		return error_set(err, -EBADMSG, "superblock: not a datasetfs volume, expected one that "
 				 "mkdatasetfs made");
