@@ -63,16 +63,17 @@ class Fabric:
     """Boots targets and the named hosts. sources: name → folder; every host gets them as /src/NAME.
 
     transports: guests have those beside TCP, and the program rdma. security: they have modules for authentication
-    and TLS, and tlshd. disks: of each target."""
+    and TLS, and tlshd. crypt: they have dm-crypt, cryptsetup and dmsetup. disks: of each target."""
 
-    def __init__(self, kind, hosts, sources=None, transports=False, security=False, disks=(1,)):
+    def __init__(self, kind, hosts, sources=None, transports=False, security=False, crypt=False, disks=(1,)):
         need_qemu()
         cache = pathlib.Path(os.environ["DATASETFS_BUILD"]) / "nvme-kernels"
         self.kernel = kernel.prepare(kind, cache)
         script = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "contrib/nvmet/nvmet-target"
         modules = [*self.kernel.modules, *(self.kernel.transports if transports else ()),
-                   *(self.kernel.security if security else ())]
-        tools = [*([need_rdma()] if transports else []), *([make_key_tool()] if security else [])]
+                   *(self.kernel.security if security else ()), *(self.kernel.crypt if crypt else ())]
+        tools = [*([need_tool("rdma", "iproute2")] if transports else []), *([make_key_tool()] if security else []),
+                 *([need_tool("cryptsetup", "cryptsetup-bin"), need_tool("dmsetup", "dmsetup")] if crypt else [])]
         initramfs.build("initramfs", modules, [script], tools)
         if security:
             with open("initramfs", "ab") as file:
@@ -135,10 +136,10 @@ class Fabric:
                 other.close()
 
 
-def need_rdma():
-    path = shutil.which("rdma")
+def need_tool(name, package):
+    path = shutil.which(name)
     if path is None:
-        raise kernel.Missing("no rdma: package iproute2")
+        raise kernel.Missing(f"no {name}: package {package}")
     return path
 
 
