@@ -47,5 +47,6 @@ struct serve_options {
 	uint64_t ahead;         /* limit of bytes read ahead of readers; 0: no read-ahead */
 	bool window;            /* reads wait when the device has too many under way; false: they never do */
 	uint64_t max_iops, max_bandwidth; /* reads and bytes of the volume a second; 0: no limit */
+	const char *cache;      /* absolute path of the folder of local copies; NULL: none */
 	struct reader_options read;
 };

@@ -22,6 +22,7 @@ struct clients;
 struct control;
 struct damage;
 struct keep;
+struct local;
 struct record;
 struct snapshots;
 struct standby;
@@ -103,6 +104,7 @@ struct serve {
 	int mount_fd;             /* the mount's /dev/fuse, through which the kernel is notified */
 	struct worker **workers;
 	unsigned worker_count;
+	struct local *local;      /* the folder of local copies; NULL: none. Constant once workers run */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* cached pages of block checksums */
 	struct damage *damage;    /* damaged places that reads found */

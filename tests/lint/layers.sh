@@ -60,6 +60,7 @@ may src/device/nvme $base datasetfs device/nvme
 may src/device   $base device/nvme datasetfs device
 may src/members  $base $image io $device datasetfs members
 may src/erofs    $base $image io datasetfs erofs
+may src/tier     $base $image io datasetfs tier
 may src/handover $base $image handover
 may src/volume/space       $base $image datasetfs volume/space
 may src/volume/transaction $base $image io $device datasetfs volume/space volume/transaction
@@ -85,6 +86,7 @@ may src/serve/record  $base datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
+may src/serve/local   $base supervisor tier serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
@@ -98,8 +100,8 @@ may src/serve/control $base $image trust io fuse supervisor datasetfs serve/vers
 may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/dotdir
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
-    serve/worker serve serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control \
-    serve/dotdir serve/session
+    serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/request serve/clients serve/health \
+    serve/control serve/dotdir serve/session
 may src/attach   $base $image io $device members datasetfs attach
 may src/slurm    base base/text image/catalogue attach datasetfs slurm
 may src/kernel   $base $image trust io $device members erofs serve kernel

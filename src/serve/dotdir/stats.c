@@ -128,6 +128,7 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_string(json, "window", options->window ? "auto" : "off");
 	json_number(json, "max_iops", options->max_iops);
 	json_number(json, "max_bandwidth", options->max_bandwidth);
+	json_string(json, "cache", options->cache ? options->cache : "");
 	json_string(json, "on_error", options->read.wait ? "wait" : "eio");
 	json_number(json, "deadline", options->read.deadline);
 	stats_groups(options, json);

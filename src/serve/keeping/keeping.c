@@ -135,6 +135,7 @@ void keeping_end(struct serve *serve)
 	keep_drop(serve->keep, "fuse");
 	for (uint32_t i = 0; serve->volume.array && i < serve->volume.array->count; i++)
 		keep_drop(serve->keep, "member.%" PRIu32, i);
+	keep_drop(serve->keep, "cache");
 	keep_drop(serve->keep, "farewell");
 }
 

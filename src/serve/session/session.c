@@ -39,6 +39,7 @@
 #include "serve/dotdir/visits.h"
 #include "serve/health/watchdog.h"
 #include "serve/keeping/keeping.h"
+#include "serve/local/local.h"
 #include "serve/record/record.h"
 #include "serve/opening/open.h"
 #include "serve/request/standby.h"
@@ -177,6 +178,8 @@ static int session_prepare(struct session *session, struct error *err)
 	serve->generations.wake = &serve->wake;
 	serve->history.started = clock_now();
 	r = keeping_begin(serve, err);
+	if (r == 0)
+		r = local_open(serve, err);
 	if (r == 0)
 		r = serve->adopts ? volume_adopt(serve, err) : volume_open(serve, err);
 	if (r == 0)
@@ -532,6 +535,7 @@ bool session_free(struct session *session)
 	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
 		array_close(session->serve.volume.array);
+		local_free(session->serve.local);
 	}
 	mount_farewell(session->mount);
 	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */

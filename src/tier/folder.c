@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks at the folder by its descriptor, once it is open, so that nobody can put another one there in between. */
+#include "tier/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text/format.h"
+#include "base/transfer.h"
+
+#define FOLDER_ROOM   (UINT64_C(1) << 20) /* bytes that must be free, or nothing can be kept */
+#define FOLDER_FLAGS  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define FOLDER_NOTE   "format"
+#define FOLDER_DRAFT  "format.new"
+#define FOLDER_TEXT   "datasetfs cache %u\n"
+#define FOLDER_LENGTH 64u /* of the text, at most */
+
+/* Filesystems whose files other machines may change, or that are as slow as the volume: magic numbers of statfs(2), of
+ * which <linux/magic.h> lacks some. */
+static const struct folder_kind {
+	uint32_t magic;
+	const char *name;
+} folder_network[] = {
+	{ 0x00006969, "NFS" },    { 0xff534d42, "CIFS" },   { 0xfe534d42, "SMB" },    { 0x0000517b, "SMB" },
+	{ 0x65735546, "FUSE" },   { 0x00c36400, "CephFS" }, { 0x0bd00bd0, "Lustre" }, { 0x01021997, "9P" },
+	{ 0x47504653, "GPFS" },   { 0x19830326, "BeeGFS" }, { 0xaad7aaea, "PanFS" },  { 0x5346414f, "AFS" },
+	{ 0x6b414653, "AFS" },    { 0x73757245, "Coda" },   { 0x01161970, "GFS2" },   { 0x7461636f, "OCFS2" },
+	{ 0x20030528, "OrangeFS" },
+};
+
+/* ---- the checks ---- */
+
+static int folder_check_owner(int fd, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if (st.st_uid != geteuid())
+		return error_set(err, -EPERM, "it belongs to user %u, expected user %u", (unsigned)st.st_uid,
+				 (unsigned)geteuid());
+	if (st.st_mode & 022)
+		return error_set(err, -EPERM, "it has the mode %04o, so others may write it: chmod go-w",
+				 (unsigned)st.st_mode & 07777);
+	if ((st.st_mode & 0700) != 0700)
+		return error_set(err, -EACCES, "it has the mode %04o, so its owner may not write it: chmod u+rwx",
+				 (unsigned)st.st_mode & 07777);
+	return 0;
+}
+
+static int folder_check_kind(int fd, struct error *err)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return error_errno(err, "statfs");
+	for (size_t i = 0; i < sizeof(folder_network) / sizeof(*folder_network); i++)
+		if ((uint32_t)fs.f_type == folder_network[i].magic)
+			return error_set(err, -EINVAL, "it lies on %s, expected a filesystem of a local drive",
+					 folder_network[i].name);
+	return 0;
+}
+
+static int folder_check_room(int fd, struct error *err)
+{
+	char left[SIZE_TEXT_SIZE], least[SIZE_TEXT_SIZE];
+	struct statvfs fs;
+	uint64_t bytes;
+
+	if (fstatvfs(fd, &fs) < 0)
+		return error_errno(err, "statvfs");
+	if (fs.f_flag & ST_RDONLY)
+		return error_set(err, -EROFS, "its filesystem is read-only");
+	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (bytes < FOLDER_ROOM)
+		return error_set(err, -ENOSPC, "its filesystem is full: %s are left, expected at least %s",
+				 format_size(bytes, left), format_size(FOLDER_ROOM, least));
+	return 0;
+}
+
+/* A folder without a note is new. */
+static int folder_check_format(int fd, struct error *err)
+{
+	auto_close int note = openat(fd, FOLDER_NOTE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char text[FOLDER_LENGTH] = "", expected[FOLDER_LENGTH];
+	unsigned format;
+
+	if (note < 0)
+		return errno == ENOENT ? 0 : error_errno(err, "'" FOLDER_NOTE "'");
+	if (transfer_read(note, text, sizeof(text) - 1) < 0)
+		return error_errno(err, "'" FOLDER_NOTE "'");
+	snprintf(expected, sizeof(expected), FOLDER_TEXT, FOLDER_FORMAT);
+	if (!strcmp(text, expected))
+		return 0;
+	if (sscanf(text, FOLDER_TEXT, &format) == 1)
+		return error_set(err, -EOPNOTSUPP, "it has the format %u, this release knows %u: name another folder, "
+				 "or empty this one", format, FOLDER_FORMAT);
+	return error_set(err, -EINVAL, "its file '" FOLDER_NOTE "' is none of a cache: name a folder that nothing else "
+			 "uses");
+}
+
+static int folder_open_fd(const char *path, int *ret, struct error *err)
+{
+	*ret = open(path, FOLDER_FLAGS);
+	if (*ret >= 0)
+		return 0;
+	if (errno == ENOENT)
+		return error_set(err, -ENOENT, "there is no such folder: 'install -d -m 700 %s' makes it", path);
+	if (errno == ENOTDIR || errno == ELOOP)
+		return error_set(err, -ENOTDIR, "it is no folder, or a link to one");
+	return error_errno(err, "cannot open it");
+}
+
+static int folder_check(int fd, struct error *err)
+{
+	int r = folder_check_owner(fd, err);
+
+	if (r == 0)
+		r = folder_check_kind(fd, err);
+	if (r == 0)
+		r = folder_check_room(fd, err);
+	return r == 0 ? folder_check_format(fd, err) : r;
+}
+
+int folder_open(const char *path, int *ret, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = folder_open_fd(path, &fd, err);
+
+	if (r == 0)
+		r = folder_check(fd, err);
+	if (r < 0)
+		return error_wrap(err, r, "cache '%s'", path);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+int folder_look(const char *path, int *ret, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = folder_open_fd(path, &fd, err);
+
+	if (r == 0)
+		r = folder_check_format(fd, err);
+	if (r < 0)
+		return error_wrap(err, r, "cache '%s'", path);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+/* ---- what is in it ---- */
+
+int folder_enter(int folder, const char *name, int *ret, struct error *err)
+{
+	int fd = openat(folder, name, FOLDER_FLAGS);
+
+	if (fd < 0)
+		return error_errno(err, "cannot open the folder '%s'", name);
+	*ret = fd;
+	return 0;
+}
+
+int folder_make(int folder, const char *name, int *ret, struct error *err)
+{
+	if (mkdirat(folder, name, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, "cannot make the folder '%s'", name);
+	return folder_enter(folder, name, ret, err);
+}
+
+int folder_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err)
+{
+	char name[UUID_TEXT_SIZE];
+
+	format_uuid(uuid, name);
+	return folder_enter(folder, name, ret, err);
+}
+
+/* Several processes may do it at once, with the same text. */
+static int folder_note(int folder, struct error *err)
+{
+	char text[FOLDER_LENGTH];
+	auto_close int fd = -1;
+
+	if (faccessat(folder, FOLDER_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	fd = openat(folder, FOLDER_DRAFT, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(text, sizeof(text), FOLDER_TEXT, FOLDER_FORMAT);
+	if (fd < 0 || transfer_write(fd, text, strlen(text)) < 0 ||
+	    (renameat(folder, FOLDER_DRAFT, folder, FOLDER_NOTE) < 0 && errno != ENOENT))
+		return error_errno(err, "cannot write '" FOLDER_NOTE "'");
+	return 0;
+}
+
+int folder_make_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err)
+{
+	char name[UUID_TEXT_SIZE];
+	int r = folder_note(folder, err);
+
+	format_uuid(uuid, name);
+	return r < 0 ? r : folder_make(folder, name, ret, err);
+}
+
+/* Whether the file still has this name: who had it locked may have renamed it. */
+static bool folder_has(int folder, const char *name, int fd)
+{
+	struct stat named, opened;
+
+	return fstat(fd, &opened) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+int folder_lock(int folder, const char *name, int *ret, struct error *err)
+{
+	auto_close int fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_errno(err, "cannot open '%s'", name);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return error_errno(err, "cannot lock '%s'", name);
+	if (!folder_has(folder, name, fd))
+		return error_set(err, -EWOULDBLOCK, "another process had '%s' until now", name);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+static bool folder_is_self(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+int folder_each(int folder, int (*each)(void *argument, int folder, const char *name, struct error *err),
+		void *argument, struct error *err)
+{
+	int fd = openat(folder, ".", FOLDER_FLAGS), r = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!dir) {
+		r = error_errno(err, "cannot list a folder");
+		close_fd(&fd);
+		return r;
+	}
+	while (r == 0 && (entry = readdir(dir)))
+		if (!folder_is_self(entry->d_name))
+			r = each(argument, folder, entry->d_name, err);
+	closedir(dir);
+	return r;
+}

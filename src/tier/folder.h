@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder in which a machine keeps copies of what volumes hold, and the folders of volumes in it:
+ *
+ *   DIR/format              which layout the rest has
+ *   DIR/VOLUME-UUID/        what belongs to one volume
+ *
+ * Its owner's processes share it, and nobody else may write there. All that is in it can be lost or wrong at any time:
+ * whoever reads it checks it against the volume's own sums. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define FOLDER_FORMAT 1u
+
+/* Opens the folder for the daemon of a mount. The error says in a line why it cannot be one: others may write it, it is
+ * on a network filesystem, read-only or full, or has another format. The last part of the path must be no link. */
+must_check int folder_open(const char *path, int *ret, struct error *err);
+/* Opens the folder to see what is in it, whoever its owner is. */
+must_check int folder_look(const char *path, int *ret, struct error *err);
+/* Opens the folder of a volume. -ENOENT: there is none. */
+must_check int folder_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err);
+/* The same, and makes what is missing of it. */
+must_check int folder_make_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err);
+
+/* Opens a folder in a folder. -ENOENT: there is none. */
+must_check int folder_enter(int folder, const char *name, int *ret, struct error *err);
+must_check int folder_make(int folder, const char *name, int *ret, struct error *err);
+/* Opens a file of this name that the caller alone may change until it closes it, and makes it if there is none.
+ * -EWOULDBLOCK: another process has it. */
+must_check int folder_lock(int folder, const char *name, int *ret, struct error *err);
+/* Calls each for all names in a folder, which it may remove, until it fails. */
+must_check int folder_each(int folder, int (*each)(void *argument, int folder, const char *name, struct error *err),
+			   void *argument, struct error *err);
