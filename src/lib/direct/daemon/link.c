@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Connects, checks who answers, and receives. Nothing is sent before the greeting: the mount names the socket, which
- * may be anybody's. */
+/* Receives what handover/meeting.h has connected to. Nothing is sent before the greeting: the mount names the socket,
+ * which may be anybody's. */
 #include "lib/direct/daemon/link.h"
 
 #include <assert.h>
@@ -18,6 +18,7 @@
 #include "base/fdname.h"
 #include "base/program/passing.h"
 #include "datasetfs/control.h"
+#include "handover/meeting.h"
 #include "handover/state.h"
 #include "handover/table.h"
 #include "image/catalogue/catalogue.h"
@@ -93,76 +94,6 @@ int link_find(int mount, struct link_place *ret, struct error *err)
 	if (r == 0)
 		*ret = place;
 	return r;
-}
-
-/* ---- connecting ---- */
-
-/* Whether uid is the one that stands for all unmapped users in a user namespace (user_namespaces(7)). */
-static bool link_is_nobody(uid_t uid)
-{
-	unsigned long nobody = 65534, inside = 1, outside = 1, count = 0;
-	FILE *file = fopen("/proc/sys/kernel/overflowuid", "re");
-
-	if (file && fscanf(file, "%lu", &nobody) != 1)
-		nobody = 65534;
-	if (file)
-		fclose(file);
-	if (uid != nobody)
-		return false;
-	file = fopen("/proc/self/uid_map", "re");
-	if (file && fscanf(file, "%lu %lu %lu", &inside, &outside, &count) != 3)
-		count = 0;
-	if (file)
-		fclose(file);
-	return inside || outside || count != UINT32_MAX; /* not the initial namespace */
-}
-
-/* Trusts root and the caller. SO_PEERCRED is that of the process that called listen(2), and only that one can send. */
-static int link_check_daemon(int fd, struct error *err)
-{
-	struct ucred daemon;
-	socklen_t size = sizeof(daemon);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &size) < 0)
-		return error_errno(err, "cannot find out who serves the mount");
-	if (daemon.uid == 0 || (daemon.uid == geteuid() && !link_is_nobody(daemon.uid)))
-		return 0;
-	return error_set(err, -EPERM,
-			 "the daemon of the mount runs as user %u, trusted are those of root and of user %u",
-			 (unsigned)daemon.uid, (unsigned)geteuid());
-}
-
-static int link_greet(int fd, struct error *err)
-{
-	struct passing_packet packet;
-	int r = passing_receive(fd, LINK_TIMEOUT, 0, &packet, err);
-
-	if (r == 0)
-		r = handover_check_answer(packet.bytes, packet.length, HANDOVER_GREETING,
-					  sizeof(struct handover_greeting), err);
-	return r;
-}
-
-static int link_connect(const char *path, int *ret_fd, struct error *err)
-{
-	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	const struct timeval timeout = { .tv_sec = LINK_TIMEOUT / 1000 };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int r;
-
-	if (fd < 0)
-		return error_errno(err, "cannot make a socket");
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)); /* also applies to connect(2) */
-	memcpy(address.sun_path, path, strlen(path));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_errno(err, "no daemon of the mount at '%s'", path);
-	r = link_check_daemon(fd, err);
-	if (r == 0)
-		r = link_greet(fd, err);
-	if (r < 0)
-		return r;
-	*ret_fd = take_fd(&fd);
-	return 0;
 }
 
 /* ---- receiving ---- */
@@ -369,7 +300,7 @@ static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, 
 		     struct error *err)
 {
 	struct passing_packet packet = { .fd_count = 0 };
-	int fd = -1, r = link_connect(link->place.socket, &fd, err);
+	int fd = -1, r = meeting_connect(link->place.socket, LINK_TIMEOUT, &fd, err);
 
 	if (r < 0)
 		return r;
@@ -530,7 +461,7 @@ static int link_connect_again(struct link *link, struct error *err)
 {
 	struct passing_packet packet = { .fd_count = 0 };
 	auto_close int fd = -1;
-	int r = link_connect(link->place.socket, &fd, err);
+	int r = meeting_connect(link->place.socket, LINK_TIMEOUT, &fd, err);
 
 	if (r == 0)
 		r = link_ask(fd, &link->place, link->sequence, link->uuid, &packet, err);

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* The client's way to the daemon of a mount: the connection, before anything is asked. */
+#pragma once
+#include "base/error.h"
+
+/* Connects to the daemon whose socket is at path, which is no longer than sockaddr_un has room for, and returns when it
+ * has greeted. timeout: ms for each step. -EPERM: it is neither root's nor the caller's, or it refuses the caller;
+ * -ECONNREFUSED, -ENOENT: nobody listens there any more. */
+must_check int meeting_connect(const char *path, int timeout, int *ret_fd, struct error *err);
