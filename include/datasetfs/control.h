@@ -207,6 +207,9 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
 #define DSFS_CONTROL_SERVING_SINCE    "serving_since"  /* when this version began to be served, seconds since 1970 */
 #define DSFS_CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */
+#define DSFS_CONTROL_INDEX_READ       "index_read_bytes" /* of indexes that were loaded from the volume */
+#define DSFS_CONTROL_INDEX_COPIED     "index_copy_bytes" /* of indexes that were loaded from copies in the folder of the
+						       * mount option cache= */
 #define DSFS_CONTROL_REQUESTS         "requests"       /* object: number of requests for each opcode name */
 #define DSFS_CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
 #define DSFS_CONTROL_ERRORS           "errors"         /* replies with an error other than EINTR, ENOENT, ENOSYS,

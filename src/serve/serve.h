@@ -68,7 +68,8 @@ struct serve_machine {
 	uint64_t buffer_budget; /* limit of bytes for request buffers */
 };
 
-/* The mount's history, for its files in .datasetfs. Only the control thread writes it, except for `loads`. */
+/* The mount's history, for its files in .datasetfs. Only the control thread writes it, except for `loads`
+ * and the bytes of indexes. */
 struct serve_history {
 	int64_t started; /* time of the mount, ns, monotonic */
 	_Atomic uint64_t switches;
@@ -76,6 +77,8 @@ struct serve_history {
 	_Atomic uint64_t outdated_until; /* when it last left a version gone from the volume, seconds since 1970 */
 	_Atomic bool follow_failed;      /* the last check of the volume's current version failed */
 	_Atomic uint64_t loads;          /* how often a version was loaded, including failures */
+	_Atomic uint64_t index_read;     /* bytes of indexes that were loaded from the volume */
+	_Atomic uint64_t index_copied;   /* bytes of indexes that were loaded from copies in the folder of cache= */
 	_Atomic bool told_of_sums;       /* the log says what sums prove here, or cost */
 };
 

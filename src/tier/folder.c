@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/format.h"
+#include "base/text/parse.h"
 #include "base/transfer.h"
 
 #define FOLDER_ROOM   (UINT64_C(1) << 20) /* bytes that must be free, or nothing can be kept */
@@ -255,4 +256,40 @@ int folder_each(int folder, int (*each)(void *argument, int folder, const char *
 			r = each(argument, folder, entry->d_name, err);
 	closedir(dir);
 	return r;
+}
+
+struct folder_visit {
+	int (*each)(void *argument, const uint8_t uuid[16], int volume, struct error *err);
+	void *argument;
+};
+
+static int folder_visit(void *argument, int folder, const char *name, struct error *err)
+{
+	const struct folder_visit *visit = argument;
+	auto_close int volume = -1;
+	uint8_t uuid[16];
+
+	if (parse_uuid(name, uuid, NULL) < 0 || folder_enter(folder, name, &volume, NULL) < 0)
+		return 0;
+	return visit->each(visit->argument, uuid, volume, err);
+}
+
+int folder_each_volume(int folder, int (*each)(void *argument, const uint8_t uuid[16], int volume, struct error *err),
+		       void *argument, struct error *err)
+{
+	struct folder_visit visit = { each, argument };
+
+	return folder_each(folder, folder_visit, &visit, err);
+}
+
+void folder_remove_volume(int folder, const uint8_t uuid[16])
+{
+	auto_close int volume = -1;
+	char name[UUID_TEXT_SIZE];
+
+	format_uuid(uuid, name);
+	if (folder_enter(folder, name, &volume, NULL) < 0)
+		return;
+	unlinkat(volume, FOLDER_INDEX, AT_REMOVEDIR);
+	unlinkat(folder, name, AT_REMOVEDIR);
 }

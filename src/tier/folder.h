@@ -2,7 +2,7 @@
 /* The folder in which a machine keeps copies of what volumes hold, and the folders of volumes in it:
  *
  *   DIR/format              which layout the rest has
- *   DIR/VOLUME-UUID/        what belongs to one volume
+ *   DIR/VOLUME-UUID/index/  copies of indexes, see copy.h
  *
  * Its owner's processes share it, and nobody else may write there. All that is in it can be lost or wrong at any time:
  * whoever reads it checks it against the volume's own sums. */
@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 #define FOLDER_FORMAT 1u
+#define FOLDER_INDEX  "index" /* in the folder of a volume */
 
 /* Opens the folder for the daemon of a mount. The error says in a line why it cannot be one: others may write it, it is
  * on a network filesystem, read-only or full, or has another format. The last part of the path must be no link. */
@@ -33,3 +34,8 @@ must_check int folder_lock(int folder, const char *name, int *ret, struct error 
 /* Calls each for all names in a folder, which it may remove, until it fails. */
 must_check int folder_each(int folder, int (*each)(void *argument, int folder, const char *name, struct error *err),
 			   void *argument, struct error *err);
+/* Calls each for the folders of all volumes, with the UUID that it is called by, until it fails. */
+must_check int folder_each_volume(int folder, int (*each)(void *argument, const uint8_t uuid[16], int volume,
+							   struct error *err), void *argument, struct error *err);
+/* Removes the folder of a volume, if nothing is in it any more. */
+void folder_remove_volume(int folder, const uint8_t uuid[16]);

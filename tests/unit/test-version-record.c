@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
 #include "image/members/address.h"
 #include "image/records.h"
@@ -92,9 +93,19 @@ static void make_version(void)
 	version.uuid[0] = 1;
 }
 
+static struct generation *open_new(const struct members *members)
+{
+	struct generation *opened;
+	struct index *index;
+
+	CHECK_OK(index_load(backing_of(&volume.source, members), &version, &index, &err));
+	CHECK_OK(generation_open(&volume.source, &version, index, NULL, 1, &opened, &err));
+	return opened;
+}
+
 static void open_on(const struct members *members)
 {
-	CHECK_OK(generation_open(&volume.source, &version, members, 1, &generation, &err));
+	generation = open_new(members);
 	generation->key = KEY;
 	generation->hidden_mode = 06000;
 	generation->has_visitor = true;
@@ -222,7 +233,7 @@ static void check_adopted(void)
 	assert_true(next->visited && next->has_absences);
 	assert_false(next->root_pruned);
 	generation_put(next);
-	CHECK_OK(generation_open(&volume.source, &version, &none, 1, &later, &err));
+	later = open_new(&none);
 	assert_true(later->key > KEY);
 	generation_put(later);
 }

@@ -123,8 +123,14 @@ void block_sums_close(struct block_sums *block_sums)
 	free(block_sums);
 }
 
+/* Where the section, or its head, lies. */
+struct block_sums_place {
+	struct backing backing;
+	const struct extent_list *extents;
+};
+
 /* Reads the head's first block from copy number turn; its counts give the length of the head. */
-static int block_sums_look(struct backing backing, const struct version *version, uint32_t turn,
+static int block_sums_look(const struct block_sums_place *place, const struct version *version, uint32_t turn,
 			   struct block_sums_layout *ret, struct error *err)
 {
 	auto_free uint8_t *block = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
@@ -132,14 +138,14 @@ static int block_sums_look(struct backing backing, const struct version *version
 
 	if (!block)
 		return error_no_memory(err);
-	r = backing_read(backing, version->block_sums.extents.items[0].address, turn, block, DSFS_BLOCK, err);
+	r = backing_read(place->backing, place->extents->items[0].address, turn, block, DSFS_BLOCK, err);
 	return r < 0 ? r : block_sums_check_counts((const struct dsfs_fine *)block, version, ret, err);
 }
 
-static int block_sums_read_head(struct backing backing, const struct version *version,
+static int block_sums_read_head(const struct block_sums_place *place, const struct version *version,
 				const struct block_sums_layout *layout, uint8_t **ret, struct error *err)
 {
-	const struct sections_query query = { backing, &version->block_sums.extents, layout->head,
+	const struct sections_query query = { place->backing, place->extents, layout->head,
 					      version->block_sums.sha256 };
 	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, layout->head);
 	int r;
@@ -157,39 +163,54 @@ static int block_sums_read_head(struct backing backing, const struct version *ve
 }
 
 /* Tries each copy's idea of the head's length, because a damaged copy may give a wrong one. */
-static int block_sums_find_head(struct backing backing, const struct version *version, uint8_t **ret,
+static int block_sums_find_head(const struct block_sums_place *place, const struct version *version, uint8_t **ret,
 				uint64_t *ret_length, struct error *err)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
 	struct block_sums_layout layout;
-	uint32_t turns = backing_copies(backing, version->block_sums.extents.items[0].address, copies);
+	uint32_t turns = backing_copies(place->backing, place->extents->items[0].address, copies);
 	int r = -EBADMSG;
 
 	for (uint32_t turn = 0; r == -EBADMSG && turn < turns; turn++) {
-		r = block_sums_look(backing, version, turn, &layout, err);
+		r = block_sums_look(place, version, turn, &layout, err);
 		if (r == 0)
-			r = block_sums_read_head(backing, version, &layout, ret, err);
+			r = block_sums_read_head(place, version, &layout, ret, err);
 	}
 	if (r == 0)
 		*ret_length = layout.head;
 	return r;
 }
 
-int block_sums_load(struct backing backing, const struct version *version, struct block_sums **ret, struct error *err)
+static int block_sums_load_at(const struct block_sums_place *place, const struct version *version,
+			      struct block_sums **ret, struct error *err)
 {
 	auto_free uint8_t *head = NULL;
 	uint64_t length = 0;
-	int r;
+	int r = block_sums_find_head(place, version, &head, &length, err);
 
-	*ret = NULL;
-	if (!version->block_sums.length)
-		return 0;
-	r = block_sums_find_head(backing, version, &head, &length, err);
 	if (r == 0)
 		r = block_sums_open(head, length, version, ret, err);
 	if (r == 0)
 		(void)take_ptr(&head);
 	return r;
+}
+
+int block_sums_load(struct backing backing, const struct version *version, struct block_sums **ret, struct error *err)
+{
+	const struct block_sums_place place = { backing, &version->block_sums.extents };
+
+	*ret = NULL;
+	return version->block_sums.length ? block_sums_load_at(&place, version, ret, err) : 0;
+}
+
+int block_sums_load_copy(struct source *copy, uint64_t at, const struct version *version, struct block_sums **ret,
+			 struct error *err)
+{
+	struct extent all = { at, version->block_sums.length };
+	const struct extent_list extents = { &all, 1 };
+	const struct block_sums_place place = { backing_of(copy, NULL), &extents };
+
+	return block_sums_load_at(&place, version, ret, err);
 }
 
 /* --- rows --- */

@@ -34,6 +34,9 @@ void block_sums_layout(uint32_t kind, uint32_t chunk_log, uint64_t chunk_count, 
 /* Reads and checks the head of the version's section; *ret is NULL if it has none. */
 must_check int block_sums_load(struct backing backing, const struct version *version, struct block_sums **ret,
 			       struct error *err);
+/* The same from a copy of the head, which begins at this offset of another file, of a version that has the section. */
+must_check int block_sums_load_copy(struct source *copy, uint64_t at, const struct version *version,
+				    struct block_sums **ret, struct error *err);
 /* Opens a head of length bytes. block_sums_close() frees it; on failure it stays the caller's. */
 must_check int block_sums_open(uint8_t *head, uint64_t length, const struct version *version, struct block_sums **ret,
 			       struct error *err);

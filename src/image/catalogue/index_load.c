@@ -131,11 +131,10 @@ static int index_copy(const struct sections_query *query, const struct version *
 	return r;
 }
 
-int index_load(struct backing backing, const struct version *version, struct index **ret, struct error *err)
+static int index_load_section(const struct sections_query *query, struct backing backing,
+			      const struct version *version, struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	const struct sections_query query = { backing, &version->index.extents, version->index.length,
-					      version->index.sha256 };
 	int r;
 
 	if (fd < 0)
@@ -146,7 +145,7 @@ int index_load(struct backing backing, const struct version *version, struct ind
 				 version->label, version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN);
 	r = sum_check_kind(version->shape.chunk_sum, version->label, err);
 	if (r == 0)
-		r = index_copy(&query, version, fd, err);
+		r = index_copy(query, version, fd, err);
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)
@@ -155,4 +154,23 @@ int index_load(struct backing backing, const struct version *version, struct ind
 	if (r == 0)
 		(void)take_fd(&fd);
 	return r;
+}
+
+int index_load(struct backing backing, const struct version *version, struct index **ret, struct error *err)
+{
+	const struct sections_query query = { backing, &version->index.extents, version->index.length,
+					      version->index.sha256 };
+
+	return index_load_section(&query, backing, version, ret, err);
+}
+
+int index_load_copy(struct source *copy, uint64_t at, struct backing backing, const struct version *version,
+		    struct index **ret, struct error *err)
+{
+	struct extent all = { at, version->index.length };
+	const struct extent_list extents = { &all, 1 };
+	const struct sections_query query = { backing_of(copy, NULL), &extents, version->index.length,
+					      version->index.sha256 };
+
+	return index_load_section(&query, backing, version, ret, err);
 }

@@ -9,6 +9,9 @@
  * page, name and attribute, and the owners of the chunk records; seals it and opens it. -EBADMSG says what is wrong. */
 must_check int index_load(struct backing backing, const struct version *version, struct index **ret,
 			  struct error *err);
+/* The same from a copy of the section, which begins at this offset of another file. backing: where the version lies. */
+must_check int index_load_copy(struct source *copy, uint64_t at, struct backing backing, const struct version *version,
+			       struct index **ret, struct error *err);
 /* Opens a section that another process loaded by index_load() and handed over: its contents are not checked again, so
  * this takes no time whatever its size. -EPROTO if it is not sealed, or its size is not the version's. Takes fd on
  * success. member_size and members are those of index_set_members(), also below. */

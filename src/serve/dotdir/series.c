@@ -166,6 +166,10 @@ const struct series series_list[] = {
 	  SERIES_HISTORY(switches) },
 	{ DSFS_CONTROL_LOADS, "version_loads_total", "counter", "Versions loaded, failed attempts included.",
 	  SERIES_HISTORY(loads) },
+	{ DSFS_CONTROL_INDEX_READ, "index_read_bytes_total", "counter",
+	  "Bytes of indexes that were loaded from the volume.", SERIES_HISTORY(index_read) },
+	{ DSFS_CONTROL_INDEX_COPIED, "index_copy_bytes_total", "counter",
+	  "Bytes of indexes that were loaded from copies in the folder of cache=.", SERIES_HISTORY(index_copied) },
 	{ DSFS_CONTROL_OUTDATED_UNTIL, "version_outdated_end_time_seconds", "gauge",
 	  "When the mount last left a version that was not on the volume any more, in seconds since 1970; 0: it "
 	  "never did.",

@@ -2,16 +2,24 @@
 /* Keeps the folder open for the life of the mount, and with the supervisor for a successor. */
 #include "serve/local/local.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "image/catalogue/index_load.h"
+#include "io/file.h"
+#include "serve/local/copier.h"
 #include "supervisor/keep.h"
+#include "tier/copy.h"
 #include "tier/folder.h"
 
 struct local {
 	int folder; /* the descriptor */
+	struct copier *copier;
 };
+
+/* ---- the folder ---- */
 
 static int local_adopt(struct serve *serve, int *ret)
 {
@@ -43,15 +51,109 @@ int local_open(struct serve *serve, struct error *err)
 	local = calloc(1, sizeof(*local));
 	if (!local)
 		return error_no_memory(err);
+	r = copier_new(folder, serve->options.cache, &local->copier, err);
+	if (r < 0) {
+		free(local);
+		return r;
+	}
 	local->folder = take_fd(&folder);
 	serve->local = local;
 	return 0;
+}
+
+int local_start(struct serve *serve, struct error *err)
+{
+	return serve->local ? copier_start(serve->local->copier, err) : 0;
+}
+
+bool local_stop(struct local *local)
+{
+	return !local || copier_stop(local->copier);
 }
 
 void local_free(struct local *local)
 {
 	if (!local)
 		return;
+	copier_free(local->copier);
 	close_fd(&local->folder);
 	free(local);
+}
+
+/* ---- indexes ---- */
+
+/* A copy, loaded: one of both. */
+struct local_loaded {
+	struct index *index;
+	struct block_sums *block_sums;
+};
+
+static int local_load_file(int volume, const struct copy *copy, struct backing backing, const struct version *version,
+			   struct local_loaded *ret, struct error *err)
+{
+	struct file_source *file;
+	int r = copy_open(volume, copy, &file, err);
+
+	if (r < 0)
+		return r;
+	r = copy->kind == COPY_INDEX ?
+		    index_load_copy(&file->source, COPY_AT, backing, version, &ret->index, err) :
+		    block_sums_load_copy(&file->source, COPY_AT, version, &ret->block_sums, err);
+	file_close(file);
+	return r;
+}
+
+/* A copy that could not be looked at for lack of memory or descriptors may be right. */
+static int local_load_copy(struct serve *serve, const struct version *version, enum copy_kind kind,
+			   struct backing backing, struct local_loaded *ret)
+{
+	const struct copy copy = copy_of(version, kind);
+	auto_close int volume = -1;
+	struct error why = { 0 };
+	int r = folder_volume(serve->local->folder, serve->volume.uuid, &volume, &why);
+
+	if (r == 0)
+		r = local_load_file(volume, &copy, backing, version, ret, &why);
+	if (r == 0 || r == -ENOENT)
+		return r;
+	log_warn("cache '%s': the copy of the %s of version '%s' is not used: %s", serve->options.cache,
+		 kind == COPY_INDEX ? "index" : "block checksums", version->label, why.reason);
+	if (!error_is_shortage(r))
+		copy_remove(volume, &copy);
+	return r;
+}
+
+int local_load(struct serve *serve, const struct version *version, const struct members *members, struct index **ret,
+	       struct error *err)
+{
+	const struct backing backing = backing_of(&serve->volume.array->source, members);
+	struct local_loaded loaded;
+	int r;
+
+	if (serve->local && local_load_copy(serve, version, COPY_INDEX, backing, &loaded) == 0) {
+		atomic_fetch_add(&serve->history.index_copied, version->index.length);
+		*ret = loaded.index;
+		return 0;
+	}
+	r = index_load(backing, version, ret, err);
+	if (r == 0)
+		atomic_fetch_add(&serve->history.index_read, version->index.length);
+	return r;
+}
+
+struct block_sums *local_load_sums(struct serve *serve, const struct version *version, const struct members *members)
+{
+	const struct backing backing = backing_of(&serve->volume.array->source, members);
+	struct local_loaded loaded;
+
+	if (!serve->local || !version->block_sums.length ||
+	    local_load_copy(serve, version, COPY_BLOCK_SUMS, backing, &loaded) < 0)
+		return NULL;
+	return loaded.block_sums;
+}
+
+void local_keep(struct serve *serve, const struct catalogue *catalogue, struct generation *generation)
+{
+	if (serve->local)
+		copier_post(serve->local->copier, catalogue, generation);
 }

@@ -13,6 +13,7 @@
 #include "image/catalogue/dump.h"
 #include "image/sums/checksum_choose.h"
 #include "serve/keeping/keeping.h"
+#include "serve/local/local.h"
 #include "serve/opening/mounted.h"
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */
@@ -35,22 +36,30 @@ static int open_choose(const struct catalogue *catalogue, const struct open_targ
 	return *ret ? 0 : error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
 }
 
-/* Upper bound of the memory of an open version, in bytes. */
-static uint64_t open_bytes(const struct serve *serve, const struct version *version)
+/* A version to be loaded. */
+struct open_load {
+	const struct version *version;
+	const struct catalogue *catalogue;
+	const struct visitor *visitor; /* NULL: for a switch */
+};
+
+/* Upper bound of the memory that an open version takes, in bytes. */
+static uint64_t open_bytes(const struct serve *serve, const struct open_load *load)
 {
-	return version->index.length + block_sums_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
+	return load->version->index.length + block_sums_memory_most(load->version) +
+	       (uint64_t)serve->worker_count * READER_BYTES;
 }
 
 /* others: bytes that a load on another thread may still take. */
-static int open_check_room(struct serve *serve, const struct version *version, const struct visitor *visitor,
-			   uint64_t others, struct error *err)
+static int open_check_room(struct serve *serve, const struct open_load *load, uint64_t others, struct error *err)
 {
 	unsigned spare = 0;
-	int r = visitor ? visitor_check(visitor, &serve->generations, version, clock_now(), &spare, err) : 0;
+	int r = load->visitor ? visitor_check(load->visitor, &serve->generations, load->version, clock_now(), &spare,
+					      err) : 0;
 
 	if (r < 0)
 		return r;
-	return headroom_check(open_bytes(serve, version) + others, spare, err);
+	return headroom_check(open_bytes(serve, load) + others, spare, err);
 }
 
 /* Says once what is not to be expected of the sums of a version. */
@@ -77,9 +86,27 @@ static int open_check_signed(struct serve *serve, const struct generation *gener
 								     serve->options.volume, err);
 }
 
-static int open_load_index(struct serve *serve, const struct version *version, const struct members *members,
-			   struct generation **ret, struct error *err)
+static int open_make(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
 {
+	const struct members *members = &load->catalogue->members;
+	struct block_sums *sums;
+	struct index *index;
+	int r = local_load(serve, load->version, members, &index, err);
+
+	if (r < 0)
+		return r;
+	sums = local_load_sums(serve, load->version, members);
+	r = generation_open(&serve->volume.array->source, load->version, index, sums, serve->worker_count, ret, err);
+	if (r == 0)
+		return 0;
+	block_sums_close(sums);
+	index_close(index);
+	return r;
+}
+
+static int open_load_index(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
+{
+	const struct version *version = load->version;
 	struct generation *generation;
 	struct trust_signer signer;
 	int r = trust_check(&serve->options.trust, version, serve->volume.uuid, &signer, err);
@@ -87,7 +114,7 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	if (r < 0)
 		return r;
 	atomic_fetch_add(&serve->history.loads, 1);
-	r = generation_open(&serve->volume.array->source, version, members, serve->worker_count, &generation, err);
+	r = open_make(serve, load, &generation, err);
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
@@ -119,15 +146,15 @@ static int open_add(struct serve *serve, struct generation **generation, const s
 	return r;
 }
 
-static int open_load_new(struct serve *serve, const struct version *version, const struct members *members,
-			 const struct visitor *visitor, struct generation **ret, struct error *err)
+static int open_load_new(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
 {
+	const struct visitor *visitor = load->visitor;
 	struct generation *generation;
 	struct error why = { 0 };
-	int r = open_load_index(serve, version, members, &generation, &why);
+	int r = open_load_index(serve, load, &generation, &why);
 
 	if (r < 0 && visitor)
-		visitor_remember(visitor, version, clock_now(), &why);
+		visitor_remember(visitor, load->version, clock_now(), &why);
 	if (r < 0)
 		return error_pass(err, r, &why);
 	generation->has_visitor = visitor && !visitor->may_switch;
@@ -138,20 +165,22 @@ static int open_load_new(struct serve *serve, const struct version *version, con
 		return r;
 	}
 	serve_note_members(serve, &generation->index->members);
+	local_keep(serve, load->catalogue, generation);
 	*ret = generation;
 	return 0;
 }
 
 /* A visit and a command may load at the same time, each before the other has taken its memory, so each announces in
  * serve->loading how much it will take. */
-static int open_load(struct serve *serve, const struct version *version, const struct members *members,
+static int open_load(struct serve *serve, const struct version *version, const struct catalogue *catalogue,
 		     const struct visitor *visitor, struct generation **ret, struct error *err)
 {
-	uint64_t bytes = open_bytes(serve, version), others = atomic_fetch_add(&serve->loading, bytes);
-	int r = open_check_room(serve, version, visitor, others, err);
+	struct open_load load = { version, catalogue, visitor };
+	uint64_t bytes = open_bytes(serve, &load), others = atomic_fetch_add(&serve->loading, bytes);
+	int r = open_check_room(serve, &load, others, err);
 
 	if (r == 0)
-		r = open_load_new(serve, version, members, visitor, ret, err);
+		r = open_load_new(serve, &load, ret, err);
 	atomic_fetch_sub(&serve->loading, bytes);
 	return r;
 }
@@ -241,7 +270,7 @@ static int open_take(struct serve *serve, const struct catalogue *catalogue, con
 		generation = NULL;
 	}
 	if (!generation)
-		return open_load(serve, version, &catalogue->members, target->visitor, ret, err);
+		return open_load(serve, version, catalogue, target->visitor, ret, err);
 	r = open_check_again(serve, generation, target->visitor, err);
 	if (r == 0)
 		*ret = generation;

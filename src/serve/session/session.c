@@ -202,8 +202,8 @@ static int session_prepare(struct session *session, struct error *err)
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start, control_start,
-		resume_start,
+		clients_start, local_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start,
+		control_start, resume_start,
 	};
 	int r = 0;
 
@@ -519,6 +519,7 @@ static bool session_stop_threads(struct session *session)
 	visits_stop(serve->visits);
 	is_stuck = !control_stop(serve->control) || is_stuck;
 	is_stuck = !clients_stop(serve->clients) || is_stuck;
+	is_stuck = !local_stop(serve->local) || is_stuck;
 	return !standby_stop(serve->standby) || is_stuck;
 }
 

@@ -63,8 +63,8 @@ static int generation_check_sequence(const struct version *version, struct error
 			 (unsigned long long)version->sequence, (unsigned long long)NODE_SEQUENCE_MAX);
 }
 
-int generation_open(struct source *source, const struct version *version, const struct members *members,
-		    unsigned readers, struct generation **ret, struct error *err)
+int generation_open(struct source *source, const struct version *version, struct index *index,
+		    struct block_sums *block_sums, unsigned readers, struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	int r = generation_check_sequence(version, err);
@@ -75,17 +75,20 @@ int generation_open(struct source *source, const struct version *version, const 
 	if (!generation)
 		return error_no_memory(err);
 	generation->version = *version;
+	generation->index = index;
+	generation->block_sums = block_sums;
 	generation->sequence = version->sequence;
 	generation->key = atomic_fetch_add(&generation_opened, 1) + 1;
 	atomic_init(&generation->uses, 1);
 	r = version_copy_lists(version, &generation->version, err);
-	if (r == 0)
-		r = index_load(backing_of(source, members), version, &generation->index, err);
-	if (r == 0)
+	if (r == 0 && !block_sums)
 		r = generation_open_block_sums(generation, source, err);
 	if (r == 0)
 		r = generation_open_readers(generation, readers, err);
 	if (r < 0) {
+		generation->index = NULL; /* both stay the caller's */
+		if (block_sums)
+			generation->block_sums = NULL;
 		generation_free(generation);
 		return r;
 	}

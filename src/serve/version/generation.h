@@ -79,10 +79,12 @@ static inline void generation_note(_Atomic bool *flag)
 		atomic_store(flag, true);
 }
 
-/* Opens a version for `readers` workers: loads and checks its index and the head of its block checksums. Damaged block
- * checksums do not fail the opening. The caller owns one use of *ret. */
-must_check int generation_open(struct source *source, const struct version *version, const struct members *members,
-			       unsigned readers, struct generation **ret, struct error *err);
+/* Opens a version, whose index is loaded and checked, for `readers` workers. block_sums may be loaded as well; if it is
+ * NULL, loads and checks the head of the block checksums from the volume, and does not fail if they are damaged. Takes
+ * index and block_sums on success. The caller owns one use of *ret. */
+must_check int generation_open(struct source *source, const struct version *version, struct index *index,
+			       struct block_sums *block_sums, unsigned readers, struct generation **ret,
+			       struct error *err);
 /* Writes what another process needs to open the version without reading the volume; *ret_fd is a sealed memfd, and
  * close-on-exec. */
 must_check int generation_record(const struct generation *generation, int *ret_fd, struct error *err);

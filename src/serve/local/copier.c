@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Has a use of the version for each job, so that it is not closed meanwhile. */
+#include "serve/local/copier.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/thread/thread.h"
+#include "base/thread/wake.h"
+#include "tier/copy.h"
+#include "tier/folder.h"
+
+#define COPIER_JOBS 8u /* that may wait, each with a version in memory */
+
+struct copier_job {
+	struct copier_job *next;
+	struct generation *generation;
+	uint8_t volume[16]; /* UUID */
+	uint32_t count; /* of sums */
+	uint8_t sums[][32]; /* of what all versions may have copies of */
+};
+
+struct copier {
+	int folder;
+	const char *path;
+	struct thread thread;
+	struct wake wake;
+	_Atomic bool ended;
+	pthread_mutex_t lock; /* protects all below */
+	struct copier_job *first, **end;
+	unsigned count;
+};
+
+static void copier_free_job(struct copier_job *job)
+{
+	if (job)
+		generation_put(job->generation);
+	free(job);
+}
+
+/* ---- the thread ---- */
+
+static void copier_tell(const struct copier *copier, const struct copier_job *job, const struct error *why)
+{
+	static struct log_limit limit = { .burst = 5 };
+	unsigned suppressed;
+
+	if (why->code != -EWOULDBLOCK && why->code != -ECANCELED && log_allow(&limit, &suppressed))
+		log_warn("cache '%s': the index of version '%s' is not copied: %s, suppressed=%u", copier->path,
+			 job->generation->version.label, why->reason, suppressed);
+}
+
+static int copier_write(struct copier *copier, int volume, const struct copy *copy, const void *bytes,
+			struct error *err)
+{
+	return copy_exists(volume, copy) ? 0 : copy_write(volume, copy, bytes, &copier->ended, err);
+}
+
+static int copier_write_all(struct copier *copier, const struct generation *generation, int volume, struct error *err)
+{
+	struct copy copy = copy_of(&generation->version, COPY_INDEX);
+	int r = copier_write(copier, volume, &copy, generation->index->map, err);
+	const void *head;
+
+	if (r < 0 || !generation->block_sums)
+		return r;
+	copy = copy_of(&generation->version, COPY_BLOCK_SUMS);
+	head = block_sums_head(generation->block_sums, &copy.length);
+	return copier_write(copier, volume, &copy, head, err);
+}
+
+static void copier_do(struct copier *copier, const struct copier_job *job)
+{
+	auto_close int volume = -1;
+	struct error err = { 0 };
+	int r = folder_make_volume(copier->folder, job->volume, &volume, &err);
+
+	if (r == 0)
+		r = copy_prune(volume, job->sums, job->count, &err);
+	if (r == 0)
+		r = copier_write_all(copier, job->generation, volume, &err);
+	if (r < 0)
+		copier_tell(copier, job, &err);
+}
+
+static struct copier_job *copier_take(struct copier *copier)
+{
+	struct copier_job *job;
+
+	pthread_mutex_lock(&copier->lock);
+	job = list_take(copier->first, copier->end, next);
+	copier->count -= job != NULL;
+	pthread_mutex_unlock(&copier->lock);
+	return job;
+}
+
+static void copier_main(void *argument)
+{
+	struct copier *copier = argument;
+	struct copier_job *job;
+
+	while (!atomic_load(&copier->ended)) {
+		job = copier_take(copier);
+		if (job)
+			copier_do(copier, job);
+		else
+			wake_wait(&copier->wake, -1);
+		copier_free_job(job);
+	}
+}
+
+/* ---- other threads ---- */
+
+static struct copier_job *copier_job(const struct catalogue *catalogue, struct generation *generation)
+{
+	struct copier_job *job = calloc(1, sizeof(*job) + catalogue->version_count * 2 * sizeof(job->sums[0]));
+
+	if (!job)
+		return NULL;
+	memcpy(job->volume, catalogue->volume_uuid, sizeof(job->volume));
+	for (uint32_t i = 0; i < catalogue->version_count; i++) {
+		memcpy(job->sums[job->count++], catalogue->versions[i].index.sha256, sizeof(job->sums[0]));
+		memcpy(job->sums[job->count++], catalogue->versions[i].block_sums.sha256, sizeof(job->sums[0]));
+	}
+	generation_get(generation);
+	job->generation = generation;
+	return job;
+}
+
+static bool copier_add(struct copier *copier, struct copier_job *job)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&copier->lock);
+	has_room = copier->count < COPIER_JOBS;
+	if (has_room)
+		list_append(copier->end, job, next);
+	copier->count += has_room;
+	pthread_mutex_unlock(&copier->lock);
+	return has_room;
+}
+
+void copier_post(struct copier *copier, const struct catalogue *catalogue, struct generation *generation)
+{
+	struct copier_job *job = copier_job(catalogue, generation);
+
+	if (job && copier_add(copier, job))
+		wake_up(&copier->wake);
+	else
+		copier_free_job(job);
+}
+
+int copier_new(int folder, const char *path, struct copier **ret, struct error *err)
+{
+	struct copier *copier = calloc(1, sizeof(*copier));
+	int r;
+
+	if (!copier)
+		return error_no_memory(err);
+	r = wake_open(&copier->wake, err);
+	if (r < 0) {
+		free(copier);
+		return r;
+	}
+	copier->folder = folder;
+	copier->path = path;
+	copier->end = &copier->first;
+	pthread_mutex_init(&copier->lock, NULL);
+	*ret = copier;
+	return 0;
+}
+
+int copier_start(struct copier *copier, struct error *err)
+{
+	const struct thread_setup setup = { .run = copier_main, .argument = copier,
+					    .what = "the thread that copies indexes" };
+
+	return thread_start(&copier->thread, &setup, err);
+}
+
+bool copier_stop(struct copier *copier)
+{
+	bool has_ended;
+
+	atomic_store(&copier->ended, true);
+	wake_up(&copier->wake);
+	has_ended = thread_join_soon(&copier->thread);
+	if (!has_ended)
+		log_warn("the drive of cache '%s' does not answer, the daemon ends without it", copier->path);
+	return has_ended;
+}
+
+void copier_free(struct copier *copier)
+{
+	struct copier_job *job;
+
+	if (!copier)
+		return;
+	while ((job = copier_take(copier)))
+		copier_free_job(job);
+	wake_close(&copier->wake);
+	pthread_mutex_destroy(&copier->lock);
+	free(copier);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread that writes copies of opened indexes into the folder. It never reads the volume, and nobody waits for it. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/catalogue/catalogue.h"
+#include "serve/version/generation.h"
+
+struct copier;
+
+/* folder: that of tier/folder.h, at path; both stay the caller's. */
+must_check int copier_new(int folder, const char *path, struct copier **ret, struct error *err);
+/* Has the thread make the folder like the catalogue: without copies of other versions, and with those of this version,
+ * of which it takes a use for as long. Any thread may call this, also before copier_start(). Does nothing if much waits
+ * already: the next mount makes up for it. */
+void copier_post(struct copier *copier, const struct catalogue *catalogue, struct generation *generation);
+must_check int copier_start(struct copier *copier, struct error *err);
+/* Ends the thread. False: the drive holds it back; it was left running and may use the struct. */
+must_check bool copier_stop(struct copier *copier);
+void copier_free(struct copier *copier);

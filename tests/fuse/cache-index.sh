@@ -1,0 +1,208 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon in=gcc,asan
+# The mount option cache=: which folders it takes; indexes come from the copies in the folder and not from the volume,
+# at mounts, switches and visits; a copy that is wrong in any way is made anew, and whatever happens to the folder,
+# mounts serve the right bytes.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+python3 "$LIB/small_files.py" source 7 300 2
+pack volume source --label one
+cp -r source second
+echo "of the second version" >second/more
+pack volume second --label two
+datasetfsctl current volume one >/dev/null
+cp volume whole
+mkdir -m 700 cache
+cache=$PWD/cache
+uuid=$(datasetfsctl list --json volume | json uuid)
+
+# index NUMBER FIELD: of a version's index on the volume
+index() {
+    datasetfsctl list --json whole | json "versions.$1.index.0.$2"
+}
+# erase NUMBER: what the volume has of that index
+erase() {
+    dd if=/dev/zero of=volume bs=4096 seek=$(($(index "$1" offset) / 4096)) count=$(($(index "$1" length) / 4096)) \
+        conv=notrunc status=none
+}
+for number in 0 1; do
+    dd if=whole of=index.$number bs=4096 skip=$(($(index $number offset) / 4096)) \
+        count=$(($(index $number length) / 4096)) status=none
+done
+# copy NUMBER: the file in the folder
+copy() {
+    echo "cache/$uuid/index/$(hash_of "index.$1")"
+}
+# is_whole NUMBER: the copy is there, with the volume's bytes behind its head
+is_whole() {
+    tail -c +4097 "$(copy "$1")" | cmp -s - "index.$1"
+}
+# from VOLUME COPY: how many bytes of indexes the mount has loaded from where
+from() {
+    assert_eq "bytes of indexes from the volume" "$(stats mnt index_read_bytes)" "$1"
+    assert_eq "bytes of indexes from copies" "$(stats mnt index_copy_bytes)" "$2"
+}
+one=$(index 0 length) two=$(index 1 length)
+[ -f "$(dirname "$(copy 0)")" ] && fail "there is a folder already"
+
+say "which folders it takes"
+assert_fails 2 "mount option 'cache': 'cache' is no absolute path" datasetfs -o cache=cache volume mnt
+assert_fails 2 "'kernel' cannot be combined with 'cache'" datasetfs -o "kernel,cache=$cache" volume mnt
+assert_fails 2 "'cache' cannot be combined with 'verify=never'" datasetfs -o "cache=$cache,verify=never" volume mnt
+mkdir -p mnt
+# refused FOLDER MESSAGE
+refused() {
+    assert_fails 32 "cache '$PWD/$1': $2" datasetfs -o "cache=$PWD/$1" volume mnt
+}
+refused none "there is no such folder: 'install -d -m 700 $PWD/none' makes it"
+touch file && refused file "it is no folder, or a link to one"
+ln -s cache link && refused link "it is no folder, or a link to one"
+chmod 770 cache && refused cache "it has the mode 0770, so others may write it"
+chmod 702 cache && refused cache "it has the mode 0702, so others may write it"
+chmod 500 cache && refused cache "it has the mode 0500, so its owner may not write it"
+chmod 700 cache
+echo "datasetfs cache 2" >cache/format && refused cache "it has the format 2, this release knows 1"
+echo "datasetfs cache 0" >cache/format && refused cache "it has the format 0, this release knows 1"
+echo "something else" >cache/format && refused cache "its file 'format' is none of a cache"
+rm cache/format
+mount_volume volume fuse
+refused fuse "it lies on FUSE, expected a filesystem of a local drive"
+unmount fuse
+if is_root; then
+    chown 65534 cache && refused cache "it belongs to user 65534, expected user 0"
+    chown 0 cache
+fi
+assert_eq "what refused mounts left" "$(ls -A cache)" ""
+
+say "mounts"
+mount_volume volume mnt -o "cache=$cache"
+from "$one" 0
+wait_for 20 is_whole 0 || fail "no copy of the index: $(ls -R cache) $(cat daemon.log)"
+assert_eq "rights" "$(stat -c %a "$(copy 0)")" 600
+assert_eq "option" "$(stats mnt options.cache)" "$cache"
+unmount mnt
+erase 0
+assert_fails 32 "index of version 'one': its SHA-256" datasetfs volume mnt
+mount_volume volume mnt -o "cache=$cache"
+from 0 "$one"
+compare source mnt
+datasetfs -o "cache=$cache" volume mnt 2>/dev/null && fail "a second mount on the first"
+
+say "switches, visits and successors"
+datasetfsctl switch mnt two
+from "$two" "$one"
+compare second mnt
+wait_for 20 is_whole 1 || fail "no copy after a switch: $(cat daemon.log)"
+unmount mnt
+erase 1
+mount_volume volume mnt -o "cache=$cache"
+cat mnt/.datasetfs/versions/two/more >/dev/null
+from 0 $((one + two))
+kill_server mnt
+compare source mnt
+from 0 0
+datasetfsctl switch mnt two
+compare second mnt
+unmount mnt
+mount_volume volume mnt -o "cache=$cache"
+kill_server mnt
+datasetfsctl switch mnt two
+from 0 "$two"
+unmount mnt
+cp whole volume
+
+say "copies that are wrong"
+# made_anew WHAT: a mount reads the volume, says why, and makes the copy anew
+made_anew() {
+    : >daemon.log
+    mount_volume volume mnt -o "cache=$cache"
+    from "$one" 0
+    compare source mnt
+    wait_for 20 is_whole 0 || fail "$1: the copy stays as it is: $(cat daemon.log)"
+    [ -z "${2:-}" ] || grep -q "the copy of the index of version 'one' is not used: .*$2" daemon.log ||
+        fail "$1: no line with '$2': $(cat daemon.log)"
+    unmount mnt
+}
+spoil "$(copy 0)" $((4096 + one / 2)) && made_anew "a flipped byte" "its SHA-256 is not the one in the catalogue"
+spoil "$(copy 0)" 0 && made_anew "a flipped byte in the head" "it does not begin as a copy"
+spoil "$(copy 0)" 8 && made_anew "another format" "it has the format 254, this release knows 1"
+truncate -s -4096 "$(copy 0)" && made_anew "a short one" "a file of $one bytes, expected $((one + 4096))"
+truncate -s 0 "$(copy 0)" && made_anew "an empty one" "the volume ends after 0 of them"
+cp "$(copy 1)" "$(copy 0)" && made_anew "another version's" "it is that of another index"
+{ head -c 4096 "$(copy 0)"; head -c "$one" index.1; } >mixed
+mv mixed "$(copy 0)" && made_anew "another version's bytes" "its SHA-256 is not the one in the catalogue"
+rm "$(copy 0)" && mkfifo "$(copy 0)" && made_anew "a pipe" "neither a regular file nor a block device"
+rm "$(copy 0)" && ln -s "$PWD/whole" "$(copy 0)" && made_anew "a link" "cannot open it"
+cmp whole volume || fail "the volume changed"
+rm "$(copy 0)" && made_anew "none"
+rm "$(copy 0)" && echo left >"$(copy 0).new" && made_anew "what a killed process left"
+assert_eq "what was begun" "$(find cache -name '*.new')" ""
+rm "$(copy 0)" && mkdir "$(copy 0)"
+: >daemon.log
+mount_volume volume mnt -o "cache=$cache"
+from "$one" 0
+wait_for 20 grep -q "the index of version 'one' is not copied: cannot give it its name" daemon.log ||
+    fail "a folder in the place of the copy: $(cat daemon.log)"
+unmount mnt
+rmdir "$(copy 0)"
+
+say "what is gone from the volume"
+cp whole volume
+old=$(copy 1)
+touch "$old.new" "$(dirname "$old")/notes"
+datasetfsctl remove volume two >/dev/null
+mount_volume volume mnt -o "cache=$cache"
+wait_for 20 is_whole 0 || fail "no copy: $(cat daemon.log)"
+[ ! -e "$old" ] && [ ! -e "$old.new" ] && [ -e "$(dirname "$old")/notes" ] || fail "files: $(ls -R cache)"
+unmount mnt
+cp whole volume
+
+say "the folder goes away under a mount"
+rm -rf cache/*
+mount_volume volume mnt -o "cache=$cache"
+wait_for 20 is_whole 0
+rm -rf cache
+: >daemon.log
+datasetfsctl switch mnt two
+compare second mnt
+from $((one + two)) 0
+wait_for 20 grep -q "cache '$cache': the index of version 'two' is not copied: cannot " daemon.log ||
+    fail "no line about the folder: $(cat daemon.log)"
+kill_server mnt
+datasetfsctl switch mnt one
+compare source mnt
+unmount mnt
+mkdir -m 700 cache
+
+say "an upgrade keeps the folder"
+mount_volume volume mnt -o "cache=$cache"
+wait_for 20 is_whole 0
+datasetfsctl upgrade mnt >upgrade.out 2>&1 || fail "upgrade: $(cat upgrade.out)"
+datasetfsctl switch mnt two
+wait_for 20 is_whole 1 || fail "no copy after the upgrade: $(cat daemon.log)"
+unmount mnt
+erase 0
+mount_volume volume mnt -o "cache=$cache"
+from 0 "$one"
+unmount mnt
+cp whole volume
+
+say "filesystems that are full or read-only"
+need_mount
+mkdir small
+mount -t tmpfs -o size=12M,mode=700 tmpfs small
+at_exit umount "$PWD/small"
+head -c $(((11 << 20) - 65536)) /dev/zero >small/filler
+mount_volume volume mnt -o "cache=$PWD/small"
+wait_for 20 grep -q "cache '$PWD/small': the index of version 'one' is not copied: it needs .* a tenth" daemon.log ||
+    fail "no line about the room: $(df small) $(cat daemon.log)"
+compare source mnt
+unmount mnt
+assert_eq "what was begun" "$(find small/*-* -type f | wc -l)" 0
+head -c 64M /dev/zero >small/filler 2>/dev/null || true
+refused small "its filesystem is full: "
+rm small/filler
+mount -o remount,ro "$PWD/small"
+refused small "its filesystem is read-only"
