@@ -174,8 +174,7 @@ static void sheet_needs(const struct sheet *sheet)
 	       format_size((uint64_t)plan->memory_buffers, c));
 	if (plan->has_warm)
 		printf(", map of the cache %s", format_size((uint64_t)plan->memory_map, a));
-	printf("\nboot         %.1f s until all workers have the index%s\n", plan->boot,
-	       plan->has_warm ? "; none with a copy of it in the cache" : "");
+	printf("\nboot         %.1f s until all workers have the index; 0 with a copy of it (cache=)\n", plan->boot);
 	if (plan->has_warm)
 		printf("cache        %s a worker is written for each new data set, within %s\n",
 		       format_size((uint64_t)plan->fill_bytes, a), text_span(plan->fill, (char[TEXT_SPAN_SIZE]){ 0 }));
