@@ -11,13 +11,15 @@ enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
 enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's and scrub's own */
 
 /* The command line of each verb, for --help; its program ends with the verb's name. */
-extern const struct command_line attach_line, attached_line, cat_line, compact_line, current_line, describe_line,
-	detach_line, dump_line, export_line, extract_line, list_line, ls_line, member_line, nvme_line, plan_line,
-	remove_line, scrub_line, sign_line, stat_line, status_line, switch_line, top_line, upgrade_line, verify_line;
+extern const struct command_line attach_line, attached_line, cache_line, cat_line, compact_line, current_line,
+	describe_line, detach_line, dump_line, export_line, extract_line, list_line, ls_line, member_line, nvme_line,
+	plan_line, remove_line, scrub_line, sign_line, stat_line, status_line, switch_line, top_line, upgrade_line,
+	verify_line;
 
 /* Functions that run the verbs. argv[0] is the verb; each returns the exit status. */
 int attach_run(int argc, char **argv);
 int attached_run(int argc, char **argv);
+int cache_run(int argc, char **argv);
 int cat_run(int argc, char **argv);
 int compact_run(int argc, char **argv);
 int current_run(int argc, char **argv);

@@ -82,6 +82,8 @@ tame datasetfsctl export erofs "$v" v1 "image$E"
 tame datasetfsctl export tar "$v" v1 "no$E/archive"
 tame datasetfsctl member replace --progress none "two$E.a" 1 "two$E.b"
 tame datasetfsctl member replace --progress none "two$E.a" 1 "three$E"
+tame datasetfsctl cache list "nowhere$E"
+tame datasetfsctl cache drop "$source" "volume$E"
 tame datasetfsctl remove "$v" v1
 tame datasetfsctl attach "$v" "nowhere$E"
 tame datasetfsctl attach -o "option$E" "$v" .

@@ -148,6 +148,62 @@ wait_for 20 grep -q "the index of version 'one' is not copied: cannot give it it
 unmount mnt
 rmdir "$(copy 0)"
 
+say "cache list and drop"
+mount_volume volume mnt -o "cache=$cache"
+datasetfsctl switch mnt two
+unmount mnt
+rm -rf cache/*/index/*
+mount_volume volume mnt -o "cache=$cache,version=two"
+cat mnt/.datasetfs/versions/one/1 >/dev/null
+wait_for 20 is_whole 0 && wait_for 20 is_whole 1
+unmount mnt
+datasetfsctl cache list cache >list.txt
+assert_eq "title" "$(head -n 1 list.txt | tr -s ' ')" "VOLUME VERSION COPY OF ITS SEQUENCE SIZE WRITTEN (UTC)"
+grep -qE "^$uuid +one +index +1 +4[0-9.]+ KiB +20[0-9-]{8} [0-9:]{8}" list.txt || fail "list: $(cat list.txt)"
+grep -qE "^$uuid +(one|two) +block checksums" list.txt || fail "list: $(cat list.txt)"
+datasetfsctl cache list --json cache >list.json
+assert_eq "volume" "$(json volumes.0.uuid list.json)" "$uuid"
+python3 - "$(hash_of index.1)" "$two" <<'END' || fail "list --json: $(cat list.json)"
+import json, sys
+copies = json.load(open("list.json"))["volumes"][0]["copies"]
+found, = [copy for copy in copies if copy["sha256"] == sys.argv[1]]
+assert found["label"] == "two" and found["sequence"] == 2 and found["kind"] == "index", found
+assert found["bytes"] == int(sys.argv[2]) + 4096, found
+END
+spoil "$(copy 1)" 0
+datasetfsctl cache list cache | grep -q "damaged: the next mount of its version makes it anew" || fail "nothing damaged"
+assert_eq "kind" "$(datasetfsctl cache list --json cache | python3 -c 'import json, sys
+print([copy["kind"] for copy in json.load(sys.stdin)["volumes"][0]["copies"] if copy["label"] is None])')" "[None]"
+spoil "$(copy 1)" 0
+assert_fails 1 "cache 'cache' has nothing of version 'three'" datasetfsctl cache drop cache "$uuid" three
+assert_fails 1 "has nothing of the volume 00000000-0000-4000-8000-000000000000" \
+    datasetfsctl cache drop cache 00000000-0000-4000-8000-000000000000
+assert_fails 2 "volume: " datasetfsctl cache drop cache volume
+assert_fails 1 "cache 'none': there is no such folder" datasetfsctl cache list none
+mkdir -m 700 later && echo "datasetfs cache 2" >later/format
+assert_fails 1 "cache 'later': it has the format 2, this release knows 1" datasetfsctl cache drop later
+before=$(find cache -type f | wc -l)
+dropped=$(datasetfsctl cache drop --json cache "$uuid" two | json copies)
+[ "$dropped" -ge 1 ] || fail "nothing of version two was dropped"
+assert_eq "files left" "$(find cache -type f | wc -l)" $((before - dropped))
+[ ! -e "$(copy 1)" ] && is_whole 0 || fail "the wrong ones were dropped: $(ls -R cache)"
+touch "$(copy 1).new"
+assert_contains "drop" "$(datasetfsctl cache drop cache)" " dropped, "
+assert_eq "what is left" "$(ls -A cache)" format
+mkdir other && assert_eq "an empty one" "$(datasetfsctl cache list other)" ""
+mount_volume volume mnt -o "cache=$cache"
+from "$one" 0
+wait_for 20 is_whole 0
+datasetfsctl cache drop cache >/dev/null
+datasetfsctl switch mnt two
+wait_for 20 is_whole 1 || fail "no copy after a drop under a mount: $(cat daemon.log)"
+compare second mnt
+unmount mnt
+mount_volume volume mnt -o "cache=$cache,version=two"
+wait_for 20 is_whole 1
+datasetfsctl switch mnt one && wait_for 20 is_whole 0
+unmount mnt
+
 say "what is gone from the volume"
 cp whole volume
 old=$(copy 1)

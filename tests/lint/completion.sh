@@ -20,11 +20,12 @@ for program in mkdatasetfs datasetfs datasetfs-csi datasetfs-exporter datasetfs-
     done
 done
 for verb in list status top attach detach attached verify scrub stat ls cat extract describe plan dump current \
-    remove compact export member nvme; do
+    remove compact cache export member nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
     "--help connect disconnect discover inspect list protect release "
+assert_eq "datasetfsctl cache <TAB>" "$(completed datasetfsctl cache '')" "--help drop list "
 assert_eq "datasetfsctl member <TAB>" "$(completed datasetfsctl member '')" "--help list replace "
 assert_eq "datasetfsctl export <TAB>" "$(completed datasetfsctl export '')" "--help erofs signatures tar "
 assert_contains "datasetfsctl nvme connect --q<TAB>" " $(completed datasetfsctl nvme connect --q)" " --queue-size "

@@ -116,6 +116,7 @@ may mkfs/output  $base $image io $device members $volume datasetfs spill options
 may mkfs/layout  $base $image $volume datasetfs spill source options content output layout
 may mkfs         $base $image trust io $device $volume datasetfs spill source source/archive options content output \
     layout .
+may tools/cache  $base $image datasetfs tier cache .
 may tools/describe/subject $base $image datasetfs describe/subject .
 may tools/describe/survey  $base $image datasetfs describe/subject describe/survey .
 may tools/describe/diff    $base $image datasetfs describe/subject describe/diff .

@@ -22,7 +22,7 @@ verbs() {
     for verb in $(verbs_of); do
         case $verb in
         nvme) ;;
-        export | member) verbs_of $verb | sed "s/^/$verb /" ;;
+        cache | export | member) verbs_of $verb | sed "s/^/$verb /" ;;
         *) echo $verb ;;
         esac
     done
