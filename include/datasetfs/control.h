@@ -210,6 +210,8 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_INDEX_READ       "index_read_bytes" /* of indexes that were loaded from the volume */
 #define DSFS_CONTROL_INDEX_COPIED     "index_copy_bytes" /* of indexes that were loaded from copies in the folder of the
 						       * mount option cache= */
+#define DSFS_CONTROL_INDEX_SHARED     "index_shared_bytes" /* of indexes that other mounts of the machine have lent, so
+							 * that they are in memory once */
 #define DSFS_CONTROL_REQUESTS         "requests"       /* object: number of requests for each opcode name */
 #define DSFS_CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
 #define DSFS_CONTROL_ERRORS           "errors"         /* replies with an error other than EINTR, ENOENT, ENOSYS,

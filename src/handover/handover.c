@@ -122,6 +122,15 @@ void handover_put_version(const struct version *version, const struct index *ind
 	memcpy(ret->block_sums_sha256, version->block_sums.sha256, sizeof(ret->block_sums_sha256));
 }
 
+void handover_put_wish(const struct version *version, const struct index *index, const uint8_t volume_uuid[16],
+		       struct handover_borrow *ret)
+{
+	handover_put_version(version, index, &ret->version);
+	ret->version.member_size = 0;
+	memcpy(ret->version.volume_uuid, volume_uuid, sizeof(ret->version.volume_uuid));
+	memcpy(ret->sha256, version->index.sha256, sizeof(ret->sha256));
+}
+
 static void handover_copy_version(const struct handover_version *from, struct version *ret)
 {
 	*ret = (struct version){

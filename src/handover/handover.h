@@ -9,6 +9,11 @@
  *                      an index their table (table.h)
  *   client  report     at any time after that, without an answer: what it read and what it found
  *
+ * The daemon of another mount of the same user may ask for an index alone, which both then have in memory once:
+ *
+ *   client  borrow     tells which index
+ *   daemon  lent       with its descriptor; or a refusal, if it has no such index open
+ *
  * A message begins with its head and only grows at its end: a receiver ignores the part that it does not know. A new
  * protocol number is for messages that an older side would misread. */
 #pragma once
@@ -26,7 +31,8 @@
 #define HANDOVER_FDS      PASSING_FDS /* most descriptors of a message */
 #define HANDOVER_REASON   504u
 
-enum handover_kind { HANDOVER_GREETING = 1, HANDOVER_OPEN, HANDOVER_OPENED, HANDOVER_REPORT };
+enum handover_kind { HANDOVER_GREETING = 1, HANDOVER_OPEN, HANDOVER_OPENED, HANDOVER_REPORT, HANDOVER_BORROW,
+		     HANDOVER_LENT };
 
 struct handover_head {
 	uint32_t magic;
@@ -108,6 +114,18 @@ struct handover_report {
 	uint64_t counts[HANDOVER_COUNTS];
 };
 
+/* Asks for the index of a version. The daemon must have the same version open, to the last field of its record: the
+ * index was checked with these. Sizes of members do not matter, as each reader checks addresses by its own. */
+struct handover_borrow {
+	struct handover_head head;
+	uint8_t sha256[32]; /* of the index */
+	struct handover_version version; /* without hidden_mode and member_size */
+};
+
+struct handover_lent {
+	struct handover_answer answer;
+};
+
 /* Fills in the head of a message of size bytes. */
 void handover_begin(struct handover_head *head, enum handover_kind kind, size_t size);
 /* Makes an answer a refusal for this reason. */
@@ -129,6 +147,9 @@ static inline bool handover_has(const struct handover_opened *opened, uint32_t s
 
 /* Fills in the record of a version, except hidden_mode and volume_uuid, which the caller sets. */
 void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret);
+/* Fills in which index is asked for, or lent, but for the head. */
+void handover_put_wish(const struct version *version, const struct index *index, const uint8_t volume_uuid[16],
+		       struct handover_borrow *ret);
 /* Converts the record back to a version, and checks every field that is used to find something in the index or on the
  * volume. Of the version's lists, *ret has only the extents of the block checksums. The caller frees it with
  * version_free(). */

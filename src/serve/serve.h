@@ -79,6 +79,7 @@ struct serve_history {
 	_Atomic uint64_t loads;          /* how often a version was loaded, including failures */
 	_Atomic uint64_t index_read;     /* bytes of indexes that were loaded from the volume */
 	_Atomic uint64_t index_copied;   /* bytes of indexes that were loaded from copies in the folder of cache= */
+	_Atomic uint64_t index_shared;   /* bytes of indexes that other mounts have lent */
 	_Atomic bool told_of_sums;       /* the log says what sums prove here, or cost */
 };
 

@@ -291,5 +291,6 @@ void folder_remove_volume(int folder, const uint8_t uuid[16])
 	if (folder_enter(folder, name, &volume, NULL) < 0)
 		return;
 	unlinkat(volume, FOLDER_INDEX, AT_REMOVEDIR);
+	unlinkat(volume, FOLDER_MOUNTS, AT_REMOVEDIR);
 	unlinkat(folder, name, AT_REMOVEDIR);
 }

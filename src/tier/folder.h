@@ -3,6 +3,7 @@
  *
  *   DIR/format              which layout the rest has
  *   DIR/VOLUME-UUID/index/  copies of indexes, see copy.h
+ *   DIR/VOLUME-UUID/mounts/ the mounts that use it now, see presence.h
  *
  * Its owner's processes share it, and nobody else may write there. All that is in it can be lost or wrong at any time:
  * whoever reads it checks it against the volume's own sums. */
@@ -13,7 +14,8 @@
 #include "base/error.h"
 
 #define FOLDER_FORMAT 1u
-#define FOLDER_INDEX  "index" /* in the folder of a volume */
+#define FOLDER_INDEX  "index" /* in the folder of a volume, as the next one */
+#define FOLDER_MOUNTS "mounts"
 
 /* Opens the folder for the daemon of a mount. The error says in a line why it cannot be one: others may write it, it is
  * on a network filesystem, read-only or full, or has another format. The last part of the path must be no link. */

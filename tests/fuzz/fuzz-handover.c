@@ -33,6 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		{ HANDOVER_OPEN, sizeof(struct handover_open) },
 		{ HANDOVER_OPENED, sizeof(struct handover_opened) },
 		{ HANDOVER_REPORT, sizeof(struct handover_report) },
+		{ HANDOVER_BORROW, sizeof(struct handover_borrow) },
+		{ HANDOVER_LENT, sizeof(struct handover_lent) },
 	};
 	struct handover_opened opened;
 	unsigned accepted = 0;

@@ -86,14 +86,14 @@ may src/serve/record  $base datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
-may src/serve/local   $base $image io supervisor tier serve/version serve serve/local
+may src/serve/local   $base $image io handover supervisor tier serve/version serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
     serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
     serve/ahead serve/request
 may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
-    serve/request serve/clients
+    serve/local serve/request serve/clients
 may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/request serve/clients serve/health
 may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/record serve/worker serve \

@@ -100,6 +100,30 @@ static void refused_records(void **state)
 	CHECK_FAILS(handover_get_version(&record, &back, &err), -EPROTO, "outside of the volume");
 }
 
+/* A daemon asks for what another one has, whatever size either takes the volume to have. */
+static void wishes(void **state)
+{
+	const uint8_t volume[16] = { 9 };
+	struct index grown = index_of_it;
+	struct version other = version;
+	struct handover_borrow a, b;
+
+	(void)state;
+	memset(&a, 0, sizeof(a)), memset(&b, 0, sizeof(b));
+	grown.member_sizes[0] *= 2;
+	handover_put_wish(&version, &index_of_it, volume, &a);
+	handover_put_wish(&version, &grown, volume, &b);
+	assert_memory_equal(&a, &b, sizeof(a));
+	other.shape.inode_count--, grown.shape.inode_count--;
+	handover_put_wish(&other, &grown, volume, &b);
+	assert_memory_not_equal(&a.version, &b.version, sizeof(a.version));
+	other = version;
+	other.index.sha256[31] = 1;
+	handover_put_wish(&other, &index_of_it, volume, &b);
+	assert_memory_equal(&a.version, &b.version, sizeof(a.version));
+	assert_memory_not_equal(a.sha256, b.sha256, sizeof(a.sha256));
+}
+
 /* Two members with a group of two copies. */
 static struct members make_mirror(void)
 {
@@ -417,6 +441,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(refused_records),
+		cmocka_unit_test(wishes),
 		cmocka_unit_test(tables),
 		cmocka_unit_test(damaged_tables),
 		cmocka_unit_test(heads),

@@ -185,6 +185,26 @@ int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 	return 0;
 }
 
+int answer_lend(struct serve *serve, const struct handover_borrow *query, int *ret, struct error *err)
+{
+	struct handover_open wanted = { .sequence = query->version.sequence };
+	struct handover_borrow own = { .sha256 = { 0 } };
+	struct generation *generation = NULL;
+	int r = -ENOENT;
+
+	memcpy(wanted.uuid, query->version.uuid, sizeof(wanted.uuid));
+	if (wanted.sequence)
+		generation = answer_find(serve, &wanted);
+	if (generation) {
+		handover_put_wish(&generation->version, generation->index, serve->volume.uuid, &own);
+		if (!memcmp(own.sha256, query->sha256, sizeof(own.sha256)) &&
+		    !memcmp(&own.version, &query->version, sizeof(own.version)))
+			r = answer_reopen(generation->index->memfd, 0, "the index", ret, err);
+	}
+	generation_put(generation);
+	return r == -ENOENT ? error_set(err, r, "the mount does not have this version open") : r;
+}
+
 void answer_close(struct answer *answer)
 {
 	for (unsigned i = 0; i < HANDOVER_FDS; i++)

@@ -19,5 +19,7 @@ struct answer {
  * client alone, as the holder of an open file description may change its flags. */
 must_check int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 			   const struct handover_open *query, struct answer *ret, struct error *err);
+/* Opens the index that another daemon asks for. -ENOENT: this one has not opened that version. */
+must_check int answer_lend(struct serve *serve, const struct handover_borrow *query, int *ret, struct error *err);
 /* Closes the descriptors, once they are sent. */
 void answer_close(struct answer *answer);

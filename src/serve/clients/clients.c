@@ -26,6 +26,7 @@
 #include "serve/clients/answer.h"
 #include "serve/clients/credentials.h"
 #include "serve/keeping/keeping.h"
+#include "serve/local/local.h"
 #include "serve/record/record.h"
 #include "supervisor/keep.h"
 
@@ -189,6 +190,25 @@ static int clients_open(struct clients *clients, int fd, const struct passing_pa
 	return r;
 }
 
+static int clients_lend(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
+{
+	struct handover_lent lent = { 0 };
+	struct handover_borrow query;
+	auto_close int index = -1;
+	struct error why = { 0 };
+	int r = handover_check(packet->bytes, packet->length, HANDOVER_BORROW, sizeof(query), err);
+
+	if (r == 0)
+		r = clients_check_read(fd, err);
+	if (r < 0)
+		return r;
+	memcpy(&query, packet->bytes, sizeof(query));
+	handover_begin(&lent.answer.head, HANDOVER_LENT, sizeof(lent));
+	if (answer_lend(clients->serve, &query, &index, &why) < 0)
+		handover_refuse(&lent.answer, &why);
+	return passing_send(fd, &lent, sizeof(lent), &index, index >= 0, err);
+}
+
 static void clients_log_report(const struct credentials *peer, const struct handover_report *report)
 {
 	static struct log_limit limit = { .burst = 5 };
@@ -246,6 +266,8 @@ static int clients_hear(struct clients *clients, unsigned i, struct error *err)
 	memcpy(&head, packet.bytes, packet.length < sizeof(head) ? packet.length : sizeof(head));
 	if (head.kind == HANDOVER_REPORT)
 		return clients_report(clients, &clients->peers[i], &packet, err);
+	if (head.kind == HANDOVER_BORROW)
+		return clients_lend(clients, fd, &packet, err);
 	return clients_open(clients, fd, &packet, err);
 }
 
@@ -359,6 +381,8 @@ int clients_start(struct serve *serve, struct error *err)
 		state_free(clients->state);
 		clients->state = NULL;
 		rendezvous_close(&clients->place);
+	} else {
+		local_announce(serve, clients->place.name, clients->place.path);
 	}
 	serve->clients = clients;
 	return 0;

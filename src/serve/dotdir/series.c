@@ -170,6 +170,9 @@ const struct series series_list[] = {
 	  "Bytes of indexes that were loaded from the volume.", SERIES_HISTORY(index_read) },
 	{ DSFS_CONTROL_INDEX_COPIED, "index_copy_bytes_total", "counter",
 	  "Bytes of indexes that were loaded from copies in the folder of cache=.", SERIES_HISTORY(index_copied) },
+	{ DSFS_CONTROL_INDEX_SHARED, "index_shared_bytes_total", "counter",
+	  "Bytes of indexes that other mounts have lent, of which there is one in memory.",
+	  SERIES_HISTORY(index_shared) },
 	{ DSFS_CONTROL_OUTDATED_UNTIL, "version_outdated_end_time_seconds", "gauge",
 	  "When the mount last left a version that was not on the volume any more, in seconds since 1970; 0: it "
 	  "never did.",

@@ -14,6 +14,7 @@
 #include "base/thread/wake.h"
 #include "tier/copy.h"
 #include "tier/folder.h"
+#include "tier/presence.h"
 
 #define COPIER_JOBS 8u /* that may wait, each with a version in memory */
 
@@ -31,6 +32,8 @@ struct copier {
 	struct thread thread;
 	struct wake wake;
 	_Atomic bool ended;
+	const uint8_t *volume;    /* UUID, with: */
+	const char *name, *place; /* of the mount's socket; NULL: there is none */
 	pthread_mutex_t lock; /* protects all below */
 	struct copier_job *first, **end;
 	unsigned count;
@@ -99,11 +102,33 @@ static struct copier_job *copier_take(struct copier *copier)
 	return job;
 }
 
+static void copier_appear(const struct copier *copier)
+{
+	auto_close int volume = -1;
+	struct error err = { 0 };
+	int r = folder_make_volume(copier->folder, copier->volume, &volume, &err);
+
+	if (r == 0)
+		r = presence_note(volume, copier->name, copier->place, &err);
+	if (r < 0)
+		log_warn("cache '%s': other mounts cannot share the index of this one: %s", copier->path, err.reason);
+}
+
+static void copier_disappear(const struct copier *copier)
+{
+	auto_close int volume = -1;
+
+	if (folder_volume(copier->folder, copier->volume, &volume, NULL) == 0)
+		presence_drop(volume, copier->name);
+}
+
 static void copier_main(void *argument)
 {
 	struct copier *copier = argument;
 	struct copier_job *job;
 
+	if (copier->name)
+		copier_appear(copier);
 	while (!atomic_load(&copier->ended)) {
 		job = copier_take(copier);
 		if (job)
@@ -112,6 +137,8 @@ static void copier_main(void *argument)
 			wake_wait(&copier->wake, -1);
 		copier_free_job(job);
 	}
+	if (copier->name)
+		copier_disappear(copier);
 }
 
 /* ---- other threads ---- */
@@ -173,6 +200,13 @@ int copier_new(int folder, const char *path, struct copier **ret, struct error *
 	pthread_mutex_init(&copier->lock, NULL);
 	*ret = copier;
 	return 0;
+}
+
+void copier_announce(struct copier *copier, const uint8_t volume[16], const char *name, const char *path)
+{
+	copier->volume = volume;
+	copier->name = name;
+	copier->place = path;
 }
 
 int copier_start(struct copier *copier, struct error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that writes copies of opened indexes into the folder. It never reads the volume, and nobody waits for it. */
+/* The thread that writes into the folder: copies of opened indexes, and which mount this is. It never reads the volume,
+ * and nobody waits for it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +16,9 @@ must_check int copier_new(int folder, const char *path, struct copier **ret, str
  * of which it takes a use for as long. Any thread may call this, also before copier_start(). Does nothing if much waits
  * already: the next mount makes up for it. */
 void copier_post(struct copier *copier, const struct catalogue *catalogue, struct generation *generation);
+/* Has the thread tell other mounts of the volume where this one's socket is, from its beginning to its end. All three
+ * must stay. */
+void copier_announce(struct copier *copier, const uint8_t volume[16], const char *name, const char *path);
 must_check int copier_start(struct copier *copier, struct error *err);
 /* Ends the thread. False: the drive holds it back; it was left running and may use the struct. */
 must_check bool copier_stop(struct copier *copier);

@@ -10,6 +10,7 @@
 #include "image/catalogue/index_load.h"
 #include "io/file.h"
 #include "serve/local/copier.h"
+#include "serve/local/loan.h"
 #include "supervisor/keep.h"
 #include "tier/copy.h"
 #include "tier/folder.h"
@@ -17,6 +18,7 @@
 struct local {
 	int folder; /* the descriptor */
 	struct copier *copier;
+	const char *own; /* name of the mount's socket; "": it is not announced */
 };
 
 /* ---- the folder ---- */
@@ -56,6 +58,7 @@ int local_open(struct serve *serve, struct error *err)
 		free(local);
 		return r;
 	}
+	local->own = "";
 	local->folder = take_fd(&folder);
 	serve->local = local;
 	return 0;
@@ -121,6 +124,28 @@ static int local_load_copy(struct serve *serve, const struct version *version, e
 	if (!error_is_shortage(r))
 		copy_remove(volume, &copy);
 	return r;
+}
+
+void local_announce(struct serve *serve, const char *name, const char *path)
+{
+	if (!serve->local)
+		return;
+	serve->local->own = name;
+	copier_announce(serve->local->copier, serve->volume.uuid, name, path);
+}
+
+struct index *local_borrow(struct serve *serve, const struct version *version, const struct members *members)
+{
+	auto_close int volume = -1;
+	struct index *index;
+
+	if (!serve->local || folder_volume(serve->local->folder, serve->volume.uuid, &volume, NULL) < 0)
+		return NULL;
+	index = loan_take(volume, serve->volume.uuid, serve->local->own, version,
+			  source_size(&serve->volume.array->source, 0), members);
+	if (index)
+		atomic_fetch_add(&serve->history.index_shared, version->index.length);
+	return index;
 }
 
 int local_load(struct serve *serve, const struct version *version, const struct members *members, struct index **ret,

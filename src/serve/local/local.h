@@ -17,6 +17,12 @@ must_check int local_start(struct serve *serve, struct error *err);
 must_check bool local_stop(struct local *local);
 void local_free(struct local *local); /* NULL is allowed, also above */
 
+/* Notes the mount's socket, at which others of the same user may borrow indexes. Before local_start(); both texts must
+ * stay. */
+void local_announce(struct serve *serve, const char *name, const char *path);
+/* Returns the index of a version that another mount of the user has open, which takes no memory; NULL: none has it.
+ * Threads as below. */
+struct index *local_borrow(struct serve *serve, const struct version *version, const struct members *members);
 /* Loads the index of a version: from the copy if there is a right one, else from the volume. A copy that is wrong is
  * removed. Control thread, that of visits, or before they run. */
 must_check int local_load(struct serve *serve, const struct version *version, const struct members *members,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program/headroom.h"
@@ -41,12 +42,13 @@ struct open_load {
 	const struct version *version;
 	const struct catalogue *catalogue;
 	const struct visitor *visitor; /* NULL: for a switch */
+	struct index *lent; /* its index, which is in memory already; NULL: it must be loaded */
 };
 
 /* Upper bound of the memory that an open version takes, in bytes. */
 static uint64_t open_bytes(const struct serve *serve, const struct open_load *load)
 {
-	return load->version->index.length + block_sums_memory_most(load->version) +
+	return (load->lent ? 0 : load->version->index.length) + block_sums_memory_most(load->version) +
 	       (uint64_t)serve->worker_count * READER_BYTES;
 }
 
@@ -89,9 +91,9 @@ static int open_check_signed(struct serve *serve, const struct generation *gener
 static int open_make(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
 {
 	const struct members *members = &load->catalogue->members;
+	struct index *index = take_ptr(&load->lent);
 	struct block_sums *sums;
-	struct index *index;
-	int r = local_load(serve, load->version, members, &index, err);
+	int r = index ? 0 : local_load(serve, load->version, members, &index, err);
 
 	if (r < 0)
 		return r;
@@ -175,13 +177,14 @@ static int open_load_new(struct serve *serve, struct open_load *load, struct gen
 static int open_load(struct serve *serve, const struct version *version, const struct catalogue *catalogue,
 		     const struct visitor *visitor, struct generation **ret, struct error *err)
 {
-	struct open_load load = { version, catalogue, visitor };
+	struct open_load load = { version, catalogue, visitor, local_borrow(serve, version, &catalogue->members) };
 	uint64_t bytes = open_bytes(serve, &load), others = atomic_fetch_add(&serve->loading, bytes);
 	int r = open_check_room(serve, &load, others, err);
 
 	if (r == 0)
 		r = open_load_new(serve, &load, ret, err);
 	atomic_fetch_sub(&serve->loading, bytes);
+	index_close(load.lent);
 	return r;
 }
 

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "image/catalogue/index_load.h"
 #include "image/names/names.h"
-#include "image/records.h"
 #include "serve/version/version_record.h"
 
 static _Atomic uint64_t generation_opened; /* the greatest key that a version has */
@@ -124,25 +123,6 @@ int generation_record(const struct generation *generation, int *ret_fd, struct e
 	return version_record_write(&record, ret_fd, err);
 }
 
-/* Opens the index, and finds its holes: the process that checked the index kept them for itself. */
-static int generation_adopt_index(struct generation *generation, const struct version_record *record, int fd,
-				  struct error *err)
-{
-	struct index *index;
-	int r = index_load_sealed(fd, &generation->version, record->member_size, &record->members, &index, err);
-
-	if (r < 0)
-		return r;
-	r = records_measure(index, err);
-	if (r < 0) {
-		index->memfd = -1; /* stays the caller's */
-		index_close(index);
-		return r;
-	}
-	generation->index = index;
-	return 0;
-}
-
 /* Takes over the record's version and block checksums. */
 static struct generation *generation_of_record(struct version_record *record)
 {
@@ -178,7 +158,8 @@ static int generation_adopt_parts(struct version_record *record, int index_fd, u
 	generation = generation_of_record(record);
 	if (!generation)
 		return error_no_memory(err);
-	r = generation_adopt_index(generation, record, index_fd, err);
+	r = index_load_lent(index_fd, &generation->version, record->member_size, &record->members, &generation->index,
+			    err);
 	if (r == 0)
 		r = generation_open_readers(generation, readers, err);
 	if (r < 0) {

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks one after the other. A socket at which nobody listens any more belonged to a daemon that was killed: its link is
+ * removed. */
+#include "serve/local/loan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/program/passing.h"
+#include "handover/handover.h"
+#include "handover/meeting.h"
+#include "image/catalogue/index_load.h"
+#include "tier/presence.h"
+
+#define LOAN_TIMEOUT 2000 /* ms within which a daemon must answer; the copy is read within seconds */
+
+struct loan {
+	int volume;
+	const char *own;
+	const struct version *version;
+	uint64_t member_size;
+	const struct members *members;
+	struct handover_borrow query;
+	struct index *index; /* what was lent */
+};
+
+static int loan_ask(struct loan *loan, int fd, struct passing_packet *packet, struct error *err)
+{
+	int r = passing_send(fd, &loan->query, sizeof(loan->query), NULL, 0, err);
+
+	if (r == 0)
+		r = passing_receive(fd, LOAN_TIMEOUT, 1, packet, err);
+	if (r == 0)
+		r = handover_check_answer(packet->bytes, packet->length, HANDOVER_LENT, sizeof(struct handover_lent),
+					  err);
+	if (r == 0 && packet->fd_count != 1)
+		return error_set(err, -EPROTO, "%u descriptors came, expected 1", packet->fd_count);
+	return r;
+}
+
+static int loan_receive(struct loan *loan, int fd, struct error *err)
+{
+	struct passing_packet packet = { .fd_count = 0 };
+	int r = loan_ask(loan, fd, &packet, err);
+
+	if (r == 0)
+		r = index_load_lent(packet.fds[0], loan->version, loan->member_size, loan->members, &loan->index, err);
+	if (r == 0)
+		(void)take_fd(&packet.fds[0]);
+	passing_close(&packet);
+	return r;
+}
+
+/* Stops with 1 when one has lent the index, or after one that does not answer: to wait for others as well would take
+ * longer than to read the copy. */
+static int loan_try(void *argument, const char *name, const char *path, struct error *err)
+{
+	struct loan *loan = argument;
+	auto_close int fd = -1;
+	struct error why = { 0 };
+	int r;
+
+	(void)err;
+	if (!strcmp(name, loan->own))
+		return 0;
+	r = meeting_connect(path, LOAN_TIMEOUT, &fd, &why);
+	if (r == -ECONNREFUSED || r == -ENOENT)
+		presence_drop(loan->volume, name);
+	if (r == 0)
+		r = loan_receive(loan, fd, &why);
+	if (r < 0)
+		log_debug("the mount at '%s' does not lend the index of version '%s': %s", path, loan->version->label,
+			  why.reason);
+	return r == 0 || r == -EAGAIN;
+}
+
+/* Fills in what the other daemon must have, too: see handover_borrow. */
+static int loan_fill(struct loan *loan, const uint8_t uuid[16], struct error *err)
+{
+	struct index shell = { .shape = loan->version->shape };
+	int r = index_set_members(&shell, 0, loan->members, err);
+
+	if (r < 0)
+		return r;
+	handover_begin(&loan->query.head, HANDOVER_BORROW, sizeof(loan->query));
+	handover_put_wish(loan->version, &shell, uuid, &loan->query);
+	members_free(&shell.members);
+	return 0;
+}
+
+struct index *loan_take(int volume, const uint8_t uuid[16], const char *own, const struct version *version,
+			uint64_t member_size, const struct members *members)
+{
+	struct loan loan = { .volume = volume, .own = own, .version = version, .member_size = member_size,
+			     .members = members };
+
+	if (loan_fill(&loan, uuid, NULL) < 0 || presence_each(volume, loan_try, &loan, NULL) < 0)
+		return NULL;
+	return loan.index;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The mounts that use a volume's folder: a link for each, called after its socket, that leads to the socket. */
+#pragma once
+#include <sys/un.h>
+
+#include "base/error.h"
+
+#define PRESENCE_PATH (sizeof(((struct sockaddr_un *)0)->sun_path)) /* bytes of a path, including its NUL */
+
+/* Adds a mount; it may be there already. */
+must_check int presence_note(int volume, const char *name, const char *path, struct error *err);
+void presence_drop(int volume, const char *name);
+/* Calls each for all mounts, until it returns other than 0. Returns what it returned last. */
+must_check int presence_each(int volume, int (*each)(void *argument, const char *name, const char *path,
+						      struct error *err), void *argument, struct error *err);
