@@ -154,6 +154,44 @@ static PyObject *fast_lookup(PyObject *module, PyObject *arguments)
 	return list;
 }
 
+/* ids: numbers of places first. Returns how many of them were replaced, or a negative errno. */
+static int64_t look_up_places(struct dsfs *fs, int64_t *ids, Py_ssize_t count)
+{
+	for (Py_ssize_t i = 0; i < count; i++) {
+		int rc = dsfs_placed(fs, ids[i], (uint64_t *)&ids[i], 1);
+
+		if (rc != 1)
+			return rc < 0 ? rc : i;
+	}
+	return count;
+}
+
+static PyObject *fast_placed(PyObject *module, PyObject *arguments)
+{
+	PyObject *address, *numbers, *list = NULL;
+	struct dsfs *fs;
+	int64_t found;
+
+	(void)module;
+	if (!PyArg_ParseTuple(arguments, "OO!", &address, &PyList_Type, &numbers) || !(fs = PyLong_AsVoidPtr(address)))
+		return NULL;
+	Py_ssize_t count = PyList_Size(numbers);
+	int64_t *ids = calloc(count + 1, sizeof(*ids));
+
+	if (!ids)
+		PyErr_NoMemory();
+	for (Py_ssize_t i = 0; !PyErr_Occurred() && i < count; i++)
+		ids[i] = PyLong_AsLongLong(PyList_GetItem(numbers, i));
+	if (!PyErr_Occurred()) {
+		Py_BEGIN_ALLOW_THREADS
+		found = look_up_places(fs, ids, count);
+		Py_END_ALLOW_THREADS
+		list = found < 0 ? failed(found) : list_of_numbers(ids, found);
+	}
+	free(ids);
+	return list;
+}
+
 static PyObject *view_of(PyObject *arena, const struct dsfs_read *read)
 {
 	struct piece *piece = PyObject_New(struct piece, piece_type);
@@ -362,6 +400,7 @@ static PyObject *fast_scan(PyObject *module, PyObject *arguments)
 static PyMethodDef methods[] = {
 	{ "read", fast_read, METH_VARARGS, NULL },
 	{ "lookup", fast_lookup, METH_VARARGS, NULL },
+	{ "placed", fast_placed, METH_VARARGS, NULL },
 	{ "read_many", fast_read_many, METH_VARARGS, NULL },
 	{ "scan", fast_scan, METH_VARARGS, NULL },
 	{ NULL, NULL, 0, NULL },

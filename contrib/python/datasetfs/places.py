@@ -29,8 +29,8 @@ class Places:
         chosen, root = Selection(), reader.info.root
         for first in range(0, reader.info.files, AT_ONCE):
             bits = bytearray(AT_ONCE // 8)
-            for number, found in enumerate(reader.placed(first, AT_ONCE)):
-                if self._find(found - root) is not None:
+            for number, place in enumerate(self._find(reader.placed(first, AT_ONCE), root)):
+                if place is not None:
                     bits[number >> 3] |= 1 << (number & 7)
             chosen.add_bits(first, bits)
         return chosen
@@ -48,13 +48,9 @@ class Places:
         return "random:" + digest.hexdigest()[:16]
 
     def indices(self, reader, samples):
-        """samples: any order; the ones that follow each other are looked up at once."""
+        """samples: in any order."""
+        samples = list(samples)
         if self._find is None:
-            return list(samples)
+            return samples
         numbers = samples if self._chosen is None else [self._chosen[sample] for sample in samples]
-        found, root, first = [], reader.info.root, 0
-        for end in range(1, len(numbers) + 1):
-            if end == len(numbers) or numbers[end] != numbers[end - 1] + 1:
-                found += reader.placed(numbers[first], end - first)
-                first = end
-        return [self._find(number - root) for number in found]
+        return self._find(reader.at_places(numbers), reader.info.root)

@@ -59,6 +59,16 @@ def lookup(fs, paths):
     return list(ids)
 
 
+def placed(fs, numbers):
+    """The id of the file at each of these places, up to the first that is behind the last one."""
+    ids, one = [], ctypes.c_uint64()
+    for number in numbers:
+        if not check(library().dsfs_placed(fs, number, ctypes.byref(one), 1)):
+            break
+        ids.append(one.value)
+    return ids
+
+
 def read_many(fs, ids):
     """A view or a negative errno for each."""
     arena, reads = Arena(), (Read * len(ids))()

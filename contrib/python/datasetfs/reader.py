@@ -139,6 +139,10 @@ class Reader:
         ids = (ctypes.c_uint64 * count)()
         return ids[:dsfs.check(dsfs.library().dsfs_placed(self._fs, first, ids, count))]
 
+    def at_places(self, numbers):
+        """The same of places that need not follow each other."""
+        return dsfs.calls().placed(self._fs, numbers)
+
     def scan(self, directory, suffixes=None):
         """(first, count, bits, others) of a directory: a bit for each of its ids that is a regular file with one of
         the suffixes (lower case bytes), and (name, id, type) of the other entries and of further names of files."""

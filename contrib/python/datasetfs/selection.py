@@ -35,16 +35,28 @@ class Selection:
         return self.first[piece] + (nth_bit(mask, place) if mask else place)
 
     def finder(self):
-        """A call that tells the place of an id, None where it has none; itself None where an id has several."""
+        """A call that lists the places of ids from which a number is taken first, None for one that has none; itself
+        None where an id has several. It is called for every file of an epoch, and so calls nothing of its own."""
         order = sorted(range(len(self.first)), key=self.first.__getitem__)
         firsts, pieces = array("Q", (self.first[piece] for piece in order)), array("Q", order)
         if any(self._last(before) >= self.first[after] for before, after in zip(order, order[1:])):
             return None
+        before, masks = self.before, self.mask
 
-        def find(number):
-            here = bisect_right(firsts, number) - 1
-            return None if here < 0 else self._place_in(pieces[here], number - firsts[here])
-        return find
+        def places(ids, less):
+            for number in ids:
+                here = bisect_right(firsts, number - less) - 1
+                if here < 0:
+                    yield None
+                    continue
+                piece, offset = pieces[here], number - less - firsts[here]
+                if masks[piece]:
+                    held = masks[piece] >> offset & 1
+                    yield before[piece] + (masks[piece] & (1 << offset) - 1).bit_count() if held else None
+                else:
+                    end = before[piece + 1] if piece + 1 < len(before) else self.count
+                    yield before[piece] + offset if before[piece] + offset < end else None
+        return lambda ids, less: list(places(ids, less))
 
     def _count(self, piece):
         return (self.before[piece + 1] if piece + 1 < len(self.before) else self.count) - self.before[piece]
@@ -52,12 +64,6 @@ class Selection:
     def _last(self, piece):
         mask = self.mask[piece]
         return self.first[piece] + (mask.bit_length() if mask else self._count(piece)) - 1
-
-    def _place_in(self, piece, offset):
-        mask = self.mask[piece]
-        if not mask:
-            return self.before[piece] + offset if offset < self._count(piece) else None
-        return self.before[piece] + (mask & (1 << offset) - 1).bit_count() if mask >> offset & 1 else None
 
     def holds(self, number):
         """Of a selection whose ids increase."""
