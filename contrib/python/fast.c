@@ -15,7 +15,7 @@
 #include "datasetfs/datasetfs.h"
 
 #define SUFFIXES 32 /* at most */
-#define SPARE	 4
+#define SPARE	 8
 #define KEPT	 (16 << 20) /* bytes of results, up to which an arena is used again */
 
 /* Memory of the library; every view holds a piece, and every piece the arena. */

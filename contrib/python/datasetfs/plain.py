@@ -8,7 +8,7 @@ from .library import EACH_ENTRY, Read, WHOLE, check, library
 DT_REG = 8
 
 
-SPARE, KEPT = 4, 16 << 20  # as in fast.c
+SPARE, KEPT = 8, 16 << 20  # as in fast.c
 
 
 class Arena:
