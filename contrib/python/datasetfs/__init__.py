@@ -2,6 +2,7 @@
 """A mounted datasetfs from Python: files read past the kernel's file system, data sets and a sampler for torch, and
 which version is served."""
 from .barrier import epoch_barrier
+from .collate import Contents, collate_bytes
 from .dataset import DataSet, ImageFolder
 from .mount import Mount, SwitchError, Version
 from .paths import read, read_many
@@ -9,5 +10,5 @@ from .prefetch import PrefetchSampler
 from .reader import Reader
 from .sampler import Sampler
 
-__all__ = ["DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Reader", "Sampler", "SwitchError", "Version",
-           "epoch_barrier", "read", "read_many"]
+__all__ = ["Contents", "DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Reader", "Sampler", "SwitchError",
+           "Version", "collate_bytes", "epoch_barrier", "read", "read_many"]

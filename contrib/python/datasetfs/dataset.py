@@ -59,7 +59,7 @@ class DataSet:
 
     where: a mountpoint, a directory below one, or a volume; root: a directory in it, relative to where.
     extensions: only files whose names end so, whatever the case. An element is the file's contents as bytes, or what
-    transform makes of a memoryview of them, which is valid in that call.
+    transform makes of a memoryview of them; transform=memoryview keeps it, see collate_bytes().
 
     It stays with its version until refresh(), may be forked, and is pickled with a few numbers for each directory.
     Symbolic links are not followed.
