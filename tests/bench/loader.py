@@ -3,8 +3,10 @@
 
 usage: loader.py MODE WHERE LIST WORKERS (0: in this process) BATCHES (0: all) SEED; the protocol is that of reader.c.
 MODE lib: datasetfs.DataSet; lib-blocks, lib-random: the same with Sampler(…, shuffle="blocks"); folder: torchvision's
-ImageFolder with a loader that reads bytes; shards, shards-raw: tar files, by tarfile and by shards.by_blocks(); carry:
-a data set that reads nothing and gives as many bytes, which shows what it costs to bring them from the workers.
+ImageFolder with a loader that reads bytes; shards, shards-raw: tar files, by tarfile and by shards.by_blocks();
+shards-large: by tarfile, with a buffer as large as that of blocks; carry: a data set that reads nothing and gives as
+many bytes, which shows what it costs to bring them from the workers. …-joined: a batch is one tensor, by
+datasetfs.collate_bytes(), of which the loop touches every page; lib-joined: in blocks; shards-joined: by by_blocks().
 The clock runs from the making of the data set on; "scan_seconds" is the time until there was a loader,
 "first_seconds" the time until the first batch was there.
 """
@@ -21,6 +23,8 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_in
 import shards
 
 BATCH = 256
+LARGE = 8192  # files that Sampler(…, shuffle="blocks") mixes where they have 8 KB
+PAGE = 4096
 
 
 class Carry(Dataset):
@@ -39,13 +43,13 @@ class Carry(Dataset):
 class Shards(IterableDataset):
     """What tar files hold. Each worker reads its own, so none of a batch's files comes from another worker's."""
 
-    def __init__(self, where, seed, read):
-        self.where, self.seed, self.read = where, seed, read
+    def __init__(self, where, seed, read, room=shards.ROOM):
+        self.where, self.seed, self.read, self.room = where, seed, read, room
 
     def __iter__(self):
         info = get_worker_info()
         share = (info.id, info.num_workers) if info else (0, 1)
-        return shards.epoch(self.where, self.seed, *share, self.read)
+        return shards.epoch(self.where, self.seed, *share, self.read, self.room)
 
 
 def read_bytes(path):
@@ -65,8 +69,8 @@ def datasetfs_of():
     return datasetfs
 
 
-def data_of(where):
-    return datasetfs_of().DataSet(where, way="direct")
+def data_of(where, transform=None):
+    return datasetfs_of().DataSet(where, transform=transform, way="direct")
 
 
 def full(data):
@@ -79,21 +83,36 @@ def blocks(data, seed):
     return data, {"batch_sampler": datasetfs_of().Sampler(data, seed=seed, batch_size=BATCH, shuffle="blocks")}
 
 
+def joined(data, options):
+    return data, options | {"collate_fn": datasetfs_of().collate_bytes}
+
+
+def shards_of(where, seed, read, *room):
+    return Shards(where, seed, read, *room), {"batch_size": BATCH}
+
+
 # Mode → (data set, what else DataLoader is given).
 MODES = {
     "lib": lambda where, seed, sizes: full(data_of(where)),
     "lib-blocks": lambda where, seed, sizes: blocks(data_of(where), seed),
     "lib-random": lambda where, seed, sizes: blocks(data_of(where), seed),
+    "lib-joined": lambda where, seed, sizes: joined(*blocks(data_of(where, memoryview), seed)),
     "folder": lambda where, seed, sizes: full(folder_of(where)),
     "carry": lambda where, seed, sizes: full(Carry(sizes)),
-    "shards": lambda where, seed, sizes: (Shards(where, seed, shards.by_tarfile), {"batch_size": BATCH}),
-    "shards-raw": lambda where, seed, sizes: (Shards(where, seed, shards.by_blocks), {"batch_size": BATCH}),
+    "carry-joined": lambda where, seed, sizes: joined(*full(Carry(sizes))),
+    "shards": lambda where, seed, sizes: shards_of(where, seed, shards.by_tarfile),
+    "shards-large": lambda where, seed, sizes: shards_of(where, seed, shards.by_tarfile, LARGE),
+    "shards-raw": lambda where, seed, sizes: shards_of(where, seed, shards.by_blocks),
+    "shards-joined": lambda where, seed, sizes: joined(*shards_of(where, seed, shards.by_blocks)),
 }
 
 
-def contents(items):
-    """Of a batch: bytes, or pairs of bytes and class."""
-    return items if isinstance(items[0], bytes) else [content for content, _ in items]
+def sizes_in(batch):
+    """Of its files, which are one tensor, bytes, or pairs of bytes and class."""
+    if hasattr(batch, "values"):
+        batch.values[::PAGE].sum()
+        return batch.sizes
+    return list(map(len, batch if isinstance(batch[0], bytes) else [content for content, _ in batch]))
 
 
 def same(items):
@@ -103,10 +122,10 @@ def same(items):
 def read_all(loader, begun, batches):
     count = size = first = 0
     for number, batch in enumerate(loader, 1):
-        batch = contents(batch)
+        sizes = sizes_in(batch)
         first = first or time.monotonic() - begun
-        count += len(batch)
-        size += sum(map(len, batch))
+        count += len(sizes)
+        size += sum(sizes)
         if number == batches:
             break
     return {"count": count, "bytes": size, "first_seconds": first}
@@ -121,12 +140,12 @@ def main():
     mode, where, listed = sys.argv[1:4]
     workers, batches, seed = (int(word) for word in sys.argv[4:7])
     torch.manual_seed(seed)
-    sizes = sizes_of(listed) if mode == "carry" else None
+    sizes = sizes_of(listed) if mode.startswith("carry") else None
     print("ready", flush=True)
     sys.stdin.readline()
     begun, cpu = time.monotonic(), used_cpu()
     data, options = MODES[mode](where, seed, sizes)
-    loader = DataLoader(data, num_workers=workers, collate_fn=same, **options)
+    loader = DataLoader(data, num_workers=workers, **{"collate_fn": same} | options)
     scanned = time.monotonic() - begun
     result = read_all(loader, begun, batches)
     took = time.monotonic() - begun

@@ -134,6 +134,18 @@ def verdicts(row, results):
     return found
 
 
+def print_carried(results):
+    """What a file costs beyond carrying its bytes, for those who carry lists and for those who carry tensors."""
+    for carry in ("carry", "carry-joined"):
+        if not results.get(carry):
+            continue
+        bare, kind = 1e6 / median(results[carry], "value"), carry.removeprefix("carry")
+        net = [f"{name} {show(1e6 / median(runs, 'value') - bare)}" for name, runs in results.items()
+               if volumes.base_of(name) != "carry" and name.endswith("-joined") == bool(kind)]
+        print(f"  µs a file: {show(bare)} to carry the bytes{' as one tensor' if kind else ''}, and beyond that "
+              + ", ".join(net))
+
+
 def print_row(row, about, results, left_out, checked, images):
     cap = f", {'each ' if row.members > 1 else ''}capped at {row.cap:,} reads/s" if row.cap else ""
     print(f"\n{row.name}: {row.title}; {about['files']:,} files, {about['bytes'] / 1e9:.2f} GB{cap} [{row.unit}]")
@@ -167,11 +179,7 @@ def print_row(row, about, results, left_out, checked, images):
             if median(runs, key) is not None]
     if more:
         print("  " + ", ".join(more))
-    carried = better_of(row, results, ("carry",))
-    if carried:
-        net = [f"{name} {show(1e6 / median(runs, 'value') - 1e6 / carried)}" for name, runs in results.items()
-               if volumes.base_of(name) != "carry"]
-        print(f"  µs a file: {show(1e6 / carried)} to carry the bytes, and beyond that " + ", ".join(net))
+    print_carried(results)
     for pair in row.pairs:
         found = interval(row, results, pair)
         if found:

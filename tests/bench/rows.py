@@ -197,8 +197,8 @@ def ahead_rows():
 def epoch_rows():
     """What a shuffle costs: each file by itself, or in runs as tar shards are read, with the same buffer and as many
     processes. A load more that reads in runs is a column more."""
-    loads = ("lib", "lib-blocks", "lib-random", "shards", "shards-raw")
-    ours = ("lib-blocks", "lib-random")
+    loads = ("lib", "lib-blocks", "lib-random", "lib-joined", "shards", "shards-large", "shards-raw", "shards-joined")
+    ours = ("lib-blocks", "lib-random", "lib-joined")
     few = Target("device reads per file ≤ 0.05", metric="reads_per_file", most=0.05, columns=ours)
     targets = {"": (Target("≥ 1.5 × a full shuffle", "lib", 1.5, ours),
                     Target("≥ 1.5 × tar shards", "shards", 1.5, ours)),
@@ -210,7 +210,7 @@ def epoch_rows():
         for suffix, cap in (("", None), ("-capped", SLOW)):
             yield Row(f"epoch-{tree}{place}{suffix}", f"{words}, PyTorch's DataLoader, {how}, batches of 256 files as "
                       "bytes", tree, "read_loader", threads=workers, cap=cap,
-                      columns=loads if cap else (*loads, "carry"),
+                      columns=loads if cap else (*loads, "carry", "carry-joined"),
                       targets=targets.get(tree + suffix, () if cap or tree != "8k" else targets[""]))
     for tree, words in (("8k", "mean 8 KB"), ("110k", "mean 110 KB")):
         yield Row(f"lib-capped-{tree}", f"{words}, dsfs_read_many() of 256 ids by 2 threads, full shuffle", tree,

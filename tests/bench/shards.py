@@ -46,12 +46,12 @@ def by_blocks(path):
             file.read(-size % BLOCK)
 
 
-def mixed(contents, rng):
+def mixed(contents, rng, room):
     """A random one of the buffer for each that comes; until it is full, two come for each that is given."""
     contents, held = iter(contents), []
     for content in contents:
         held.append(content)
-        if len(held) < ROOM:
+        if len(held) < room:
             held.extend(itertools.islice(contents, 1))
         if len(held) >= FIRST:
             yield taken(held, rng)
@@ -65,9 +65,9 @@ def taken(held, rng):
     return held.pop()
 
 
-def epoch(where, seed, worker, workers, read):
+def epoch(where, seed, worker, workers, read, room=ROOM):
     """What one of the workers gives in an epoch: its share of the shards, which are in another order each time."""
     paths = sorted(os.fspath(path) for path in pathlib.Path(where).glob("*.tar"))
     random.Random(seed).shuffle(paths)
     contents = (content for path in paths[worker::workers] for content in read(path))
-    return mixed(contents, random.Random(f"{seed} {worker}"))
+    return mixed(contents, random.Random(f"{seed} {worker}"), room)

@@ -273,7 +273,7 @@ class Unmounted:
 OURS = ("dev", "ring")
 BEFORE = "before"  # the variant of one of ours that is an earlier build
 # The variants of what reads or makes a volume that was packed otherwise, and their images.
-OTHERWISE = {"random": "datasetfs-random", "sha256": "datasetfs-sha256"}
+OTHERWISE = {"random": "datasetfs-random", "joined": "datasetfs-random", "sha256": "datasetfs-sha256"}
 CHILD = "child"  # the variant of 'run' that is preloaded as what a program starts is, without datasetfs-run itself
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
