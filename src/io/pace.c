@@ -29,7 +29,7 @@ int64_t pace_begin(struct window *pace, uint64_t bytes)
 
 	if (!pace)
 		return 0;
-	while (!window_take(pace, WINDOW_BACKGROUND, bytes, now)) {
+	while (!window_take(pace, WINDOW_BACKGROUND, NULL, bytes, now)) {
 		if (interrupt_check(NULL) < 0)
 			return 0;
 		pace_sleep(window_pause(pace, WINDOW_BACKGROUND, false, now));
@@ -44,5 +44,5 @@ void pace_end(struct window *pace, uint32_t member, uint64_t bytes, int64_t begu
 					  .begun = begun };
 
 	if (begun)
-		window_end(pace, &read, clock_now(), result);
+		window_end(pace, NULL, &read, clock_now(), result);
 }

@@ -31,6 +31,7 @@ int window_new(const struct window_setup *setup, struct window **ret, struct err
 	window->is_adaptive = setup->is_adaptive;
 	window->iops.rate = setup->iops;
 	window->bandwidth.rate = setup->bandwidth;
+	window->is_open = !setup->is_adaptive;
 	window->sharers = 1;
 	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
 		window->shares[i].size = WINDOW_MOST;
@@ -50,7 +51,8 @@ void window_allow_hedges(struct window *window)
 
 void window_divide(struct window *window, uint32_t sharers)
 {
-	WINDOW_STORE(window->sharers, sharers ? sharers : 1);
+	if (WINDOW_LOAD(window->sharers) != sharers && sharers)
+		WINDOW_STORE(window->sharers, sharers);
 }
 
 #define WINDOW_BLOCK_LOG 12u /* the first size */
@@ -63,7 +65,7 @@ static unsigned window_size(uint64_t bytes)
 	return log < WINDOW_SIZES ? log : WINDOW_SIZES - 1;
 }
 
-/* ---- may a read begin? ---- */
+/* ---- reads under way ---- */
 
 static uint32_t window_under_way(const struct window *window)
 {
@@ -74,14 +76,56 @@ static uint32_t window_under_way(const struct window *window)
 	return sum;
 }
 
+/* Counts a read more, or UINT32_MAX for one less, as the thread's own and, unless the window is open, together with
+ * those of other threads. */
+static void window_count(struct window *window, enum window_class class, struct window_thread *thread, uint32_t more)
+{
+	_Atomic uint32_t *under_way = &window->shares[class].under_way;
+	bool is_counted = !WINDOW_LOAD(window->is_open);
+
+	if (!thread) {
+		WINDOW_ADD(*under_way, more);
+		return;
+	}
+	if (thread->is_counted != is_counted)
+		WINDOW_ADD(*under_way, is_counted ? thread->under_way : -thread->under_way);
+	thread->is_counted = is_counted;
+	thread->under_way += more;
+	if (is_counted)
+		WINDOW_ADD(*under_way, more);
+}
+
+/* The present sizes are older than WINDOW_CALM and say nothing. */
+static void window_open(struct window *window)
+{
+	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
+		WINDOW_STORE(window->shares[i].size, WINDOW_MOST);
+	WINDOW_STORE(window->is_open, true);
+}
+
+/* Only reads that begin from now on may shrink it: when one of them has ended, all are counted. */
+static void window_close(struct window *window, int64_t now)
+{
+	for (unsigned i = 0; i < WINDOW_CLASSES; i++) {
+		WINDOW_STORE(window->shares[i].slow, 0);
+		WINDOW_STORE(window->shares[i].slow_at, 0);
+		WINDOW_STORE(window->shares[i].shrunk, now);
+	}
+	WINDOW_STORE(window->peak, 0);
+	WINDOW_STORE(window->former, 0);
+	WINDOW_STORE(window->ends, 0);
+	WINDOW_STORE(window->limited, now);
+	WINDOW_STORE(window->is_open, false);
+}
+
+/* ---- may a read begin? ---- */
+
 /* Several threads that ask at once may get one read more each. */
 static bool window_has_room(const struct window *window, enum window_class class, int64_t now)
 {
 	const struct window_share *share = &window->shares[class];
 	double size = WINDOW_LOAD(share->size);
 
-	if (!window->is_adaptive)
-		return true;
 	if (!WINDOW_LOAD(share->under_way))
 		return size >= 1 || now >= WINDOW_LOAD(share->due);
 	return window_under_way(window) < size;
@@ -113,27 +157,38 @@ static void window_refund(const struct window *window, struct window_allowance *
 		WINDOW_SUB(allowance->due, window_price(window, allowance, n));
 }
 
-bool window_take(struct window *window, enum window_class class, uint64_t bytes, int64_t now)
+static bool window_pay_both(struct window *window, uint64_t bytes, int64_t now)
 {
+	if (!window_pay(window, &window->iops, 1, now))
+		return false;
+	if (window_pay(window, &window->bandwidth, bytes, now))
+		return true;
+	window_refund(window, &window->iops, 1);
+	return false;
+}
+
+bool window_take(struct window *window, enum window_class class, struct window_thread *thread, uint64_t bytes,
+		 int64_t now)
+{
+	bool is_open = WINDOW_LOAD(window->is_open);
 	uint32_t under_way;
 
-	if (!window_has_room(window, class, now) || !window_pay(window, &window->iops, 1, now))
-		return false;
-	if (!window_pay(window, &window->bandwidth, bytes, now)) {
-		window_refund(window, &window->iops, 1);
+	if (!is_open && ((thread && !window_is_fair(window, class, thread)) || !window_has_room(window, class, now))) {
+		WINDOW_STORE(window->limited, now);
 		return false;
 	}
-	WINDOW_ADD(window->shares[class].under_way, 1);
-	WINDOW_ADD(window->shares[class].reads, 1);
-	under_way = window_under_way(window);
+	if (!window_pay_both(window, bytes, now))
+		return false;
+	window_count(window, class, thread, 1);
+	under_way = is_open ? 0 : window_under_way(window);
 	if (under_way > WINDOW_LOAD(window->peak))
 		WINDOW_STORE(window->peak, under_way);
 	return true;
 }
 
-void window_drop(struct window *window, enum window_class class)
+void window_drop(struct window *window, enum window_class class, struct window_thread *thread)
 {
-	WINDOW_SUB(window->shares[class].under_way, 1);
+	window_count(window, class, thread, UINT32_MAX);
 }
 
 /* ---- threads of one window ---- */
@@ -160,7 +215,7 @@ bool window_is_fair(const struct window *window, enum window_class class, const 
 	double size = WINDOW_LOAD(window->shares[class].size);
 	uint32_t threads = WINDOW_LOAD(window->claimants) + !thread->claims;
 
-	if (!window->is_adaptive || threads == 1)
+	if (WINDOW_LOAD(window->is_open) || threads == 1)
 		return true;
 	if (thread->under_way)
 		return (double)(thread->under_way + 1) * threads <= size;
@@ -184,14 +239,20 @@ int64_t window_pause(const struct window *window, enum window_class class, bool 
 
 /* ---- what a read says of the device ---- */
 
-/* Updates a base and returns it: a faster read sets it at once, slower ones raise it gradually. */
-static int64_t window_base(struct window_base *entry, int64_t took, int64_t now)
+/* Returns the base that is known; 0: none is. */
+static int64_t window_known(const struct window_base *entry)
+{
+	return WINDOW_LOAD(entry->base);
+}
+
+/* Updates a base: a faster read sets it at once, slower ones raise it gradually. */
+static void window_rebase(struct window_base *entry, int64_t took, int64_t now)
 {
 	int64_t base = WINDOW_LOAD(entry->base), since = now - WINDOW_LOAD(entry->at), above;
 
+	took = took > WINDOW_QUICK ? took : WINDOW_QUICK;
 	if (took < base || !base) {
-		base = took > WINDOW_QUICK ? took : WINDOW_QUICK;
-		WINDOW_STORE(entry->base, base);
+		WINDOW_STORE(entry->base, took);
 		WINDOW_STORE(entry->at, now);
 	} else if (since > WINDOW_DRIFT / 65536) {
 		since = since < WINDOW_DRIFT / 64 ? since : WINDOW_DRIFT / 64;
@@ -200,19 +261,21 @@ static int64_t window_base(struct window_base *entry, int64_t took, int64_t now)
 		WINDOW_STORE(entry->base, base);
 		WINDOW_STORE(entry->at, now);
 	}
-	return base;
 }
 
-/* Cuts the window by how much too long the read took. One that is not in use only comes nearer to what is. */
-static void window_shrink(struct window_share *share, double least, double used, double cut)
+/* Cuts the window by how much too long the read took. One that is not in use only comes nearer to what is. Returns
+ * whether it is in use. */
+static bool window_shrink(struct window_share *share, double least, double used, double cut)
 {
 	double size = WINDOW_LOAD(share->size), most = 2 * (used > WINDOW_SMALL ? used : WINDOW_SMALL);
+	bool is_used = 2 * used >= size;
 
-	if (2 * used >= size)
+	if (is_used)
 		size *= cut > WINDOW_CUT ? cut : WINDOW_CUT;
 	else if (size > most)
 		size = most;
 	WINDOW_STORE(share->size, size > least ? size : least);
+	return is_used;
 }
 
 /* A window that is not full does not grow: nothing shows that it could. Of several windows that share, each grows by
@@ -239,17 +302,24 @@ static uint32_t window_busy(struct window *window)
 	return busy;
 }
 
+static int64_t window_limit(int64_t base, enum window_class class)
+{
+	return (int64_t)((double)base * window_patience[class]);
+}
+
 /* Slow reads of one member in a row count once: a volume that is busy is slow everywhere, and a member that stalls is
  * no reason to keep others waiting. */
 static void window_learn(struct window *window, enum window_class class, const struct window_read *read, int64_t base,
 			 double used, int64_t now)
 {
 	struct window_share *share = &window->shares[class];
-	int64_t took = now - read->begun - read->own, limit = (int64_t)((double)base * window_patience[class]);
+	int64_t took = now - read->begun - read->own, limit = window_limit(base, class);
 	uint32_t slow = WINDOW_LOAD(share->slow);
+	bool is_used;
 
 	if (took <= limit) {
-		WINDOW_STORE(share->slow, slow ? slow - 1 : 0);
+		if (slow)
+			WINDOW_STORE(share->slow, slow - 1);
 		window_grow(share, used, WINDOW_LOAD(window->sharers));
 	} else if (read->begun >= WINDOW_LOAD(share->shrunk)) {
 		if (window->count > 1 && WINDOW_LOAD(share->slow_at) == read->member + 1)
@@ -260,7 +330,9 @@ static void window_learn(struct window *window, enum window_class class, const s
 			return;
 		WINDOW_STORE(share->slow, 0);
 		WINDOW_STORE(share->shrunk, now);
-		window_shrink(share, window_least[class], used, (double)limit / (double)took);
+		is_used = window_shrink(share, window_least[class], used, (double)limit / (double)took);
+		if (is_used && class == read->class)
+			WINDOW_STORE(window->limited, now);
 		if (class == WINDOW_DEMAND)
 			WINDOW_STORE(window->credit, 0);
 	}
@@ -355,9 +427,9 @@ void window_won(struct window *window)
 
 bool window_is_slow(const struct window *window, const struct window_read *read, int64_t now)
 {
-	int64_t base = WINDOW_LOAD(window->members[read->member].bases[window_size(read->bytes)].base);
+	int64_t base = window_known(&window->members[read->member].bases[window_size(read->bytes)]);
 
-	return window->is_adaptive && (double)(now - read->begun) > (double)base * window_patience[WINDOW_AHEAD];
+	return window->is_adaptive && now - read->begun > window_limit(base, WINDOW_AHEAD);
 }
 
 static void window_time(struct window_member *member, enum window_class class, int64_t took)
@@ -369,23 +441,66 @@ static void window_time(struct window_member *member, enum window_class class, i
 	WINDOW_ADD(member->sums[class], (uint64_t)took);
 }
 
-void window_end(struct window *window, const struct window_read *read, int64_t now, int64_t result)
+static void window_learn_all(struct window *window, const struct window_read *read, int64_t base, int64_t now)
 {
-	int64_t took = now > read->begun ? now - read->begun : 0, base;
-	struct window_member *member = &window->members[read->member];
-	double used;
+	double used = window_busy(window);
 
-	window_drop(window, read->class);
+	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
+		window_learn(window, i, read, base, used, now);
+	window_pace(&window->shares[read->class], read, now);
+}
+
+/* Returns whether more than one of WINDOW_SLOW of the thread's reads were slow lately. */
+static bool window_suffers(struct window_thread *thread, bool is_slow)
+{
+	uint32_t most = thread && thread->under_way > 2 * WINDOW_SLOW ? thread->under_way : 2 * WINDOW_SLOW;
+
+	if (!thread)
+		return is_slow;
+	if (is_slow)
+		thread->slow += WINDOW_SLOW;
+	else if (thread->slow)
+		thread->slow--;
+	if (thread->slow < most)
+		return false;
+	thread->slow = 0;
+	return true;
+}
+
+/* Opens the window, closes it, or changes its sizes. */
+static void window_adapt(struct window *window, struct window_thread *thread, const struct window_read *read,
+			 int64_t base, int64_t now)
+{
+	bool is_slow = now - read->begun - read->own > window_limit(base, read->class);
+
+	if (WINDOW_LOAD(window->is_open)) {
+		if (window_suffers(thread, is_slow))
+			window_close(window, now);
+		return;
+	}
+	if (!WINDOW_LOAD(window->limited))
+		WINDOW_STORE(window->limited, now - WINDOW_CALM + WINDOW_FIRST);
+	window_learn_all(window, read, base, now);
+	if (now - WINDOW_LOAD(window->limited) > WINDOW_CALM)
+		window_open(window);
+}
+
+void window_end(struct window *window, struct window_thread *thread, const struct window_read *read, int64_t now,
+		int64_t result)
+{
+	int64_t took = now > read->begun ? now - read->begun : 0;
+	struct window_member *member = &window->members[read->member];
+	struct window_base *base = &member->bases[window_size(read->bytes)];
+
+	window_count(window, read->class, thread, UINT32_MAX);
 	if (result <= 0)
 		return;
-	window_time(member, read->class, took);
+	if (window->count > 1)
+		window_time(member, read->class, took);
 	if (WINDOW_LOAD(window->is_redundant))
 		window_note(window, read->bytes, took);
 	if (!window->is_adaptive)
 		return;
-	used = window_busy(window);
-	base = window_base(&member->bases[window_size(read->bytes)], took, now);
-	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
-		window_learn(window, i, read, base, used, now);
-	window_pace(&window->shares[read->class], read, now);
+	window_rebase(base, took, now);
+	window_adapt(window, thread, read, window_known(base), now);
 }

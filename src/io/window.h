@@ -6,7 +6,10 @@
  *
  * A window grows a little with each read that took about as long as a read of its size takes without any queue, and
  * shrinks when a part of them took several times that; single ones do on any device. How many times is the class: a
- * background read gives way first, then read-ahead. */
+ * background read gives way first, then read-ahead.
+ *
+ * A window that did not shrink for WINDOW_CALM, and for which no read had to wait, opens: every read begins, and
+ * threads write to nothing that they share. When many reads of one are slow it closes, and all are counted together. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,6 +24,8 @@
 #define WINDOW_MOST   4096.0                  /* the first size, which is as good as none */
 #define WINDOW_LEAST  (1.0 / 64)              /* of a background window, which waits between two reads below 1 */
 #define WINDOW_QUICK  INT64_C(50000)          /* ns: a base is taken for this at least, or noise would look like load */
+#define WINDOW_CALM   INT64_C(1000000000)     /* ns without need of it, after which a window opens; */
+#define WINDOW_FIRST  INT64_C(250000000)      /* that many after its first read are enough */
 #define WINDOW_DRIFT  INT64_C(60000000000)    /* ns in which a base doubles at most, if the device has become slower */
 #define WINDOW_BURST  INT64_C(10000000)       /* ns of an allowance (max_iops=, max_bandwidth=) that may be saved up */
 #define WINDOW_TIMES  24u                     /* of latencies, in powers of two of a microsecond, as in counter.h */
@@ -42,8 +47,7 @@
 enum window_class { WINDOW_DEMAND, WINDOW_AHEAD, WINDOW_BACKGROUND, WINDOW_CLASSES };
 
 struct window_share {
-	_Atomic uint32_t under_way;
-	_Atomic uint64_t reads, held; /* totals of reads that began, and of those that had to wait before it */
+	_Atomic uint32_t under_way;   /* but for those of threads that have not called since the window was closed */
 	_Atomic double size;          /* the most reads of all classes under way when one of this class begins */
 	_Atomic int64_t shrunk;       /* reads that began before this time do not shrink it again */
 	_Atomic uint32_t slow;        /* WINDOW_SLOW for a slow read, less 1 for each other one */
@@ -59,7 +63,8 @@ struct window_base {
 
 struct window_member {
 	struct window_base bases[WINDOW_SIZES];
-	_Atomic uint64_t times[WINDOW_CLASSES][WINDOW_TIMES], sums[WINDOW_CLASSES]; /* of latencies; sums in ns */
+	/* Of latencies; sums in ns. Not counted of a single member, as all reads say the same. */
+	_Atomic uint64_t times[WINDOW_CLASSES][WINDOW_TIMES], sums[WINDOW_CLASSES];
 };
 
 /* How late reads of one size are. */
@@ -75,17 +80,22 @@ struct window_allowance {
 };
 
 struct window {
+	/* Read by every call, and seldom written to. */
 	uint32_t count;     /* members */
-	bool is_adaptive;   /* false: only the allowances hold reads back */
+	bool is_adaptive;   /* false: only the allowances hold reads back, and it is always open */
 	_Atomic bool is_redundant; /* late reads are looked for, as there are copies */
+	_Atomic bool is_open;
+	_Atomic uint32_t sharers; /* processes that are to use no more than one window together */
+	struct window_allowance iops, bandwidth;
+	char apart[64]; /* what follows is written to, and has other cache lines */
+	_Atomic int64_t limited; /* when it last shrank or a read had to wait; 0: no read has ended yet */
 	_Atomic uint32_t peak, former, ends; /* most reads under way lately and before; reads that ended since then */
 	_Atomic uint32_t claimants, hungry; /* threads whose reads wait, and those that have none under way as well */
-	_Atomic uint32_t sharers; /* processes that are to use no more than one window together */
 	struct window_share shares[WINDOW_CLASSES];
-	struct window_allowance iops, bandwidth;
 	struct window_lateness lateness[WINDOW_SIZES];
 	_Atomic uint32_t credit; /* towards hedges, in reads */
 	_Atomic uint64_t hedges, wins;
+	char apart_too[64];
 	struct window_member members[];
 };
 
@@ -95,9 +105,11 @@ struct window_setup {
 	uint64_t iops, bandwidth; /* reads and bytes a second; 0: no limit */
 };
 
-/* A thread's part of the window. */
+/* A thread's part of the window. A thread that waits for each of its reads needs none: NULL. */
 struct window_thread {
-	unsigned under_way;
+	uint32_t under_way;
+	bool is_counted; /* among those of its class */
+	uint32_t slow;   /* while the window is open, as of a share */
 	bool claims;  /* reads of it wait; known to the others, as is the next */
 	bool hungers; /* and none is under way */
 };
@@ -128,13 +140,15 @@ int64_t window_pause(const struct window *window, enum window_class class, bool 
 
 /* Lets a read of bytes begin, and counts it as under way. False: it has to wait until another one has ended, or for
  * window_pause(). */
-bool window_take(struct window *window, enum window_class class, uint64_t bytes, int64_t now);
+bool window_take(struct window *window, enum window_class class, struct window_thread *thread, uint64_t bytes,
+		 int64_t now);
 /* Whether the read took so long that it may shrink a window of somebody who waits: then own is worth finding out. */
 bool window_is_slow(const struct window *window, const struct window_read *read, int64_t now);
 /* Ends a read that began, and learns from how long it took. result: bytes; 0 or less: it failed, which says nothing. */
-void window_end(struct window *window, const struct window_read *read, int64_t now, int64_t result);
+void window_end(struct window *window, struct window_thread *thread, const struct window_read *read, int64_t now,
+		int64_t result);
 /* Counts a read as under way no longer, as its member does not answer and others are not to wait for it. */
-void window_drop(struct window *window, enum window_class class);
+void window_drop(struct window *window, enum window_class class, struct window_thread *thread);
 
 /* Returns the ns after which a read of bytes that is under way is late; INT64_MAX: not known, or none may be made again
  * now. */

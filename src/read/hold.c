@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps a reader's held reads in the order of their turns, and its counted ones in the order in which they began. A new
- * read gets the turn after its user's last one, or the present one. */
+/* Keeps a reader's held reads in the order of their turns and, where there are several members, its counted ones in the
+ * order in which they began. A new read gets the turn after its user's last one, or the present one. */
 #include "read/hold.h"
 
 #include "base/list.h"
@@ -25,7 +25,6 @@ static void hold_link(struct read_fetch *fetch)
 	fetch->after = NULL;
 	*(hold->last ? &hold->last->after : &hold->oldest) = fetch;
 	hold->last = fetch;
-	hold->thread.under_way++;
 }
 
 static void hold_unlink(struct read_fetch *fetch)
@@ -34,8 +33,6 @@ static void hold_unlink(struct read_fetch *fetch)
 
 	*(fetch->before ? &fetch->before->after : &hold->oldest) = fetch->after;
 	*(fetch->after ? &fetch->after->before : &hold->last) = fetch->before;
-	hold->thread.under_way--;
-	fetch->is_counted = false;
 }
 
 bool hold_lets(struct read_fetch *fetch, int64_t now)
@@ -45,13 +42,13 @@ bool hold_lets(struct read_fetch *fetch, int64_t now)
 
 	if (setup->route && route_is_suspect(setup->route, fetch->io.member, now))
 		return true;
-	if (!window_is_fair(setup->window, setup->class, &reader->hold.thread) ||
-	    !window_take(setup->window, setup->class, op_bytes(fetch), now))
+	if (!window_take(setup->window, setup->class, &reader->hold.thread, op_bytes(fetch), now))
 		return false;
 	if (fetch->state == READ_HELD)
 		reader->hold.turn = fetch->turn;
 	fetch->is_counted = true;
-	hold_link(fetch);
+	if (setup->route)
+		hold_link(fetch);
 	return true;
 }
 
@@ -79,18 +76,21 @@ void hold_end(struct read_fetch *fetch, int64_t now)
 
 	if (!fetch->is_counted)
 		return;
-	hold_unlink(fetch);
+	fetch->is_counted = false;
+	if (reader->setup.route)
+		hold_unlink(fetch);
 	if (window_is_slow(reader->setup.window, &read, now))
 		read.own = hold_own(&reader->hold, now - fetch->started, now);
-	window_end(reader->setup.window, &read, now, fetch->result);
+	window_end(reader->setup.window, &reader->hold.thread, &read, now, fetch->result);
 }
 
 static void hold_drop_one(struct read_fetch *fetch)
 {
-	const struct reader_setup *setup = &fetch->op->reader->setup;
+	struct reader *reader = fetch->op->reader;
 
+	fetch->is_counted = false;
 	hold_unlink(fetch);
-	window_drop(setup->window, setup->class);
+	window_drop(reader->setup.window, reader->setup.class, &reader->hold.thread);
 }
 
 void hold_drop(struct read_op *op)

@@ -82,7 +82,7 @@ struct reader_setup {
 /* The reader's part of the window; see read/hold.h. */
 struct read_hold {
 	struct read_fetch *first;         /* that waits */
-	struct read_fetch *oldest, *last; /* that counts as under way */
+	struct read_fetch *oldest, *last; /* that counts as under way, with a route */
 	struct window_thread thread;
 	uint64_t turn; /* of the read that began last */
 	int64_t looked, busy; /* when busy_time() was last asked for, and what it said */

@@ -163,7 +163,7 @@ static bool model_try(struct model *model, struct sim_read *read, int64_t now)
 	struct worker *worker = &model->workers[read->worker];
 
 	read->is_counted = !model_is_hit(model, read) && !route_is_suspect(worker->route, read->member, now);
-	if (read->is_counted && !window_take(worker->window, worker->class, model->setup->bytes, now))
+	if (read->is_counted && !window_take(worker->window, worker->class, NULL, model->setup->bytes, now))
 		return false;
 	route_begin(worker->route, read->member, now);
 	member_submit(model_member(model, read), &model->events, read, now);
@@ -272,7 +272,7 @@ static void model_tell(struct model *model, struct sim_read *read, int64_t now)
 
 	route_end(worker->route, read->member, read->started, now, result);
 	if (read->is_counted)
-		window_end(worker->window, &counted, now, result);
+		window_end(worker->window, NULL, &counted, now, result);
 	if (model_counts(model, now) && !model_is_hit(model, read))
 		model->result->reads[read->member]++;
 }
@@ -344,7 +344,7 @@ static void model_leave(struct model *model, struct sim_read *read, int64_t now)
 	model_link(&worker->left, read);
 	read->was_left = true;
 	if (read->is_counted)
-		window_drop(worker->window, worker->class);
+		window_drop(worker->window, worker->class, NULL);
 	read->is_counted = false;
 	model->result->extra += model_counts(model, now);
 	model_issue(model, again, now);

@@ -534,6 +534,8 @@ static void open_held(unsigned size)
 
 	open_queue(2, false);
 	CHECK_OK(window_new(&setup, &window, &err));
+	atomic_store(&window->is_open, false);
+	atomic_store(&window->limited, INT64_MAX); /* nor does it open */
 	atomic_store(&window->shares[WINDOW_DEMAND].size, (double)size);
 	window_divide(window, UINT32_MAX); /* it does not grow */
 	queue.reader.setup.window = window;

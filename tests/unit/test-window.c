@@ -87,7 +87,7 @@ static void start(unsigned number)
 	struct reader *reader = &readers[number];
 
 	while (reader->flying < reader->threads &&
-	       (!reader->window || window_take(reader->window, reader->class, 4096, device.now)))
+	       (!reader->window || window_take(reader->window, reader->class, NULL, 4096, device.now)))
 		fly(number);
 }
 
@@ -102,7 +102,7 @@ static void land(unsigned i)
 	reader->done++;
 	reader->waited += device.now - flight.read.begun;
 	if (reader->window)
-		window_end(reader->window, &flight.read, device.now, 4096);
+		window_end(reader->window, NULL, &flight.read, device.now, 4096);
 	start(flight.reader);
 }
 
@@ -152,9 +152,9 @@ static void one_of(uint32_t member, enum window_class class, int64_t took, uint6
 {
 	struct window_read read = { .class = class, .member = member, .bytes = bytes, .begun = now };
 
-	assert_true(window_take(window, class, bytes, now));
+	assert_true(window_take(window, class, NULL, bytes, now));
 	now += took;
-	window_end(window, &read, now, (int64_t)bytes);
+	window_end(window, NULL, &read, now, (int64_t)bytes);
 }
 
 static void one(enum window_class class, int64_t took, uint64_t bytes)
@@ -167,7 +167,7 @@ static unsigned take(enum window_class class, unsigned count)
 {
 	unsigned taken = 0;
 
-	while (taken < count && window_take(window, class, 4096, now))
+	while (taken < count && window_take(window, class, NULL, 4096, now))
 		taken++;
 	return taken;
 }
@@ -175,8 +175,10 @@ static unsigned take(enum window_class class, unsigned count)
 /* Ends count reads that began at that time. */
 static void give(enum window_class class, unsigned count, int64_t begun)
 {
+	const struct window_read read = { .class = class, .bytes = 4096, .begun = begun };
+
 	for (unsigned i = 0; i < count; i++)
-		window_end(window, &(struct window_read){ .class = class, .bytes = 4096, .begun = begun }, now, 4096);
+		window_end(window, NULL, &read, now, 4096);
 }
 
 static double size(enum window_class class)
@@ -184,11 +186,28 @@ static double size(enum window_class class)
 	return atomic_load(&window->shares[class].size);
 }
 
+static bool is_open(void)
+{
+	return atomic_load(&window->is_open);
+}
+
 static void fresh(void)
 {
 	window = make(1, 0, 0);
 	now = 1000 * MS;
 	one(WINDOW_DEMAND, 100 * US, 4096);
+}
+
+/* A window that has opened. */
+static void opened(int64_t took)
+{
+	window = make(1, 0, 0);
+	now = 1000 * MS;
+	one(WINDOW_DEMAND, took, 4096);
+	assert_false(is_open());
+	now += WINDOW_FIRST;
+	one(WINDOW_DEMAND, took, 4096);
+	assert_true(is_open());
 }
 
 /* --- the tests --- */
@@ -271,10 +290,11 @@ static void test_sizes_apart(void **state)
 {
 	(void)state;
 	fresh();
-	for (unsigned i = 0; i < 100; i++)
+	for (unsigned i = 0; i < 200; i++)
 		one(WINDOW_DEMAND, 2 * MS, 1 << 20);
-	assert_true(size(WINDOW_DEMAND) == WINDOW_MOST);
-	one(WINDOW_DEMAND, 2 * MS, 4096);
+	assert_true(is_open() && size(WINDOW_DEMAND) == WINDOW_MOST);
+	for (unsigned i = 0; i < 2; i++) /* the first one closes it */
+		one(WINDOW_DEMAND, 2 * MS, 4096);
 	assert_true(size(WINDOW_DEMAND) < WINDOW_MOST);
 	window_free(window);
 }
@@ -293,6 +313,66 @@ static void test_never_below_one(void **state)
 	window_free(window);
 }
 
+/* Nothing is held back, and nothing counted together, until more than single reads are slow. Then a thread's reads
+ * count from its next call on. */
+static void test_open(void **state)
+{
+	struct window_thread threads[2] = { 0 };
+	struct window_read read = { .bytes = 4096 };
+	_Atomic uint32_t *together;
+
+	(void)state;
+	opened(100 * US);
+	together = &window->shares[WINDOW_DEMAND].under_way;
+	read.begun = now;
+	for (unsigned i = 0; i < 10000; i++)
+		assert_true(window_take(window, WINDOW_DEMAND, &threads[i % 2], 4096, now));
+	for (unsigned i = 0; i < 1000; i++) {
+		now = read.begun + (i % 5 ? 100 * US : 2 * MS);
+		window_end(window, &threads[0], &read, now, 4096);
+	}
+	assert_true(is_open());
+	assert_int_equal(*together, 0);
+	for (unsigned i = 0; i < 1000; i++)
+		window_end(window, &threads[0], &read, now = read.begun + 2 * MS, 4096);
+	assert_false(is_open());
+	window_drop(window, WINDOW_DEMAND, &threads[0]);
+	assert_int_equal(*together, 2999);
+	window_drop(window, WINDOW_DEMAND, &threads[1]);
+	assert_int_equal(*together, 7998);
+	assert_false(window_take(window, WINDOW_DEMAND, &threads[0], 4096, now));
+	window_free(window);
+}
+
+/* A window that holds nothing back any more opens. */
+static void test_opens_again(void **state)
+{
+	struct window_thread thread = { 0 };
+
+	(void)state;
+	fresh();
+	assert_true(window_take(window, WINDOW_DEMAND, &thread, 4096, now));
+	for (unsigned i = 0; i < 30; i++) {
+		atomic_store(&window->shares[WINDOW_DEMAND].size, 1.0);
+		assert_false(window_take(window, WINDOW_DEMAND, &thread, 4096, now)); /* somebody waits */
+		now += WINDOW_CALM / 10;
+		window_drop(window, WINDOW_DEMAND, &thread);
+		one(WINDOW_DEMAND, 100 * US, 4096);
+		assert_true(window_take(window, WINDOW_DEMAND, &thread, 4096, now));
+	}
+	assert_false(is_open());
+	window_drop(window, WINDOW_DEMAND, &thread);
+	for (unsigned i = 0; i < 12; i++) {
+		assert_int_equal(is_open(), i > 9);
+		one(WINDOW_DEMAND, 100 * US, 4096);
+		now += WINDOW_CALM / 10;
+	}
+	assert_true(size(WINDOW_DEMAND) == WINDOW_MOST);
+	assert_true(window_take(window, WINDOW_DEMAND, &thread, 4096, now));
+	assert_int_equal(window->shares[WINDOW_DEMAND].under_way, 0);
+	window_free(window);
+}
+
 /* While the reader itself was busy, the device may long have been ready. */
 static void test_own_time(void **state)
 {
@@ -302,11 +382,11 @@ static void test_own_time(void **state)
 	fresh();
 	for (unsigned i = 0; i < 10; i++) {
 		read.begun = now;
-		assert_true(window_take(window, WINDOW_DEMAND, 4096, now));
-		now += 20 * MS;
+		assert_true(window_take(window, WINDOW_DEMAND, NULL, 4096, now));
+		now += 10 * MS;
 		assert_true(window_is_slow(window, &read, now));
-		read.own = i < 5 ? 20 * MS - 100 * US : 0;
-		window_end(window, &read, now, 4096);
+		read.own = i < 5 ? 10 * MS - 100 * US : 0;
+		window_end(window, NULL, &read, now, 4096);
 		assert_true((size(WINDOW_DEMAND) == WINDOW_MOST) == (i < 5));
 	}
 	window_free(window);
@@ -343,9 +423,9 @@ static void test_failures_teach_nothing(void **state)
 	fresh();
 	for (unsigned i = 0; i < 10; i++) {
 		read.begun = now;
-		assert_true(window_take(window, WINDOW_DEMAND, 4096, now));
+		assert_true(window_take(window, WINDOW_DEMAND, NULL, 4096, now));
 		now += 5000 * MS;
-		window_end(window, &read, now, -EIO);
+		window_end(window, NULL, &read, now, -EIO);
 	}
 	assert_true(size(WINDOW_DEMAND) == WINDOW_MOST);
 	assert_int_equal(atomic_load(&window->shares[WINDOW_DEMAND].under_way), 0);
@@ -418,9 +498,10 @@ static uint64_t allowed(unsigned ms, uint64_t bytes)
 	uint64_t taken = 0;
 
 	for (unsigned i = 0; i < ms; i++, now += MS)
-		while (window_take(window, WINDOW_DEMAND, bytes, now)) {
-			window_end(window, &(struct window_read){ .bytes = bytes, .begun = now }, now, (int64_t)bytes);
-			taken++;
+		for (; window_take(window, WINDOW_DEMAND, NULL, bytes, now); taken++) {
+			const struct window_read read = { .bytes = bytes, .begun = now };
+
+			window_end(window, NULL, &read, now, (int64_t)bytes);
 		}
 	return taken;
 }
@@ -521,6 +602,8 @@ int main(void)
 		cmocka_unit_test(test_single_slow_reads),
 		cmocka_unit_test(test_one_slow_member),
 		cmocka_unit_test(test_never_below_one),
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_opens_again),
 		cmocka_unit_test(test_own_time),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_base_follows),

@@ -165,7 +165,7 @@ static void metrics_window(const struct serve *serve, FILE *out)
 	metrics_family(out, "window_reads_total", "counter", "Reads of the volume that began, by their urgency.");
 	for (unsigned i = 0; window && metrics_classes[i]; i++)
 		fprintf(out, "datasetfs_window_reads_total{class=\"%s\"} %" PRIu64 "\n", metrics_classes[i],
-			atomic_load(&window->shares[i].reads));
+			series_window_reads(serve, i));
 	metrics_family(out, "window_size", "gauge",
 		       "How many reads of the volume may be under way when one of this urgency begins; 0: no limit.");
 	for (unsigned i = 0; window && metrics_classes[i]; i++)

@@ -74,6 +74,14 @@ static uint64_t series_latest(const struct serve *serve, size_t offset, uint64_t
 
 /* ---- other numbers ---- */
 
+uint64_t series_window_reads(const struct serve *serve, enum window_class class)
+{
+	size_t offset = offsetof(struct counters, read.device_reads);
+	uint64_t ahead = series_ahead(serve, offset) + series_announced(serve, offset);
+
+	return class == WINDOW_AHEAD ? ahead : series_sum(serve, offset) - ahead;
+}
+
 double series_window(const struct serve *serve, enum window_class class)
 {
 	double size = serve->volume.window ? atomic_load(&serve->volume.window->shares[class].size) : WINDOW_MOST;

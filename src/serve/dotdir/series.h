@@ -21,5 +21,7 @@ extern const struct series series_list[];
 
 /* The counter at this offset in struct counters, added up over all threads. */
 uint64_t series_sum(const struct serve *serve, size_t offset);
+/* The device reads of a class that began, which is demand or ahead. */
+uint64_t series_window_reads(const struct serve *serve, enum window_class class);
 /* How many device reads may be under way; 0: no limit. */
 double series_window(const struct serve *serve, enum window_class class);
