@@ -4,11 +4,10 @@
 #include "read/hold.h"
 
 #include "base/list.h"
-#include "base/thread/busy.h"
 
-#define HOLD_LOOK INT64_C(1000000)   /* ns between two looks at how busy the thread is */
-#define HOLD_BUSY 0.5                /* of the time: from there on the CPUs are the bottleneck */
-#define HOLD_OLD  INT64_C(100000000) /* ns after which the last one says nothing of the last read */
+#define HOLD_LOOK INT64_C(100000000)  /* ns between two looks at how busy the thread is */
+#define HOLD_BUSY 0.5                 /* of the time: from there on the CPUs are the bottleneck */
+#define HOLD_OLD  INT64_C(2000000000) /* ns after which the last one says nothing of the last read */
 
 void hold_tell(struct reader *reader)
 {
@@ -52,19 +51,26 @@ bool hold_lets(struct read_fetch *fetch, int64_t now)
 	return true;
 }
 
-/* Returns the part of a slow read's time in which its thread was busy, or waited for a CPU: it could not see that the
- * read had ended. A device is too slow only while its readers sleep. Where they hardly do, its own threads may wait for
- * a CPU as well, and all of the time counts. */
+/* Finds out for which part of the time the thread was busy, or waited for a CPU. The kernel's threads that serve its
+ * reads (of a loop device, of TCP) wait as well, when a read begins and when it ends. They do not wait when it does, so
+ * the share rises at once, and falls by and by. */
+static void hold_look(struct read_hold *hold, int64_t now)
+{
+	struct busy busy = busy_look();
+	int64_t since = now - hold->looked, ran = busy.ran - hold->busy.ran, waited = busy.waited - hold->busy.waited;
+	double share = since < HOLD_OLD ? (double)(ran + 3 * waited) / (double)since : 1;
+
+	hold->share = share > hold->share ? share : hold->share - (hold->share - share) / 4;
+	hold->busy = busy;
+	hold->looked = now;
+}
+
+/* Returns the part of a slow read's time in which its thread could not see that the read had ended. A device is too
+ * slow only while its readers sleep: where they hardly do, all of the time counts. */
 static int64_t hold_own(struct read_hold *hold, int64_t took, int64_t now)
 {
-	int64_t since = now - hold->looked, busy;
-
-	if (since >= HOLD_LOOK) {
-		busy = busy_time();
-		hold->share = since < HOLD_OLD ? (double)(busy - hold->busy) / (double)since : 1;
-		hold->busy = busy;
-		hold->looked = now;
-	}
+	if (now - hold->looked >= HOLD_LOOK)
+		hold_look(hold, now);
 	return hold->share < HOLD_BUSY ? (int64_t)((double)took * hold->share) : took;
 }
 

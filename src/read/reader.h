@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/thread/busy.h"
 #include "base/thread/counter.h"
 #include "image/codec.h"
 #include "image/sums/sum.h"
@@ -85,8 +86,9 @@ struct read_hold {
 	struct read_fetch *oldest, *last; /* that counts as under way, with a route */
 	struct window_thread thread;
 	uint64_t turn; /* of the read that began last */
-	int64_t looked, busy; /* when busy_time() was last asked for, and what it said */
-	double share;         /* of the time before that in which the thread was busy */
+	int64_t looked;    /* when the thread last looked how busy it was, */
+	struct busy busy;  /* what it found, */
+	double share;      /* and the part of the time before that, see hold_own() */
 	bool is_starting;
 };
 

@@ -10,25 +10,25 @@
 #include <unistd.h>
 
 /* The second number: ns of waiting for a CPU. The first, of running, is some milliseconds old. */
-static int64_t busy_delay(void)
+static int64_t busy_waited(void)
 {
 	char text[80] = "";
-	int64_t delay = 0;
+	int64_t waited = 0;
 	long fd = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC), n;
 
 	if (fd < 0)
 		return 0;
 	n = syscall(SYS_read, fd, text, sizeof(text) - 1);
 	syscall(SYS_close, fd);
-	if (n <= 0 || sscanf(text, "%*u %" SCNd64, &delay) != 1)
+	if (n <= 0 || sscanf(text, "%*u %" SCNd64, &waited) != 1)
 		return 0;
-	return delay;
+	return waited;
 }
 
-int64_t busy_time(void)
+struct busy busy_look(void)
 {
 	struct timespec ran;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
-	return (int64_t)ran.tv_sec * 1000000000 + ran.tv_nsec + busy_delay();
+	return (struct busy){ (int64_t)ran.tv_sec * 1000000000 + ran.tv_nsec, busy_waited() };
 }

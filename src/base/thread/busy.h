@@ -3,6 +3,10 @@
 #pragma once
 #include <stdint.h>
 
-/* Returns the ns for which the calling thread has run or waited for a CPU since it began. Where the kernel does not say
- * how long threads wait for a CPU, that part is left out. Costs some microseconds. */
-int64_t busy_time(void);
+struct busy {
+	int64_t ran, waited; /* ns for which a thread has run, and for which it has waited for a CPU, since it began */
+};
+
+/* Looks at the calling thread. Where the kernel does not say how long threads wait for a CPU, that is 0. Costs some
+ * microseconds. */
+struct busy busy_look(void);
