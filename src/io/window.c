@@ -242,7 +242,9 @@ int64_t window_pause(const struct window *window, enum window_class class, bool 
 /* Returns the base that is known; 0: none is. */
 static int64_t window_known(const struct window_base *entry)
 {
-	return WINDOW_LOAD(entry->base);
+	int64_t base = WINDOW_LOAD(entry->base);
+
+	return base < WINDOW_NOISE && WINDOW_LOAD(entry->is_quick) ? WINDOW_NOISE : base;
 }
 
 /* Updates a base: a faster read sets it at once, slower ones raise it gradually. */
@@ -250,6 +252,8 @@ static void window_rebase(struct window_base *entry, int64_t took, int64_t now)
 {
 	int64_t base = WINDOW_LOAD(entry->base), since = now - WINDOW_LOAD(entry->at), above;
 
+	if (took < WINDOW_MEMORY && !WINDOW_LOAD(entry->is_quick))
+		WINDOW_STORE(entry->is_quick, true);
 	took = took > WINDOW_QUICK ? took : WINDOW_QUICK;
 	if (took < base || !base) {
 		WINDOW_STORE(entry->base, took);

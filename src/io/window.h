@@ -24,6 +24,8 @@
 #define WINDOW_MOST   4096.0                  /* the first size, which is as good as none */
 #define WINDOW_LEAST  (1.0 / 64)              /* of a background window, which waits between two reads below 1 */
 #define WINDOW_QUICK  INT64_C(50000)          /* ns: a base is taken for this at least, or noise would look like load */
+#define WINDOW_MEMORY INT64_C(40000)          /* ns: a read that took less came from memory or the like; its size has */
+#define WINDOW_NOISE  INT64_C(125000)         /* this base then: what delays such reads is this machine, not others */
 #define WINDOW_CALM   INT64_C(1000000000)     /* ns without need of it, after which a window opens; */
 #define WINDOW_FIRST  INT64_C(250000000)      /* that many after its first read are enough */
 #define WINDOW_DRIFT  INT64_C(60000000000)    /* ns in which a base doubles at most, if the device has become slower */
@@ -59,6 +61,7 @@ struct window_share {
 struct window_base {
 	_Atomic int64_t base; /* ns of a read that waits for no other; 0: not known */
 	_Atomic int64_t at;   /* when it last changed, or could have */
+	_Atomic bool is_quick; /* a read took less than WINDOW_MEMORY */
 };
 
 struct window_member {

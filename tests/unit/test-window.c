@@ -373,6 +373,19 @@ static void test_opens_again(void **state)
 	window_free(window);
 }
 
+/* Where reads take a few microseconds there is no device that others share, and some hundred are no sign of load. */
+static void test_memory(void **state)
+{
+	(void)state;
+	opened(10 * US);
+	for (unsigned i = 0; i < 100; i++)
+		one(WINDOW_DEMAND, 900 * US, 4096);
+	assert_true(is_open());
+	one(WINDOW_DEMAND, 1100 * US, 4096);
+	assert_false(is_open()); /* of a thread that waits for each read */
+	window_free(window);
+}
+
 /* While the reader itself was busy, the device may long have been ready. */
 static void test_own_time(void **state)
 {
@@ -604,6 +617,7 @@ int main(void)
 		cmocka_unit_test(test_never_below_one),
 		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_opens_again),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_own_time),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_base_follows),
