@@ -44,17 +44,17 @@ def check_archive(setting, name, said):
 
 
 @contextlib.contextmanager
-def slow_device(setting, device):
-    """A file with the bytes of the image behind a loop device, whose reads take so many µs longer."""
+def slow_device(setting, device, *more):
+    """(a file with the bytes of the image behind a loop device, whose reads take so many µs longer; its process)."""
     backing = machine.read(f"/sys/block/{os.path.basename(device)}/loop/backing_file")
     file = setting.mountpoint.with_name("slow")
     file.touch()
-    with subprocess.Popen([setting.programs.slowfs, backing, file, str(setting.row.delay)], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True) as process:
+    command = [setting.programs.slowfs, backing, file, str(setting.row.delay), *more]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             if process.stdout.readline().strip() != "ready":
                 raise Trouble(f"slowfs: {process.stdout.read().strip()[-400:]}")
-            yield file
+            yield file, process
         finally:
             process.terminate()
             process.wait()
@@ -64,7 +64,7 @@ def slow_device(setting, device):
 def read_shuffled(setting, name):
     """One reader; what the slow device was read is not known by the file."""
     way = "prefetch" if volumes.variant_of(name) == "prefetch" else "plain"
-    with slow_device(setting, setting.devices[name]) as file:
+    with slow_device(setting, setting.devices[name]) as (file, _):
         slow = dataclasses.replace(setting, devices={name: file})
         command = ["shuffled.py", setting.mountpoint, setting.folder / "list", setting.seconds or 0, setting.seed, way]
         result = measure.run_script(slow, name, *command)

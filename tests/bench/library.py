@@ -4,7 +4,8 @@ import measure
 import volumes
 
 # The mode of library.c that a column stands for.
-MODES = {"": "ids", volumes.BEFORE: "ids", "sha256": "ids", "path": "paths", "queue": "queue", "file": "files"}
+MODES = {"": "ids", volumes.BEFORE: "ids", "sha256": "ids", "windowless": "ids", "path": "paths", "queue": "queue",
+         "file": "files"}
 
 
 def read_batches(setting, name):

@@ -257,7 +257,7 @@ class Programs:
     @functools.cached_property
     def slowfs(self):
         flags = sh("pkg-config", "--cflags", "--libs", "fuse3").split()
-        return self._compiled("slowfs", self.root / "tests/lib/slowfs.c", *flags)
+        return self._compiled("slowfs", self.root / "tests/lib/slowfs.c", *flags, "-lm")
 
     def _compiled(self, name, *words):
         program = self.work / name

@@ -5,6 +5,7 @@
  *        reader preads ROOT LIST [OPTIONS]   blocks of --buffer bytes, each of the files' blocks once, random order
  *        reader walk ROOT [OPTIONS]          getdents and stat of everything below ROOT
  * --threads N  --seed N  --seconds S (0: to the end)  --buffer BYTES
+ * --pause US              what each thread sleeps after a file or block, which does not count
  * --walk none|list|stat   what happens before the clock starts: nothing, getdents, getdents and stat
  *
  * LIST has one path relative to ROOT a line. load.h says what it prints. */
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "load.h"
@@ -25,6 +27,7 @@ static const char *root;
 static enum walk walk;
 static int *files; /* open descriptors, for preads only */
 static size_t entries;
+static struct timespec pause_after;
 
 /* --- the tree ------------------------------------------------------------------------------------ */
 
@@ -136,6 +139,10 @@ static void *worker(void *unused)
 		begun = load_done(i, 1, begun);
 		if (load.deadline && begun >= load.deadline)
 			break;
+		if (!pause_after.tv_nsec)
+			continue;
+		nanosleep(&pause_after, NULL);
+		begun = load_now();
 	}
 	load_bytes += total;
 	free(buffer);
@@ -158,6 +165,8 @@ static void set_option(const char *name, const char *value)
 {
 	if (value && !strcmp(name, "--walk"))
 		walk = walk_named(value);
+	else if (value && !strcmp(name, "--pause"))
+		pause_after.tv_nsec = (long)load_number(value, 0, 999999) * 1000;
 	else
 		load_option(name, value);
 }

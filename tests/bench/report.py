@@ -9,7 +9,7 @@ COLUMNS = (("median", "{:>9}"), ("min–max", "{:>17}"), ("× rival", "{:>8}"), 
            ("p50 µs", "{:>8}"), ("p99 µs", "{:>8}"))
 
 
-METRICS = {"p50": ("latency_us", "p50")}  # of targets; others are a figure's own names
+METRICS = {"p50": ("latency_us", "p50"), "p99": ("latency_us", "p99")}  # of targets; others are a figure's own names
 
 
 def median(runs, *path):

@@ -328,6 +328,35 @@ def member_rows():
                               pair=True),))
 
 
+def sharing_rows():
+    """Readers that do not know of each other on one device."""
+    ours = ("dev", "ring")
+    yield Row("shared-8k", "mean 8 KB in memory, 4 threads on one mount while 64 read through another mount of the "
+              "device, names known", "8k", "read_shared", threads=4, walk="stat", memory=True, cap=SLOW, limit=10,
+              columns=(*ours, "dev-windowless"),
+              targets=(Target("≥ 0.45 × the cap", "cap", 0.45, ours),
+                       Target("unused by both ≤ 0.03", metric="unused", most=0.03, columns=ours)))
+    def cost(name, words, *contestants, **more):
+        pairs = tuple((one, f"{one}-windowless") for one in contestants)
+        target = Target("≥ 0.97 × window=off: the 95 % interval reaches it", factor=0.97, columns=contestants,
+                        pair=True)
+        return Row(f"window-{name}", f"mean 8 KB{words}, names known, with and without a window", "8k", walk="stat",
+                   limit=10, rounds=PAIRS, columns=sum(pairs, ()), pairs=pairs, targets=(target,), **more)
+    yield cost("lib-cpu-8k", " in memory, batches of 256 by 2 threads", "lib", kind="read_batches", threads=2,
+               batch=256, depth=32, memory=True)
+    yield cost("cpu-8k-32", " in memory, 32 threads", *ours, kind="read_files", threads=32, memory=True)
+    yield cost("uncapped-8k-16", ", 16 threads", *ours, kind="read_files", threads=16)
+    for verb in ("verify", "scrub"):
+        pair = (f"dev-{verb}", "dev")
+        yield Row(f"beside-8k-{verb}", "p99 of a reader that takes half of what a device gives, which serves 16 reads "
+                  f"of 64 ms at a time, beside datasetfsctl {verb}", "8k", "read_beside", "µs", lower=True,
+                  threads=16, walk="stat", memory=True, delay=64000, limit=10, columns=pair, pairs=(pair,),
+                  targets=(Target("p99 ≤ 1.2 × alone: the 95 % interval reaches it", factor=1 / 1.2,
+                                  columns=pair[:1], pair=True),
+                           Target("unused of what the reader leaves ≤ 0.5", metric="unused", most=0.5,
+                                  columns=pair[:1])))
+
+
 def version_rows():
     yield Row("switch-4k", "datasetfsctl switch after --prepare, under 4 readers", "4k", "switch_time", "ms",
               lower=True, columns=("dev", "ring"),
@@ -349,6 +378,6 @@ def version_rows():
 def all_rows():
     """In the order of trees, so that only one of them needs to be on the disk."""
     rows = [*read_rows(), *python_rows(), *pack_rows(), *ahead_rows(), *library_rows(), *run_rows(), *sums_rows(),
-            *member_rows(), *large_rows(), *million_rows(), *version_rows()]
+            *member_rows(), *sharing_rows(), *large_rows(), *million_rows(), *version_rows()]
     order = {name: number for number, name in enumerate(("8k", "text", "110k", "323k", "gib", "long", "4k"))}
     return sorted(rows, key=lambda row: order[row.tree])

@@ -274,6 +274,7 @@ OURS = ("dev", "ring")
 BEFORE = "before"  # the variant of one of ours that is an earlier build
 # The variants of what reads or makes a volume that was packed otherwise, and their images.
 OTHERWISE = {"random": "datasetfs-random", "joined": "datasetfs-random", "sha256": "datasetfs-sha256"}
+OPTIONS = {"off": ("readahead=off",), "windowless": ("window=off",)}  # the variants of a mount
 CHILD = "child"  # the variant of 'run' that is preloaded as what a program starts is, without datasetfs-run itself
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
@@ -317,13 +318,13 @@ def contestant(name, compress=None, by_volume=False):
     if base == "carry" or (base == "lib" and by_volume):
         return Unmounted()
     if base in ("lib", "run"):
-        return Ours("dev", compress, image=OTHERWISE.get(variant_of(name), "datasetfs"))
+        return Ours("dev", compress, OPTIONS.get(variant_of(name), ()), OTHERWISE.get(variant_of(name), "datasetfs"))
     if base == "kernel":
         return OursByKernel()
     if base in OURS and variant_of(name) in OTHERWISE:
         return Ours(base, image=OTHERWISE[variant_of(name)])
     if base in OURS:
-        return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
+        return Ours(base, compress, OPTIONS.get(variant_of(name), ()))
     return rival_of(name)
 
 

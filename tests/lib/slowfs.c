@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* A slow device for tests: a FUSE file system that is one file, whose reads take a given time longer than those of the
- * file behind it. The time is latency and no queue: any number of reads wait at once, each for itself.
+ * file behind it. The time is latency and no queue: any number of reads wait at once, each for itself. With CHANNELS it
+ * is a device that serves so many at a time, in the order in which they came; half of the time of a read is the same
+ * for all, and the rest exponentially distributed, as in tests/sim.
  *
- *   slowfs BACKING MOUNTPOINT MICROSECONDS [CONTROL]
+ *   slowfs BACKING MOUNTPOINT MICROSECONDS [CONTROL [CHANNELS]]
  *
  * MOUNTPOINT is a file too. Says 'ready' when it serves, and at its end what it did. CONTROL is a file that is looked
  * at every few milliseconds, with one word: 'hang', no read is answered until it says something else; 'eio', all fail;
- * a number, the microseconds from now on. CONTROL.obeyed has the word that it acts on by now. At the end of a hang it
- * says how many reads waited when it began, how many came, and how many of these later than half a second after. */
+ * a number, the microseconds from now on; 'count' and a number, it says how many reads were answered. CONTROL.obeyed
+ * has the word that it acts on by now. At the end of a hang it says how many reads waited when it began, how many came,
+ * and how many of these later than half a second after. */
 #define FUSE_USE_VERSION 314
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +29,7 @@
 #define SLOWFS_FOREVER    1e6    /* s */
 #define SLOWFS_LATE       500000000 /* ns after which it should be known that it hangs */
 #define SLOWFS_LOOK       5000000 /* ns between two looks at the control file */
+#define SLOWFS_CHANNELS   64u
 #define SLOWFS_BACKGROUND 60000u /* reads at once; the kernel's own limit of 12 would be a queue */
 
 /* A read that is done, but whose time has not come. */
@@ -42,7 +47,11 @@ struct slowfs {
 	char obeyed[32];     /* the last word that was found there */
 	/* ns; mostly the same for all: the first that came is the first that is answered. As what follows under the
 	 * lock. */
-	int64_t latency;
+	int64_t latency, last; /* last: when the last of those that wait is due */
+	int64_t free[SLOWFS_CHANNELS]; /* when each channel is */
+	unsigned channels;     /* 0: no queue */
+	unsigned short random[3];
+	uint64_t answered;
 	int fails, hangs;
 	int64_t hangs_since;
 	unsigned hung, came, late; /* reads that waited when it began to hang, that came since, and not at once */
@@ -62,9 +71,14 @@ static int64_t slowfs_now(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+static struct timespec slowfs_time(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+}
+
 static void slowfs_sleep(int64_t until)
 {
-	struct timespec time = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
+	struct timespec time = slowfs_time(until);
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
 		continue;
@@ -72,14 +86,24 @@ static void slowfs_sleep(int64_t until)
 
 /* ---- the thread that answers ---- */
 
+/* Waits until an answer is due, before which another one may come that is due earlier. Under the lock. */
+static void slowfs_wait(struct slowfs *slowfs)
+{
+	struct timespec due;
+
+	while (slowfs->waiting ? slowfs->waiting->due > slowfs_now() : !slowfs->ending) {
+		due = slowfs_time(slowfs->waiting ? slowfs->waiting->due : INT64_MAX);
+		pthread_cond_timedwait(&slowfs->wake, &slowfs->lock, &due);
+	}
+}
+
 /* NULL: it is over. */
 static struct slowfs_answer *slowfs_take(struct slowfs *slowfs)
 {
 	struct slowfs_answer *answer;
 
 	pthread_mutex_lock(&slowfs->lock);
-	while (!slowfs->waiting && !slowfs->ending)
-		pthread_cond_wait(&slowfs->wake, &slowfs->lock);
+	slowfs_wait(slowfs);
 	answer = slowfs->waiting;
 	if (answer && !(slowfs->waiting = answer->next))
 		slowfs->end = &slowfs->waiting;
@@ -93,6 +117,7 @@ static void slowfs_reply(struct slowfs *slowfs, struct slowfs_answer *answer)
 	while (slowfs->hangs && !slowfs->ending)
 		pthread_cond_wait(&slowfs->wake, &slowfs->lock);
 	slowfs->count--;
+	slowfs->answered++;
 	pthread_mutex_unlock(&slowfs->lock);
 	if (answer->result < 0)
 		fuse_reply_err(answer->request, (int)-answer->result);
@@ -107,10 +132,8 @@ static void *slowfs_main(void *argument)
 	struct slowfs_answer *answer;
 
 	prctl(PR_SET_TIMERSLACK, 1ul);
-	while ((answer = slowfs_take(slowfs))) {
-		slowfs_sleep(answer->due);
+	while ((answer = slowfs_take(slowfs)))
 		slowfs_reply(slowfs, answer);
-	}
 	return NULL;
 }
 
@@ -140,6 +163,10 @@ static void slowfs_do(struct slowfs *slowfs, const char *word)
 	slowfs->fails = !strcmp(word, "eio");
 	if (word[0] >= '0' && word[0] <= '9')
 		slowfs->latency = strtoll(word, NULL, 10) * 1000;
+	if (!strncmp(word, "count", 5)) {
+		printf("answered=%" PRIu64 "\n", slowfs->answered);
+		fflush(stdout);
+	}
 	pthread_mutex_unlock(&slowfs->lock);
 }
 
@@ -217,11 +244,26 @@ static void slowfs_open(fuse_req_t request, fuse_ino_t node, struct fuse_file_in
 	fuse_reply_open(request, file);
 }
 
+/* Puts it where it is due. Under the lock. */
+static void slowfs_put(struct slowfs *slowfs, struct slowfs_answer *answer)
+{
+	struct slowfs_answer **at = slowfs->end;
+
+	if (slowfs->waiting && answer->due < slowfs->last)
+		for (at = &slowfs->waiting; (*at)->due <= answer->due;)
+			at = &(*at)->next;
+	else
+		slowfs->last = answer->due;
+	answer->next = *at;
+	*at = answer;
+	if (!answer->next)
+		slowfs->end = &answer->next;
+}
+
 static void slowfs_add(struct slowfs *slowfs, struct slowfs_answer *answer)
 {
 	pthread_mutex_lock(&slowfs->lock);
-	*slowfs->end = answer;
-	slowfs->end = &answer->next;
+	slowfs_put(slowfs, answer);
 	slowfs->reads++;
 	slowfs->came += slowfs->hangs != 0;
 	slowfs->late += slowfs->hangs && slowfs_now() - slowfs->hangs_since > SLOWFS_LATE;
@@ -232,6 +274,19 @@ static void slowfs_add(struct slowfs *slowfs, struct slowfs_answer *answer)
 	pthread_mutex_unlock(&slowfs->lock);
 }
 
+/* When the first free channel has served a read that came then. Under the lock. */
+static int64_t slowfs_serves(struct slowfs *slowfs, int64_t came)
+{
+	double half = (double)slowfs->latency / 2;
+	int64_t *channel = slowfs->free;
+
+	for (unsigned i = 1; i < slowfs->channels; i++)
+		if (slowfs->free[i] < *channel)
+			channel = &slowfs->free[i];
+	*channel = (*channel > came ? *channel : came) + (int64_t)(half - half * log1p(-erand48(slowfs->random)));
+	return *channel;
+}
+
 /* Whether a read that came then is to fail, and when it is due. */
 static int slowfs_fails(struct slowfs *slowfs, int64_t came, int64_t *ret_due)
 {
@@ -239,7 +294,7 @@ static int slowfs_fails(struct slowfs *slowfs, int64_t came, int64_t *ret_due)
 
 	pthread_mutex_lock(&slowfs->lock);
 	fails = slowfs->fails;
-	*ret_due = came + slowfs->latency;
+	*ret_due = slowfs->channels ? slowfs_serves(slowfs, came) : came + slowfs->latency;
 	pthread_mutex_unlock(&slowfs->lock);
 	return fails;
 }
@@ -321,19 +376,25 @@ static int slowfs_mount(struct slowfs *slowfs, const char *mountpoint)
 int main(int argc, char **argv)
 {
 	struct slowfs slowfs = { .end = &slowfs.waiting };
+	pthread_condattr_t clock;
 
-	if (argc != 4 && argc != 5) {
-		fputs("Usage: slowfs BACKING MOUNTPOINT MICROSECONDS [CONTROL]\n", stderr);
+	if (argc > 5)
+		slowfs.channels = (unsigned)strtoul(argv[5], NULL, 10);
+	if (argc < 4 || argc > 6 || slowfs.channels > SLOWFS_CHANNELS) {
+		fputs("Usage: slowfs BACKING MOUNTPOINT MICROSECONDS [CONTROL [CHANNELS]]\n", stderr);
 		return 2;
 	}
 	slowfs.latency = strtoll(argv[3], NULL, 10) * 1000;
-	slowfs.control = argv[4];
+	slowfs.control = argc > 4 ? argv[4] : NULL;
 	slowfs.fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	if (slowfs.fd < 0) {
 		perror(argv[1]);
 		return 1;
 	}
 	pthread_mutex_init(&slowfs.lock, NULL);
-	pthread_cond_init(&slowfs.wake, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&slowfs.wake, &clock);
+	pthread_condattr_destroy(&clock);
 	return slowfs_mount(&slowfs, argv[2]);
 }
