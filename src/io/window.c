@@ -34,7 +34,7 @@ int window_new(const struct window_setup *setup, struct window **ret, struct err
 	window->is_open = !setup->is_adaptive;
 	window->sharers = 1;
 	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
-		window->shares[i].size = WINDOW_MOST;
+		window->shares[i].size = i == WINDOW_BACKGROUND && setup->is_adaptive ? 1 : WINDOW_MOST;
 	*ret = window;
 	return 0;
 }

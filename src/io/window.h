@@ -21,7 +21,7 @@
 #define WINDOW_CUT    0.5                     /* the part that is left of a window after a round trip, at least */
 #define WINDOW_SLOW   4u                      /* of so many reads, one that is slow is too many */
 #define WINDOW_SMALL  8.0                     /* a window twice this large is not cut unless it is in use */
-#define WINDOW_MOST   4096.0                  /* the first size, which is as good as none */
+#define WINDOW_MOST   4096.0                  /* the first size, which is as good as none; 1 in the background */
 #define WINDOW_LEAST  (1.0 / 64)              /* of a background window, which waits between two reads below 1 */
 #define WINDOW_QUICK  INT64_C(50000)          /* ns: a base is taken for this at least, or noise would look like load */
 #define WINDOW_MEMORY INT64_C(40000)          /* ns: a read that took less came from memory or the like; its size has */
