@@ -16,7 +16,8 @@
 #define GAUGE_SMALL 4096u
 #define GAUGE_LARGE (1u << 20)
 #define GAUGE_DEPTH 256u                   /* the most reads under way */
-#define GAUGE_LEAST 16u                    /* under way in the last step: fewer may run out on a busy machine */
+#define GAUGE_LEAST 16u                    /* under way in the last step: fewer may run out on a busy machine, */
+#define GAUGE_MANY  64u                    /* and of small ones so many: see gauge_size() */
 #define GAUGE_STEPS 9u                     /* depths, from 1 to GAUGE_DEPTH */
 #define GAUGE_LAST  9u                     /* steps that the last one takes: a limit may let a burst pass first */
 #define GAUGE_VAIN  2u                     /* depths one after the other that brought no more reads a second */
@@ -160,11 +161,13 @@ static double gauge_latency(struct gauge_reads *run)
 	return (double)run->took[count / 2] / 1e9;
 }
 
-/* Finds how many reads a second the member gives, and how long one takes alone. */
+/* Finds how many reads a second the member gives, and how long one takes alone. Many small reads are under way in the
+ * last step, as those of many workers are: under a limit of bytes 16 of 4 KiB take less than one of the kernel's turns,
+ * and wait for the next one. */
 static int gauge_size(struct gauge_reads *run, uint32_t size, int64_t ns, double *ret_rate, double *ret_latency,
 		      struct error *err)
 {
-	unsigned depth = 1, vain = 0;
+	unsigned depth = 1, vain = 0, least = size == GAUGE_SMALL ? GAUGE_MANY : GAUGE_LEAST;
 	double alone = 0, most = 0;
 	int r;
 
@@ -181,7 +184,7 @@ static int gauge_size(struct gauge_reads *run, uint32_t size, int64_t ns, double
 		vain = gauge_latency(run) < 2 * alone || gauge_rate(run) > GAUGE_MORE * most ? 0 : vain + 1;
 		most = gauge_rate(run) > most ? gauge_rate(run) : most;
 	}
-	depth = depth / 2 > GAUGE_LEAST ? depth / 2 : GAUGE_LEAST;
+	depth = depth / 2 > least ? depth / 2 : least;
 	r = gauge_step(run, depth, GAUGE_LAST * ns, err);
 	if (r < 0)
 		return r;
