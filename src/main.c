@@ -729,6 +729,7 @@ int main(int argc, char **argv)
 	struct main_options options = {
 		.serve = {
 			.allow_other = geteuid() == 0,
+			.window = true,
 			.ahead = SERVE_AHEAD,
 			.prefetch = SERVE_PREFETCH,
 			.read = { .verify = true, .wait = true, .deadline = DEADLINE },

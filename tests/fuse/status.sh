@@ -30,7 +30,7 @@ channel=dev
 workers=0
 readahead=16777216
 prefetch=268435456
-window=off
+window=auto
 max_iops=0
 max_bandwidth=0
 cache=
@@ -54,7 +54,7 @@ unmount mnt
 say "given ones"
 digest=$(datasetfsctl list --json volume | json versions.0.digest)
 mount_volume volume mnt -o "version=v1,digest=$digest,verify=never,io=threads,channel=dev,workers=3,readahead=4M" \
-    -o prefetch=off,window=auto,max_iops=123,max_bandwidth=2M,on_error=eio \
+    -o prefetch=off,window=off,max_iops=123,max_bandwidth=2M,on_error=eio \
     -o deadline=77,control_group=4343,direct_group=0,notify=entries \
     -o noversions,noexec,nosupervisor,idmap
 options | grep -v '^allow_other=' >found
@@ -69,7 +69,7 @@ channel=dev
 workers=3
 readahead=4194304
 prefetch=0
-window=auto
+window=off
 max_iops=123
 max_bandwidth=2097152
 cache=

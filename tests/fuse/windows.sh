@@ -65,7 +65,7 @@ if is_root; then
     chmod 777 .
     : >order
     chmod 666 order
-    mount_volume volume mnt -o io=uring,channel=dev,workers=1,max_iops=1,window=auto,readahead=off,prefetch=off
+    mount_volume volume mnt -o io=uring,channel=dev,workers=1,max_iops=1,readahead=off,prefetch=off
     reader many 6 mnt/{0..5}
     as_user python3 reader.py few 2 mnt/1{0,1} &
     READERS+=($!)
@@ -86,7 +86,7 @@ need_throttle
 say "two mounts share a device"
 loop_device volume --direct-io=on --read-only
 for name in heavy light; do
-    mount_volume "$LOOP" $name -o window=auto,readahead=off,prefetch=off
+    mount_volume "$LOOP" $name -o readahead=off,prefetch=off
     throttle "$SERVER"
 done
 find heavy light -type f | wc -l

@@ -205,10 +205,10 @@ static void context_in_child(void)
 
 /* --- making --- */
 
-/* A mount's readers have one window together, if the mount has one. */
+/* A mount's readers have one window together, if the mount has one. Without a mount each process has its own. */
 static int context_make_window(struct direct *direct, struct error *err)
 {
-	struct state_terms terms = { 0 };
+	struct state_terms terms = { .is_adaptive = true };
 	struct window_setup setup = { .members = direct->volume->array->count };
 
 	if (direct->link)
