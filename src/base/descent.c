@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -48,4 +50,19 @@ int descent_open(const char *path, descent_check *check, const void *argument, i
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
+}
+
+int descent_check_writers(const struct stat *st, const char *path, uint32_t user, struct error *err)
+{
+	char expected[sizeof(" or user 4294967295")] = "";
+
+	if (user)
+		snprintf(expected, sizeof(expected), " or user %" PRIu32, user);
+	if (st->st_uid && st->st_uid != user)
+		return error_set(err, -EPERM, "'%s' belongs to user %u, expected root%s", path,
+				 (unsigned)st->st_uid, expected);
+	if (st->st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX))
+		return error_set(err, -EPERM, "'%s' has the mode %04o, so others may write it: chmod go-w", path,
+				 (unsigned)st->st_mode & 07777);
+	return 0;
 }

@@ -14,7 +14,6 @@
 #include "base/fdname.h"
 #include "base/descent.h"
 
-/* In a folder with the sticky bit others cannot replace what is not theirs. */
 static int trust_file_check(const void *argument, int fd, bool is_file, const char *path, struct error *err)
 {
 	struct stat st;
@@ -24,13 +23,7 @@ static int trust_file_check(const void *argument, int fd, bool is_file, const ch
 		return error_errno(err, "'%s'", path);
 	if (is_file && (!S_ISREG(st.st_mode) || st.st_size > TRUST_FILE_MAX))
 		return error_set(err, -EINVAL, "'%s' is no regular file of at most %u bytes", path, TRUST_FILE_MAX);
-	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return error_set(err, -EPERM, "'%s' belongs to user %u, expected root or user %u", path,
-				 (unsigned)st.st_uid, (unsigned)geteuid());
-	if (st.st_mode & 022 && (is_file || !(st.st_mode & S_ISVTX)))
-		return error_set(err, -EPERM, "'%s' has the mode %04o, so others may write it: chmod go-w", path,
-				 (unsigned)st.st_mode & 07777);
-	return 0;
+	return descent_check_writers(&st, path, geteuid(), err);
 }
 
 /* Opens the file for reading that was looked at. */

@@ -43,7 +43,8 @@ as_nobody datasetfsctl upgrade mnt >upgrade.log 2>&1 || fail "upgrade: $(cat upg
 assert_eq "servers before" "$(as_nobody cat mnt/.datasetfs/stats.json | json restarts)" 1
 as_nobody python3 "$programs/compare.py" source mnt || fail "trees differ after an upgrade"
 chmod 777 "$programs"
-assert_fails 1 "cannot upgrade 'mnt': '$programs' is writable by others" as_nobody datasetfsctl upgrade mnt
+assert_fails 1 "cannot upgrade 'mnt': '$programs' has the mode 0777, so others may write it" \
+    as_nobody datasetfsctl upgrade mnt
 chmod 755 "$programs"
 
 # So are its metrics: root's exporter counts it and says no more of it.

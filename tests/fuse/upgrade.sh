@@ -113,10 +113,10 @@ rm bin/datasetfs
 refused "cannot open '$PWD/bin/datasetfs'"
 install_program "$program"
 chmod g+w bin/datasetfs
-refused "'$PWD/bin/datasetfs' is writable by others"
+refused "'$PWD/bin/datasetfs' has the mode 0775, so others may write it"
 chmod g-w bin/datasetfs
 chmod o+w bin
-refused "'$PWD/bin' is writable by others"
+refused "'$PWD/bin' has the mode 0757, so others may write it"
 chmod o-w bin
 chown 4711 bin/datasetfs
 refused "'$PWD/bin/datasetfs' belongs to user 4711"

@@ -33,7 +33,6 @@ bool installed_is_another(void)
 	       (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino);
 }
 
-/* In a folder with the sticky bit, as /tmp, others can make names but not take away those of root and the owner. */
 static int installed_check(const void *argument, int fd, bool is_program, const char *path, struct error *err)
 {
 	const uint32_t *owner = argument;
@@ -45,11 +44,7 @@ static int installed_check(const void *argument, int fd, bool is_program, const 
 		return error_set(err, -EACCES, "'%s' is no program", path);
 	if (!is_program && !S_ISDIR(st.st_mode))
 		return error_set(err, -ENOTDIR, "'%s' is no folder any more", path);
-	if (st.st_uid && st.st_uid != *owner)
-		return error_set(err, -EPERM, "'%s' belongs to user %u", path, (unsigned)st.st_uid);
-	if (st.st_mode & (S_IWGRP | S_IWOTH) && (is_program || !(st.st_mode & S_ISVTX)))
-		return error_set(err, -EPERM, "'%s' is writable by others", path);
-	return 0;
+	return descent_check_writers(&st, path, *owner, err);
 }
 
 int installed_open(uint32_t owner, int *ret_fd, struct error *err)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/descent.h"
 #include "base/mountinfo.h"
 
 static int settings_split(char *line, char *words[SETTINGS_WORDS + 1], size_t *ret_count, struct error *err)
@@ -47,12 +48,8 @@ static int settings_trust(FILE *in, const char *path, struct error *err)
 {
 	struct stat st;
 
-	if (fstat(fileno(in), &st) < 0)
-		return error_errno(err, "cannot read '%s'", path);
-	if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return error_set(err, -EPERM, "'%s' can be changed by others than root: 'chown root %s; chmod go-w %s'",
-				 path, path, path);
-	return 0;
+	return fstat(fileno(in), &st) < 0 ? error_errno(err, "cannot read '%s'", path) :
+					    descent_check_writers(&st, path, 0, err);
 }
 
 int settings_read(const char *path, settings_line *line, void *argument, struct error *err)
