@@ -192,3 +192,15 @@ int statement_check(const struct statement *statement, const struct version *ver
 		return error_set(err, -EKEYREJECTED, "what was signed has other block checksums");
 	return statement_check_volume(statement, volume, err);
 }
+
+int statement_check_date(struct statement_dated version, struct statement_dated former, const char *back,
+			 struct error *err)
+{
+	char date[STATEMENT_DATE_SIZE], than[STATEMENT_DATE_SIZE];
+
+	if (version.created >= former.created)
+		return 0;
+	return error_set(err, -EKEYREJECTED, "version '%s' is of %s, older than '%s' of %s: %s to go back",
+			 version.label, statement_date(version.created, date), former.label,
+			 statement_date(former.created, than), back);
+}

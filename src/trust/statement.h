@@ -36,5 +36,15 @@ must_check int statement_parse(struct span text, struct statement *ret, struct e
 /* Checks that a statement is of this version on the volume with this UUID. -EKEYREJECTED says what differs. */
 must_check int statement_check(const struct statement *statement, const struct version *version,
 			       const uint8_t volume[16], struct error *err);
+/* A version and the date that was signed; 0 where nobody asks for signatures. */
+struct statement_dated {
+	const char *label;
+	uint64_t created;
+};
+/* Checks that a version which nobody chose by its name is not of an older date than the one that it would replace:
+ * somebody who can write the volume can make any version the current one. -EKEYREJECTED; back says what somebody does
+ * who wants to go back. */
+must_check int statement_check_date(struct statement_dated version, struct statement_dated former, const char *back,
+				    struct error *err);
 /* Formats a date of at most STATEMENT_DATE_MAX, in UTC, as RFC 3339 does, and returns text. */
 const char *statement_date(uint64_t seconds, char text[STATEMENT_DATE_SIZE]);

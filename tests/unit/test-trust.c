@@ -104,6 +104,25 @@ static void test_revoked(void **state)
 			assert_true(has || size < 50);
 }
 
+static int follow_from(uint64_t date)
+{
+	return statement_check_date((struct statement_dated){ "v2", 1793491200 },
+				    (struct statement_dated){ "v1", date }, "use the switch", NULL);
+}
+
+static void test_date(void **state)
+{
+	(void)state;
+	assert_int_equal(follow_from(0), 0);
+	assert_int_equal(follow_from(1793491200), 0);
+	assert_int_equal(follow_from(1793491201), -EKEYREJECTED);
+	CHECK_FAILS(statement_check_date((struct statement_dated){ "v1", 1 }, (struct statement_dated){ "v2", 86400 },
+					 "use the switch", &err),
+		    -EKEYREJECTED,
+		    "'v1' is of 1970-01-01T00:00:01Z, older than 'v2' of 1970-01-02T00:00:00Z: use the switch to go "
+		    "back");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +130,7 @@ int main(void)
 		cmocka_unit_test(test_statement),
 		cmocka_unit_test(test_signers),
 		cmocka_unit_test(test_revoked),
+		cmocka_unit_test(test_date),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,7 @@
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
 #include "read/route.h"
+#include "trust/statement.h"
 
 #define DIGEST_KIND "sha256:"
 
@@ -257,12 +258,19 @@ static int direct_load(struct direct_volume *volume, const struct catalogue *cat
 	return direct_new(&info, index, block_sums, volume, ret, err);
 }
 
+static int direct_check_date(const char *label, uint64_t date, const struct direct *known, struct error *err)
+{
+	return statement_check_date((struct statement_dated){ label, date },
+				    (struct statement_dated){ known->opened.info.label, known->signed_date },
+				    "open the volume anew", err);
+}
+
 /* Loads the version that the query means by this catalogue; *ret is NULL if it is `known`. */
 static int direct_load_query(struct direct_volume *volume, const struct catalogue *catalogue, const struct query *query,
 			     const struct opened *known, struct opened **ret, struct error *err)
 {
-	uint64_t date = known ? ((const struct direct *)known)->signed_date : 0;
 	const struct version *version = NULL;
+	struct trust_signer signer;
 	int r = direct_choose(catalogue, query, &version, err);
 
 	if (r < 0)
@@ -271,11 +279,13 @@ static int direct_load_query(struct direct_volume *volume, const struct catalogu
 		*ret = NULL;
 		return 0;
 	}
-	r = trusted_record(catalogue, version, query, &date, err);
+	r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
+	if (r == 0 && known)
+		r = direct_check_date(version->label, signer.date, (const struct direct *)known, err);
 	if (r == 0)
 		r = direct_load(volume, catalogue, version, query, ret, err);
 	if (r == 0)
-		((struct direct *)*ret)->signed_date = date;
+		((struct direct *)*ret)->signed_date = signer.date;
 	return r;
 }
 

@@ -7,24 +7,6 @@
 
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
-#include "trust/statement.h"
-
-int trusted_record(const struct catalogue *catalogue, const struct version *version, const struct query *query,
-		   uint64_t *date, struct error *err)
-{
-	char of[STATEMENT_DATE_SIZE], former[STATEMENT_DATE_SIZE];
-	struct trust_signer signer;
-	int r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
-
-	if (r < 0)
-		return r;
-	if (signer.date < *date)
-		return error_set(err, -EKEYREJECTED, "version '%s' is of %s, and the one before was of %s: open the "
-				 "volume anew to go back", version->label, statement_date(signer.date, of),
-				 statement_date(*date, former));
-	*date = signer.date;
-	return 0;
-}
 
 int trusted_index(struct index *index, const struct version *version, const struct query *query, struct error *err)
 {
@@ -43,13 +25,13 @@ static int trusted_compare(const struct catalogue *catalogue, struct link_versio
 			   struct error *err)
 {
 	const struct version *version = catalogue_by_sequence(catalogue, got->version.sequence);
-	uint64_t date = 0;
+	struct trust_signer signer;
 	int r;
 
 	if (!version || memcmp(version->uuid, got->version.uuid, sizeof(version->uuid)) != 0)
 		return error_set(err, -EKEYREJECTED, "version '%s' is not trusted: it is not on the volume any more, "
 				 "where its signatures are", got->version.label);
-	r = trusted_record(catalogue, version, query, &date, err);
+	r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
 	if (r == 0)
 		r = trusted_index(got->index, version, query, err);
 	if (r == 0 && !trusted_has_sums(&got->version, version))

@@ -46,18 +46,14 @@ static const struct version *follow_goal(struct serve *serve, const struct follo
 	return copy && copy->sequence != served->sequence ? copy : NULL;
 }
 
-/* Somebody who can write the volume can make any version the current one. So a mount with trust= follows to no version
- * whose signed date is before that of the one it serves; a switch by hand may. */
+/* A switch by hand may go back to an older version, following does not. */
 static int follow_check(struct serve *serve, const char *label, const struct trust_signer *signer, struct error *err)
 {
 	const struct generation *served = serve_current(serve);
-	char date[STATEMENT_DATE_SIZE], former[STATEMENT_DATE_SIZE];
 
-	if (signer->date >= served->signer.date)
-		return 0;
-	return error_set(err, -EKEYREJECTED, "version '%s' is of %s, and the mount serves '%s' of %s: use "
-			 "'datasetfsctl switch' to go back", label, statement_date(signer->date, date),
-			 served->version.label, statement_date(served->signer.date, former));
+	return statement_check_date((struct statement_dated){ label, signer->date },
+				    (struct statement_dated){ served->version.label, served->signer.date },
+				    "use 'datasetfsctl switch'", err);
 }
 
 /* Checks the date before the version is loaded, and that of what was loaded: the catalogue is read once more. */
