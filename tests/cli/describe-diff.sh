@@ -100,6 +100,6 @@ enough_for_smoke
 # A damaged index of either of them.
 cp volume damaged
 datasetfsctl current damaged new >current.out
-"$DATASETFS_BUILD/tests/format/forge" damaged second-name second/name || fail "forge"
+"$DATASETFS_BUILD/tests/format/forge" damaged index second-name second/name || fail "forge"
 assert_fails 1 "cannot describe 'damaged'" datasetfsctl describe damaged --diff old
 assert_fails 1 "cannot describe 'damaged'" datasetfsctl describe damaged --diff new old

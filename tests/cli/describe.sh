@@ -132,7 +132,7 @@ assert_fails 1 "cannot describe 'other'" datasetfsctl describe other
 
 # A forged index is refused before anything is printed.
 cp single forged
-"$DATASETFS_BUILD/tests/format/forge" forged words.txt words/txt || fail "forge"
+"$DATASETFS_BUILD/tests/format/forge" forged index words.txt words/txt || fail "forge"
 assert_fails 1 "cannot describe 'forged'" datasetfsctl describe forged
 [ ! -s "$DATASETFS_TEST_DIR/fails.out" ] || fail "a forged index is described"
 

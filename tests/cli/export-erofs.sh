@@ -97,6 +97,6 @@ assert_fails 1 "'/a': chunk sum" datasetfsctl export erofs behind v1 image
 rm -rf source/*
 mkdir source/.datasetfz
 pack forged source
-"$DATASETFS_BUILD/tests/format/forge" forged .datasetfz .datasetfs
+"$DATASETFS_BUILD/tests/format/forge" forged index .datasetfz .datasetfs
 assert_fails 1 "which is the name of the mount's own directory" datasetfsctl export erofs forged v1 image
 assert_eq "files that are left" "$(ls -d image* *.new.* 2>/dev/null)" ""

@@ -112,7 +112,7 @@ mkdir terminal
 echo content >terminal/file
 setfattr -n user.aaaa -v value terminal/file 2>/dev/null || skip "no user attributes on this filesystem"
 pack terminal.vol terminal
-"$DATASETFS_BUILD/tests/format/forge" terminal.vol user.aaaa $'evil.\e[2J' || fail "forge"
+"$DATASETFS_BUILD/tests/format/forge" terminal.vol index user.aaaa $'evil.\e[2J' || fail "forge"
 for verb in verify scrub; do
     ! datasetfsctl $verb terminal.vol >terminal.txt 2>&1 || fail "$verb of a forged volume"
     assert_contains "what $verb says" "$(cat terminal.txt)" "'evil.\x1b[2J' is not a user attribute"

@@ -3,12 +3,10 @@
  * kind of that version's sums.
  * usage: features VOLUME superblock|compat|incompat|sums */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "format/reseal.h"
 #include "image/catalogue/catalogue.h"
-#include "image/members/address.h"
-#include "image/sums/sha256.h"
 #include "io/file.h"
 
 #define UNKNOWN (UINT64_C(1) << 40)
@@ -19,23 +17,6 @@ static uint64_t *word_of(struct superblock *super, struct catalogue *catalogue, 
 		return &super->feature_compat;
 	return strcmp(name, "compat") ? &catalogue->versions[0].feature_incompat :
 					&catalogue->versions[0].feature_compat;
-}
-
-/* In the place of what is there. */
-static int write_both(struct source *source, struct superblock *super, const struct catalogue *catalogue,
-		      struct error *err)
-{
-	uint64_t length;
-	uint8_t *bytes;
-	int r = catalogue_encode(catalogue, &bytes, &length, err);
-
-	if (r < 0)
-		return r;
-	r = source_write(source, 0, address_offset(super->catalogue_address), bytes, length, err);
-	if (r == 0)
-		r = sha256_of(bytes, length, super->catalogue_sha256, err);
-	free(bytes);
-	return r < 0 ? r : superblock_write(source, super, err);
 }
 
 int main(int argc, char **argv)
@@ -58,7 +39,7 @@ int main(int argc, char **argv)
 			catalogue.versions[0].shape.chunk_sum = 3;
 		else
 			*word_of(&super, &catalogue, argv[2]) |= UNKNOWN;
-		r = write_both(&file->source, &super, &catalogue, &err);
+		r = reseal_catalogue(&file->source, &super, &catalogue, &err);
 	}
 	catalogue_free(&catalogue);
 	file_close(file);

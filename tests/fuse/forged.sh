@@ -10,7 +10,7 @@ setfattr -n user.test -v value . 2>/dev/null || skip "no user attributes on this
 
 # forge FROM TO: in the index of the current version
 forge() {
-    "$DATASETFS_BUILD/tests/format/forge" volume "$@" || fail "forge $*"
+    "$DATASETFS_BUILD/tests/format/forge" volume index "$@" || fail "forge $*"
 }
 
 # refused REASON: the current version, bad, is, while a mount of the version good goes on
