@@ -100,16 +100,18 @@ int sshkey_verify(struct span key, struct span signature, struct span message, s
 	struct error why = { 0 };
 	int r;
 
-	if (!kind.size || kind.size != same.size || memcmp(kind.base, same.base, kind.size) != 0)
+	if (!kind.size)
+		return sshkey_bad("key", err);
+	if (!sshkey_is_known(kind))
+		return error_set(err, -EKEYREJECTED, "its key is of another kind than " SSHKEY_KINDS);
+	if (kind.size != same.size || memcmp(kind.base, same.base, kind.size) != 0)
 		return sshkey_bad("signature", err);
 	if (sshwire_equals(kind, SSHKEY_ED25519))
 		r = sshkey_verify_ed25519(of_key, of_signature, message, &why);
 	else if (sshwire_equals(kind, SSHKEY_P256))
 		r = sshkey_verify_p256(of_key, of_signature, message, &why);
-	else if (sshwire_equals(kind, SSHKEY_SK_ED25519))
-		r = sshkey_verify_sk(of_key, of_signature, message, &why);
 	else
-		return error_set(err, -EKEYREJECTED, "its key is of another kind than " SSHKEY_KINDS);
+		r = sshkey_verify_sk(of_key, of_signature, message, &why);
 	if (r == -EKEYREJECTED && !why.reason[0])
 		return error_set(err, r, "the signature is not of this statement, or not by this key");
 	return r < 0 ? error_pass(err, r, &why) : 0;
