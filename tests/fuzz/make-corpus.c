@@ -497,6 +497,8 @@ static void seed_trust(const char *folder)
 				      "ssh-ed25519 " SIGNED_KEY " her key\n";
 
 	write_seed(folder, "trust-signatures", "", 1, signed_text, sizeof(signed_text) - 1);
+	write_seed(folder, "trust-signatures-p256", "", 1, signed_p256, sizeof(signed_p256) - 1);
+	write_seed(folder, "trust-signatures-sk", "", 1, signed_sk, sizeof(signed_sk) - 1);
 	write_seed(folder, "trust-signers", "\1", 1, signers, sizeof(signers) - 1);
 	write_seed(folder, "trust-revoked", "\2", 1, signed_revoked, sizeof(signed_revoked) - 1);
 	write_seed(folder, "trust-revoked-text", "\2", 1, signers, sizeof(signers) - 1);
