@@ -72,9 +72,62 @@ datasetfsctl sign volume one --key bob --any-volume
 env -u SOURCE_DATE_EPOCH mkdatasetfs --progress none --uuid 6ba7b810-9dad-11d1-80b4-00c04fd430c8 dateless tree
 assert_fails 1 "has no date" datasetfsctl sign dateless v1 --key bob
 
-# at the publish, and after a compaction
+# at the publish
 pack volume tree --label two --sign bob
 seq 1 70000 >tree/more && pack volume tree --label three --sign bob
-datasetfsctl current volume three && datasetfsctl remove volume one
-datasetfsctl compact volume
 checked volume
+
+say "a compaction by somebody without the key, which moves content"
+# place VOLUME FILE: where its first chunk lies
+place() { datasetfsctl stat --json "$1" "$2" | python3 "$LIB/chunks.py" | head -n 1 | cut -d ' ' -f 4; }
+many() { for i in $(seq 1 "$1"); do head -c 90000 /dev/urandom >many/"$i"; done; }
+mkdir many
+many 60
+pack moved many --label old --segment-size 1M --sums sha256 --order random --sign bob
+many 50
+pack moved many --label new --sign bob
+datasetfsctl export signatures moved new >before
+was=$(place moved 55)
+datasetfsctl remove moved old >remove.log 2>&1 || fail "remove: $(<remove.log)"
+datasetfsctl compact moved >compact.log 2>&1 || fail "compact: $(<compact.log)"
+[ "$(place moved 55)" != "$was" ] || fail "nothing was moved: $(<compact.log)"
+datasetfsctl export signatures moved new | cmp - before || fail "the signatures have changed"
+checked moved >out || fail "verify --trust after a compaction: $(<out)"
+
+say "members and mirrors: one is lost, one is replaced"
+pack a,b,c,d many --label one --segment-size 1M --sums sha256 --protect mirror:2 --sign bob
+checked a >out || fail "verify --trust: $(<out)"
+mkdir away
+mv c away
+refused 2 "missing" a
+assert_fails 1 "member 2 is missing" datasetfsctl sign a one --key alice
+datasetfsctl sign --degraded a one --key alice >out 2>&1 || fail "sign without a member: $(<out)"
+datasetfsctl member replace a 2 new >out 2>&1 || fail "member replace: $(<out)"
+checked a >out || fail "verify --trust after a replacement: $(<out)"
+assert_eq "signatures" "$(datasetfsctl list --json a | json versions.0.signatures | grep -o '"key"' | wc -l)" 2
+many 20
+pack a many --label two --sign bob
+datasetfsctl remove a one >remove.log 2>&1 || fail "remove: $(<remove.log)"
+datasetfsctl compact a >compact.log 2>&1 || fail "compact: $(<compact.log)"
+checked a >out || fail "verify --trust after a compaction: $(<out)"
+
+say "to another volume, with the content as a tar archive"
+pack source many --label v7 --sums sha256
+datasetfsctl sign source v7 --key bob --any-volume
+datasetfsctl export tar source v7 v7.tar >/dev/null
+datasetfsctl export signatures source v7 >v7.signatures
+SOURCE_DATE_EPOCH=1800000000 pack target v7.tar --label v7 --sums sha256
+datasetfsctl sign target v7 --attach v7.signatures
+checked target >out || fail "verify --trust of what was exported: $(<out)"
+assert_contains "the date is that of the statement" "$(datasetfsctl export signatures target v7)" "created 2023-11-14T"
+pack other-label v7.tar --label v8 --sums sha256
+assert_fails 1 "what was signed is of version v7, found v8" datasetfsctl sign other-label v8 --attach v7.signatures
+
+need_command openssl
+say "a token, whose key is of the kind sk-ssh-ed25519"
+"$LIB/token.py" key token
+datasetfsctl sign source v7 --statement >statement
+"$LIB/token.py" sign token statement
+datasetfsctl sign source v7 --attach statement.sig
+allow token@example.org token >signers
+checked source >out || fail "verify --trust: $(<out)"
