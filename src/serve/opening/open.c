@@ -67,16 +67,19 @@ static int open_check_room(struct serve *serve, const struct open_load *load, ui
 /* Says once what is not to be expected of the sums of a version. */
 static void open_tell_of_sums(struct serve *serve, const struct version *version)
 {
+	const char *proof = serve->options.has_digest ? "digest" : serve->options.trust.signers ? "signature" : NULL;
 	bool is_sha256 = version->shape.chunk_sum == DSFS_SUM_SHA256;
-	const char *what = NULL;
 
-	if (is_sha256 && checksum_choose_lacks_sha256())
-		what = "this CPU has no instructions for SHA-256: verifying takes three times as long";
-	if (!is_sha256 && serve->options.has_digest)
-		what = "the digest proves names, sizes and attributes; sums of contents (xxh3-64) find accidents, but "
-		       "can be forged: pack with --sums sha256";
-	if (what && !atomic_exchange(&serve->history.told_of_sums, true))
-		log_info("version '%s': %s", version->label, what);
+	if (is_sha256 ? !checksum_choose_lacks_sha256() : !proof)
+		return;
+	if (atomic_exchange(&serve->history.told_of_sums, true))
+		return;
+	if (is_sha256)
+		log_info("version '%s': this CPU has no instructions for SHA-256: verifying takes three times as long",
+			 version->label);
+	else
+		log_info("version '%s': the %s proves names, sizes and attributes; sums of contents (xxh3-64) find "
+			 "accidents, but can be forged: pack with --sums sha256", version->label, proof);
 }
 
 /* A good signature proves the digest in the catalogue, and the index has to have it. */
