@@ -7,11 +7,12 @@
 . "$LIB/client.sh"
 need_fuse
 need_root
-need_command cc pkg-config
+need_command cc pkg-config ssh-keygen
 peers=$DATASETFS_SOURCE/tests/fuse/client_peers.py
 
 mkdir -p source/folder
 for i in {1..20}; do head -c $((i * 3000)) /dev/urandom >source/folder/$i; done
+head -c 3000000 /dev/urandom >source/folder/20 # so that there are block checksums
 pack volume source --label v1
 
 (
@@ -79,19 +80,23 @@ mount_volume volume mnt
 path=$(json socket mnt/.datasetfs/client)
 mv "$path" real.socket
 client it
-# fault NAME WHY [VERSION]: the client goes through the mount, for this reason
-fault() {
+# faked NAME CLIENT COMMAND: tells the client, while a daemon with this fault is in the place of the real one
+faked() {
     local process
     rm -f fake.log
     python3 "$peers" fake "$1" "$path" "$PWD/real.socket" >fake.log 2>&1 &
     process=$!
     wait_for 10 grep -qs listening fake.log || fail "no fake daemon: $(cat fake.log)"
-    tell it "open mnt${3:+ $3}"
-    [[ $ANSWER == "$2"* ]] || fail "$1: found '$ANSWER', expected '$2'"
-    told it "compare source" "20 right, 0 failed"
+    tell "$2" "$3"
     kill $process
     wait $process 2>/dev/null || true
     rm -f "$path"
+}
+# fault NAME WHY [VERSION]: the client goes through the mount, for this reason
+fault() {
+    faked "$1" it "open mnt${3:+ $3}"
+    [[ $ANSWER == "$2"* ]] || fail "$1: found '$ANSWER', expected '$2'"
+    told it "compare source" "20 right, 0 failed"
 }
 fault none "direct v1"
 fault hangs-up "mount v1 the other side has ended"
@@ -124,6 +129,26 @@ datasetfsctl current volume v1 >/dev/null
 exec {held}<mnt/.datasetfs/versions/v2/folder/1 # so that the daemon has v2 open
 fault another "mount v2 version 'v2' with sequence 2 came, and was not asked for" v2
 exec {held}<&-
+
+say "a daemon that deceives somebody who asks for a signature"
+ssh-keygen -q -t ed25519 -N '' -C alice -f alice
+chmod go-w .
+echo "alice $(cut -d' ' -f1,2 alice.pub)" >signers
+TRUST=$PWD/signers client trusting
+faked none trusting "open mnt"
+assert_contains "unsigned" "$ANSWER" "version 'v1' is not trusted: it is not signed"
+datasetfsctl sign volume v1 --key alice
+faked none trusting "open mnt"
+assert_contains "signed" "$ANSWER" "direct v1"
+faked another-index trusting "open mnt"
+assert_contains "another index" "$ANSWER" "has the digest"
+for fault in another-digest other-block-sums; do
+    faked $fault trusting "open mnt"
+    assert_contains "$fault" "$ANSWER" "version 'v1' is not trusted: the daemon has another record of it"
+done
+faked hangs-up trusting "open mnt"
+assert_contains "no daemon" "$ANSWER" "who signed what comes through a mount cannot be told"
+end_client trusting
 
 say "another user's daemon"
 chmod 777 .

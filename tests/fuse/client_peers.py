@@ -245,6 +245,16 @@ def spoil(fault, answer, fds):
     elif fault == "no-sequence":
         at = 544 + 128 + 16 + 32 + 32
         answer = answer[:at] + struct.pack("<Q", 1 << 24) + answer[at + 8:]
+    elif fault == "another-index":  # two files are exchanged
+        at = struct.unpack_from("<Q", answer, 544 + 128 + 16 + 32 + 32 + 32 + 8)[0] + 5 * 32
+        content = content[:at] + content[at + 32:at + 64] + content[at:at + 32] + content[at + 64:]
+        fds[2] = memfd(content, 15)
+    elif fault == "another-digest":
+        at = 544 + 128 + 16
+        answer = answer[:at] + os.urandom(32) + answer[at + 32:]
+    elif fault == "other-block-sums":
+        at = 544 + 128 + 16 + 32
+        answer = answer[:at] + os.urandom(32) + answer[at + 32:]
     elif fault == "no-index":
         answer, fds = answer[:528] + bytes(8) + answer[536:], fds[:2]
     elif fault == "another":

@@ -12,6 +12,7 @@
  *   closefrom FD                          closes all descriptors from this number on: "closed"
  *   close                                 "closed"
  *   quit                                  nothing
+ * With the variable TRUST, a file of allowed signers, open and refresh take only what these have signed.
  * A call that fails is answered with the name of its error and the reason. Contents other than the source's end the
  * program. */
 #include "files.h"
@@ -21,6 +22,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -198,7 +200,7 @@ static void print_info(void)
 
 static void open_handle(char *rest)
 {
-	struct dsfs_options options = { .size = sizeof(options) };
+	struct dsfs_options options = { .size = sizeof(options), .trust = getenv("TRUST") };
 	char *save = NULL, *where = strtok_r(rest, " ", &save), *word;
 	int r;
 

@@ -13,9 +13,12 @@ int trusted_index(struct index *index, const struct version *version, const stru
 	return query->trust.signers ? dump_check_digest(index, version, version->digest, query->where, err) : 0;
 }
 
-/* Whether the daemon sent the block checksums of this record, or none. */
-static bool trusted_has_sums(const struct version *handed, const struct version *version)
+/* Whether the daemon sent what programs are told of this record, and its block checksums, or none. */
+static bool trusted_is_same(const struct version *handed, const struct version *version)
 {
+	if (strcmp(handed->label, version->label) != 0 || handed->created != version->created ||
+	    memcmp(handed->digest, version->digest, sizeof(version->digest)) != 0)
+		return false;
 	return !handed->block_sums.length ||
 	       (handed->block_sums.length == version->block_sums.length &&
 		!memcmp(handed->block_sums.sha256, version->block_sums.sha256, sizeof(version->block_sums.sha256)));
@@ -34,9 +37,9 @@ static int trusted_compare(const struct catalogue *catalogue, struct link_versio
 	r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
 	if (r == 0)
 		r = trusted_index(got->index, version, query, err);
-	if (r == 0 && !trusted_has_sums(&got->version, version))
-		r = error_set(err, -EKEYREJECTED, "version '%s' is not trusted: the daemon has other block checksums",
-			      version->label);
+	if (r == 0 && !trusted_is_same(&got->version, version))
+		r = error_set(err, -EKEYREJECTED, "version '%s' is not trusted: the daemon has another record of it "
+			      "than the volume", version->label);
 	return r;
 }
 
