@@ -1,64 +1,143 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon
+# tests/run: daemon timeout=180
 # A mount with trust= serves, switches to, follows and lets visitors into versions that somebody in its file has signed,
-# and no others; a successor of its server does the same.
+# and no others: not one that is unsigned, or signed by a stranger, or by somebody whose key had expired, or that is
+# older than what it serves if nobody asked for it. So do handles of the library, programs under datasetfs-run, and a
+# successor of the daemon. Each refusal is one line, and the mount serves on.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/client.sh"
 need_fuse
 need_command ssh-keygen
 
-for who in alice mallory; do
+for who in alice carol mallory; do
     ssh-keygen -q -t ed25519 -N '' -C "$who" -f "$who"
 done
 chmod go-w .
-echo "alice $(cut -d' ' -f1,2 alice.pub)" >signers
+{
+    echo "alice $(cut -d' ' -f1,2 alice.pub)"
+    echo "carol valid-before=\"20200101Z\" $(cut -d' ' -f1,2 carol.pub)"
+} >signers
+echo "# nobody" >revoked
+chmod 644 signers revoked
+trust=trust=$PWD/signers
 mkdir source mnt
 pack_at() { local date=$1; shift; echo "$1" >source/file; SOURCE_DATE_EPOCH=$date pack volume source --label "$@"; }
+refused_labels="unsigned stranger expired"
 
 pack_at 1700000000 old --sign alice
 pack_at 1800000000 new --sign alice
 pack_at 1900000000 unsigned --no-current
 pack_at 1900000000 stranger --no-current --sign mallory
-assert_fails 32 "is not signed" datasetfs -o version=unsigned,trust="$PWD/signers" volume mnt
-mount_volume volume mnt -o trust="$PWD/signers"
+pack_at 1900000000 expired --no-current --sign carol
+assert_fails 32 "is not signed" datasetfs -o "version=unsigned,$trust" volume mnt
+assert_fails 32 "is not allowed" datasetfs -o "version=stranger,$trust" volume mnt
+assert_fails 32 "was valid before 2020-01-01" datasetfs -o "version=expired,$trust" volume mnt
+mount_volume volume mnt -o "$trust,revoked=$PWD/revoked"
 assert_eq "signer" "$(stats mnt signer)" alice
+assert_eq "lines about the sums" "$(grep -c "the signature proves names, sizes and attributes; sums of contents \
+(xxh3-64) find accidents, but can be forged" daemon.log)" 1
 
+# refuses REASON LABEL…: a switch to these, and a visit; the mount serves on
 refuses() {
-    for label in unsigned stranger; do
-        assert_fails 1 "is not trusted" datasetfsctl switch mnt "$label"
-        ! ls "mnt/.datasetfs/versions/$label" 2>/dev/null || fail "a visitor sees '$label'"
+    local label reason=$1
+    shift
+    for label in "$@"; do
+        assert_fails 1 "$reason" datasetfsctl switch mnt "$label"
+        ! ls "mnt/.datasetfs/versions/$label" >visit.log 2>&1 || fail "a visitor sees '$label'"
+        ! "${run[@]}" cat "mnt/.datasetfs/versions/$label/file" >visit.log 2>&1 || fail "a program reads '$label'"
+        assert_eq "lines" "$(wc -l <visit.log)" 1
     done
     assert_eq "content" "$(<mnt/file)" new
 }
-# reads WHERE VERSION: what the library gives of it, by Python, to somebody who trusts alice
-reads() {
-    PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python python3 -c "
-import sys
-import datasetfs
-try:
-    print(datasetfs.Reader(sys.argv[1], sys.argv[2], trust=sys.argv[3]).read('file').decode(), end='')
-except OSError as error:
-    sys.exit(str(error))" "$1" "$2" "$PWD/signers"
-}
-refuses
-if [ -z "${DATASETFS_SANITIZER:-}" ]; then # which python3 would have to load first
-    for where in volume mnt; do
-        assert_eq "the library reads $where" "$(reads $where new)" new
-        assert_fails 1 "is not trusted" reads $where stranger
-    done
+run=(env)
+if [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ]; then
+    run=(env DATASETFS_REPORT="$PWD/report" datasetfs-run)
+    touch report
+    assert_eq "what a program reads past the mount" "$("${run[@]}" cat mnt/file)" new
+    assert_eq "files served past the mount" "$(served report)" 1
 fi
+# shellcheck disable=SC2086
+refuses "is not trusted" $refused_labels
+
+say "handles of the library"
+mkdir of-new
+echo new >of-new/file
+TRUST=$PWD/signers client alices
+for where in volume mnt; do
+    told_part alices "open $where direct new" " new"
+    told alices "compare of-new" "1 right, 0 failed"
+    for label in $refused_labels; do
+        told_part alices "open $where direct $label" "EKEYREJECTED"
+        assert_contains "$where $label" "$ANSWER" "version '$label' is not trusted: "
+    done
+done
+told_part alices "open volume" "volume new"
+for label in old $refused_labels; do
+    datasetfsctl current volume $label >/dev/null
+    tell alices refresh
+    case $label in
+    old) assert_contains old "$ANSWER" "older than 'new' of 2027-01-15T08:00:00Z: open the volume" ;;
+    *) assert_contains "$label" "$ANSWER" "version '$label' is not trusted: " ;;
+    esac
+    told_part alices info "volume new"
+done
+datasetfsctl current volume old >/dev/null
+told_part alices "open volume" "volume old" # nobody remembers for it
+datasetfsctl current volume new >/dev/null
+daemon=$DAEMON
+mount_volume volume plain -o version=new
+told_part alices "open plain" "direct new"
+datasetfsctl switch plain stranger >/dev/null
+tell alices refresh
+assert_contains "a mount of somebody else's version" "$ANSWER" "EKEYREJECTED"
+told_part alices info "direct new"
+end_client alices
+unmount plain
+DAEMON=$daemon
+
+say "a successor of the daemon"
 kill_server mnt
-refuses
+# shellcheck disable=SC2086
+refuses "is not trusted" $refused_labels
 assert_eq "signer of the successor's version" "$(stats mnt signer)" alice
 datasetfsctl switch mnt old
 assert_eq "content" "$(<mnt/file)" old
-
-# following goes to no older date and to nothing unsigned, and goes on when there is something newer
 datasetfsctl switch mnt new
+
+say "a key that is revoked meanwhile"
+cut -d' ' -f1,2 alice.pub >revoked
+refuses "is revoked" old
+kill_server mnt
+refuses "is revoked" old
 unmount mnt
-mount_volume volume mnt -o trust="$PWD/signers",follow=current:1
-datasetfsctl current volume old
-wait_for 20 grep -qE '^datasetfs_switch_pending(\{.*\})? 1$' mnt/.datasetfs/metrics
-assert_eq "content" "$(<mnt/file)" new
+assert_fails 32 "is revoked" datasetfs -o "$trust,revoked=$PWD/revoked" volume mnt
+
+say "following"
+# refusals TEXT: lines of the daemon that say that it does not follow, and why
+refusals() { grep -c "cannot follow the volume's current version, trying again: .*$1" daemon.log || true; }
+# declines TEXT NUMBER: there are so many of them
+declines() { [ "$(refusals "$1")" -ge "$2" ]; }
+for label in old $refused_labels; do
+    : >daemon.log
+    datasetfsctl current volume new
+    mount_volume volume mnt -o "$trust,follow=current:1"
+    datasetfsctl current volume $label
+    reason="version '$label' is not trusted"
+    [ $label != old ] || reason="version 'old' is of 2023-11-14T22:13:20Z, older than 'new' of 2027-01-15T08:00:00Z"
+    wait_for 20 declines "$reason" 1 || fail "no word about '$label': $(<daemon.log)"
+    assert_eq "content" "$(<mnt/file)" new
+    lines=$(refusals "$reason")
+    kill_server mnt
+    wait_for 20 declines "$reason" $((lines + 1)) || fail "no word of the successor about '$label': $(<daemon.log)"
+    assert_eq "content" "$(<mnt/file)" new
+    [ $label = expired ] || unmount mnt
+done
 pack_at 1850000000 newer --sign alice
 wait_for 20 grep -qx newer mnt/file
+unmount mnt
+
+say "nothing is remembered over an unmount"
+datasetfsctl current volume old
+mount_volume volume mnt -o "$trust,follow=current:1"
+assert_eq "content" "$(<mnt/file)" old
