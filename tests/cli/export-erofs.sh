@@ -22,6 +22,7 @@ assert_eq "inodes" "$(json inodes export.out)" 9
 datasetfsctl export erofs --force volume v1 image >text.out
 assert_eq "the command" "$(tail -n 1 text.out)" \
     "mount -t erofs -o loop,ro,nosuid,nodev,device=\$(losetup -rf --show volume) image MOUNTPOINT"
+assert_contains "what a mount is worth" "$(cat text.out)" "the kernel verifies nothing that it reads"
 assert_eq "48 bits" "$(json needs_48bit export.out)" false
 [ "$(json copied_files export.out)" -ge 2 ] || fail "small files lie on the volume: $(cat export.out)"
 [ "$(json copied_bytes export.out)" -ge 4096 ] || fail "bytes of small files: $(cat export.out)"

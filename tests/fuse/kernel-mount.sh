@@ -179,6 +179,21 @@ assert_contains "top of all mounts" "$(datasetfsctl top --batch 1 --json)" "\"mo
 assert_fails 1 "the kernel serves it by itself: unmount it" datasetfsctl switch theirs v1
 umount theirs
 
+if command -v ssh-keygen >/dev/null; then
+    say "a signature proves nothing of what the kernel reads"
+    ssh-keygen -q -t ed25519 -N '' -C alice -f alice
+    chmod go-w .
+    echo "alice $(cut -d' ' -f1,2 alice.pub)" >signers
+    chmod 644 signers
+    assert_fails 32 "version 'v2' is not trusted: it is not signed" \
+        datasetfs -o "kernel,version=v2,trust=$PWD/signers" volume theirs
+    datasetfsctl sign volume v2 --key alice >/dev/null
+    kernel_mount volume -o version=v2,trust="$PWD/signers"
+    assert_contains "what the signature is worth" "$(cat kernel.log)" \
+        "version 'v2' is signed by 'alice', but the kernel verifies nothing that it reads"
+    umount theirs
+fi
+
 say "an exported image, mounted by hand"
 datasetfsctl export erofs volume v2 image >export.log
 datasetfsctl export erofs volume v2 again.image >/dev/null

@@ -22,6 +22,7 @@ kernel_mount() {
     at_exit kernel_end theirs
     datasetfs -o kernel "${@:2}" "$1" theirs 2>kernel.log || fail "-o kernel: $(cat kernel.log)"
     assert_contains "what it says" "$(cat kernel.log)" "the kernel serves '$PWD/theirs': version "
+    assert_contains "what it is worth" "$(cat kernel.log)" "nothing is verified"
 }
 
 # views_agree: the mounts 'ours' and 'theirs' show the same

@@ -141,6 +141,7 @@ static void erofs_text(const struct erofs_export *export, const char *file, bool
 		   file, is_written ? "" : "would have ", format_size(sizes.bytes, bytes), sizes.inodes,
 		   format_size(sizes.copied_bytes, copied), sizes.copied_files,
 		   (sizes.bytes - sizes.copied_bytes) / sizes.inodes);
+	puts("the kernel verifies nothing that it reads of the volume; 'datasetfsctl verify' does");
 	text_print("%smount -t erofs -o loop,ro,nosuid,nodev", is_written ? "" : "it would be mounted by: ");
 	for (uint32_t i = 0; i < export->set.volume->array->count; i++)
 		erofs_text_device(export->set.volume->names[i]);
