@@ -15,6 +15,7 @@
 #include "image/sums/sha256.h"
 #include "members/assembly.h"
 #include "members/naming.h"
+#include "trust/trust.h"
 
 /* Options that consumers may give: they say what is read, and give no right to anybody. */
 static const char *const key_consumer_names[] = { "digest", "version" };
@@ -59,6 +60,17 @@ static bool key_is_consumers(const char *word)
 	return !strcmp(word, KEY_CONSUMER_FOLLOW);
 }
 
+/* Files are read in the machine's namespace, and the daemon has no working directory. */
+static int key_check_file(const char *word, struct error *err)
+{
+	int length = (int)key_length(word);
+
+	if (word[length] == '=' && word[length + 1] == '/')
+		return 0;
+	return error_set(err, -EINVAL, "option '%.*s': expected '%.*s=' and an absolute path", length, word, length,
+			 word);
+}
+
 static int key_check(enum key_who who, const char *word, struct error *err)
 {
 	int length = (int)key_length(word);
@@ -74,7 +86,7 @@ static int key_check(enum key_who who, const char *word, struct error *err)
 				 "nobody could tell a dead one");
 	if (who == KEY_CONSUMER && !key_is_consumers(word))
 		return error_set(err, -EPERM, "option '%s' is for the administrator of the machine", word);
-	return 0;
+	return key_is_named(word, "trust") || key_is_named(word, "revoked") ? key_check_file(word, err) : 0;
 }
 
 /* ---- saying it ---- */
@@ -140,12 +152,13 @@ static int key_say_digest(struct key *key, const char *word, struct error *err)
 	return key_insert(key, said, err);
 }
 
-static bool key_has(const struct key *key, const char *name)
+/* Returns what stands behind the name and the equals sign of an option that has both. NULL: it was not said. */
+static const char *key_value(const struct key *key, const char *name)
 {
 	for (size_t i = 0; i < key->count; i++)
 		if (key_is_named(key->words[i], name))
-			return true;
-	return false;
+			return key->words[i] + strlen(name) + 1;
+	return NULL;
 }
 
 int key_say(struct key *key, enum key_who who, const char *word, struct error *err)
@@ -160,7 +173,7 @@ int key_say(struct key *key, enum key_who who, const char *word, struct error *e
 		r = key_insert(key, word, err);
 	if (r < 0)
 		return r;
-	key->follows = key_has(key, "follow");
+	key->follows = key_value(key, "follow");
 	if (key->follows && (key->label || key->has_digest))
 		return error_set(err, -EINVAL, "option 'follow' cannot be combined with '%s', which pins the mount",
 				 key->label ? "version" : "digest");
@@ -192,10 +205,22 @@ static int key_refuse_digest(const struct key *key, const struct version *versio
 			 expected);
 }
 
+/* So that a revoked key counts at once for the next consumer, while others still have the mount. The daemon checks as
+ * well, and the digest. */
+static int key_check_signed(const struct key *key, const struct catalogue *catalogue, const struct version *version,
+			    struct error *err)
+{
+	const struct trust trust = { key_value(key, "trust"), key_value(key, "revoked") };
+	struct trust_signer signer;
+
+	return trust_check(&trust, version, catalogue->volume_uuid, &signer, err);
+}
+
 static int key_take_version(struct key *key, const struct catalogue *catalogue, struct error *err)
 {
 	const struct version *version = key->label ? catalogue_by_label(catalogue, key->label) :
 						     catalogue_current(catalogue);
+	int r;
 
 	if (!version && key->label)
 		return catalogue_refuse(catalogue, key->label, err);
@@ -203,6 +228,9 @@ static int key_take_version(struct key *key, const struct catalogue *catalogue, 
 		return error_set(err, -ENOENT, "the volume has no current version");
 	if (key->has_digest && memcmp(key->digest, version->digest, sizeof(key->digest)) != 0)
 		return key_refuse_digest(key, version, err);
+	r = key_check_signed(key, catalogue, version, err);
+	if (r < 0)
+		return r;
 	memcpy(key->uuid, version->uuid, sizeof(key->uuid));
 	if (!key->label)
 		key->label = strdup(version->label);

@@ -33,7 +33,8 @@ must_check int key_say(struct key *key, enum key_who who, const char *word, stru
 /* Adds the options of a list as -o takes it. */
 must_check int key_say_list(struct key *key, enum key_who who, const char *list, struct error *err);
 /* Reads the volume, unless the key follows the current version: finds the version, and its UUID, so that a version
- * published anew under the label of a removed one is another key. Sets key->label. -EBADMSG: it has another digest. */
+ * published anew under the label of a removed one is another key. Sets key->label. -EBADMSG: it has another digest;
+ * -EKEYREJECTED: the key has trust=, and nobody who counts has signed it. */
 must_check int key_resolve(struct key *key, struct error *err);
 /* Writes the name of a resolved key. */
 must_check int key_name(const struct key *key, char ret[KEY_NAME_SIZE], struct error *err);

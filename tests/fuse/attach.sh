@@ -391,6 +391,31 @@ assert_fails 1 "there is no data set 'web' in '/etc/datasetfs/datasets.conf'" da
 assert_fails 1 "expected 1 to 127 letters" datasetfsctl attach -n "$V" a
 detach a
 detach b
+
+if command -v ssh-keygen >/dev/null; then
+    say "a data set that somebody must have signed"
+    ssh-keygen -q -t ed25519 -N '' -C alice -f alice
+    echo "alice $(cut -d' ' -f1,2 alice.pub)" >/etc/datasetfs/signers
+    echo "# nobody" >/etc/datasetfs/revoked
+    chmod 644 /etc/datasetfs/signers /etc/datasetfs/revoked
+    echo "signed $V trust=/etc/datasetfs/signers,revoked=/etc/datasetfs/revoked" >/etc/datasetfs/datasets.conf
+    before=$(starts)
+    assert_fails 1 "volume '$V': version 'v2' is not trusted: it is not signed" datasetfsctl attach -n signed a
+    assert_eq "daemons started" "$(starts)" "$before"
+    datasetfsctl sign volume v1 --key alice >/dev/null
+    attach --named --want version=v1 signed a
+    attach --named --want version=v1 signed b
+    assert_eq "daemons started" "$(starts)" $((before + 1))
+    cut -d' ' -f1,2 alice.pub >/etc/datasetfs/revoked
+    assert_fails 1 "is revoked" datasetfsctl attach --named --want version=v1 signed c
+    cmp source/1 a/1 || fail "those who have it"
+    for want in trust=/etc/datasetfs/signers revoked=/etc/datasetfs/revoked; do
+        assert_fails 2 "option '$want' is for the administrator" datasetfsctl attach --want $want "$V" c
+    done
+    assert_fails 2 "expected 'trust=' and an absolute path" datasetfsctl attach -o trust=alice.pub "$V" c
+    detach a
+    detach b
+fi
 umount /etc
 
 say "with systemd each mount is a unit"

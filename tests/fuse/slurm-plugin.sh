@@ -19,7 +19,10 @@ echo new >source/new
 pack train source --label v2@x
 own_names
 printf '%s\n' "train $PWD/train" "gone $PWD/gone" "v1 $PWD/train version=v1" \
-    "wrong $PWD/train digest=sha256:$(printf '%064d' 1)" >/etc/datasetfs/datasets.conf
+    "wrong $PWD/train digest=sha256:$(printf '%064d' 1)" \
+    "signed $PWD/train trust=/etc/datasetfs/signers" >/etc/datasetfs/datasets.conf
+echo "alice ssh-ed25519 $(sed -n 's/^#define SIGNED_KEY "\(.*\)".*/\1/p' "$LIB/signed.h")" >/etc/datasetfs/signers
+chmod 644 /etc/datasetfs/signers
 chmod 755 . "$DATASETFS_TEST_DIR"
 mkdir here shared strangers
 chown 65534 here
@@ -67,6 +70,8 @@ mistake "cannot attach 'train' to '$folder/train': volume '$PWD/train': the volu
 mistake "cannot attach 'gone'" gone
 mistake "attach: option 'version' is given twice" v1@v2@x
 mistake "volume '$PWD/train': version 'v2@x' has the digest sha256:" wrong
+mistake "volume '$PWD/train': version 'v2@x' is not trusted: it is not signed" signed
+assert_fails 1 "the path is relative" submit signed,trust=/x
 mistake "'/etc' is no directory of your own, expected one, or a path below $folder:$PWD/shared:$PWD/more" train,/etc
 mistake "'$PWD/strangers' is no directory of your own" "train,$PWD/strangers"
 mistake "'$PWD/shared' is no directory of your own" "train,$PWD/shared"

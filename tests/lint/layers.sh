@@ -103,7 +103,7 @@ may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
     serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/request serve/clients serve/health \
     serve/control serve/dotdir serve/session
-may src/attach   $base $image io $device members datasetfs attach
+may src/attach   $base $image trust io $device members datasetfs attach
 may src/slurm    base base/text image/catalogue attach datasetfs slurm
 may src/kernel   $base $image trust io $device members erofs serve kernel
 may src          $base $image trust io $device members read fuse supervisor serve serve/session kernel datasetfs .

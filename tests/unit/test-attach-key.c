@@ -77,6 +77,7 @@ static void test_consumers(void **state)
 	static const char *const not_theirs[] = {
 		"suid", "allow_suid", "allow_other", "control_group=0", "direct_group=0", "verify=never", "workers=9",
 		"io=threads", "readahead=4M", "nosupervisor", "deadline=1", "versionx=1", "Version=v1", "trust=/x",
+		"revoked=/x",
 		"cache=/x", "prefetch=off", "follow=current:1", "follow",
 	};
 	auto_key struct key key = { 0 };
@@ -105,6 +106,8 @@ static void test_refusals(void **state)
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version", &err), -EINVAL, "needs a value");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "=v1", &err), -EINVAL, "has no name");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "kernel", &err), -EINVAL, "nobody could tell a dead one");
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "trust=signers", &err), -EINVAL, "expected 'trust=' and an absolute path");
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "revoked", &err), -EINVAL, "expected 'revoked=' and an absolute path");
 	CHECK_OK(key_say(&key, KEY_CONSUMER, "version=v1", &err));
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "version=v1", &err), -EINVAL, "is given twice");
 	CHECK_OK(key_say(&key, KEY_ADMIN, "io=auto", &err));
