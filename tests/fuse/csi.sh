@@ -76,10 +76,15 @@ refused() {
 say "before it begins"
 assert_fails 1 "cannot find the kubelet's root '$K'" datasetfs-csi --config csi.conf --kubelet "$K"
 mkdir -p "$K/pods"
-for wrong in "dataset x /v" "paths all" paths; do
+for wrong in "dataset x /v" "paths all" paths trust; do
     echo "$wrong" >csi.conf
     assert_fails 1 "'csi.conf', line 1: '${wrong%% *}': expected 'paths inline'" \
         datasetfs-csi --config csi.conf --kubelet "$K"
+done
+for wrong in "trust signers:'signers' is no absolute path" "trust /a,b:'/a,b' is no absolute path" \
+    "revoked /r:'revoked' needs 'trust'"; do
+    echo "${wrong%%:*}" >csi.conf
+    assert_fails 1 "${wrong#*:}" datasetfs-csi --config csi.conf --kubelet "$K"
 done
 echo "# nothing" >csi.conf
 for wrong in "x" "a/b /v" "x v" "x /v a b"; do
@@ -187,6 +192,17 @@ refused 3 "mount option 'suid'" node NodePublishVolume "${words[@]}" '5{' '2{' 2
 refused 3 "a data set is no block device" node NodePublishVolume "${words[@]}" '5{' '1{' '}' '}'
 refused 3 "has an attribute twice" node NodePublishVolume "${words[@]}" '8{' 1=dataset 2=old '}'
 [ ! -e "$(target a)" ] || fail "the target of a refused volume is still there"
+nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "nothing that nobody has signed"
+echo "alice ssh-ed25519 $(sed -n 's/^#define SIGNED_KEY "\(.*\)".*/\1/p' "$LIB/signed.h")" >/etc/datasetfs/signers
+chmod 644 /etc/datasetfs/signers
+refused 3 "unknown attribute 'trust'" publish a dataset=train trust=/etc/datasetfs/signers
+echo "trust /etc/datasetfs/signers" >csi.conf
+refused 9 "version 'v2' is not trusted: it is not signed" publish a dataset=train
+refused 9 "version 'v2' is not trusted: it is not signed" persistent a dataset="$V"
+refused 9 "version 'v1' is not trusted: it is not signed" publish a dataset=old
+echo "# nothing" >csi.conf
 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
 
 say "places that are none"

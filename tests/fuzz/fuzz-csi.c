@@ -49,7 +49,7 @@ static void check_publish(const struct request *request)
 		check_target(request->target);
 	if (!request->volume)
 		return;
-	if (wish_read(request, &named, false, &wish, &err) < 0) {
+	if (wish_read(request, &named, &(struct conf){ .trust = NULL }, &wish, &err) < 0) {
 		must(err.reason[0]);
 		return;
 	}

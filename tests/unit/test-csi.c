@@ -132,10 +132,12 @@ static void test_status(void **state)
 
 #define INLINE_VOLUME "csi-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static int wish(const char *volume, const char *const *pairs, bool paths, struct wish *ret, struct error *why)
+static int wish_by(const struct conf *conf, const char *volume, const char *const *pairs, struct wish *ret,
+		   struct error *why)
 {
-	struct named sets[] = { { "train", "/srv/train", NULL }, { "old", "/srv/train", "version=v1,suid" } };
-	const struct named_list named = { "datasets.conf", sets, 2 };
+	struct named sets[] = { { "train", "/srv/train", NULL }, { "old", "/srv/train", "version=v1,suid" },
+				{ "own", "/srv/train", "suid,trust=/own" }, { "not", "/srv/train", "mistrust=1" } };
+	const struct named_list named = { "datasets.conf", sets, 4 };
 	auto_wire struct wire_message message = { 0 };
 	auto_request struct request request = { 0 };
 
@@ -143,7 +145,12 @@ static int wish(const char *volume, const char *const *pairs, bool paths, struct
 	for (; *pairs; pairs += 2)
 		put_attribute(&message, pairs[0], pairs[1]);
 	CHECK_OK(request_publish(span(&message), &request, &err));
-	return wish_read(&request, &named, paths, ret, why);
+	return wish_read(&request, &named, conf, ret, why);
+}
+
+static int wish(const char *volume, const char *const *pairs, bool paths, struct wish *ret, struct error *why)
+{
+	return wish_by(&(struct conf){ .inline_paths = paths }, volume, pairs, ret, why);
 }
 
 /* PAIRS: names and values of attributes */
@@ -203,6 +210,29 @@ static void test_paths(void **state)
 	CHECK_OK(wish(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "/x"), true, &found, &err));
 }
 
+static void assert_options(const struct conf *conf, const char *name, const char *options)
+{
+	auto_wish struct wish found = { 0 };
+
+	CHECK_OK(wish_by(conf, "pv", PAIRS(PERSISTENT, "dataset", name), &found, &err));
+	assert_string_equal(found.options, options);
+}
+
+static void test_trust(void **state)
+{
+	const struct conf one = { .trust = (char *)"/t" }, both = { .trust = (char *)"/t", .revoked = (char *)"/r" };
+	auto_wish struct wish found = { 0 };
+
+	(void)state;
+	assert_options(&one, "train", "trust=/t");
+	assert_options(&both, "/dev/x", "trust=/t,revoked=/r");
+	assert_options(&both, "old", "version=v1,suid,trust=/t,revoked=/r");
+	assert_options(&both, "own", "suid,trust=/own");
+	assert_options(&one, "not", "mistrust=1,trust=/t");
+	CHECK_FAILS(wish("pv", PAIRS("dataset", "train", "trust", "/mine"), false, &found, &err), -EINVAL,
+		    "unknown attribute 'trust'");
+}
+
 /* ---- targets ---- */
 
 static void test_targets(void **state)
@@ -226,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_fixed), cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_limits),     cmocka_unit_test(test_status), cmocka_unit_test(test_wishes),
 		cmocka_unit_test(test_paths),      cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_trust),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

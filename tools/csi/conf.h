@@ -7,8 +7,12 @@
 #include "base/error.h"
 
 struct conf {
-	bool inline_paths; /* inline volumes may name the path of a volume as well */
+	bool inline_paths;     /* inline volumes may name the path of a volume as well */
+	char *trust, *revoked; /* files for volumes that have no trust= in the other file; NULL: any version will do */
 };
 
 /* Reads the file. One that does not exist says nothing. -EPERM: somebody else than root may change it. */
 must_check int conf_read(const char *path, struct conf *ret, struct error *err);
+void conf_free(struct conf *conf); /* its contents only */
+
+#define auto_conf cleanup(conf_free)

@@ -145,7 +145,7 @@ static int csi_listen(struct csi *csi, struct error *err)
 static int csi_check_config(const char *path, struct error *err)
 {
 	auto_named struct named_list list = { 0 };
-	struct conf conf;
+	auto_conf struct conf conf = { 0 };
 	int r = conf_read(path, &conf, err);
 
 	if (r == 0)

@@ -112,7 +112,7 @@ static int node_prepare(const struct node *node, const struct request *request, 
 			struct wish *ret, struct error *err)
 {
 	auto_named struct named_list named = { 0 };
-	struct conf conf = { 0 };
+	auto_conf struct conf conf = { 0 };
 	int r = node_check_publish(request, err);
 
 	if (r == 0)
@@ -122,7 +122,7 @@ static int node_prepare(const struct node *node, const struct request *request, 
 	if (r == 0)
 		r = named_read(NAMED_FILE, &named, err);
 	if (r == 0)
-		r = wish_read(request, &named, conf.inline_paths, ret, err);
+		r = wish_read(request, &named, &conf, ret, err);
 	return r < 0 ? r : target_make(target, err);
 }
 

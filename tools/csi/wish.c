@@ -140,15 +140,42 @@ static int wish_find(const struct wish_said *said, const struct named_list *name
 	return r < 0 ? r : wish_copy(&wish->options, found->options, err);
 }
 
-int wish_read(const struct request *request, const struct named_list *named, bool paths, struct wish *ret,
-	      struct error *err)
+static bool wish_has_trust(const char *options)
+{
+	while (options && strncmp(options, "trust=", 6) != 0) {
+		options = strchr(options, ',');
+		options += options != NULL;
+	}
+	return options;
+}
+
+/* Adds whom csi.conf trusts, unless the data set says that itself. */
+static int wish_add_trust(const struct conf *conf, struct wish *wish, struct error *err)
+{
+	const char *former = wish->options ? wish->options : "";
+	char *options;
+
+	if (!conf->trust || wish_has_trust(wish->options))
+		return 0;
+	if (asprintf(&options, "%s%strust=%s%s%s", former, *former ? "," : "", conf->trust,
+		     conf->revoked ? ",revoked=" : "", conf->revoked ? conf->revoked : "") < 0)
+		return error_no_memory(err);
+	free(wish->options);
+	wish->options = options;
+	return 0;
+}
+
+int wish_read(const struct request *request, const struct named_list *named, const struct conf *conf,
+	      struct wish *ret, struct error *err)
 {
 	auto_wish struct wish wish = { 0 };
 	struct wish_said said = { 0 };
 	int r = wish_take(&wish, &said, request, err);
 
 	if (r == 0)
-		r = wish_find(&said, named, paths, &wish, err);
+		r = wish_find(&said, named, conf->inline_paths, &wish, err);
+	if (r == 0)
+		r = wish_add_trust(conf, &wish, err);
 	if (r < 0)
 		return r;
 	*ret = wish;

@@ -6,6 +6,7 @@
 
 #include "attach/named.h"
 #include "base/error.h"
+#include "csi/conf.h"
 #include "csi/request.h"
 
 #define WISH_WANTS 3u /* the attributes that are options */
@@ -17,10 +18,10 @@ struct wish {
 	size_t want_count;
 };
 
-/* named: the data sets that have names; paths: all volumes may name the path of one. -EINVAL: an attribute is wrong, or
- * missing; -ENOENT: there is no such data set; -EPERM: the administrator allows no such volume. */
-must_check int wish_read(const struct request *request, const struct named_list *named, bool paths, struct wish *ret,
-			 struct error *err);
+/* named: the data sets that have names. -EINVAL: an attribute is wrong, or missing; -ENOENT: there is no such data set;
+ * -EPERM: the administrator allows no such volume. */
+must_check int wish_read(const struct request *request, const struct named_list *named, const struct conf *conf,
+			 struct wish *ret, struct error *err);
 bool wish_is_same(const struct wish *a, const struct wish *b);
 void wish_free(struct wish *wish); /* its contents only */
 
