@@ -141,3 +141,25 @@ say "nothing is remembered over an unmount"
 datasetfsctl current volume old
 mount_volume volume mnt -o "$trust,follow=current:1"
 assert_eq "content" "$(<mnt/file)" old
+unmount mnt
+
+say "mirrors, after a compaction by somebody without a key, and without a member"
+mkdir many
+for i in {1..60}; do head -c 90000 /dev/urandom >many/$i; done
+pack a,b,c many --label first --segment-size 1M --sums sha256 --protect mirror:2 --order random --sign alice
+for i in {1..50}; do head -c 90000 /dev/urandom >many/$i; done
+pack a many --label second --sign alice
+mount_volume a mnt -o "$trust,follow=current:1"
+compare many mnt || fail "trees differ"
+datasetfsctl remove a first >/dev/null 2>&1 || fail "remove"
+before=$(stats mnt generation.sequence)
+datasetfsctl compact a >compact.log 2>&1 || fail "compact: $(<compact.log)"
+is_moved() { [ "$(stats mnt generation.sequence)" != "$before" ]; }
+wait_for 20 is_moved || fail "nothing was moved, or the mount does not follow: $(<compact.log) $(<daemon.log)"
+compare many mnt || fail "trees differ after the compaction"
+unmount mnt
+mv b away
+mount_volume a mnt -o "$trust"
+drop_caches
+compare many mnt || fail "trees differ without a member"
+assert_eq "signer" "$(stats mnt signer)" alice
