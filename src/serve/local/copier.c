@@ -20,8 +20,9 @@
 
 struct copier_job {
 	struct copier_job *next;
-	struct generation *generation;
-	uint8_t volume[16]; /* UUID */
+	struct generation *generation; /* to be copied; NULL: a copy is to be removed */
+	struct copy wrong;             /* that one */
+	uint8_t volume[16];            /* UUID */
 	uint32_t count; /* of sums */
 	uint8_t sums[][32]; /* of what all versions may have copies of */
 };
@@ -38,6 +39,15 @@ struct copier {
 	struct copier_job *first, **end;
 	unsigned count;
 };
+
+static struct copier_job *copier_new_job(const uint8_t volume[16], uint32_t sums)
+{
+	struct copier_job *job = calloc(1, sizeof(*job) + sums * sizeof(job->sums[0]));
+
+	if (job)
+		memcpy(job->volume, volume, sizeof(job->volume));
+	return job;
+}
 
 static void copier_free_job(struct copier_job *job)
 {
@@ -75,6 +85,14 @@ static int copier_write_all(struct copier *copier, const struct generation *gene
 	copy = copy_of(&generation->version, COPY_BLOCK_SUMS);
 	head = block_sums_head(generation->block_sums, &copy.length);
 	return copier_write(copier, volume, &copy, head, err);
+}
+
+static void copier_remove(const struct copier *copier, const struct copier_job *job)
+{
+	auto_close int volume = -1;
+
+	if (folder_volume(copier->folder, job->volume, &volume, NULL) == 0)
+		copy_remove(volume, &job->wrong);
 }
 
 static void copier_do(struct copier *copier, const struct copier_job *job)
@@ -131,8 +149,10 @@ static void copier_main(void *argument)
 		copier_appear(copier);
 	while (!atomic_load(&copier->ended)) {
 		job = copier_take(copier);
-		if (job)
+		if (job && job->generation)
 			copier_do(copier, job);
+		else if (job)
+			copier_remove(copier, job);
 		else
 			wake_wait(&copier->wake, -1);
 		copier_free_job(job);
@@ -145,11 +165,10 @@ static void copier_main(void *argument)
 
 static struct copier_job *copier_job(const struct catalogue *catalogue, struct generation *generation)
 {
-	struct copier_job *job = calloc(1, sizeof(*job) + catalogue->version_count * 2 * sizeof(job->sums[0]));
+	struct copier_job *job = copier_new_job(catalogue->volume_uuid, catalogue->version_count * 2);
 
 	if (!job)
 		return NULL;
-	memcpy(job->volume, catalogue->volume_uuid, sizeof(job->volume));
 	for (uint32_t i = 0; i < catalogue->version_count; i++) {
 		memcpy(job->sums[job->count++], catalogue->versions[i].index.sha256, sizeof(job->sums[0]));
 		memcpy(job->sums[job->count++], catalogue->versions[i].block_sums.sha256, sizeof(job->sums[0]));
@@ -159,27 +178,37 @@ static struct copier_job *copier_job(const struct catalogue *catalogue, struct g
 	return job;
 }
 
-static bool copier_add(struct copier *copier, struct copier_job *job)
+/* Takes the job; NULL: there was no memory for it. */
+static void copier_add(struct copier *copier, struct copier_job *job)
 {
 	bool has_room;
 
+	if (!job)
+		return;
 	pthread_mutex_lock(&copier->lock);
 	has_room = copier->count < COPIER_JOBS;
 	if (has_room)
 		list_append(copier->end, job, next);
 	copier->count += has_room;
 	pthread_mutex_unlock(&copier->lock);
-	return has_room;
+	if (has_room)
+		wake_up(&copier->wake);
+	else
+		copier_free_job(job);
 }
 
 void copier_post(struct copier *copier, const struct catalogue *catalogue, struct generation *generation)
 {
-	struct copier_job *job = copier_job(catalogue, generation);
+	copier_add(copier, copier_job(catalogue, generation));
+}
 
-	if (job && copier_add(copier, job))
-		wake_up(&copier->wake);
-	else
-		copier_free_job(job);
+void copier_reject(struct copier *copier, const uint8_t volume[16], const struct copy *copy)
+{
+	struct copier_job *job = copier_new_job(volume, 0);
+
+	if (job)
+		job->wrong = *copy;
+	copier_add(copier, job);
 }
 
 int copier_new(int folder, const char *path, struct copier **ret, struct error *err)

@@ -7,6 +7,7 @@
 
 #include "image/catalogue/catalogue.h"
 #include "serve/version/generation.h"
+#include "tier/copy.h"
 
 struct copier;
 
@@ -16,6 +17,8 @@ must_check int copier_new(int folder, const char *path, struct copier **ret, str
  * of which it takes a use for as long. Any thread may call this, also before copier_start(). Does nothing if much waits
  * already: the next mount makes up for it. */
 void copier_post(struct copier *copier, const struct catalogue *catalogue, struct generation *generation);
+/* Has the thread remove a copy of this volume that is wrong. The caller does not wait for the drive, which may hang. */
+void copier_reject(struct copier *copier, const uint8_t volume[16], const struct copy *copy);
 /* Has the thread tell other mounts of the volume where this one's socket is, from its beginning to its end. All three
  * must stay. */
 void copier_announce(struct copier *copier, const uint8_t volume[16], const char *name, const char *path);

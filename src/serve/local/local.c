@@ -122,7 +122,7 @@ static int local_load_copy(struct serve *serve, const struct version *version, e
 	log_warn("cache '%s': the copy of the %s of version '%s' is not used: %s", serve->options.cache,
 		 kind == COPY_INDEX ? "index" : "block checksums", version->label, why.reason);
 	if (!error_is_shortage(r))
-		copy_remove(volume, &copy);
+		copier_reject(serve->local->copier, serve->volume.uuid, &copy);
 	return r;
 }
 

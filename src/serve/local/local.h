@@ -23,8 +23,8 @@ void local_announce(struct serve *serve, const char *name, const char *path);
 /* Returns the index of a version that another mount of the user has open, which takes no memory; NULL: none has it.
  * Threads as below. */
 struct index *local_borrow(struct serve *serve, const struct version *version, const struct members *members);
-/* Loads the index of a version: from the copy if there is a right one, else from the volume. A copy that is wrong is
- * removed. Control thread, that of visits, or before they run. */
+/* Loads the index of a version: from the copy if there is a right one, else from the volume. A copy that is wrong
+ * will be removed. Control thread, that of visits, or before they run. */
 must_check int local_load(struct serve *serve, const struct version *version, const struct members *members,
 			  struct index **ret, struct error *err);
 /* Loads the head of a version's block checksums from the copy. NULL: there is none, or it is wrong. */
