@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Turns chunks into keys, and numbers of blocks into places. */
+#include "tier/chunks.h"
+
+#include <time.h>
+
+#include "image/members/address.h"
+
+static uint32_t chunks_phase(const struct chunk *chunk)
+{
+	return address_offset(chunk->address) % STORE_BLOCK;
+}
+
+bool chunks_find(const struct store *store, const struct chunk *chunk, uint64_t *ret_place)
+{
+	uint64_t block, place;
+
+	if (!map_find(&store->table.map, map_key(chunk), &block))
+		return false;
+	place = block * STORE_BLOCK + chunks_phase(chunk);
+	if (place + chunk->stored > store_size(store))
+		return false;
+	*ret_place = place;
+	return true;
+}
+
+void chunks_hit(struct store *store, uint64_t place)
+{
+	slots_hit(&store->table.slots, (uint32_t)(place / SLOTS_SIZE), (uint32_t)(time(NULL) / 60));
+}
+
+void chunks_forget(struct store *store, const struct chunk *chunk, uint64_t place)
+{
+	map_clear(&store->table.map, map_key(chunk), place / STORE_BLOCK);
+	atomic_store_explicit(&store->is_changed, true, memory_order_relaxed);
+}
+
+void chunks_add(struct store *store, const struct chunk *chunk, const struct iovec *parts, int count)
+{
+	uint64_t key = map_key(chunk), there;
+
+	if (map_find(&store->table.map, key, &there))
+		return;
+	if (!stage_add(store->stage, key, chunks_phase(chunk), parts, count))
+		atomic_fetch_add_explicit(&store->dropped, 1, memory_order_relaxed);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A cache as a reader sees it, who asks where a chunk may lie, and has it take one. It holds stored bytes, which the
+ * reader checks by the chunk's own sum as if they came from the volume: anything may be at a place. No call waits for a
+ * device. Any thread may call them. */
+#pragma once
+#include "image/chunk.h"
+#include "tier/store.h"
+
+/* True: the chunk may be at *ret_place of the data. That is as far behind a block as on the volume. */
+bool chunks_find(const struct store *store, const struct chunk *chunk, uint64_t *ret_place);
+/* The chunk was there, and somebody wanted it: it stays. */
+void chunks_hit(struct store *store, uint64_t place);
+/* The chunk was not there, or cannot be read. */
+void chunks_forget(struct store *store, const struct chunk *chunk, uint64_t place);
+/* Takes a copy of the stored bytes of a chunk, which were found right, if there is room. */
+void chunks_add(struct store *store, const struct chunk *chunk, const struct iovec *parts, int count);

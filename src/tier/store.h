@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* A volume's cache of chunks, in the volume's folder (folder.h):
+ *
+ *   lock  held by the process that fills it
+ *   data  slots; a chunk lies in one, as far behind a block as on the volume
+ *   map   the table that says which chunks are where, as it was saved
+ *
+ * A thread loads what was saved, writes what readers stage, and saves the table. It never holds up a reader: what it
+ * cannot take is dropped. Of several processes that have the cache open one fills it; the others load what it saves,
+ * and one of them goes on when it has ended. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/thread/thread.h"
+#include "tier/stage.h"
+#include "tier/table.h"
+
+#define STORE_DATA  "data"
+#define STORE_LOCK  "lock"
+#define STORE_BLOCK 4096u /* of the numbers in the map */
+
+struct store_setup {
+	int folder;         /* of the volume, in the cache's folder; the store keeps a copy */
+	uint8_t volume[16]; /* its UUID */
+	uint64_t size;      /* bytes that the cache may take, its table included; 0: what leaves STORE_SPARE free */
+	uint64_t chunks, bytes; /* how many of them the volume has, of how many stored bytes, as far as is known */
+	/* Tells, on the store's thread or while it opens, that something is wrong from which no read suffers. */
+	void (*tell)(const void *owner, const struct error *why);
+	const void *owner;
+};
+
+struct store {
+	struct table table;
+	struct stage *stage;
+	int folder, data; /* data: for direct reads and writes, if the filesystem has them */
+	int lock;         /* -1: another process fills it */
+	_Atomic bool accepts;      /* chunks are worth staging */
+	_Atomic bool is_loaded;
+	_Atomic uint64_t fills, dropped, errors;
+	_Atomic uint32_t used;     /* slots that are not free */
+	_Atomic bool is_changed;   /* since it was saved */
+	void (*tell)(const void *owner, const struct error *why);
+	const void *owner;
+	/* The thread's: */
+	struct thread thread;
+	uint32_t slot; /* where the buffer that is being written goes */
+	bool has_slot, is_gone, was_told;
+	int64_t resumes; /* when it looks whether it may accept again; ns, monotonic, as are the next two */
+	int64_t saved;   /* when it last saved, or loaded what another process saved */
+	int64_t looked;  /* when it last tried to get the lock */
+	uint64_t loaded; /* number of the inode that was loaded last */
+	int saved_fd;    /* what is to be loaded; -1: nothing */
+};
+
+/* Opens the files. Nothing is found or taken before the thread runs. */
+must_check int store_open(const struct store_setup *setup, struct store **ret, struct error *err);
+must_check int store_start(struct store *store, struct error *err);
+/* Has the thread write and save what is left, and end. False: a device keeps it, and all must stay. */
+bool store_stop(struct store *store);
+/* After store_stop(). Nobody may use the store any more. */
+void store_free(struct store *store);
+
+/* The files in a volume's folder, without opening them. */
+struct store_files {
+	uint64_t bytes;  /* that they take; 0: there are none */
+	int64_t written; /* seconds since 1970 */
+};
+struct store_files store_look(int folder);
+/* Removes them. Whoever has them open reads on, and adds nothing any more. */
+void store_remove(int folder);
+
+/* Whether chunks are worth offering. */
+static inline bool store_accepts(const struct store *store)
+{
+	return atomic_load_explicit(&store->accepts, memory_order_relaxed);
+}
+
+/* Returns the bytes of all slots. */
+static inline uint64_t store_size(const struct store *store)
+{
+	return (uint64_t)store->table.slots.count * SLOTS_SIZE;
+}
+
+struct store_state {
+	uint64_t fills, dropped; /* chunks that were written; that were not, as there was no room */
+	uint64_t errors;         /* failures to write */
+	uint64_t used, size;     /* bytes of the slots that have something, and of all */
+};
+/* Any thread may call it. */
+struct store_state store_state(const struct store *store);

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of a cache of chunks: the map and its words, slots and their times, what is staged, what is saved. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "lib/check.h"
+#include "tier/chunks.h"
+
+#define SECOND INT64_C(1000000000)
+#define DAY    SLOTS_DAY
+
+static struct chunk chunk_number(uint64_t n)
+{
+	struct chunk chunk = { .address = (1u << 20) + n * 5000, .stored = 4000 + (uint32_t)(n % 999) };
+	uint64_t sum = n * UINT64_C(0xd1342543de82ef95) + 1;
+
+	memcpy(chunk.sum.bytes, &sum, sizeof(sum));
+	return chunk;
+}
+
+static uint64_t key_of(uint64_t n)
+{
+	const struct chunk chunk = chunk_number(n);
+
+	return map_key(&chunk);
+}
+
+/* ---- the map ---- */
+
+static struct map new_map(uint64_t buckets)
+{
+	struct map map = { .buckets = buckets };
+
+	map.words = aligned_alloc(64, map_bytes(buckets));
+	assert_non_null(map.words);
+	memset((void *)map.words, 0, map_bytes(buckets));
+	return map;
+}
+
+static void test_map_takes_what_it_was_made_for(void **state)
+{
+	enum { CHUNKS = 200000 };
+	struct map map = new_map(map_buckets(CHUNKS));
+	unsigned refused = 0, wrong = 0;
+	uint64_t block;
+
+	(void)state;
+	for (uint64_t i = 0; i < CHUNKS; i++)
+		refused += !map_put(&map, key_of(i), i + 1);
+	assert_true(refused < CHUNKS / 1000);
+	for (uint64_t i = 0; i < CHUNKS; i++)
+		wrong += !map_find(&map, key_of(i), &block) || block != i + 1;
+	assert_true(wrong <= refused + CHUNKS / 10000); /* a tag is found for another one now and then */
+	for (uint64_t i = CHUNKS; i < 2 * CHUNKS; i++)
+		wrong += map_find(&map, key_of(i), &block);
+	assert_true(wrong < refused + CHUNKS / 1000);
+	free((void *)map.words);
+}
+
+static void test_map_refuses_when_full(void **state)
+{
+	struct map map = new_map(1);
+	unsigned taken = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		taken += map_put(&map, key_of(i), i);
+	assert_int_equal(taken, MAP_BUCKET);
+	free((void *)map.words);
+}
+
+static void test_map_clears_only_what_it_is_told(void **state)
+{
+	struct map map = new_map(10);
+	uint64_t block = 0;
+
+	(void)state;
+	assert_true(map_put(&map, key_of(1), 77));
+	map_clear(&map, key_of(1), 78);
+	assert_true(map_find(&map, key_of(1), &block));
+	assert_int_equal(block, 77);
+	map_clear(&map, key_of(1), 77);
+	assert_false(map_find(&map, key_of(1), &block));
+	free((void *)map.words);
+}
+
+/* Content that is written where other content was has another key, as has the same content elsewhere. */
+static void test_keys_differ(void **state)
+{
+	struct chunk a = chunk_number(5), b = a;
+
+	(void)state;
+	b.sum.bytes[0] ^= 1;
+	assert_true(map_key(&a) != map_key(&b));
+	b = a;
+	b.address++;
+	assert_true(map_key(&a) != map_key(&b));
+	b = a;
+	b.stored++;
+	assert_true(map_key(&a) != map_key(&b));
+}
+
+static bool is_odd(const void *argument, uint64_t block)
+{
+	(void)argument;
+	return block % 2;
+}
+
+static void test_map_is_swept(void **state)
+{
+	struct map map = new_map(map_buckets(1000));
+	uint64_t block, found = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(map_put(&map, key_of(i), i));
+	assert_int_equal(map_sweep(&map, is_odd, NULL), 500);
+	for (uint64_t i = 0; i < 1000; i++)
+		found += map_find(&map, key_of(i), &block);
+	assert_int_equal(found, 500);
+	free((void *)map.words);
+}
+
+/* ---- slots ---- */
+
+static void test_slots_are_taken_in_turn_and_stay(void **state)
+{
+	struct slot list[4] = { 0 };
+	struct slots slots;
+	uint32_t slot, now = 100 * DAY;
+
+	(void)state;
+	slots_open(&slots, list, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_true(slots_take(&slots, now + i, &slot));
+		assert_int_equal(slot, i);
+	}
+	assert_false(slots_take(&slots, now + 10, &slot));
+	assert_int_equal(slots_reclaim(&slots, now + 10), 0);
+	slots_hit(&slots, 0, now + 2 * DAY);
+	assert_int_equal(slots_reclaim(&slots, now + SLOTS_STAY + 1), 1); /* not 0: it was hit */
+	assert_true(slots_is_free(&slots, 1) && !slots_is_free(&slots, 2));
+	assert_true(slots_take(&slots, now + SLOTS_STAY + 1, &slot));
+	assert_int_equal(slot, 1);
+}
+
+static void test_no_more_than_all_in_a_day(void **state)
+{
+	struct slot list[2] = { 0 };
+	struct slots slots;
+	uint32_t slot, now = 100 * DAY;
+
+	(void)state;
+	slots_open(&slots, list, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(slots_take(&slots, now, &slot));
+		slots.list[slot].hit = 0;
+		assert_int_equal(slots_reclaim(&slots, now), 1);
+	}
+	assert_false(slots_take(&slots, now + DAY - 1, &slot));
+	assert_true(slots_take(&slots, now + DAY, &slot));
+}
+
+/* A slot that was taken in vain costs nothing; a time in the future keeps nothing. */
+static void test_slots_given_back_and_from_the_future(void **state)
+{
+	struct slot list[1] = { 0 };
+	struct slots slots;
+	uint32_t slot, now = 100 * DAY;
+
+	(void)state;
+	slots_open(&slots, list, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(slots_take(&slots, now, &slot));
+		slots_give(&slots, slot);
+	}
+	assert_true(slots_take(&slots, now, &slot));
+	slots_hit(&slots, slot, now + 1000 * DAY);
+	assert_int_equal(slots_reclaim(&slots, now), 1);
+}
+
+/* ---- staging ---- */
+
+static uint8_t content[SLOTS_SIZE];
+
+static bool stage_bytes(struct stage *stage, uint64_t key, uint32_t phase, size_t bytes)
+{
+	const struct iovec parts[2] = { { content + phase, bytes / 2 },
+					{ content + phase + bytes / 2, bytes - bytes / 2 } };
+
+	return stage_add(stage, key, phase, parts, 2);
+}
+
+static void test_staged_chunks_keep_their_phase(void **state)
+{
+	struct stage_part part;
+	struct stage *stage;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(content); i++)
+		content[i] = (uint8_t)(i * 31 >> 3);
+	CHECK_OK(stage_new(&stage, &err));
+	assert_false(stage_take(stage, 0, &part));
+	assert_true(stage_bytes(stage, 1, 100, 5000));
+	assert_true(stage_bytes(stage, 2, 1004, 10));
+	assert_true(stage_bytes(stage, 3, 4000, 200));
+	assert_true(stage_take(stage, 0, &part));
+	assert_int_equal(part.count, 3);
+	assert_true(part.is_first && !part.is_last);
+	assert_int_equal(part.chunks[0].at, 100);
+	assert_int_equal(part.chunks[1].at, 4096 + 1004); /* where the first ends */
+	assert_int_equal(part.chunks[2].at, 4096 + 4000);
+	assert_memory_equal(part.buffer->bytes + 100, content + 100, 5000);
+	assert_memory_equal(part.buffer->bytes + 4096 + 4000, content + 4000, 200);
+	assert_int_equal(part.from, 0);
+	assert_int_equal(part.to, 3 * 4096);
+	stage_done(stage, &part);
+	assert_false(stage_take(stage, 0, &part));
+	assert_true(stage_bytes(stage, 4, 7, 10));
+	assert_true(stage_take(stage, 0, &part));
+	assert_true(!part.is_first && part.count == 1);
+	assert_int_equal(part.from, 3 * 4096);
+	assert_int_equal(part.chunks[0].at, 3 * 4096 + 7);
+	stage_free(stage);
+}
+
+static void test_stage_is_bounded(void **state)
+{
+	struct stage_part part;
+	struct stage *stage;
+	unsigned taken = 0, written = 0;
+
+	(void)state;
+	CHECK_OK(stage_new(&stage, &err));
+	while (stage_bytes(stage, taken, 0, 1u << 20))
+		taken++;
+	assert_int_equal(taken, 16); /* MiB */
+	assert_true(stage_take(stage, 0, &part));
+	assert_true(part.is_first && part.is_last);
+	stage_done(stage, &part);
+	assert_true(stage_bytes(stage, taken++, 0, 1u << 20));
+	for (written = part.count; stage_take(stage, 0, &part); stage_done(stage, &part))
+		written += part.count;
+	assert_int_equal(written, taken);
+	stage_free(stage);
+}
+
+static void test_closing_ends_the_wait(void **state)
+{
+	int64_t begun = clock_now();
+	struct stage_part part;
+	struct stage *stage;
+
+	(void)state;
+	CHECK_OK(stage_new(&stage, &err));
+	stage_close(stage);
+	assert_false(stage_take(stage, 1000 * SECOND, &part));
+	assert_true(clock_now() - begun < 100 * SECOND && stage_is_closed(stage));
+	stage_free(stage);
+}
+
+/* ---- saved tables ---- */
+
+static const uint8_t volume[16] = "volume of a test";
+static const uint8_t other[16] = "another volume..";
+static const struct table_shape shape = { .buckets = 1000, .slots = 50 };
+static char folder_name[] = "/tmp/test-tier-XXXXXX";
+static int folder;
+
+static int make_folder(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(folder_name));
+	folder = open(folder_name, O_RDONLY | O_DIRECTORY);
+	return folder < 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	(void)unlinkat(folder, TABLE_NAME, 0);
+	(void)unlinkat(folder, STORE_DATA, 0);
+	(void)unlinkat(folder, STORE_LOCK, 0);
+	close(folder);
+	return rmdir(folder_name);
+}
+
+static void write_saved(const void *bytes, size_t length)
+{
+	int fd = openat(folder, TABLE_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+	close(fd);
+}
+
+static void test_saved_table_comes_back(void **state)
+{
+	struct table_shape found = { 0 };
+	struct table table, again;
+	uint64_t block = 0;
+	uint32_t slot;
+	int fd = -1;
+
+	(void)state;
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -ENOENT, "cannot open 'map'");
+	CHECK_OK(table_new(&shape, volume, &table, &err));
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(map_put(&table.map, key_of(i), i + 1));
+	assert_true(slots_take(&table.slots, 100 * DAY, &slot));
+	CHECK_OK(table_save(&table, folder, &err));
+	CHECK_OK(table_save(&table, folder, &err));
+	CHECK_OK(table_find(folder, volume, &fd, &found, &err));
+	assert_int_equal(found.buckets, shape.buckets);
+	assert_int_equal(found.slots, shape.slots);
+	CHECK_OK(table_new(&found, volume, &again, &err));
+	CHECK_OK(table_load(&again, fd, &err));
+	close(fd);
+	assert_int_equal(again.slots.free, shape.slots - 1);
+	assert_int_equal(again.slots.taken, 1);
+	assert_true(slots_take(&again.slots, 100 * DAY, &slot));
+	assert_int_equal(slot, 1);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(map_find(&again.map, key_of(i), &block) && block == i + 1);
+	CHECK_FAILS(table_find(folder, other, &fd, &found, &err), -EBADMSG, "another volume");
+	table_close(&table);
+	table_close(&again);
+}
+
+/* A cache that has become smaller has fewer slots, and knows the words. */
+static void test_saved_table_of_another_size(void **state)
+{
+	struct table_shape found = { 0 }, smaller = { .buckets = shape.buckets, .slots = 3 };
+	struct table table;
+	int fd = -1;
+
+	(void)state;
+	CHECK_OK(table_find(folder, volume, &fd, &found, &err));
+	CHECK_OK(table_new(&smaller, volume, &table, &err));
+	CHECK_OK(table_load(&table, fd, &err));
+	assert_int_equal(table.slots.count, 3);
+	assert_int_equal(table.slots.free, 2);
+	table_close(&table);
+	smaller.buckets++;
+	CHECK_OK(table_new(&smaller, volume, &table, &err));
+	CHECK_FAILS(table_load(&table, fd, &err), -EBADMSG, "it has 1000 buckets, expected 1001");
+	table_close(&table);
+	close(fd);
+}
+
+static void test_foreign_files_are_refused(void **state)
+{
+	struct table_head head = { .magic = dsfs_le64_of(TABLE_MAGIC), .version = dsfs_le32_of(TABLE_VERSION),
+				   .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
+	struct table_shape found;
+	int fd;
+
+	(void)state;
+	memcpy(head.volume, volume, sizeof(head.volume));
+	write_saved("", 0);
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "too few for a head");
+	write_saved(&head, sizeof(head));
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it has 56 bytes, expected 120");
+	head.buckets = dsfs_le64_of(UINT64_MAX / 64);
+	write_saved(&head, sizeof(head));
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "impossible");
+	head.version = dsfs_le32_of(2);
+	write_saved(&head, sizeof(head));
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "its format is 2, expected 1");
+	head.magic = dsfs_le64_of(1);
+	write_saved(&head, sizeof(head));
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no map of a cache");
+	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
+	assert_int_equal(mkfifoat(folder, TABLE_NAME, 0600), 0);
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no regular file");
+	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
+	assert_int_equal(symlinkat("/dev/zero", folder, TABLE_NAME), 0);
+	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -ELOOP, "cannot open 'map'");
+	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
+}
+
+/* ---- a store ---- */
+
+static _Atomic unsigned told;
+static char told_what[512];
+
+static void tell(const void *owner, const struct error *why)
+{
+	(void)owner;
+	told++;
+	snprintf(told_what, sizeof(told_what), "%s", why->reason);
+}
+
+static struct store *open_store(uint64_t size)
+{
+	struct store_setup setup = { .folder = folder, .size = size, .chunks = 1000, .bytes = 4500000, .tell = tell };
+	struct store *store;
+
+	memcpy(setup.volume, volume, sizeof(volume));
+	CHECK_OK(store_open(&setup, &store, &err));
+	CHECK_OK(store_start(store, &err));
+	for (unsigned i = 0; i < 10000 && !atomic_load(&store->is_loaded); i++)
+		usleep(1000);
+	assert_true(atomic_load(&store->is_loaded));
+	return store;
+}
+
+static void close_store(struct store *store)
+{
+	assert_true(store_stop(store));
+	store_free(store);
+}
+
+static void add(struct store *store, uint64_t n)
+{
+	const struct chunk chunk = chunk_number(n);
+	const struct iovec part = { content + n % 1000, chunk.stored };
+
+	chunks_add(store, &chunk, &part, 1);
+}
+
+/* Whether the store has the right bytes of a chunk, where it says. */
+static bool has(struct store *store, uint64_t n)
+{
+	const struct chunk chunk = chunk_number(n);
+	static _Alignas(4096) uint8_t bytes[16384];
+	uint64_t place;
+
+	if (!chunks_find(store, &chunk, &place))
+		return false;
+	assert_int_equal(place % 4096, chunk.address % 4096);
+	assert_true(pread(store->data, bytes, sizeof(bytes), (off_t)(place / 4096 * 4096)) > (ssize_t)chunk.stored);
+	return memcmp(bytes + place % 4096, content + n % 1000, chunk.stored) == 0;
+}
+
+static unsigned count_of(struct store *store, uint64_t chunks)
+{
+	unsigned there = 0;
+
+	for (uint64_t i = 0; i < chunks; i++)
+		there += has(store, i);
+	return there;
+}
+
+/* Chunks that were added are there at once, and after the store was closed and opened again. */
+static void test_store_keeps_chunks(void **state)
+{
+	enum { CHUNKS = 3000 };
+	struct store *store = open_store(64u << 20);
+
+	(void)state;
+	for (uint64_t i = 0; i < CHUNKS; i++) {
+		add(store, i);
+		if (i % 500 == 0)
+			usleep(1000);
+	}
+	for (unsigned i = 0; i < 10000 && store_state(store).fills + store_state(store).dropped < CHUNKS; i++)
+		usleep(1000);
+	assert_int_equal(store_state(store).fills, CHUNKS);
+	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
+	close_store(store);
+	store = open_store(64u << 20);
+	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
+	assert_true(store_state(store).used >= CHUNKS * 4000 && store_state(store).used < store_state(store).size);
+	close_store(store);
+	assert_int_equal(told, 0);
+}
+
+/* Random bytes instead of what was saved: any place is inside, and no look-up takes long. */
+static void test_random_words_cost_a_read_at_most(void **state)
+{
+	struct store *store = open_store(64u << 20);
+	const struct table *table = &store->table;
+	size_t size = sizeof(struct table_head) + table->slots.count * 8 + map_bytes(table->map.buckets);
+	struct table_head head = { .magic = dsfs_le64_of(TABLE_MAGIC), .version = dsfs_le32_of(TABLE_VERSION),
+				   .slot_size = dsfs_le32_of(SLOTS_SIZE),
+				   .buckets = dsfs_le64_of(table->map.buckets),
+				   .slots = dsfs_le32_of(table->slots.count), .hand = dsfs_le32_of(UINT32_MAX),
+				   .day = dsfs_le32_of(UINT32_MAX), .taken = dsfs_le32_of(UINT32_MAX) };
+	uint64_t *saved = malloc(size), random = 88172645463325252, place;
+
+	(void)state;
+	close_store(store);
+	assert_non_null(saved);
+	for (size_t i = 0; i < size / sizeof(*saved); i++) {
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		saved[i] = random;
+	}
+	memcpy(head.volume, volume, sizeof(head.volume));
+	memcpy(saved, &head, sizeof(head));
+	write_saved(saved, size);
+	free(saved);
+	store = open_store(64u << 20);
+	for (uint64_t i = 0; i < 100000; i++) {
+		const struct chunk chunk = chunk_number(i);
+
+		if (!chunks_find(store, &chunk, &place))
+			continue;
+		assert_true(place + chunk.stored <= store_size(store));
+		chunks_hit(store, place);
+		chunks_forget(store, &chunk, place);
+	}
+	close_store(store);
+	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
+	assert_int_equal(told, 0);
+}
+
+/* One process fills, another one reads what it saved, and goes on when it has ended. */
+static void test_two_processes_share_a_store(void **state)
+{
+	enum { CHUNKS = 300 };
+	struct store *first = open_store(64u << 20), *second;
+
+	(void)state;
+	for (uint64_t i = 0; i < CHUNKS; i++)
+		add(first, i);
+	close_store(first);
+	first = open_store(64u << 20);
+	second = open_store(128u << 20);
+	assert_true(store_accepts(first) && !store_accepts(second));
+	assert_int_equal(count_of(second, CHUNKS), CHUNKS);
+	close_store(first);
+	for (unsigned i = 0; i < 10000 && !store_accepts(second); i++)
+		usleep(1000);
+	assert_true(store_accepts(second));
+	assert_int_equal(count_of(second, CHUNKS), CHUNKS);
+	close_store(second);
+	assert_int_equal(told, 0);
+}
+
+static void test_removed_store_is_left_alone(void **state)
+{
+	struct store *store = open_store(64u << 20);
+
+	(void)state;
+	assert_int_equal(unlinkat(folder, STORE_DATA, 0), 0);
+	add(store, 100000); /* a new one */
+	for (unsigned i = 0; i < 10000 && !told; i++)
+		usleep(1000);
+	assert_false(store_accepts(store));
+	close_store(store);
+	assert_int_equal(told, 1);
+	assert_string_equal(told_what, "it was removed, nothing is added to it until the next mount");
+	told = 0;
+}
+
+static void test_impossible_sizes_are_refused(void **state)
+{
+	struct store_setup setup = { .folder = folder, .size = 5000, .chunks = 1000, .bytes = 4500000, .tell = tell };
+	struct store *store;
+
+	(void)state;
+	CHECK_FAILS(store_open(&setup, &store, &err), -ENOSPC, "it may take 5000 bytes, expected 41944");
+	setup.size = UINT64_C(1) << 62;
+	CHECK_FAILS(store_open(&setup, &store, &err), -ENOSPC, "the filesystem has");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_map_takes_what_it_was_made_for),
+		cmocka_unit_test(test_map_refuses_when_full),
+		cmocka_unit_test(test_map_clears_only_what_it_is_told),
+		cmocka_unit_test(test_keys_differ),
+		cmocka_unit_test(test_map_is_swept),
+		cmocka_unit_test(test_slots_are_taken_in_turn_and_stay),
+		cmocka_unit_test(test_no_more_than_all_in_a_day),
+		cmocka_unit_test(test_slots_given_back_and_from_the_future),
+		cmocka_unit_test(test_staged_chunks_keep_their_phase),
+		cmocka_unit_test(test_stage_is_bounded),
+		cmocka_unit_test(test_closing_ends_the_wait),
+		cmocka_unit_test(test_saved_table_comes_back),
+		cmocka_unit_test(test_saved_table_of_another_size),
+		cmocka_unit_test(test_foreign_files_are_refused),
+		cmocka_unit_test(test_store_keeps_chunks),
+		cmocka_unit_test(test_random_words_cost_a_read_at_most),
+		cmocka_unit_test(test_two_processes_share_a_store),
+		cmocka_unit_test(test_removed_store_is_left_alone),
+		cmocka_unit_test(test_impossible_sizes_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
