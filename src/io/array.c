@@ -134,9 +134,9 @@ int array_new(uint32_t count, struct array_source **ret, struct error *err)
 
 	if (array) {
 		array->source.ops = &array_ops;
-		array->source.count = array->count = count;
+		array->source.count = array->count = array->fd_count = count;
 		array->files = calloc(count, sizeof(*array->files));
-		array->fds = calloc(count, sizeof(*array->fds));
+		array->fds = calloc(count + 1, sizeof(*array->fds));
 		array->geometry = calloc(count, sizeof(*array->geometry));
 	}
 	if (!array || !array->files || !array->fds || !array->geometry) {
@@ -170,6 +170,12 @@ struct file_source *array_put(struct array_source *array, uint32_t slot, struct 
 	array->geometry[slot] = file ? file->geometry : (struct file_geometry){ 0 };
 	array_align(array);
 	return former;
+}
+
+void array_extend(struct array_source *array, int fd)
+{
+	array->fds[array->count] = fd;
+	array->fd_count = array->count + 1;
 }
 
 void array_close(struct array_source *array)

@@ -12,7 +12,8 @@ struct array_source {
 	struct source source;
 	uint32_t count;
 	struct file_source **files;
-	int *fds;                       /* descriptors of the members, for an engine */
+	int *fds;                       /* descriptors of the members, for an engine, and of what array_extend() adds */
+	uint32_t fd_count;
 	struct file_geometry *geometry; /* their geometry, for a reader; logical_block is the largest of all members */
 	/* Set by the owner, or NULL: tells whether a member does not answer. Then its reads fail with -ETIMEDOUT at
 	 * once and its size is 0. */
@@ -32,5 +33,8 @@ bool array_has(const struct array_source *array, uint32_t slot);
 /* Takes file on success: gives it the slot's descriptor number and replaces the slot's member, if any. Its logical
  * blocks must not be larger than those of the other members. Other threads may read meanwhile. */
 must_check int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err);
+/* Adds a descriptor behind those of the members, for an engine: of a file that has some of their bytes, too. It stays
+ * the caller's. Only once, and before there are engines. */
+void array_extend(struct array_source *array, int fd);
 /* array may be NULL. */
 void array_close(struct array_source *array);

@@ -72,7 +72,7 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 		.woken = worker_woken,
 		.woken_argument = worker,
 		.volume_fds = worker->setup.volume->fds,
-		.member_count = worker->setup.volume->count,
+		.member_count = worker->setup.volume->fd_count,
 		.depth = (unsigned)worker->slots,
 		.has_commands = worker->channel->commands,
 		.commands = worker->setup.session_fd,
