@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/round.h"
+#include "read/cached.h"
 #include "read/hold.h"
 
 static void fetch_add(struct read_range *range, void *base, uint64_t length)
@@ -119,7 +120,7 @@ static uint32_t fetch_best(const struct read_fetch *fetch, const uint64_t *copie
 }
 
 /* Chooses the copy that should arrive first; after failures, the other copies in turn. */
-static void fetch_choose(struct read_fetch *fetch, int64_t now)
+static void fetch_choose_copy(struct read_fetch *fetch, int64_t now)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
 	uint32_t count = fetch_copies(fetch, copies), turn;
@@ -133,23 +134,45 @@ static void fetch_choose(struct read_fetch *fetch, int64_t now)
 	fetch->io.offset = address_offset(copies[turn]);
 }
 
+/* Chooses the cache, or a copy on the volume. */
+static void fetch_choose(struct read_fetch *fetch, int64_t now)
+{
+	const struct cached *cached = fetch->op->reader->setup.cached;
+
+	fetch->hits = cached && cached_takes(fetch, now);
+	if (!fetch->hits) {
+		fetch_choose_copy(fetch, now);
+		return;
+	}
+	fetch->io.member = cached->member;
+	fetch->io.offset = address_offset(fetch->address) + fetch->shift;
+}
+
+static bool fetch_is_suspect(const struct read_fetch *fetch, uint32_t member, int64_t now)
+{
+	const struct reader_setup *setup = &fetch->op->reader->setup;
+
+	if (setup->cached && member == setup->cached->member)
+		return cached_is_suspect(setup->cached, now);
+	return setup->route && route_is_suspect(setup->route, member, now);
+}
+
 /* Looks for another member with the bytes that is not suspect. */
 static enum fetch_wait fetch_look_elsewhere(const struct read_fetch *fetch, int64_t now)
 {
-	const struct route *route = fetch->op->reader->setup.route;
 	uint64_t copies[DSFS_COPIES_MAX];
 	uint32_t count = fetch_copies(fetch, copies);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (address_member(copies[i]) != fetch->io.member &&
-		    !route_is_suspect(route, address_member(copies[i]), now))
+		    !fetch_is_suspect(fetch, address_member(copies[i]), now))
 			return FETCH_STUCK;
 	return FETCH_ALONE;
 }
 
 enum fetch_wait fetch_look(const struct read_fetch *fetch, int64_t now)
 {
-	if (fetch->state != READ_BUSY || !route_is_suspect(fetch->op->reader->setup.route, fetch->io.member, now))
+	if (fetch->state != READ_BUSY || !fetch_is_suspect(fetch, fetch->io.member, now))
 		return FETCH_FINE;
 	return fetch_look_elsewhere(fetch, now);
 }
@@ -169,18 +192,20 @@ static bool fetch_begin(struct read_fetch *fetch, int64_t now)
 	struct read_op *op = fetch->op;
 	struct reader *reader = op->reader;
 
-	if (fetch->tries || op->request.copy || reader->setup.route)
+	if (fetch->tries || op->request.copy || reader->setup.route || reader->setup.cached)
 		fetch_choose(fetch, now);
-	if (reader->setup.window && !hold_lets(fetch, now))
+	if (reader->setup.window && !fetch->hits && !hold_lets(fetch, now))
 		return false;
 	if (!atomic_load_explicit(&op->wait.since, memory_order_relaxed))
 		atomic_store_explicit(&op->wait.since, now, memory_order_release);
-	if (reader->setup.route)
+	if (reader->setup.route && !fetch->hits)
 		route_begin(reader->setup.route, fetch->io.member, now);
+	if (reader->setup.cached)
+		cached_start(fetch, now);
 	fetch->state = READ_BUSY;
 	fetch->was_late = false;
 	fetch->started = now;
-	counter_add(&reader->setup.counters->device_reads, 1);
+	counter_add(&reader->setup.counters->device_reads, !fetch->hits);
 	engine_read(reader->engine, &fetch->io);
 	return true;
 }
@@ -189,7 +214,7 @@ static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io,
 {
 	fetch->io.done = done;
 	fetch->op->pending++;
-	if (fetch->op->reader->hold.first || !fetch_begin(fetch, now))
+	if ((fetch->op->reader->hold.first && !fetch->may_hit) || !fetch_begin(fetch, now))
 		hold_add(fetch, now);
 }
 
@@ -245,7 +270,7 @@ void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result
 	for (unsigned i = 0; i < op->range_count; i++) {
 		if (op->ranges[i].fetch.state != READ_READY)
 			continue;
-		if (!op->ranges[i].fetch.tries)
+		if (!op->ranges[i].fetch.io.iov_count) /* not yet; see cached_miss() */
 			fetch_lay_out(&op->ranges[i]);
 		fetch_one(&op->ranges[i].fetch, done, now);
 	}

@@ -53,7 +53,7 @@ bool hold_lets(struct read_fetch *fetch, int64_t now)
 
 /* Finds out for which part of the time the thread was busy, or waited for a CPU. The kernel's threads that serve its
  * reads (of a loop device, of TCP) wait as well, when a read begins and when it ends. They do not wait when it does, so
- * the share rises at once, and falls by and by. */
+ * the share rises at once, and falls gradually. */
 static void hold_look(struct read_hold *hold, int64_t now)
 {
 	struct busy busy = busy_look();
@@ -67,8 +67,10 @@ static void hold_look(struct read_hold *hold, int64_t now)
 
 /* Returns the part of a slow read's time in which its thread could not see that the read had ended. A device is too
  * slow only while its readers sleep: where they hardly do, all of the time counts. */
-static int64_t hold_own(struct read_hold *hold, int64_t took, int64_t now)
+int64_t hold_own(struct reader *reader, int64_t took, int64_t now)
 {
+	struct read_hold *hold = &reader->hold;
+
 	if (now - hold->looked >= HOLD_LOOK)
 		hold_look(hold, now);
 	return hold->share < HOLD_BUSY ? (int64_t)((double)took * hold->share) : took;
@@ -86,7 +88,7 @@ void hold_end(struct read_fetch *fetch, int64_t now)
 	if (reader->setup.route)
 		hold_unlink(fetch);
 	if (window_is_slow(reader->setup.window, &read, now))
-		read.own = hold_own(&reader->hold, now - fetch->started, now);
+		read.own = hold_own(reader, now - fetch->started, now);
 	window_end(reader->setup.window, &reader->hold.thread, &read, now, fetch->result);
 }
 

@@ -10,6 +10,10 @@ bool hold_lets(struct read_fetch *fetch, int64_t now);
 /* Ends a read that began, and learns from it. */
 void hold_end(struct read_fetch *fetch, int64_t now);
 
+/* Returns the part of a slow read's time in which its thread was busy or waited for a CPU: all of it where that is a
+ * half or more. */
+int64_t hold_own(struct reader *reader, int64_t took, int64_t now);
+
 /* Adds a read that must wait. */
 void hold_add(struct read_fetch *fetch, int64_t now);
 /* Takes the read whose turn it is, or puts it back, as the first. NULL: none waits. */

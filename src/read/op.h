@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/direct.h"
 #include "base/source.h"
 #include "image/catalogue/block_sums.h"
 #include "image/extent.h"
@@ -43,6 +44,10 @@ struct read_fetch {
 	uint64_t turn;
 	bool is_counted;
 	bool was_late; /* it was looked at when it was late */
+	/* cached.c's: */
+	uint64_t shift; /* where the cache has the bytes, minus where the member has them */
+	bool may_hit;   /* the cache may have them */
+	bool hits;      /* they are read from there now */
 };
 
 /* A page of block checksums that verifies pieces of this round; settled when it has the sums that they need. */
@@ -133,6 +138,7 @@ struct read_op {
 	uint64_t split;   /* bytes of the answer that have a piece, a hole or a cached chunk */
 	bool has_late;    /* another request is reading the first chunk, so that chunk is split last */
 	struct extent_piece late;
+	bool may_hit; /* its chunks may be in the cache; see cached.h */
 	bool whole; /* chunks are read whole, because block checksums did not help */
 	unsigned piece_count, range_count, page_count;
 	unsigned pending; /* device reads in flight, plus one while they are being started */
@@ -156,9 +162,10 @@ static inline uint64_t op_bytes(const struct read_fetch *fetch)
 	return bytes;
 }
 
+/* A file of a cache on this machine needs DIRECT_ALIGN, whatever the members do with. */
 static inline uint64_t op_align(const struct read_op *op)
 {
-	return op->reader->setup.geometry->logical_block;
+	return op->reader->setup.cached ? DIRECT_ALIGN : op->reader->setup.geometry->logical_block;
 }
 
 static inline const struct read_piece *op_last(const struct read_op *op, const struct read_range *range)

@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "read/cached.h"
 #include "read/fetch.h"
 #include "read/hold.h"
 #include "read/park.h"
@@ -200,7 +201,7 @@ static bool read_may_be_left(const struct read_op *op, int64_t now,
 	bool is_stuck = false;
 	enum fetch_wait wait;
 
-	if (!op->pending || !op->reader->setup.route || op->request.copy)
+	if (!op->pending || (!op->reader->setup.route && !op->reader->setup.cached) || op->request.copy)
 		return false;
 	for (unsigned i = 0; i < op->page_count + op->range_count; i++) {
 		const struct read_range *range = i < op->page_count ? NULL : &op->ranges[i - op->page_count];
@@ -242,7 +243,7 @@ static int read_result(const struct read_fetch *fetch, int result)
 {
 	const struct file_geometry *geometry = fetch->op->reader->setup.geometry;
 
-	return result == 0 && file_is_block_device(&geometry[fetch->io.member]) ? -ENODEV : result;
+	return result == 0 && !fetch->hits && file_is_block_device(&geometry[fetch->io.member]) ? -ENODEV : result;
 }
 
 /* A read that the device has ended. */
@@ -253,11 +254,15 @@ static void read_account(struct read_fetch *fetch)
 
 	if (setup->window)
 		hold_end(fetch, now);
+	if (setup->cached)
+		cached_end(fetch, now);
+	if (fetch->op->left_to)
+		fetch->op->left_to->left--;
+	if (fetch->hits)
+		return;
 	if (setup->route)
 		route_end(setup->route, fetch->io.member, fetch->started, now, fetch->result);
 	counter_span(&setup->counters->device_latency, now - fetch->started);
-	if (fetch->op->left_to)
-		fetch->op->left_to->left--;
 	if (fetch->result > 0)
 		counter_add(&setup->counters->device_bytes, (uint64_t)fetch->result);
 }

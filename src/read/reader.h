@@ -18,6 +18,7 @@
 #include "read/route.h"
 #include "io/window.h"
 
+struct cached;
 struct chunk;
 struct read_fetch;
 struct read_op;
@@ -34,6 +35,7 @@ struct reader_counters {
 	counter64 failed_at, error_at; /* last change of failures, and of device_errors or checksum_failures; seconds
 					* since 1970 */
 	counter64 cache_hits;
+	counter64 local_hits, local_bytes, local_errors; /* device reads of read/cached.h */
 	counter64 held, held_time; /* device reads that waited for the window, and how long, ns */
 	counter64 block_sums_reads, block_sums_hits, block_sums_failures;
 	struct counter_times device_latency;
@@ -75,6 +77,8 @@ struct reader_setup {
 	struct page_cache *pages;
 	struct route *route;                  /* NULL: a volume of one member */
 	struct window *window;                /* NULL: reads never wait for others; shared, too */
+	struct cached *cached;                /* NULL: the volume has no cache on this machine; shared, too */
+	bool keeps;                           /* what it reads goes into that cache */
 	enum window_class class;              /* of all reads of the reader */
 	const struct reader_events *events;
 	struct reader_counters *counters;

@@ -54,8 +54,9 @@ bool route_is_suspect(const struct route *route, uint32_t number, int64_t now)
 }
 
 /* Lets one read of a suspect member through now and then, whatever its score, to test whether it is well again. */
-static bool route_probes(struct route_member *member, int64_t now)
+bool route_probes(struct route *route, uint32_t number, int64_t now)
 {
+	struct route_member *member = &route->members[number];
 	int64_t last = ROUTE_LOAD(member->probed);
 
 	return !ROUTE_LOAD(member->under_way) && now - last >= ROUTE_PROBE &&
@@ -116,7 +117,7 @@ uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t cou
 		bool is_suspect = route_is_suspect(route, members[i], now);
 		double score = route_score(route, &route->members[members[i]], now);
 
-		if (is_suspect && route_probes(&route->members[members[i]], now))
+		if (is_suspect && route_probes(route, members[i], now))
 			return i;
 		if (is_suspect < best_is_suspect || (is_suspect == best_is_suspect && score < best_score)) {
 			best = i;

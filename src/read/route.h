@@ -38,6 +38,8 @@ void route_free(struct route *route); /* NULL does nothing */
 
 /* Chooses one of these members to read from; returns its index in the list. */
 uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now);
+/* Whether a member that is suspect may be read once now, to test whether it is well again. */
+bool route_probes(struct route *route, uint32_t member, int64_t now);
 /* route_begin() counts a read of a member that begins, and route_end() one that has ended. begun: when it began.
  * result: bytes; 0 or less: it failed. */
 void route_begin(struct route *route, uint32_t member, int64_t now);

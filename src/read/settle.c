@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "read/cached.h"
 #include "read/fetch.h"
 #include "read/park.h"
 
@@ -63,6 +64,8 @@ static int settle_raw(struct read_op *op, const struct read_range *range, struct
 		memcpy(piece->out, (uint8_t *)parts[0].iov_base + (op_wanted(piece) - piece->from),
 		       piece->part.want);
 	settle_keep(op, piece, parts, count);
+	if (!range->fetch.hits)
+		cached_keep(op, piece, parts, count);
 	return 0;
 }
 
@@ -77,6 +80,8 @@ static int settle_compressed(struct read_op *op, const struct read_range *range,
 
 	settle_parts(range, piece, parts);
 	r = chunk_decode(chunk, op->reader->codec, parts[0].iov_base, content, err);
+	if (r == 0 && !range->fetch.hits)
+		cached_keep(op, piece, parts, 1);
 	if (r < 0 || whole)
 		return r;
 	memcpy(piece->out, content + piece->part.skip, piece->part.want);
@@ -85,12 +90,16 @@ static int settle_compressed(struct read_op *op, const struct read_range *range,
 }
 
 /* Fails if the device returned an error or less than needed. */
-static int settle_missing(const struct read_op *op, int result, uint64_t needed, struct error *err)
+static int settle_missing(const struct read_op *op, const struct read_fetch *fetch, uint64_t needed, struct error *err)
 {
+	int result = fetch->result;
+
 	if (result >= 0 && (uint64_t)result >= needed)
 		return 0;
-	counter_add(&op->reader->setup.counters->device_errors, 1);
-	counter_stamp(&op->reader->setup.counters->error_at);
+	if (!fetch->hits) {
+		counter_add(&op->reader->setup.counters->device_errors, 1);
+		counter_stamp(&op->reader->setup.counters->error_at);
+	}
 	if (result < 0)
 		return error_set(err, result, "the device says: %s", strerror(-result));
 	return error_set(err, -EIO, "the device returned %d bytes, expected %" PRIu64, result, needed);
@@ -163,7 +172,7 @@ static bool settle_tries_again(struct read_op *op, struct read_fetch *fetch, con
 /* Checks a page and caches it, or caches that it is bad. */
 static int settle_page(struct read_op *op, struct read_page *page, struct error *err)
 {
-	int r = settle_missing(op, page->fetch.result, DSFS_BLOCK, err);
+	int r = settle_missing(op, &page->fetch, DSFS_BLOCK, err);
 	bool is_bad = false;
 
 	if (r == 0) {
@@ -190,7 +199,7 @@ static int settle_range(struct read_op *op, struct read_range *range,
 	int r = 0;
 
 	*ret_piece = piece;
-	r = settle_missing(op, range->fetch.result, needed, err);
+	r = settle_missing(op, &range->fetch, needed, err);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < range->count && r == 0; i++, piece++) {
@@ -198,7 +207,7 @@ static int settle_range(struct read_op *op, struct read_range *range,
 		r = piece->part.chunk.codec == DSFS_CODEC_RAW ? settle_raw(op, range, piece, err) :
 								settle_compressed(op, range, piece, err);
 	}
-	if (r < 0)
+	if (r < 0 && !range->fetch.hits)
 		op->mismatches++;
 	return r;
 }
@@ -216,6 +225,21 @@ static int settle_pages(struct read_op *op, bool *ret_again, struct error *err)
 	return r;
 }
 
+/* Of a range from the cache that is wrong nobody is told, and it is no try: the volume is read as often as ever. */
+static bool settle_cached(struct read_op *op, struct read_range *range)
+{
+	const struct read_piece *piece;
+	struct error why;
+
+	error_clear(&why);
+	if (settle_range(op, range, &piece, &why) < 0)
+		cached_miss(op, range);
+	else
+		cached_hit(op, range);
+	range->fetch.state = range->fetch.hits ? READ_SETTLED : READ_READY;
+	return range->fetch.hits;
+}
+
 int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
 		       struct error *err)
 {
@@ -230,6 +254,10 @@ int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **
 
 		if (range->fetch.state != READ_ARRIVED)
 			continue;
+		if (range->fetch.hits) {
+			*ret_again |= !settle_cached(op, range);
+			continue;
+		}
 		r = settle_range(op, range, ret_piece, err);
 		if (r < 0 && !settle_tries_again(op, &range->fetch, *ret_piece, 2, err))
 			return r;

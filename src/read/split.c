@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/round.h"
+#include "read/cached.h"
 
 /* True if the device can put the wanted bytes in their place in the payload. The rest of their first and last block
  * spills over to where the owner allows it. */
@@ -44,12 +45,21 @@ static bool split_is_in_segment(const struct read_op *op, const struct read_rang
 	return !members->count || (first ^ piece->part.chunk.address) >> members->segment_log == 0;
 }
 
+/* How a piece is read. */
+struct split_way {
+	bool direct, may_hit; /* see struct read_range, struct read_fetch */
+	uint64_t shift;
+};
+
 /* Chunks with a hole between them in the file are adjacent on the device: still one read, in several runs. */
 static bool split_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
-			   bool direct)
+			   const struct split_way *way)
 {
+	bool direct = way->direct;
 	uint64_t gap = !direct || op->request.is_spread ? op->request.gap : 0;
 
+	if (range->fetch.may_hit != way->may_hit || range->fetch.shift != way->shift)
+		return false;
 	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
 	    piece->from < range->end || piece->from - range->end > gap || !split_is_in_segment(op, range, piece))
 		return false;
@@ -76,12 +86,14 @@ static bool split_is_direct(const struct read_op *op, const struct read_piece *p
 
 static void split_place(struct read_op *op, const struct read_piece *piece)
 {
-	bool direct = split_is_direct(op, piece);
+	struct split_way way = { .direct = split_is_direct(op, piece) };
 	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
 
-	if (!range || !split_continues(op, range, piece, direct)) {
+	way.may_hit = cached_find(op, piece, &way.shift);
+	if (!range || !split_continues(op, range, piece, &way)) {
 		range = &op->ranges[op->range_count++];
-		*range = (struct read_range){ .fetch.op = op, .first = op->piece_count, .direct = direct };
+		*range = (struct read_range){ .fetch = { .op = op, .may_hit = way.may_hit, .shift = way.shift },
+					      .first = op->piece_count, .direct = way.direct };
 		range->fetch.io.member = address_member(piece->part.chunk.address);
 	}
 	if (!range->count || !split_joins_run(op, range, piece->out))
@@ -283,6 +295,7 @@ void split_begin(struct read_op *op, uint64_t offset, uint64_t size)
 	op->split = 0;
 	op->has_late = false;
 	op->piece_count = op->range_count = op->page_count = 0;
+	cached_begin(op);
 	if (op->request.chunks) {
 		split_begin_chunks(op);
 		return;

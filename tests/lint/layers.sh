@@ -67,7 +67,7 @@ may src/volume/transaction $base $image io $device datasetfs volume/space volume
 may src/volume             $base $image io $device datasetfs volume
 may src/volume/compaction  $base $image io $device datasetfs volume/space volume/transaction volume/compaction
 may src/volume/replacement $base $image io $device datasetfs volume/space volume/transaction volume volume/replacement
-may src/read     $base $image io read datasetfs
+may src/read     $base $image io tier read datasetfs
 may src/fuse     $base io fuse
 may src/supervisor $base supervisor
 may src/lib         $base $image trust datasetfs lib
@@ -86,7 +86,7 @@ may src/serve/record  $base datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
-may src/serve/local   $base $image io handover supervisor tier serve/version serve serve/local
+may src/serve/local   $base $image io handover read supervisor tier serve/version serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
     serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
@@ -94,12 +94,12 @@ may src/serve/request $base $image read fuse datasetfs serve/version serve/recor
     serve/ahead serve/request
 may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
     serve/local serve/request serve/clients
-may src/serve/health  $base $image io $device members datasetfs serve/version serve/worker serve serve/keeping \
+may src/serve/health  $base $image io read $device members datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/request serve/clients serve/health
 may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
     serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control
 may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
-    serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/dotdir
+    serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/local serve/dotdir
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
     serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/request serve/clients serve/health \
     serve/control serve/dotdir serve/session

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The cache of a volume on a drive of this machine (src/tier/), as reads see it: a further place of a chunk, which may
+ * have anything. What it returns is checked as what the volume returns; if that is wrong or does not come, the volume
+ * is read as if there were no cache. Readers that keep give it what they read of the volume.
+ *
+ * The cache is asked first, as nobody else waits for this machine's drive, until its reads take so long that part of
+ * them is better made by the volume: that part grows a little with each slow read, and shrinks with each other one. */
+#pragma once
+#include "read/op.h"
+#include "tier/store.h"
+
+#define CACHED_SLOW  INT64_C(4000000) /* ns: reads that take less are never slow */
+#define CACHED_TIMES 4                /* how many times longer than a read of the volume one of the cache may take */
+
+/* Shared by all readers of a volume. */
+struct cached {
+	struct store *store;
+	uint32_t member;         /* number of its descriptor: behind those of the members */
+	struct route *route;     /* of two: how long reads of the volume and of the cache take */
+	_Atomic uint32_t beside; /* the part of the reads that the volume makes instead, in 2^32nds, see cached.c */
+	_Atomic uint32_t turn;
+};
+
+must_check int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err);
+void cached_free(struct cached *cached); /* NULL does nothing; the store is the owner's */
+
+/* Decides which chunks of a request may come from the cache: those of files of one read, and of lists. */
+void cached_begin(struct read_op *op);
+/* False: the cache does not have the chunk. *ret_shift: what lies at an offset of its member lies so many bytes later
+ * in the cache, modulo 2^64. */
+bool cached_find(const struct read_op *op, const struct read_piece *piece, uint64_t *ret_shift);
+/* Whether a read that may hit goes to the cache now. */
+bool cached_takes(const struct read_fetch *fetch, int64_t now);
+/* True: reads of the cache do not come back, or fail. */
+bool cached_is_suspect(const struct cached *cached, int64_t now);
+
+/* A device read begins, and has ended. */
+void cached_start(const struct read_fetch *fetch, int64_t now);
+void cached_end(const struct read_fetch *fetch, int64_t now);
+/* The cache had the chunks of a range. */
+void cached_hit(struct read_op *op, const struct read_range *range);
+/* The cache did not have them, or not right. */
+void cached_miss(struct read_op *op, struct read_range *range);
+/* Offers it a chunk of the volume that was found right, in parts. */
+void cached_keep(struct read_op *op, const struct read_piece *piece, const struct iovec *parts, int count);
