@@ -126,6 +126,13 @@ static int main_set_cache(void *target, const char *value, struct error *err)
 	return main_set_file(value, &((struct main_options *)target)->serve.cache, err);
 }
 
+static int main_set_cache_size(void *target, const char *value, struct error *err)
+{
+	struct main_options *options = target;
+
+	return parse_size(value, SERVE_CACHE_MIN, SERVE_CACHE_MAX, &options->serve.cache_size, err);
+}
+
 static int main_find_group(const char *value, uint32_t *ret, struct error *err)
 {
 	const struct group *group = getgrnam(value);
@@ -222,6 +229,7 @@ static const struct main_word {
 	{ "max_iops", true, true, OPTION_NUMBER(struct main_options, serve.max_iops, 1, WINDOW_IOPS_MAX) },
 	{ "max_bandwidth", true, true, OPTION_CALL(main_set_max_bandwidth) },
 	{ "cache", true, true, OPTION_CALL(main_set_cache) },
+	{ "cache_size", true, true, OPTION_CALL(main_set_cache_size) },
 	{ "on_error", true, true, MAIN_WORD(serve.read.wait, "eio", "wait") },
 	{ "deadline", true, true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
 	{ "control_group", true, true, OPTION_CALL(main_set_control_group) },
@@ -654,6 +662,8 @@ static int main_check_words(const struct main_options *options, struct error *er
 	if (serve->trust.signers && !serve->read.verify)
 		return error_set(err, -EINVAL, "mount option 'trust' cannot be combined with 'verify=never', which "
 				 "serves bytes that nobody signed");
+	if (serve->cache_size && !serve->cache)
+		return error_set(err, -EINVAL, "mount option 'cache_size' needs 'cache', the folder");
 	if (serve->cache && !serve->read.verify)
 		return error_set(err, -EINVAL, "mount option 'cache' cannot be combined with 'verify=never', as every "
 				 "copy may be wrong");

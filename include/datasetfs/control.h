@@ -242,6 +242,17 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_LAST_ERROR       "last_error"     /* when device_errors, checksum_failures, or those of clients
 							* last grew, seconds since 1970; 0: never */
 #define DSFS_CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
+/* The cache on a drive of this machine, of the mount option cache=. device_reads, device_bytes and device_latency have
+ * nothing of it. */
+#define DSFS_CONTROL_LOCAL_HITS       "local_cache_hits"    /* reads that it had, where else the volume is read */
+#define DSFS_CONTROL_LOCAL_BYTES      "local_cache_bytes"   /* bytes of these reads */
+#define DSFS_CONTROL_LOCAL_FILLS      "local_cache_fills"   /* chunks written to it */
+#define DSFS_CONTROL_LOCAL_DROPPED    "local_cache_dropped" /* chunks that could have been, but there was no room, or
+							     * its drive was too slow */
+#define DSFS_CONTROL_LOCAL_ERRORS     "local_cache_errors"  /* reads of it that failed or had something else, so that
+							     * the volume was read, and writes that failed */
+#define DSFS_CONTROL_LOCAL_USED       "local_cache_used"    /* bytes of it that have something */
+#define DSFS_CONTROL_LOCAL_SIZE       "local_cache_size"    /* bytes that it may take; 0: there is none */
 #define DSFS_CONTROL_SUMS_READS       "block_checksum_reads" /* pages of block checksums read; device_reads
 						     * counts them too */
 #define DSFS_CONTROL_SUMS_HITS        "block_checksum_hits" /* pages of block checksums found in their cache */

@@ -16,6 +16,10 @@
 #define SERVE_PREFETCH_MAX (UINT64_C(1) << 40)
 #define SERVE_PREFETCH     (UINT64_C(256) << 20)
 
+/* Range of the mount option cache_size=, in bytes. */
+#define SERVE_CACHE_MIN (UINT64_C(8) << 20)
+#define SERVE_CACHE_MAX (UINT64_C(1) << 50)
+
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
@@ -48,5 +52,6 @@ struct serve_options {
 	bool window;            /* reads wait when the device has too many under way; false: they never do */
 	uint64_t max_iops, max_bandwidth; /* reads and bytes of the volume a second; 0: no limit */
 	const char *cache;      /* absolute path of the folder of local copies; NULL: none */
+	uint64_t cache_size;    /* bytes of the volume's chunks in it; 0: what leaves a tenth of the filesystem free */
 	struct reader_options read;
 };

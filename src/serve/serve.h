@@ -31,6 +31,7 @@ struct prune;
 struct visits;
 struct watchdog;
 struct announced;
+struct cached;
 struct worker;
 
 /* Where a member of the volume is, and how to find it again when it is lost. */
@@ -109,6 +110,7 @@ struct serve {
 	struct worker **workers;
 	unsigned worker_count;
 	struct local *local;      /* the folder of local copies; NULL: none. Constant once workers run */
+	struct cached *cached;    /* the chunks in it, as readers see them; NULL: none. The same */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* cached pages of block checksums */
 	struct damage *damage;    /* damaged places that reads found */
@@ -174,6 +176,13 @@ bool serve_is_silent(const void *owner, uint32_t slot);
 static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
 {
 	return !atomic_load(&serve->volume.members[slot].name) || atomic_load(&serve->volume.members[slot].is_lost);
+}
+
+/* Whether a read that does not come back can be made elsewhere: another member may have the bytes, or it reads a copy
+ * on this machine. */
+static inline bool serve_has_places(const struct serve *serve)
+{
+	return serve->volume.route || serve->local;
 }
 
 /* Whether a member that is there has not answered reads for a while, or keeps failing. Only for a volume of several

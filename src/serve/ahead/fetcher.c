@@ -617,7 +617,7 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .woken = fetcher_woken,
 				      .woken_argument = fetcher,
 				      .volume_fds = fetcher->serve->volume.array->fds,
-				      .member_count = fetcher->serve->volume.array->count,
+				      .member_count = fetcher->serve->volume.array->fd_count,
 				      .depth = fetcher->slot_count * READ_RANGES };
 	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->machine.uring ? ring_new : sync_new, NULL, err);
 
@@ -662,13 +662,15 @@ static int fetcher_open_owed(struct fetcher *fetcher, struct error *err)
 	return fetcher->stores.owed ? 0 : error_no_memory(err);
 }
 
-static int fetcher_open(struct fetcher *fetcher, struct error *err)
+static int fetcher_open(struct fetcher *fetcher, bool keeps, struct error *err)
 {
 	const struct queue_setup setup = { .client = &fetcher_client,
 					   .reader = { .options = &fetcher->options,
 						       .geometry = fetcher->geometry,
 						       .route = fetcher->serve->volume.route,
 						       .window = fetcher->serve->volume.window,
+						       .cached = fetcher->serve->cached,
+						       .keeps = keeps,
 						       .class = WINDOW_AHEAD,
 						       .counters = &fetcher->counters.read },
 					   .depth = fetcher->slot_count,
@@ -716,7 +718,7 @@ int fetcher_start(struct serve *serve, const struct fetcher_setup *setup, struct
 	if (r == 0)
 		r = kept_new(setup->most, &fetcher->kept, err);
 	if (r == 0)
-		r = fetcher_open(fetcher, err);
+		r = fetcher_open(fetcher, setup->keeps, err);
 	if (r == 0)
 		fetcher_look(fetcher);
 	if (r == 0)

@@ -7,6 +7,7 @@
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
 #include "serve/health/watchdog.h"
+#include "serve/local/stored.h"
 #include "serve/request/standby.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
@@ -151,6 +152,18 @@ static uint64_t series_hedges(const struct serve *serve, size_t offset)
 	return serve->volume.window ? series_read(serve->volume.window, offset) : 0;
 }
 
+static uint64_t series_local(const struct serve *serve, size_t offset)
+{
+	const struct store_state state = stored_state(serve);
+
+	return *(const uint64_t *)((const char *)&state + offset);
+}
+
+static uint64_t series_local_errors(const struct serve *serve, size_t offset)
+{
+	return series_sum(serve, offset) + stored_state(serve).errors;
+}
+
 static uint64_t series_restarts(const struct serve *serve, size_t offset)
 {
 	(void)offset;
@@ -163,6 +176,7 @@ static uint64_t series_restarts(const struct serve *serve, size_t offset)
 #define SERIES_SUM(FIELD)       series_sum, offsetof(struct counters, FIELD)
 #define SERIES_AHEAD(FIELD)     series_ahead, offsetof(struct counters, FIELD)
 #define SERIES_ANNOUNCED(FIELD) series_announced, offsetof(struct counters, FIELD)
+#define SERIES_LOCAL(FIELD)     series_local, offsetof(struct store_state, FIELD)
 #define SERIES_CLIENTS(FIELD)   series_clients, offsetof(struct clients_counters, FIELD)
 #define SERIES_REPORTED(COUNT)                                                                                       \
 	series_clients, offsetof(struct clients_counters, reported) + HANDOVER_##COUNT * sizeof(counter64)
@@ -229,6 +243,21 @@ const struct series series_list[] = {
 	  offsetof(struct window, wins) },
 	{ DSFS_CONTROL_CACHE_HITS, "chunk_cache_hits_total", "counter",
 	  "Chunks found in the cache of verified chunks.", SERIES_SUM(read.cache_hits) },
+	{ DSFS_CONTROL_LOCAL_HITS, "local_cache_hits_total", "counter",
+	  "Reads that the cache on this machine had.", SERIES_SUM(read.local_hits) },
+	{ DSFS_CONTROL_LOCAL_BYTES, "local_cache_read_bytes_total", "counter",
+	  "Bytes read from the cache on this machine.", SERIES_SUM(read.local_bytes) },
+	{ DSFS_CONTROL_LOCAL_FILLS, "local_cache_fills_total", "counter",
+	  "Chunks written to the cache on this machine.", SERIES_LOCAL(fills) },
+	{ DSFS_CONTROL_LOCAL_DROPPED, "local_cache_dropped_total", "counter",
+	  "Chunks that the cache on this machine had no room for, or no time.", SERIES_LOCAL(dropped) },
+	{ DSFS_CONTROL_LOCAL_ERRORS, "local_cache_errors_total", "counter",
+	  "Reads of the cache on this machine that failed or had something else, and failed writes.",
+	  series_local_errors, offsetof(struct counters, read.local_errors) },
+	{ DSFS_CONTROL_LOCAL_USED, "local_cache_used_bytes", "gauge",
+	  "Bytes of the cache on this machine that have something.", SERIES_LOCAL(used) },
+	{ DSFS_CONTROL_LOCAL_SIZE, "local_cache_size_bytes", "gauge",
+	  "Bytes that the cache on this machine may take; 0: there is none.", SERIES_LOCAL(size) },
 	{ DSFS_CONTROL_SUMS_READS, "block_checksum_reads_total", "counter",
 	  "Pages of block checksums read; device_reads_total counts them too.", SERIES_SUM(read.block_sums_reads) },
 	{ DSFS_CONTROL_SUMS_HITS, "block_checksum_hits_total", "counter",

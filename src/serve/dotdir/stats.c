@@ -129,6 +129,7 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_number(json, "max_iops", options->max_iops);
 	json_number(json, "max_bandwidth", options->max_bandwidth);
 	json_string(json, "cache", options->cache ? options->cache : "");
+	json_number(json, "cache_size", options->cache_size);
 	json_string(json, "on_error", options->read.wait ? "wait" : "eio");
 	json_number(json, "deadline", options->read.deadline);
 	stats_groups(options, json);

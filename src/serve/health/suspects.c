@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "read/cached.h"
 #include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/request/standby.h"
@@ -52,10 +53,24 @@ static void suspects_leave(struct serve *serve, int64_t now)
 	fetchers_leave(serve);
 }
 
+static bool suspects_look_at_cache(struct suspects *suspects, const struct serve *serve, int64_t now)
+{
+	static struct log_limit limit = { .burst = 10 };
+	bool is_suspect = serve->cached && cached_is_suspect(serve->cached, now);
+	unsigned suppressed;
+
+	if (is_suspect != suspects->was_cached && log_allow(&limit, &suppressed))
+		log_warn("cache '%s': its drive %s, suppressed=%u", serve->options.cache,
+			 is_suspect ? "does not answer or fails, the volume is read instead" : "answers again",
+			 suppressed);
+	suspects->was_cached = is_suspect;
+	return is_suspect;
+}
+
 bool suspects_look(struct suspects *suspects, struct serve *serve)
 {
 	int64_t now = clock_now();
-	bool any = false;
+	bool any = suspects_look_at_cache(suspects, serve, now);
 
 	suspects->is_failing = false;
 	for (uint32_t i = 0; serve->volume.route && i < serve->volume.route->count; i++) {

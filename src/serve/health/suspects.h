@@ -9,8 +9,9 @@
 
 struct suspects {
 	bool was[DSFS_MEMBER_MAX + 1]; /* the member was suspect at the last check */
+	bool was_cached; /* so was the cache on this machine */
 	bool is_failing; /* reads of a suspect member fail instead of hanging: its device may have moved */
 };
 
-/* Checks all members. Returns whether any is suspect; always false if the volume has one member. */
+/* Checks all members, and the cache. Returns whether any is suspect; a single member never is. */
 bool suspects_look(struct suspects *suspects, struct serve *serve);

@@ -183,7 +183,7 @@ static void watchdog_sleep(struct watchdog *watchdog)
 	int64_t until = clock_now() + PERIOD, left = PERIOD, most = PERIOD;
 
 	while (left > 0 && !atomic_load(&watchdog->ending)) {
-		if (watchdog->serve->volume.route)
+		if (serve_has_places(watchdog->serve))
 			most = suspects_look(&watchdog->suspects, watchdog->serve) ? STARE : GLANCE;
 		wake_wait(&watchdog->wake, (int)((left < most ? left : most) / 1000000) + 1);
 		left = until - clock_now();

@@ -182,3 +182,8 @@ void local_keep(struct serve *serve, const struct catalogue *catalogue, struct g
 	if (serve->local)
 		copier_post(serve->local->copier, catalogue, generation);
 }
+
+int local_folder(const struct local *local)
+{
+	return local->folder;
+}

@@ -32,3 +32,5 @@ struct block_sums *local_load_sums(struct serve *serve, const struct version *ve
 /* Has copies made of the version's index and of the head of its block checksums, unless there are, and those of
  * versions that are gone removed. */
 void local_keep(struct serve *serve, const struct catalogue *catalogue, struct generation *generation);
+/* Returns the descriptor of the folder. */
+int local_folder(const struct local *local);

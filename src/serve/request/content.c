@@ -214,7 +214,7 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	read->size = in->size < request->payload_size ? in->size : request->payload_size;
 	read->payload = request->payload;
 	read->room = request->payload_size;
-	read->keeps_payload = worker->channel->ops->own_thread && worker->serve->volume.route;
+	read->keeps_payload = worker->channel->ops->own_thread && serve_has_places(worker->serve);
 	read->wanted = &request->owed;
 	read->user = request->wire.uid;
 }
@@ -442,10 +442,12 @@ int content_open(struct worker *worker, struct error *err)
 			    .pages = serve->pages,
 			    .route = serve->volume.route,
 			    .window = serve->volume.window,
+			    .cached = serve->cached,
+			    .keeps = true,
 			    .counters = &worker->counters.read },
 		.depth = (unsigned)worker->slots,
 		/* A worker without io_uring hangs itself in a read that does not complete: spare slots are no use. */
-		.spare = serve->volume.route && worker->setup.uring ? (unsigned)worker->slots : 0,
+		.spare = serve_has_places(serve) && worker->setup.uring ? (unsigned)worker->slots : 0,
 	};
 	struct contents *contents = calloc(1, sizeof(*contents));
 	int r;

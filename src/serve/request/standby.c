@@ -205,10 +205,11 @@ static int standby_open(struct standby *standby, struct error *err)
 						       .cache = serve->cache, .pages = serve->pages,
 						       .route = serve->volume.route,
 						       .window = serve->volume.window,
+						       .cached = serve->cached,
 						       .counters = &standby->counters.read },
 					   .depth = STANDBY_READS, .has_payloads = true, .is_huge = true };
 	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = serve->volume.array->fds,
-					     .member_count = serve->volume.array->count, .depth = STANDBY_READS };
+					     .member_count = serve->volume.array->fd_count, .depth = STANDBY_READS };
 	int r = queue_open(&standby->queue, &setup, err);
 
 	return r < 0 ? r : queue_start(&standby->queue, &engine, pool_new, NULL, err);
@@ -227,7 +228,7 @@ int standby_start(struct serve *serve, struct error *err)
 	struct standby *standby;
 	int r;
 
-	if (!serve->volume.route || serve->machine.uring)
+	if (!serve_has_places(serve) || serve->machine.uring)
 		return 0;
 	standby = aligned_alloc(_Alignof(struct standby), sizeof(*standby));
 	if (!standby)

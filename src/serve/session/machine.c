@@ -34,7 +34,7 @@ static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
 
 static uint64_t machine_slot_size(const struct serve *serve)
 {
-	return SLOT_SIZE * (serve->volume.route && serve->machine.uring ? SPARE : 1);
+	return SLOT_SIZE * (serve_has_places(serve) && serve->machine.uring ? SPARE : 1);
 }
 
 /* Plans a worker for each CPU, and one for requests that the kernel sends by /dev/fuse in any case. */
@@ -53,7 +53,7 @@ static void machine_size_ring(struct serve *serve)
 /* Workers per CPU. With several members there are more, as some may hang in reads of a member that does not answer. */
 static unsigned machine_threads(const struct serve *serve)
 {
-	return serve->machine.uring ? 1 : serve->volume.route ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
+	return serve->machine.uring ? 1 : serve_has_places(serve) ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
 }
 
 static void machine_size_dev(struct serve *serve, unsigned most)

@@ -40,6 +40,7 @@
 #include "serve/health/watchdog.h"
 #include "serve/keeping/keeping.h"
 #include "serve/local/local.h"
+#include "serve/local/stored.h"
 #include "serve/record/record.h"
 #include "serve/opening/open.h"
 #include "serve/request/standby.h"
@@ -187,6 +188,8 @@ static int session_prepare(struct session *session, struct error *err)
 	if (r == 0)
 		r = serve->adopts ? takeover_versions(serve, err) : session_open_version(serve, err);
 	if (r == 0)
+		r = stored_open(serve, err);
+	if (r == 0)
 		r = snapshots_new(&serve->record->snapshots_made, serve->record->snapshots, &serve->snapshots, err);
 	if (r == 0)
 		r = damage_new(&serve->damage, err);
@@ -202,8 +205,8 @@ static int session_prepare(struct session *session, struct error *err)
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, local_start, prune_start, visits_start, ahead_start, announced_start, watchdog_start,
-		control_start, resume_start,
+		clients_start, local_start, stored_start, prune_start, visits_start, ahead_start, announced_start,
+		watchdog_start, control_start, resume_start,
 	};
 	int r = 0;
 
@@ -520,7 +523,8 @@ static bool session_stop_threads(struct session *session)
 	is_stuck = !control_stop(serve->control) || is_stuck;
 	is_stuck = !clients_stop(serve->clients) || is_stuck;
 	is_stuck = !local_stop(serve->local) || is_stuck;
-	return !standby_stop(serve->standby) || is_stuck;
+	is_stuck = !standby_stop(serve->standby) || is_stuck;
+	return !stored_stop(serve) || is_stuck;
 }
 
 bool session_free(struct session *session)
@@ -536,6 +540,7 @@ bool session_free(struct session *session)
 	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
 		array_close(session->serve.volume.array);
+		stored_free(&session->serve);
 		local_free(session->serve.local);
 	}
 	mount_farewell(session->mount);

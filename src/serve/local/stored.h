@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The chunks of a mount's volume that this machine keeps, in the folder of the option cache=. */
+#pragma once
+#include "serve/serve.h"
+#include "tier/store.h"
+
+/* Opens them and sets serve->cached, if the mount has a folder. A successor that cannot goes on without. Call it when
+ * the volume and a version are open, and before there are engines. */
+must_check int stored_open(struct serve *serve, struct error *err);
+/* Any thread may call it; zeros if the mount keeps none. */
+struct store_state stored_state(const struct serve *serve);
+/* Starts the thread that fills them. */
+must_check int stored_start(struct serve *serve, struct error *err);
+/* Writes what is left, and ends the thread. False: the drive holds it back; it was left running and may use all that it
+ * has until the process ends. */
+must_check bool stored_stop(const struct serve *serve);
+/* Frees all, when nobody can read any more. */
+void stored_free(struct serve *serve);

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon channels in=asan,gcc:ring timeout=300
+# A mount with a cache: what was read once comes from this machine, after another mount and after a kill as well; a
+# cache that holds half gives half of each epoch; several mounts share one.
+. "$DATASETFS_SOURCE/tests/lib/cache.sh"
+need_fuse
+
+mkdir -p source/large
+python3 - "$SEED" <<'END'
+import random, sys
+random.seed(int(sys.argv[1]))
+for i in range(300):  # of one chunk, some of them compressible, and of several
+    size = random.choice((6000, 20000, 100000, 130000, 131072, 131073, 300000)) + random.randrange(900)
+    data = random.randbytes(size) if i % 3 else (random.randbytes(5000) * 70)[:size]
+    open(f"source/{i}", "wb").write(data)
+open("source/empty", "wb").close()
+open("source/tiny", "wb").write(b"in the index")
+open("source/large/file", "wb").write(random.randbytes(3 << 20))
+END
+pack volume source --compress zstd
+CHUNKS=$(find source -maxdepth 1 -size +4k -printf '%s\n' | awk '{ n += int(($1 + 131071) / 131072) } END { print n }')
+PLAIN=readahead=off,prefetch=off
+
+say "an option without its folder, and impossible sizes"
+cache_folder cache
+assert_fails 2 "mount option 'cache_size' needs 'cache', the folder" datasetfs -o cache_size=1G volume mnt
+assert_fails 2 "mount option 'cache_size': '1M'" datasetfs -o "cache=$PWD/cache,cache_size=1M" volume mnt
+mkdir -p mnt
+assert_fails 32 "a tenth of which stays free" datasetfs -o "cache=$PWD/cache,cache_size=1000T" volume mnt
+
+say "the second epoch"
+mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
+epoch mnt source
+assert_eq "reads of an empty cache" "$HITS" 0
+settled mnt "$CHUNKS"
+assert_eq "chunks dropped" "$(cached mnt dropped)" 0
+epoch mnt source
+[ "$HITS" -ge 300 ] || fail "$HITS reads of the cache"
+LARGE=$READS # the large file alone
+[ "$LARGE" -le 8 ] || fail "the volume was read $READS times"
+epoch mnt source 16
+[ "$READS" -le $((LARGE + 12)) ] || fail "the volume was read $READS times, and $LARGE before"
+compare source mnt
+without_trouble mnt
+[ "$(cached mnt used)" -gt 10000000 ] && [ "$(cached mnt used)" -le "$(cached mnt size)" ] ||
+    fail "used: $(cached mnt used) of $(cached mnt size)"
+datasetfsctl status mnt | grep 'local cache' || fail "status says nothing of it"
+unmount mnt
+
+say "another mount finds it, with each engine"
+for options in io=uring,channel=dev io=threads,channel=dev window=auto; do
+    mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M,$options"
+    wait_for 20 eval '[ "$(cached mnt used)" -gt 0 ]' || fail "nothing was loaded"
+    epoch mnt source
+    [ "$READS" -le $((LARGE + 8)) ] || fail "$options: the volume was read $READS times"
+    without_trouble mnt
+    unmount mnt
+done
+[ "$(du -sm cache | cut -f 1)" -le 80 ] || fail "it takes more than it may: $(du -sm cache)"
+datasetfsctl cache list cache | grep -E ' contents +- +[0-9.]+ MiB ' || fail "list: $(datasetfsctl cache list cache)"
+[ "$(datasetfsctl cache list --json cache | json volumes.0.content_bytes)" -gt 20000000 ] || fail "no contents"
+mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
+datasetfsctl cache drop cache
+assert_eq "what is left" "$(find cache -name data -o -name map)" ""
+epoch mnt source # of what is no longer there
+without_trouble mnt
+unmount mnt
+
+say "two mounts share it: one fills, the other goes on"
+cache_folder cache
+mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
+FIRST=$DAEMON
+epoch mnt source
+settled mnt "$CHUNKS"
+await_save cache "$CHUNKS"
+mount_volume volume second -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
+wait_for 20 eval '[ "$(cached second used)" -gt 0 ]' || fail "nothing was loaded"
+epoch second source
+[ "$HITS" -ge 290 ] || fail "$HITS reads of the cache"
+assert_eq "chunks that the second one filled" "$(cached second fills)" 0
+SECOND=$DAEMON DAEMON=$FIRST
+unmount mnt
+DAEMON=$SECOND
+unmount second
+
+say "files that walkers are given ahead are not kept"
+cache_folder cache
+mount_volume volume mnt -o "cache=$PWD/cache,cache_size=80M"
+tar -cf - -C mnt . | tar -df - -C source || fail "a walk"
+WALKED=$(cached mnt fills)
+[ "$WALKED" -lt 150 ] || fail "a walk filled $WALKED chunks"
+unmount mnt
+
+say "half of it"
+rm -rf half && mkdir half
+python3 - "$SEED" <<'END'
+import random, sys
+random.seed(int(sys.argv[1]))
+for i in range(1000):
+    open(f"half/{i}", "wb").write(random.randbytes(61440))
+END
+pack half.vol half --compress none
+cache_folder cache
+mount_volume half.vol mnt -o "$PLAIN,cache=$PWD/cache,cache_size=32M"
+epoch mnt half
+wait_for 60 eval '[ "$(cached mnt used)" = "$(cached mnt size)" ]' ||
+    epoch mnt half # what was dropped, as the cache's drive was too slow
+HELD=$(cached mnt fills)
+for i in 1 2 3; do
+    epoch mnt half
+    python3 - "$READS" "$HELD" <<'END' || fail "epoch $i: $READS of 1000 reads, $HELD held"
+import sys
+reads, held = map(int, sys.argv[1:])
+assert abs(reads / 1000 - (1 - held / 1000)) <= 0.01 and 0.45 <= held / 1000 <= 0.56, (reads, held)
+END
+done
+assert_eq "chunks that replaced others" "$(cached mnt fills)" "$HELD"
+without_trouble mnt
+unmount mnt
+
+say "kill -9 of all"
+cache_folder cache
+mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
+epoch mnt source
+settled mnt "$CHUNKS"
+await_save cache "$CHUNKS"
+kill_daemon mnt
+command umount -l mnt 2>/dev/null || fusermount3 -uz mnt
+mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
+wait_for 20 eval '[ "$(cached mnt used)" -gt 0 ]' || fail "nothing was loaded"
+epoch mnt source
+[ "$READS" -le $((LARGE + 3)) ] || fail "the volume was read $READS times"
+
+say "another server goes on with it"
+unmount mnt
+mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M,channel=dev"
+kill_server mnt
+wait_for 20 eval '[ "$(cached mnt used)" -gt 0 ]' || fail "nothing was loaded"
+epoch mnt source
+[ "$READS" -le $((LARGE + 3)) ] || fail "the volume was read $READS times"
+without_trouble mnt
+unmount mnt

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+# For tests of a mount with a cache on this machine: epochs, and what they read of the volume and the cache.
+# shellcheck shell=bash
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+SEED=${SEED:-$RANDOM}
+echo "seed $SEED"
+
+# cached MOUNT FIELD: of the counters of its cache
+cached() {
+    stats "$1" "local_cache_$2"
+}
+
+# epoch MOUNT SOURCE [THREADS]: reads all files once; HITS, READS and WRONG say how many reads the cache and the volume
+# answered, and how many times the cache had something else
+epoch() {
+    local hits reads errors
+    hits=$(cached "$1" hits)
+    reads=$(stats "$1" device_reads)
+    errors=$(cached "$1" errors)
+    python3 "$LIB/epoch.py" "$1" "$2" $((++SEED)) "${3:-4}" || fail "an epoch of $1"
+    HITS=$(($(cached "$1" hits) - hits))
+    READS=$(($(stats "$1" device_reads) - reads))
+    WRONG=$(($(cached "$1" errors) - errors))
+    echo "$1: $HITS reads of the cache, $READS of the volume, $WRONG of the cache in vain"
+}
+
+# settled MOUNT COUNT: the cache has so many chunks, or what it did not take is counted
+settled() {
+    wait_for 60 eval "[ \$((\$(cached $1 fills) + \$(cached $1 dropped))) -ge $2 ]" ||
+        fail "$1: $(cached "$1" fills) fills, $(cached "$1" dropped) dropped, expected $2"
+}
+
+# without_trouble MOUNT: nothing that the cache did is an error of the mount
+without_trouble() {
+    local field
+    for field in errors read_failures checksum_failures device_errors retries damaged; do
+        assert_eq "$1: $field" "$(stats "$1" $field)" 0
+    done
+}
+
+# cache_folder NAME: an empty one
+cache_folder() {
+    rm -rf "$1"
+    install -d -m 700 "$1"
+}
+
+# saved FOLDER: how many chunks were saved last
+saved() {
+    python3 - "$1"/*/map <<'END'
+import struct, sys
+saved = open(sys.argv[1], "rb").read()
+slots = struct.unpack_from("<I", saved, 40)[0]
+print(sum(word != 0 for word, in struct.iter_unpack("<Q", saved[56 + 8 * slots:])))
+END
+}
+
+# await_save FOLDER COUNT: until so many chunks are saved
+await_save() {
+    wait_for 60 eval "[ \$(saved $1) -ge $2 ]" || fail "$(saved "$1") chunks are saved in $1, expected $2"
+}
