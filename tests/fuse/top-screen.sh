@@ -141,9 +141,9 @@ tmux send-keys s
 until_shows "every 2 s, by files"
 
 say "other sizes"
-tmux resize-window -x 140 -y 12
-until_shows "p50 p90 p99 p99.9 READS CPU us DEVICE CPU HELD FLIGHT PAST STALLS STATE"
-until_shows "MB/s ms ms ms ms /file /file MB/s % % now now"
+tmux resize-window -x 150 -y 12
+until_shows "p50 p90 p99 p99.9 READS CPU us DEVICE CPU HELD LOCAL FLIGHT PAST STALLS STATE"
+until_shows "MB/s ms ms ms ms /file /file MB/s % % % now now"
 shows "$PWD/m" || [ ${#PWD} -gt 30 ] || fail "a path that has room: $(screen)"
 assert_eq "the last line" "$(screen | sed -n 12p)" "q quit  s sort by another column"
 tmux resize-window -x 80 -y 7

@@ -50,6 +50,7 @@ static struct reported_stats counters(uint64_t n)
 		.client_bytes = 2000000 * n,
 		.device_reads = 1500 * n,
 		.held_reads = 300 * n,
+		.local_hits = 500 * n,
 		.device_bytes = 5000000 * n,
 		.read_failures = n,
 		.stalls = 2 * n,
@@ -81,6 +82,7 @@ static void test_rates(void **state)
 	CLOSE(rates.files_per_second, 1500.0);
 	CLOSE(rates.bytes_per_second, 6e6);
 	CLOSE(rates.device_bytes_per_second, 5e6);
+	CLOSE(rates.local_per_read, 0.25);
 	CLOSE(rates.reads_per_file, 1.5); /* of those that the daemon read */
 	CLOSE(rates.cpu_per_file, 250e-6);
 	CLOSE(rates.latency[RATES_P50], (1024 + 1024 * 100.0 / 180) * 1e-6);

@@ -201,6 +201,17 @@ static void status_latency(const char *label, const uint64_t *buckets)
 			   percentile_of(buckets, 0.99) * 1e3, percentile_of(buckets, 1) * 1e3);
 }
 
+static void status_local(const struct reported_stats *stats)
+{
+	char bytes[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE], size[SIZE_TEXT_SIZE];
+
+	if (stats->local_size)
+		status_say("local cache", "%" PRIu64 " read%s, %s; %s of %s used, %" PRIu64 " error%s",
+			   stats->local_hits, status_plural(stats->local_hits), format_size(stats->local_bytes, bytes),
+			   format_size(stats->local_used, used), format_size(stats->local_size, size),
+			   stats->local_errors, status_plural(stats->local_errors));
+}
+
 /* Prints counts of files read through the mount; programs that read past it have a line of their own. */
 static void status_served(const struct reported_stats *stats)
 {
@@ -213,6 +224,7 @@ static void status_served(const struct reported_stats *stats)
 		snprintf(each, sizeof(each), ", %.2f for each file", (double)stats->device_reads / files);
 	status_say("device reads", "%" PRIu64 ", %s%s", stats->device_reads, format_size(stats->device_bytes, device),
 		   each);
+	status_local(stats);
 	if (stats->files_served)
 		status_say("CPU time", "%.1f us for each file", stats->cpu / files * 1e6);
 	status_latency("READ latency", stats->read_latency);

@@ -35,6 +35,7 @@ static void batch_rates(const struct rates *rates, struct json *json)
 	json_number(json, "bytes", rates->bytes);
 	json_number(json, "device_reads", rates->reads);
 	json_number(json, "held_reads", rates->held);
+	json_number(json, "local_cache_hits", rates->local);
 	json_number(json, "device_bytes", rates->device_bytes);
 	json_number(json, "read_failures", rates->errors);
 	json_number(json, "stalls", rates->stalls);

@@ -219,6 +219,11 @@ static void table_held(const struct table_cell *cell)
 	table_rate(cell, cell->mount->rates.held_per_read * 100);
 }
 
+static void table_local(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->stats.local_size ? cell->mount->rates.local_per_read * 100 : NAN);
+}
+
 static void table_device(const struct table_cell *cell)
 {
 	table_rate(cell, cell->mount->rates.device_bytes_per_second / 1e6);
@@ -286,6 +291,7 @@ static const struct table_column {
 	{ "DEVICE", "MB/s", 6, 120, false, table_device },
 	{ "CPU", "%", 5, 120, false, table_load },
 	{ "HELD", "%", 5, 140, false, table_held },
+	{ "LOCAL", "%", 5, 146, false, table_local },
 	{ "FLIGHT", "now", 6, 130, false, table_flight },
 	{ "PAST", "now", 5, 130, false, table_clients },
 	{ "STALLS", "", 6, 55, false, table_stalls },

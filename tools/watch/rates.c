@@ -40,6 +40,7 @@ static void rates_count(const struct reported_stats *before, const struct report
 		       rates_grown(before->bytes_stored, after->bytes_stored) +
 		       rates_grown(before->client_bytes, after->client_bytes);
 	rates->reads = rates_grown(before->device_reads, after->device_reads);
+	rates->local = rates_grown(before->local_hits, after->local_hits);
 	rates->held = rates_grown(before->held_reads, after->held_reads);
 	rates->device_bytes = rates_grown(before->device_bytes, after->device_bytes);
 	rates->errors = rates_grown(before->read_failures, after->read_failures) +
@@ -55,6 +56,7 @@ static void rates_divide(struct rates *rates)
 	rates->device_bytes_per_second = rates_divided((double)rates->device_bytes, rates->seconds);
 	rates->reads_per_file = rates_divided((double)rates->reads, (double)rates->mount_files);
 	rates->held_per_read = rates_divided((double)rates->held, (double)rates->reads);
+	rates->local_per_read = rates_divided((double)rates->local, (double)(rates->local + rates->reads));
 	rates->cpu_per_file = rates_divided(rates->cpu, (double)rates->mount_files);
 }
 

@@ -14,11 +14,13 @@ struct rates {
 	uint64_t files, bytes; /* through the mount and past it */
 	uint64_t mount_files;  /* through the mount only: the files for which the daemon used reads and CPU time */
 	uint64_t reads, held, device_bytes, errors; /* held: reads that waited; errors: reads of files that failed */
+	uint64_t local;        /* reads that the cache on the machine had, instead of the volume */
 	uint64_t stalls;
 	double cpu; /* seconds of the daemon */
 	double files_per_second, bytes_per_second, device_bytes_per_second;
 	double reads_per_file, cpu_per_file; /* cpu: seconds */
 	double held_per_read;
+	double local_per_read;  /* of all reads, of the volume and of the cache */
 	double latency[RATES_PERCENTILES];   /* seconds */
 };
 
