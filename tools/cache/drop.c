@@ -14,6 +14,7 @@
 #include "text.h"
 #include "tier/copy.h"
 #include "tier/folder.h"
+#include "tier/store.h"
 
 static const struct option_spec drop_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -58,8 +59,11 @@ static int drop_volume(void *argument, const uint8_t uuid[16], int volume, struc
 	drop->found = true;
 	drop->volume = volume;
 	r = copy_each(volume, drop_copy, drop, err);
-	if (r == 0 && !drop->label)
+	if (r == 0 && !drop->label) {
 		r = copy_prune(volume, NULL, 0, err); /* what killed processes left */
+		drop->bytes += store_look(volume).bytes;
+		store_remove(volume);
+	}
 	if (r == 0)
 		folder_remove_volume(drop->folder, uuid);
 	return r;

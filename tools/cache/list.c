@@ -12,6 +12,7 @@
 #include "text.h"
 #include "tier/copy.h"
 #include "tier/folder.h"
+#include "tier/store.h"
 
 static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -69,6 +70,7 @@ static int list_json_volume(void *argument, const uint8_t uuid[16], int volume, 
 	json_begin_array(json, "copies");
 	r = copy_each(volume, list_json_copy, json, err);
 	json_end_array(json);
+	json_number(json, "content_bytes", store_look(volume).bytes);
 	json_end_object(json);
 	return r;
 }
@@ -114,11 +116,28 @@ static int list_text_copy(void *argument, const struct copy_file *file, struct e
 	return 0;
 }
 
+static void list_text_contents(const struct list_row *row, int volume)
+{
+	const struct store_files files = store_look(volume);
+	char size[SIZE_TEXT_SIZE], time[TEXT_TIME_SIZE];
+
+	if (!files.bytes)
+		return;
+	grid_cell(row->grid, "%s", row->volume);
+	grid_cell(row->grid, "-");
+	grid_cell(row->grid, "contents");
+	grid_cell(row->grid, "-");
+	grid_cell(row->grid, "%s", format_size(files.bytes, size));
+	grid_cell(row->grid, "%s", text_time(files.written, time));
+	grid_cell(row->grid, "%s", "");
+}
+
 static int list_text_volume(void *argument, const uint8_t uuid[16], int volume, struct error *err)
 {
 	struct list_row row = { .grid = argument };
 
 	format_uuid(uuid, row.volume);
+	list_text_contents(&row, volume);
 	return copy_each(volume, list_text_copy, &row, err);
 }
 
