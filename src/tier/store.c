@@ -65,7 +65,7 @@ static bool store_is_free(const void *argument, uint64_t block)
 
 static bool store_reclaim(struct store *store)
 {
-	struct table *table = &store->table;
+	struct holdings *table = &store->table;
 
 	if (!slots_reclaim(&table->slots, store_minute()))
 		return false;
@@ -192,7 +192,7 @@ static void store_save(struct store *store)
 		return;
 	if (store_is_removed(store)) {
 		store_give_up(store);
-	} else if (table_save(&store->table, store->folder, &why) < 0) {
+	} else if (holdings_save(&store->table, store->folder, &why) < 0) {
 		atomic_store(&store->is_changed, true);
 		store_fail(store, &why);
 	}
@@ -201,11 +201,11 @@ static void store_save(struct store *store)
 /* Reads may look for chunks meanwhile; what is not loaded yet comes from the volume. */
 static void store_load_saved(struct store *store)
 {
-	struct table *table = &store->table;
+	struct holdings *table = &store->table;
 	struct error why = { 0 };
 	struct stat st = { 0 };
 
-	if (store->saved_fd >= 0 && table_load(table, store->saved_fd, &why) < 0)
+	if (store->saved_fd >= 0 && holdings_load(table, store->saved_fd, &why) < 0)
 		store_complain(store, &why);
 	if (store->saved_fd >= 0 && fstat(store->saved_fd, &st) == 0)
 		store->loaded = st.st_ino;
@@ -232,12 +232,12 @@ static void store_begin_filling(struct store *store)
 /* Loads what the process that fills the cache saved since. */
 static void store_follow(struct store *store, int64_t now)
 {
-	struct table_shape shape;
+	struct holdings_shape shape;
 	struct stat st;
 
 	store->saved = now;
-	if (fstatat(store->folder, TABLE_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_ino == store->loaded ||
-	    table_find(store->folder, store->table.volume, &store->saved_fd, &shape, NULL) < 0)
+	if (fstatat(store->folder, HOLDINGS_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_ino == store->loaded ||
+	    holdings_find(store->folder, store->table.volume, &store->saved_fd, &shape, NULL) < 0)
 		return;
 	if (shape.buckets == store->table.map.buckets)
 		store_load_saved(store);
@@ -365,7 +365,7 @@ static uint64_t store_buckets(const struct store_setup *setup, uint64_t size, ui
 }
 
 /* The table is saved to a second file before that takes the name of the first. */
-static int store_shape(const struct store_setup *setup, struct table_shape *ret, struct error *err)
+static int store_shape(const struct store_setup *setup, struct holdings_shape *ret, struct error *err)
 {
 	uint64_t size = 0, table, slots;
 	int r = store_bytes(setup->folder, setup->size, &size, err);
@@ -375,7 +375,7 @@ static int store_shape(const struct store_setup *setup, struct table_shape *ret,
 	ret->buckets = store_buckets(setup, size, STORE_SPARES);
 	table = 2 * map_bytes(ret->buckets);
 	slots = size > table ? (size - table) / SLOTS_SIZE : 0;
-	ret->slots = (uint32_t)(slots < TABLE_SLOTS_MAX ? slots : TABLE_SLOTS_MAX);
+	ret->slots = (uint32_t)(slots < HOLDINGS_SLOTS_MAX ? slots : HOLDINGS_SLOTS_MAX);
 	if (slots)
 		return 0;
 	return error_set(err, -ENOSPC, "it may take %" PRIu64 " bytes, expected %" PRIu64 " at least", size,
@@ -384,12 +384,12 @@ static int store_shape(const struct store_setup *setup, struct table_shape *ret,
 
 /* A table of another size cannot be taken over: its words do not say where they belong. So it keeps its own, as long as
  * that is about right, or another process fills it. */
-static void store_find_saved(struct store *store, const struct store_setup *setup, struct table_shape *shape)
+static void store_find_saved(struct store *store, const struct store_setup *setup, struct holdings_shape *shape)
 {
 	uint64_t least = store->lock < 0 ? 0 : shape->buckets / STORE_SPARES, most = shape->buckets * STORE_MOST;
-	struct table_shape saved;
+	struct holdings_shape saved;
 	struct error why = { 0 };
-	int r = table_find(store->folder, setup->volume, &store->saved_fd, &saved, &why);
+	int r = holdings_find(store->folder, setup->volume, &store->saved_fd, &saved, &why);
 
 	if (r == 0 && saved.buckets >= least && saved.buckets <= most)
 		shape->buckets = saved.buckets;
@@ -413,7 +413,7 @@ static int store_open_files(struct store *store, int folder, struct error *err)
 
 static int store_prepare(struct store *store, const struct store_setup *setup, struct error *err)
 {
-	struct table_shape shape = { 0 };
+	struct holdings_shape shape = { 0 };
 	int r = store_shape(setup, &shape, err); /* nothing is made where there is no room */
 
 	if (r == 0)
@@ -421,14 +421,14 @@ static int store_prepare(struct store *store, const struct store_setup *setup, s
 	if (r < 0)
 		return r;
 	store_find_saved(store, setup, &shape);
-	r = table_new(&shape, setup->volume, &store->table, err);
+	r = holdings_new(&shape, setup->volume, &store->table, err);
 	return r < 0 ? r : stage_new(&store->stage, err);
 }
 
 void store_free(struct store *store)
 {
 	stage_free(store->stage);
-	table_close(&store->table);
+	holdings_close(&store->table);
 	close_fd(&store->saved_fd);
 	close_fd(&store->data);
 	close_fd(&store->lock);
@@ -482,7 +482,7 @@ struct store_state store_state(const struct store *store)
 
 struct store_files store_look(int folder)
 {
-	static const char *const names[] = { TABLE_NAME, STORE_DATA };
+	static const char *const names[] = { HOLDINGS_NAME, STORE_DATA };
 	struct store_files files = { 0 };
 	struct stat st;
 
@@ -500,7 +500,7 @@ struct store_files store_look(int folder)
 void store_remove(int folder)
 {
 	(void)unlinkat(folder, STORE_DATA, 0);
-	(void)unlinkat(folder, TABLE_NAME, 0);
-	(void)unlinkat(folder, TABLE_NAME ".new", 0);
+	(void)unlinkat(folder, HOLDINGS_NAME, 0);
+	(void)unlinkat(folder, HOLDINGS_NAME ".new", 0);
 	(void)unlinkat(folder, STORE_LOCK, 0);
 }

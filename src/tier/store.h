@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/thread/thread.h"
 #include "tier/stage.h"
-#include "tier/table.h"
+#include "tier/holdings.h"
 
 #define STORE_DATA  "data"
 #define STORE_LOCK  "lock"
@@ -33,7 +33,7 @@ struct store_setup {
 };
 
 struct store {
-	struct table table;
+	struct holdings table;
 	struct stage *stage;
 	int folder, data; /* data: for direct reads and writes, if the filesystem has them */
 	int lock;         /* -1: another process fills it */

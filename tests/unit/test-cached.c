@@ -175,7 +175,7 @@ static int end(void **state)
 	free(op.request.scratch);
 	free(device);
 	close(fds[0]);
-	(void)unlinkat(folder, TABLE_NAME, 0);
+	(void)unlinkat(folder, HOLDINGS_NAME, 0);
 	(void)unlinkat(folder, STORE_DATA, 0);
 	(void)unlinkat(folder, STORE_LOCK, 0);
 	close(folder);

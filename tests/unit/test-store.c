@@ -269,7 +269,7 @@ static void test_closing_ends_the_wait(void **state)
 
 static const uint8_t volume[16] = "volume of a test";
 static const uint8_t other[16] = "another volume..";
-static const struct table_shape shape = { .buckets = 1000, .slots = 50 };
+static const struct holdings_shape shape = { .buckets = 1000, .slots = 50 };
 static char folder_name[] = "/tmp/test-tier-XXXXXX";
 static int folder;
 
@@ -284,7 +284,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
 	(void)state;
-	(void)unlinkat(folder, TABLE_NAME, 0);
+	(void)unlinkat(folder, HOLDINGS_NAME, 0);
 	(void)unlinkat(folder, STORE_DATA, 0);
 	(void)unlinkat(folder, STORE_LOCK, 0);
 	close(folder);
@@ -293,7 +293,7 @@ static int remove_folder(void **state)
 
 static void write_saved(const void *bytes, size_t length)
 {
-	int fd = openat(folder, TABLE_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int fd = openat(folder, HOLDINGS_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
@@ -302,25 +302,25 @@ static void write_saved(const void *bytes, size_t length)
 
 static void test_saved_table_comes_back(void **state)
 {
-	struct table_shape found = { 0 };
-	struct table table, again;
+	struct holdings_shape found = { 0 };
+	struct holdings table, again;
 	uint64_t block = 0;
 	uint32_t slot;
 	int fd = -1;
 
 	(void)state;
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -ENOENT, "cannot open 'map'");
-	CHECK_OK(table_new(&shape, volume, &table, &err));
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -ENOENT, "cannot open 'map'");
+	CHECK_OK(holdings_new(&shape, volume, &table, &err));
 	for (uint64_t i = 0; i < 1000; i++)
 		assert_true(map_put(&table.map, key_of(i), i + 1));
 	assert_true(slots_take(&table.slots, 100 * DAY, &slot));
-	CHECK_OK(table_save(&table, folder, &err));
-	CHECK_OK(table_save(&table, folder, &err));
-	CHECK_OK(table_find(folder, volume, &fd, &found, &err));
+	CHECK_OK(holdings_save(&table, folder, &err));
+	CHECK_OK(holdings_save(&table, folder, &err));
+	CHECK_OK(holdings_find(folder, volume, &fd, &found, &err));
 	assert_int_equal(found.buckets, shape.buckets);
 	assert_int_equal(found.slots, shape.slots);
-	CHECK_OK(table_new(&found, volume, &again, &err));
-	CHECK_OK(table_load(&again, fd, &err));
+	CHECK_OK(holdings_new(&found, volume, &again, &err));
+	CHECK_OK(holdings_load(&again, fd, &err));
 	close(fd);
 	assert_int_equal(again.slots.free, shape.slots - 1);
 	assert_int_equal(again.slots.taken, 1);
@@ -328,61 +328,61 @@ static void test_saved_table_comes_back(void **state)
 	assert_int_equal(slot, 1);
 	for (uint64_t i = 0; i < 1000; i++)
 		assert_true(map_find(&again.map, key_of(i), &block) && block == i + 1);
-	CHECK_FAILS(table_find(folder, other, &fd, &found, &err), -EBADMSG, "another volume");
-	table_close(&table);
-	table_close(&again);
+	CHECK_FAILS(holdings_find(folder, other, &fd, &found, &err), -EBADMSG, "another volume");
+	holdings_close(&table);
+	holdings_close(&again);
 }
 
 /* A cache that has become smaller has fewer slots, and knows the words. */
 static void test_saved_table_of_another_size(void **state)
 {
-	struct table_shape found = { 0 }, smaller = { .buckets = shape.buckets, .slots = 3 };
-	struct table table;
+	struct holdings_shape found = { 0 }, smaller = { .buckets = shape.buckets, .slots = 3 };
+	struct holdings table;
 	int fd = -1;
 
 	(void)state;
-	CHECK_OK(table_find(folder, volume, &fd, &found, &err));
-	CHECK_OK(table_new(&smaller, volume, &table, &err));
-	CHECK_OK(table_load(&table, fd, &err));
+	CHECK_OK(holdings_find(folder, volume, &fd, &found, &err));
+	CHECK_OK(holdings_new(&smaller, volume, &table, &err));
+	CHECK_OK(holdings_load(&table, fd, &err));
 	assert_int_equal(table.slots.count, 3);
 	assert_int_equal(table.slots.free, 2);
-	table_close(&table);
+	holdings_close(&table);
 	smaller.buckets++;
-	CHECK_OK(table_new(&smaller, volume, &table, &err));
-	CHECK_FAILS(table_load(&table, fd, &err), -EBADMSG, "it has 1000 buckets, expected 1001");
-	table_close(&table);
+	CHECK_OK(holdings_new(&smaller, volume, &table, &err));
+	CHECK_FAILS(holdings_load(&table, fd, &err), -EBADMSG, "it has 1000 buckets, expected 1001");
+	holdings_close(&table);
 	close(fd);
 }
 
 static void test_foreign_files_are_refused(void **state)
 {
-	struct table_head head = { .magic = dsfs_le64_of(TABLE_MAGIC), .version = dsfs_le32_of(TABLE_VERSION),
+	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
 				   .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
-	struct table_shape found;
+	struct holdings_shape found;
 	int fd;
 
 	(void)state;
 	memcpy(head.volume, volume, sizeof(head.volume));
 	write_saved("", 0);
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "too few for a head");
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "too few for a head");
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it has 56 bytes, expected 120");
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "it has 56 bytes, expected 120");
 	head.buckets = dsfs_le64_of(UINT64_MAX / 64);
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "impossible");
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "impossible");
 	head.version = dsfs_le32_of(2);
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "its format is 2, expected 1");
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "its format is 2, expected 1");
 	head.magic = dsfs_le64_of(1);
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no map of a cache");
-	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
-	assert_int_equal(mkfifoat(folder, TABLE_NAME, 0600), 0);
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no regular file");
-	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
-	assert_int_equal(symlinkat("/dev/zero", folder, TABLE_NAME), 0);
-	CHECK_FAILS(table_find(folder, volume, &fd, &found, &err), -ELOOP, "cannot open 'map'");
-	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no map of a cache");
+	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+	assert_int_equal(mkfifoat(folder, HOLDINGS_NAME, 0600), 0);
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no regular file");
+	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+	assert_int_equal(symlinkat("/dev/zero", folder, HOLDINGS_NAME), 0);
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -ELOOP, "cannot open 'map'");
+	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
 }
 
 /* ---- a store ---- */
@@ -476,9 +476,9 @@ static void test_store_keeps_chunks(void **state)
 static void test_random_words_cost_a_read_at_most(void **state)
 {
 	struct store *store = open_store(64u << 20);
-	const struct table *table = &store->table;
-	size_t size = sizeof(struct table_head) + table->slots.count * 8 + map_bytes(table->map.buckets);
-	struct table_head head = { .magic = dsfs_le64_of(TABLE_MAGIC), .version = dsfs_le32_of(TABLE_VERSION),
+	const struct holdings *table = &store->table;
+	size_t size = sizeof(struct holdings_head) + table->slots.count * 8 + map_bytes(table->map.buckets);
+	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
 				   .slot_size = dsfs_le32_of(SLOTS_SIZE),
 				   .buckets = dsfs_le64_of(table->map.buckets),
 				   .slots = dsfs_le32_of(table->slots.count), .hand = dsfs_le32_of(UINT32_MAX),
@@ -509,7 +509,7 @@ static void test_random_words_cost_a_read_at_most(void **state)
 		chunks_forget(store, &chunk, place);
 	}
 	close_store(store);
-	assert_int_equal(unlinkat(folder, TABLE_NAME, 0), 0);
+	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
 	assert_int_equal(told, 0);
 }
 

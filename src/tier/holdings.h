@@ -12,14 +12,14 @@
 #include "tier/map.h"
 #include "tier/slots.h"
 
-#define TABLE_NAME    "map"
-#define TABLE_MAGIC   UINT64_C(0x6568636163667364) /* "dsfcache" */
-#define TABLE_VERSION 1u
-#define TABLE_BUCKETS_MAX (UINT64_C(1) << 31) /* 128 GiB */
-#define TABLE_SLOTS_MAX   (1u << 28)          /* 1 PiB, and below the blocks that a word has room for */
+#define HOLDINGS_NAME        "map"
+#define HOLDINGS_MAGIC       UINT64_C(0x6568636163667364) /* "dsfcache" */
+#define HOLDINGS_VERSION     1u
+#define HOLDINGS_BUCKETS_MAX (UINT64_C(1) << 31) /* 128 GiB */
+#define HOLDINGS_SLOTS_MAX   (1u << 28)          /* 1 PiB, and below the blocks that a word has room for */
 
 /* The head of the saved file; the slots follow, as in memory, then the words. */
-struct table_head {
+struct holdings_head {
 	dsfs_le64 magic;
 	dsfs_le32 version, slot_size;
 	uint8_t volume[16];
@@ -27,12 +27,12 @@ struct table_head {
 	dsfs_le32 slots, hand, day, taken;
 };
 
-struct table_shape {
+struct holdings_shape {
 	uint64_t buckets;
 	uint32_t slots;
 };
 
-struct table {
+struct holdings {
 	struct map map;
 	struct slots slots;
 	uint8_t volume[16];
@@ -42,15 +42,15 @@ struct table {
 };
 
 /* Makes an empty table. */
-must_check int table_new(const struct table_shape *shape, const uint8_t volume[16], struct table *ret,
-			 struct error *err);
+must_check int holdings_new(const struct holdings_shape *shape, const uint8_t volume[16], struct holdings *ret,
+			    struct error *err);
 /* A zeroed table may be closed too. */
-void table_close(struct table *table);
+void holdings_close(struct holdings *table);
 
 /* Writes the table to a new file, which then takes the name. */
-must_check int table_save(const struct table *table, int folder, struct error *err);
+must_check int holdings_save(const struct holdings *table, int folder, struct error *err);
 /* Opens what was saved, and checks its head. -ENOENT: nothing was saved. -EBADMSG: it is no table of this volume. */
-must_check int table_find(int folder, const uint8_t volume[16], int *ret_fd, struct table_shape *ret,
-			  struct error *err);
+must_check int holdings_find(int folder, const uint8_t volume[16], int *ret_fd, struct holdings_shape *ret,
+			     struct error *err);
 /* Fills a table, which has as many buckets, from the file. Others may use it meanwhile. On failure it has a part. */
-must_check int table_load(struct table *table, int fd, struct error *err);
+must_check int holdings_load(struct holdings *table, int fd, struct error *err);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Slots first, then words: a saved table is a head and the memory. */
+#include "tier/holdings.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/memory_file.h"
+#include "base/round.h"
+#include "base/transfer.h"
+
+#define HOLDINGS_NEW  HOLDINGS_NAME ".new"
+#define HOLDINGS_STEP 8192u /* words that are copied at a time, as others use them meanwhile */
+
+static_assert(sizeof(struct holdings_head) == 56, "no padding");
+static_assert(sizeof(struct slot) == 8, "slots are saved as they lie in memory");
+
+static size_t holdings_slots_size(uint32_t slots)
+{
+	return slots * sizeof(struct slot);
+}
+
+/* Where the words begin in memory: with a cache line. */
+static size_t holdings_words_at(uint32_t slots)
+{
+	return round_up(holdings_slots_size(slots), MAP_BUCKET * sizeof(uint64_t));
+}
+
+int holdings_new(const struct holdings_shape *shape, const uint8_t volume[16], struct holdings *ret, struct error *err)
+{
+	size_t words_at = holdings_words_at(shape->slots), size = words_at + map_bytes(shape->buckets);
+	auto_close int fd = -1;
+	int r = memory_file_make("datasetfs-cache", size, &fd, err);
+	void *memory;
+
+	if (r < 0)
+		return r;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return error_errno(err, "cannot map %zu bytes", size);
+	*ret = (struct holdings){ .map = { .words = (void *)((uint8_t *)memory + words_at), .buckets = shape->buckets },
+				  .memory = memory,
+				  .size = size,
+				  .fd = take_fd(&fd) };
+	memcpy(ret->volume, volume, sizeof(ret->volume));
+	slots_open(&ret->slots, memory, shape->slots);
+	return 0;
+}
+
+void holdings_close(struct holdings *table)
+{
+	if (!table->memory)
+		return;
+	munmap(table->memory, table->size);
+	close(table->fd);
+	*table = (struct holdings){ 0 };
+}
+
+/* ---- saved ---- */
+
+static struct holdings_head holdings_encode(const struct holdings *table)
+{
+	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC),
+				      .version = dsfs_le32_of(HOLDINGS_VERSION),
+				      .slot_size = dsfs_le32_of(SLOTS_SIZE),
+				      .buckets = dsfs_le64_of(table->map.buckets),
+				      .slots = dsfs_le32_of(table->slots.count),
+				      .hand = dsfs_le32_of(table->slots.hand),
+				      .day = dsfs_le32_of(table->slots.day),
+				      .taken = dsfs_le32_of(table->slots.taken) };
+
+	memcpy(head.volume, table->volume, sizeof(head.volume));
+	return head;
+}
+
+static int holdings_write_words(int fd, const _Atomic uint64_t *words, uint64_t count)
+{
+	uint64_t copy[HOLDINGS_STEP], step;
+
+	for (; count; count -= step, words += step) {
+		step = count < HOLDINGS_STEP ? count : HOLDINGS_STEP;
+		for (uint64_t i = 0; i < step; i++)
+			copy[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
+		if (transfer_write(fd, copy, step * sizeof(*copy)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int holdings_write(const struct holdings *table, int fd)
+{
+	const struct holdings_head head = holdings_encode(table);
+
+	if (transfer_write(fd, &head, sizeof(head)) < 0 ||
+	    holdings_write_words(fd, table->memory, table->slots.count) < 0)
+		return -1;
+	return holdings_write_words(fd, table->map.words, table->map.buckets * MAP_BUCKET);
+}
+
+/* Nothing is flushed: after a crash of the machine the file may be empty or torn, and words may name bytes that never
+ * reached the disk. */
+int holdings_save(const struct holdings *table, int folder, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = 0;
+
+	(void)unlinkat(folder, HOLDINGS_NEW, 0);
+	fd = openat(folder, HOLDINGS_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, "cannot make '%s'", HOLDINGS_NEW);
+	if (holdings_write(table, fd) < 0)
+		r = error_errno(err, "cannot write '%s'", HOLDINGS_NEW);
+	else if (renameat(folder, HOLDINGS_NEW, folder, HOLDINGS_NAME) < 0)
+		r = error_errno(err, "cannot rename '%s'", HOLDINGS_NEW);
+	if (r < 0)
+		(void)unlinkat(folder, HOLDINGS_NEW, 0);
+	return r;
+}
+
+static int holdings_decode(const struct holdings_head *head, const uint8_t volume[16], struct holdings_shape *ret,
+			   struct error *err)
+{
+	uint64_t buckets = dsfs_le64_get(head->buckets);
+	uint32_t slots = dsfs_le32_get(head->slots), version = dsfs_le32_get(head->version);
+
+	if (dsfs_le64_get(head->magic) != HOLDINGS_MAGIC)
+		return error_set(err, -EBADMSG, "it is no map of a cache");
+	if (version != HOLDINGS_VERSION || dsfs_le32_get(head->slot_size) != SLOTS_SIZE)
+		return error_set(err, -EBADMSG, "its format is %" PRIu32 ", expected %u", version, HOLDINGS_VERSION);
+	if (memcmp(head->volume, volume, sizeof(head->volume)) != 0)
+		return error_set(err, -EBADMSG, "it is of another volume");
+	if (!buckets || buckets > HOLDINGS_BUCKETS_MAX || slots > HOLDINGS_SLOTS_MAX)
+		return error_set(err, -EBADMSG, "%" PRIu64 " buckets and %" PRIu32 " slots are impossible", buckets,
+				 slots);
+	*ret = (struct holdings_shape){ buckets, slots };
+	return 0;
+}
+
+static int holdings_check_size(const struct stat *st, const struct holdings_shape *shape, struct error *err)
+{
+	uint64_t expected =
+		sizeof(struct holdings_head) + holdings_slots_size(shape->slots) + map_bytes(shape->buckets);
+
+	if ((uint64_t)st->st_size != expected)
+		return error_set(err, -EBADMSG, "it has %jd bytes, expected %" PRIu64, (intmax_t)st->st_size, expected);
+	return 0;
+}
+
+static int holdings_read_head(int fd, const uint8_t volume[16], struct holdings_head *ret,
+			      struct holdings_shape *ret_shape, struct error *err)
+{
+	ssize_t n = transfer_read_at(fd, ret, sizeof(*ret), 0);
+
+	if (n < 0)
+		return error_errno(err, "read");
+	if ((size_t)n < sizeof(*ret))
+		return error_set(err, -EBADMSG, "it has %zd bytes, too few for a head", n);
+	return holdings_decode(ret, volume, ret_shape, err);
+}
+
+static int holdings_check(int fd, const uint8_t volume[16], struct holdings_shape *ret, struct error *err)
+{
+	struct holdings_head head;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EBADMSG, "it is no regular file");
+	r = holdings_read_head(fd, volume, &head, ret, err);
+	return r < 0 ? r : holdings_check_size(&st, ret, err);
+}
+
+/* Does not wait for a FIFO. */
+int holdings_find(int folder, const uint8_t volume[16], int *ret_fd, struct holdings_shape *ret, struct error *err)
+{
+	auto_close int fd = openat(folder, HOLDINGS_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct holdings_shape shape = { 0 };
+	int r;
+
+	if (fd < 0)
+		return error_errno(err, "cannot open '%s'", HOLDINGS_NAME);
+	r = holdings_check(fd, volume, &shape, err);
+	if (r < 0)
+		return error_wrap(err, r, "'%s'", HOLDINGS_NAME);
+	*ret_fd = take_fd(&fd);
+	*ret = shape;
+	return 0;
+}
+
+static int holdings_load_words(int fd, _Atomic uint64_t *words, uint64_t count, uint64_t offset, struct error *err)
+{
+	uint64_t copy[HOLDINGS_STEP], step;
+	ssize_t n;
+
+	for (; count; count -= step, words += step, offset += step * sizeof(*copy)) {
+		step = count < HOLDINGS_STEP ? count : HOLDINGS_STEP;
+		n = transfer_read_at(fd, copy, step * sizeof(*copy), offset);
+		if (n < 0)
+			return error_errno(err, "read");
+		if ((size_t)n < step * sizeof(*copy))
+			return error_set(err, -EBADMSG, "it was cut off");
+		for (uint64_t i = 0; i < step; i++)
+			atomic_store_explicit(&words[i], copy[i], memory_order_relaxed);
+	}
+	return 0;
+}
+
+/* A cache that got another size has other slots: of those that it has no more, the words name nothing. */
+int holdings_load(struct holdings *table, int fd, struct error *err)
+{
+	struct holdings_shape shape = { 0 };
+	struct holdings_head head;
+	uint32_t slots;
+	int r = holdings_read_head(fd, table->volume, &head, &shape, err);
+
+	if (r < 0)
+		return r;
+	if (shape.buckets != table->map.buckets)
+		return error_set(err, -EBADMSG, "it has %" PRIu64 " buckets, expected %" PRIu64, shape.buckets,
+				 table->map.buckets);
+	slots = shape.slots < table->slots.count ? shape.slots : table->slots.count;
+	r = holdings_load_words(fd, table->memory, slots, sizeof(head), err);
+	if (r == 0)
+		r = holdings_load_words(fd, table->map.words, shape.buckets * MAP_BUCKET,
+					sizeof(head) + holdings_slots_size(shape.slots), err);
+	slots_count(&table->slots); /* list and count stay as they are: readers use them */
+	table->slots.hand = dsfs_le32_get(head.hand);
+	table->slots.day = dsfs_le32_get(head.day);
+	table->slots.taken = dsfs_le32_get(head.taken);
+	return r;
+}
