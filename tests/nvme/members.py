@@ -85,7 +85,7 @@ def target_off(target, lost, reader, source):
     readers.go_on()
     check(f"{reader.name}: all files", reader.sums(), sums(source))
     wait_for("the mount says who is silent",
-             lambda: [number for number, state in enumerate(states(reader)) if state != "ok"] == lost)
+             lambda: [number for number, state in enumerate(states_in_use(reader)) if state != "ok"] == lost)
     check("reads that failed", reader.stats()["read_failures"], 0)
     say(f"{target.name} has no power, members {lost} with it: readers go on")
     return readers
