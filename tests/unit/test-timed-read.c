@@ -178,7 +178,8 @@ static void test_a_file_answers(void **state)
 		CHECK_OK(read_probe_begin(fd, &probe, &err));
 		CHECK_OK(read_probe_end(probe, LONG, &err));
 	}
-	assert_int_equal(errno, 0);
+	/* The process that reads has left it alone; this thread's futex says EAGAIN if the read had ended before. */
+	assert_true(errno == 0 || errno == EAGAIN);
 	assert_true(fcntl(before, F_GETFD) >= 0); /* what it closed was its own */
 	close(before);
 	close(fd);
