@@ -206,7 +206,8 @@ def epoch_rows():
                "110k-capped": (Target("≥ 5 × a full shuffle", "lib", 5.0, ours),)}
     for tree, words, place, workers, how in (("8k", "mean 8 KB", "", 4, "4 workers"),
                                              ("8k", "mean 8 KB", "-one", 0, "one process"),
-                                             ("110k", "mean 110 KB", "", 4, "4 workers")):
+                                             ("110k", "mean 110 KB", "", 4, "4 workers"),
+                                             ("110k", "mean 110 KB", "-one", 0, "one process")):
         for suffix, cap in (("", None), ("-capped", SLOW)):
             yield Row(f"epoch-{tree}{place}{suffix}", f"{words}, PyTorch's DataLoader, {how}, batches of 256 files as "
                       "bytes", tree, "read_loader", threads=workers, cap=cap,
