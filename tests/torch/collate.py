@@ -10,22 +10,10 @@ from torch.utils.data import DataLoader
 from torch.utils.data._utils.pin_memory import pin_memory
 
 import datasetfs
+from checks import as_it_is, check, ok
 
 BATCH = 64
 HAS_GPU = torch.cuda.is_available()
-
-
-def check(what, found, expected):
-    if found != expected:
-        sys.exit(f"fail: {what}: found {str(found)[:400]}, expected {str(expected)[:400]}")
-
-
-def ok(what):
-    print(f"ok: {what}", flush=True)
-
-
-def as_it_is(batch):
-    return batch
 
 
 def files_of(contents):
