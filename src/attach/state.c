@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "io/site.h"
 
 #define STATE_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -83,14 +84,6 @@ static int state_flock(int fd, bool wait, struct error *err)
 	return error_errno(err, "cannot lock a folder in '" STATE_FOLDER "'");
 }
 
-static bool state_is_there(int state, const char *key, int fd)
-{
-	struct stat named, open;
-
-	return fstatat(state, key, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &open) == 0 &&
-	       named.st_ino == open.st_ino && named.st_dev == open.st_dev;
-}
-
 int state_lock(int state, const char *key, bool wait, int *ret, struct error *err)
 {
 	int r;
@@ -109,7 +102,7 @@ int state_lock(int state, const char *key, bool wait, int *ret, struct error *er
 		r = state_flock(fd, wait, err);
 		if (r < 0)
 			return r;
-		if (state_is_there(state, key, fd)) {
+		if (site_has(state, key, fd)) {
 			*ret = take_fd(&fd);
 			return 0;
 		}

@@ -240,13 +240,17 @@ int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err)
 
 /* --- the name --- */
 
-bool site_is(const struct site *site, int fd)
+bool site_has(int folder, const char *name, int fd)
 {
 	struct stat open, named;
 
-	return site->folder >= 0 && fstat(fd, &open) == 0 &&
-	       fstatat(site->folder, site->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && open.st_ino == named.st_ino &&
-	       open.st_dev == named.st_dev;
+	return fstat(fd, &open) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+bool site_is(const struct site *site, int fd)
+{
+	return site->folder >= 0 && site_has(site->folder, site->name, fd);
 }
 
 int site_link(const struct site *site, int fd, struct error *err)

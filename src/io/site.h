@@ -47,6 +47,8 @@ must_check int site_link(const struct site *site, int fd, struct error *err);
 /* Finds folder and name of the file open as fd. -EBUSY: neither site's path nor the path that the kernel reports for
  * fd leads to that file any more. */
 must_check int site_name(struct site *site, int fd, struct error *err);
+/* True if the name in the folder is that of the open file, and not by way of a link. */
+bool site_has(int folder, const char *name, int fd);
 /* True if the name now belongs to the open file. */
 bool site_is(const struct site *site, int fd);
 /* True if a filesystem is mounted on the file itself: then nothing can take its name. */

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -23,7 +22,6 @@
 #define COPY_DRAFT  ".new"
 #define COPY_MAGIC  "DSFSCOPY"
 #define COPY_STEP   (UINT64_C(4) << 20) /* bytes written at a time */
-#define COPY_SPARE  10u                 /* this part of the filesystem stays free */
 #define COPY_HEX    64u                 /* characters of a sum */
 #define COPY_NAME   (COPY_HEX + sizeof(COPY_DRAFT))
 
@@ -183,16 +181,13 @@ bool copy_exists(int volume, const struct copy *copy)
 static int copy_check_room(int fd, uint64_t size, struct error *err)
 {
 	char needed[SIZE_TEXT_SIZE], left[SIZE_TEXT_SIZE];
-	struct statvfs fs;
-	uint64_t bytes;
+	struct folder_room room = { 0 };
+	int r = folder_room(fd, &room, err);
 
-	if (fstatvfs(fd, &fs) < 0)
-		return error_errno(err, "statvfs");
-	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (bytes >= size && bytes - size >= (uint64_t)fs.f_blocks * fs.f_frsize / COPY_SPARE)
-		return 0;
+	if (r < 0 || size <= room.takes)
+		return r;
 	return error_set(err, -ENOSPC, "it needs %s, %s are free, and a tenth of the filesystem stays free",
-			 format_size(size, needed), format_size(bytes, left));
+			 format_size(size, needed), format_size(room.left, left));
 }
 
 /* Takes the room first, so that a filesystem that has not enough is found out before anything is written. */

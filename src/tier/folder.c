@@ -18,8 +18,9 @@
 #include "base/text/format.h"
 #include "base/text/parse.h"
 #include "base/transfer.h"
+#include "io/site.h"
 
-#define FOLDER_ROOM   (UINT64_C(1) << 20) /* bytes that must be free, or nothing can be kept */
+#define FOLDER_LEAST  (UINT64_C(1) << 20) /* bytes that must be free, or nothing can be kept */
 #define FOLDER_FLAGS  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define FOLDER_NOTE   "format"
 #define FOLDER_DRAFT  "format.new"
@@ -40,6 +41,21 @@ static const struct folder_kind {
 };
 
 /* ---- the checks ---- */
+
+int folder_room(int fd, struct folder_room *ret, struct error *err)
+{
+	struct statvfs fs;
+	uint64_t spare;
+
+	if (fstatvfs(fd, &fs) < 0)
+		return error_errno(err, "statvfs");
+	*ret = (struct folder_room){ .size = (uint64_t)fs.f_blocks * fs.f_frsize,
+				     .left = (uint64_t)fs.f_bavail * fs.f_frsize,
+				     .is_read_only = fs.f_flag & ST_RDONLY };
+	spare = ret->size / FOLDER_SPARE;
+	ret->takes = ret->left > spare ? ret->left - spare : 0;
+	return 0;
+}
 
 static int folder_check_owner(int fd, struct error *err)
 {
@@ -75,17 +91,16 @@ static int folder_check_kind(int fd, struct error *err)
 static int folder_check_room(int fd, struct error *err)
 {
 	char left[SIZE_TEXT_SIZE], least[SIZE_TEXT_SIZE];
-	struct statvfs fs;
-	uint64_t bytes;
+	struct folder_room room = { 0 };
+	int r = folder_room(fd, &room, err);
 
-	if (fstatvfs(fd, &fs) < 0)
-		return error_errno(err, "statvfs");
-	if (fs.f_flag & ST_RDONLY)
+	if (r < 0)
+		return r;
+	if (room.is_read_only)
 		return error_set(err, -EROFS, "its filesystem is read-only");
-	bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (bytes < FOLDER_ROOM)
+	if (room.left < FOLDER_LEAST)
 		return error_set(err, -ENOSPC, "its filesystem is full: %s are left, expected at least %s",
-				 format_size(bytes, left), format_size(FOLDER_ROOM, least));
+				 format_size(room.left, left), format_size(FOLDER_LEAST, least));
 	return 0;
 }
 
@@ -211,15 +226,6 @@ int folder_make_volume(int folder, const uint8_t uuid[16], int *ret, struct erro
 	return r < 0 ? r : folder_make(folder, name, ret, err);
 }
 
-/* Whether the file still has this name: who had it locked may have renamed it. */
-static bool folder_has(int folder, const char *name, int fd)
-{
-	struct stat named, opened;
-
-	return fstat(fd, &opened) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
-}
-
 int folder_lock(int folder, const char *name, int *ret, struct error *err)
 {
 	auto_close int fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -228,7 +234,7 @@ int folder_lock(int folder, const char *name, int *ret, struct error *err)
 		return error_errno(err, "cannot open '%s'", name);
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return error_errno(err, "cannot lock '%s'", name);
-	if (!folder_has(folder, name, fd))
+	if (!site_has(folder, name, fd)) /* who had it locked may have renamed it */
 		return error_set(err, -EWOULDBLOCK, "another process had '%s' until now", name);
 	*ret = take_fd(&fd);
 	return 0;

@@ -17,6 +17,16 @@
 #define FOLDER_INDEX  "index" /* in the folder of a volume, as the next one */
 #define FOLDER_MOUNTS "mounts"
 
+/* How much room the filesystem of a folder or file has, in bytes. */
+struct folder_room {
+	uint64_t size, left;
+	uint64_t takes; /* what may be written: 1 / FOLDER_SPARE of the size stays free */
+	bool is_read_only;
+};
+#define FOLDER_SPARE 10u
+
+must_check int folder_room(int fd, struct folder_room *ret, struct error *err);
+
 /* Opens the folder for the daemon of a mount. The error says in a line why it cannot be one: others may write it, it is
  * on a network filesystem, read-only or full, or has another format. The last part of the path must be no link. */
 must_check int folder_open(const char *path, int *ret, struct error *err);

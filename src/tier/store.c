@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +16,6 @@
 #include "base/transfer.h"
 #include "tier/folder.h"
 
-#define STORE_SPARE  10u /* a tenth of the filesystem stays free */
 #define STORE_LINGER INT64_C(250000000)   /* ns that a chunk waits for others to fill its slot */
 #define STORE_PAUSE  INT64_C(1000000000)  /* ns until the next try after a failure */
 #define STORE_FULL   INT64_C(60000000000) /* ns until the next look for slots that may be used again */
@@ -37,14 +35,9 @@ static uint32_t store_minute(void)
 /* Bytes that may be written before too little of the filesystem is free. */
 static uint64_t store_room(int data)
 {
-	struct statvfs fs;
-	uint64_t spare, left;
+	struct folder_room room = { 0 };
 
-	if (fstatvfs(data, &fs) < 0)
-		return 0;
-	spare = fs.f_blocks * fs.f_frsize / STORE_SPARE;
-	left = fs.f_bavail * fs.f_frsize;
-	return left > spare ? left - spare : 0;
+	return folder_room(data, &room, NULL) < 0 ? 0 : room.takes;
 }
 
 /* A folder or a file that was removed would fill the disk where nobody sees it. */
@@ -338,19 +331,18 @@ static int store_open_data(int folder, int *ret, struct error *err)
 /* Finds the bytes that the cache may take in all: what it has counts as free. */
 static int store_bytes(int folder, uint64_t wanted, uint64_t *ret, struct error *err)
 {
-	struct statvfs fs;
+	struct folder_room room = { 0 };
 	struct stat st;
-	uint64_t most;
+	int r = folder_room(folder, &room, err);
 
-	if (fstatvfs(folder, &fs) < 0)
-		return error_errno(err, "cannot ask how much room there is");
+	if (r < 0)
+		return r;
 	if (fstatat(folder, STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		st.st_blocks = 0;
-	most = fs.f_blocks * fs.f_frsize / STORE_SPARE * (STORE_SPARE - 1);
-	if (wanted > most)
+	if (wanted > room.size / FOLDER_SPARE * (FOLDER_SPARE - 1))
 		return error_set(err, -ENOSPC, "%" PRIu64 " bytes are wanted, the filesystem has %" PRIu64
-				 ", a tenth of which stays free", wanted, (uint64_t)(fs.f_blocks * fs.f_frsize));
-	*ret = wanted ? wanted : store_room(folder) + (uint64_t)st.st_blocks * 512;
+				 ", a tenth of which stays free", wanted, room.size);
+	*ret = wanted ? wanted : room.takes + (uint64_t)st.st_blocks * 512;
 	return 0;
 }
 

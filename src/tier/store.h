@@ -25,7 +25,7 @@
 struct store_setup {
 	int folder;         /* of the volume, in the cache's folder; the store keeps a copy */
 	uint8_t volume[16]; /* its UUID */
-	uint64_t size;      /* bytes that the cache may take, its table included; 0: what leaves STORE_SPARE free */
+	uint64_t size;      /* bytes that the cache may take, its table included; 0: what leaves FOLDER_SPARE free */
 	uint64_t chunks, bytes; /* how many of them the volume has, of how many stored bytes, as far as is known */
 	/* Tells, on the store's thread or while it opens, that something is wrong from which no read suffers. */
 	void (*tell)(const void *owner, const struct error *why);
