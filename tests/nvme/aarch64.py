@@ -53,7 +53,8 @@ def initramfs(path, built, modules, cache):
     tests = [path for path in (built / "build/tests/unit").glob("test-*") if path.is_file()]
     for test in tests:
         tree.add(f"unit/{test.name}", test.read_bytes(), 0o755)
-    tree.add("source/tests/lib/nvme.sysfs", (source / "tests/lib/nvme.sysfs").read_bytes())
+    for record in (source / "tests/lib").glob("*.sysfs"):
+        tree.add(f"source/tests/lib/{record.name}", record.read_bytes())
     tree.write(path)
     return sorted(test.name for test in tests)
 
