@@ -27,8 +27,9 @@ told() {
     grep -qF -- "$1" daemon.log
 }
 
-more_in_flight() {
-    [ "$(stats mnt in_flight)" -gt "$before" ]
+# reads_waiting N: N more reads were sent to the device than before the stall.
+reads_waiting() {
+    [ "$(stats mnt device_reads)" -ge $((before + $1)) ]
 }
 
 was_interrupted() {
@@ -44,10 +45,12 @@ for channel in "${channels[@]}"; do
     cmp source/f0 mnt/f0 || fail "f0 before the stall"
     assert_eq "stalled_since before a stall" "$(stats mnt stalled_since)" 0
 
+    before=$(stats mnt device_reads)
     throttle_reads 1
     reader f1
     python3 -c 'import sys; open("mnt/f2", "rb").read()' 2>/dev/null &
     victim=$!
+    wait_for 60 reads_waiting 2 || fail "not both reads wait for the device: $(cat mnt/.datasetfs/stats.json)"
     wait_for 10 told "device reads of '$LOOP' have waited 1 s" || fail "no line about the stall: $(cat daemon.log)"
     ls -l mnt >/dev/null
     [ "$(stats mnt stalled_since)" -gt 0 ] || fail "the stall is not in stats.json"
@@ -56,10 +59,9 @@ for channel in "${channels[@]}"; do
     wait $victim 2>/dev/null || true
     # Over the ring nothing is answered early.
     if [ $channel != ring ]; then
-        before=$(stats mnt in_flight)
         dd if=mnt/f5 of=f5.got bs=1M iflag=direct 2>/dev/null &
         victim=$!
-        wait_for 10 more_in_flight || fail "no direct read: $(cat mnt/.datasetfs/stats.json)"
+        wait_for 60 reads_waiting 3 || fail "no direct read: $(cat mnt/.datasetfs/stats.json)"
         kill -TERM $victim
         wait_for 10 was_interrupted || fail "a direct read is not answered: $(cat mnt/.datasetfs/stats.json)"
         wait_end $victim || fail "a reader past the page cache hangs with the device"
