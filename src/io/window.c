@@ -34,7 +34,10 @@ int window_new(const struct window_setup *setup, struct window **ret, struct err
 	window->is_open = !setup->is_adaptive;
 	window->sharers = 1;
 	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
-		window->shares[i].size = i == WINDOW_BACKGROUND && setup->is_adaptive ? 1 : WINDOW_MOST;
+		window->shares[i].size = WINDOW_MOST;
+	if (setup->is_adaptive)
+		window->shares[WINDOW_BACKGROUND].size = 1;
+	window->shares[WINDOW_BACKGROUND].is_steep = true;
 	*ret = window;
 	return 0;
 }
@@ -67,6 +70,12 @@ static unsigned window_size(uint64_t bytes)
 
 /* ---- reads under way ---- */
 
+/* Whether reads of the class begin without being counted together. */
+static bool window_is_free(const struct window *window, enum window_class class)
+{
+	return WINDOW_LOAD(window->is_open) && (class != WINDOW_BACKGROUND || !window->is_adaptive);
+}
+
 static uint32_t window_under_way(const struct window *window)
 {
 	uint32_t sum = 0;
@@ -76,12 +85,12 @@ static uint32_t window_under_way(const struct window *window)
 	return sum;
 }
 
-/* Counts a read more, or UINT32_MAX for one less, as the thread's own and, unless the window is open, together with
+/* Counts a read more, or UINT32_MAX for one less, as the thread's own and, unless the class is free, together with
  * those of other threads. */
 static void window_count(struct window *window, enum window_class class, struct window_thread *thread, uint32_t more)
 {
 	_Atomic uint32_t *under_way = &window->shares[class].under_way;
-	bool is_counted = !WINDOW_LOAD(window->is_open);
+	bool is_counted = !window_is_free(window, class);
 
 	if (!thread) {
 		WINDOW_ADD(*under_way, more);
@@ -95,11 +104,13 @@ static void window_count(struct window *window, enum window_class class, struct 
 		WINDOW_ADD(*under_way, more);
 }
 
-/* The present sizes are older than WINDOW_CALM and say nothing. */
+/* The present sizes are older than WINDOW_CALM and say nothing. In the background one read shows whether the devices
+ * have room for two. */
 static void window_open(struct window *window)
 {
 	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
-		WINDOW_STORE(window->shares[i].size, WINDOW_MOST);
+		WINDOW_STORE(window->shares[i].size, i == WINDOW_BACKGROUND ? 1 : WINDOW_MOST);
+	WINDOW_STORE(window->shares[WINDOW_BACKGROUND].is_steep, true);
 	WINDOW_STORE(window->is_open, true);
 }
 
@@ -170,17 +181,18 @@ static bool window_pay_both(struct window *window, uint64_t bytes, int64_t now)
 bool window_take(struct window *window, enum window_class class, struct window_thread *thread, uint64_t bytes,
 		 int64_t now)
 {
-	bool is_open = WINDOW_LOAD(window->is_open);
+	bool is_free = window_is_free(window, class);
 	uint32_t under_way;
 
-	if (!is_open && ((thread && !window_is_fair(window, class, thread)) || !window_has_room(window, class, now))) {
-		WINDOW_STORE(window->limited, now);
+	if (!is_free && ((thread && !window_is_fair(window, class, thread)) || !window_has_room(window, class, now))) {
+		if (class != WINDOW_BACKGROUND)
+			WINDOW_STORE(window->limited, now);
 		return false;
 	}
 	if (!window_pay_both(window, bytes, now))
 		return false;
 	window_count(window, class, thread, 1);
-	under_way = is_open ? 0 : window_under_way(window);
+	under_way = is_free ? 0 : window_under_way(window);
 	if (under_way > WINDOW_LOAD(window->peak))
 		WINDOW_STORE(window->peak, under_way);
 	return true;
@@ -286,10 +298,10 @@ static bool window_shrink(struct window_share *share, double least, double used,
  * so much less that they are as large as one together. */
 static void window_grow(struct window_share *share, double used, double sharers)
 {
-	double size = WINDOW_LOAD(share->size);
+	double size = WINDOW_LOAD(share->size), growth = WINDOW_LOAD(share->is_steep) ? WINDOW_STEEP : WINDOW_GROWTH;
 
 	if (size < WINDOW_MOST && used + 1 > size)
-		WINDOW_STORE(share->size, size + WINDOW_GROWTH / (size * sharers * sharers));
+		WINDOW_STORE(share->size, size + growth / (size * sharers * sharers));
 }
 
 /* Returns how many reads are under way when all that could be are: the most of a round trip or two. */
@@ -329,13 +341,14 @@ static void window_learn(struct window *window, enum window_class class, const s
 		if (window->count > 1 && WINDOW_LOAD(share->slow_at) == read->member + 1)
 			return;
 		WINDOW_STORE(share->slow_at, read->member + 1);
+		WINDOW_STORE(share->is_steep, false);
 		WINDOW_STORE(share->slow, slow + WINDOW_SLOW);
 		if (slow + WINDOW_SLOW < used)
 			return;
 		WINDOW_STORE(share->slow, 0);
 		WINDOW_STORE(share->shrunk, now);
 		is_used = window_shrink(share, window_least[class], used, (double)limit / (double)took);
-		if (is_used && class == read->class)
+		if (is_used && class == read->class && class != WINDOW_BACKGROUND)
 			WINDOW_STORE(window->limited, now);
 		if (class == WINDOW_DEMAND)
 			WINDOW_STORE(window->credit, 0);
@@ -445,11 +458,13 @@ static void window_time(struct window_member *member, enum window_class class, i
 	WINDOW_ADD(member->sums[class], (uint64_t)took);
 }
 
-static void window_learn_all(struct window *window, const struct window_read *read, int64_t base, int64_t now)
+/* Changes the sizes of the classes from first on. */
+static void window_learn_all(struct window *window, enum window_class first, const struct window_read *read,
+			     int64_t base, int64_t now)
 {
 	double used = window_busy(window);
 
-	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
+	for (unsigned i = first; i < WINDOW_CLASSES; i++)
 		window_learn(window, i, read, base, used, now);
 	window_pace(&window->shares[read->class], read, now);
 }
@@ -478,13 +493,17 @@ static void window_adapt(struct window *window, struct window_thread *thread, co
 	bool is_slow = now - read->begun - read->own > window_limit(base, read->class);
 
 	if (WINDOW_LOAD(window->is_open)) {
-		if (window_suffers(thread, is_slow))
+		if (read->class == WINDOW_BACKGROUND)
+			window_learn_all(window, WINDOW_BACKGROUND, read, base, now);
+		else if (window_suffers(thread, is_slow))
 			window_close(window, now);
 		return;
 	}
+	window_learn_all(window, WINDOW_DEMAND, read, base, now);
+	if (read->class == WINDOW_BACKGROUND)
+		return;
 	if (!WINDOW_LOAD(window->limited))
 		WINDOW_STORE(window->limited, now - WINDOW_CALM + WINDOW_FIRST);
-	window_learn_all(window, read, base, now);
 	if (now - WINDOW_LOAD(window->limited) > WINDOW_CALM)
 		window_open(window);
 }

@@ -8,8 +8,9 @@
  * shrinks when a part of them took several times that; single ones do on any device. How many times is the class: a
  * background read gives way first, then read-ahead.
  *
- * A window that did not shrink for WINDOW_CALM, and for which no read had to wait, opens: every read begins, and
- * threads write to nothing that they share. When many reads of one are slow it closes, and all are counted together. */
+ * A window that did not shrink for WINDOW_CALM, and for which no read had to wait, opens: every read that somebody waits
+ * for begins, and threads write to nothing that they share. When many reads of one are slow it closes, and all are
+ * counted together. Background reads are always counted, and only as many begin as their own size allows. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +18,8 @@
 
 #include "base/error.h"
 
-#define WINDOW_GROWTH 0.1                     /* reads that a window grows by in a round trip */
+#define WINDOW_GROWTH 0.1                     /* reads that a window grows by in a round trip; */
+#define WINDOW_STEEP  1.0                     /* that many in the background, until a read is slow for the first time */
 #define WINDOW_CUT    0.5                     /* the part that is left of a window after a round trip, at least */
 #define WINDOW_SLOW   4u                      /* of so many reads, one that is slow is too many */
 #define WINDOW_SMALL  8.0                     /* a window twice this large is not cut unless it is in use */
@@ -54,6 +56,7 @@ struct window_share {
 	_Atomic int64_t shrunk;       /* reads that began before this time do not shrink it again */
 	_Atomic uint32_t slow;        /* WINDOW_SLOW for a slow read, less 1 for each other one */
 	_Atomic uint32_t slow_at;     /* number of the last slow read's member, and 1 */
+	_Atomic bool is_steep;        /* it grows by WINDOW_STEEP */
 	_Atomic int64_t due;          /* below 1: when the next read may begin */
 };
 

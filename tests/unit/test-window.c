@@ -225,6 +225,42 @@ static void test_no_limit_at_first(void **state)
 	window_free(window);
 }
 
+/* Reads one after the other, as a tool opens a volume, say nothing of how many a device serves at once. */
+static void test_background_never_opens(void **state)
+{
+	(void)state;
+	window = make(1, 0, 0);
+	now = 1000 * MS;
+	for (unsigned i = 0; i < 30; i++)
+		one(WINDOW_BACKGROUND, 100 * MS, 4096);
+	assert_false(is_open());
+	assert_true(take(WINDOW_BACKGROUND, 9) <= 2);
+	window_free(window);
+}
+
+/* What somebody waits for is not held back, and in the background as many reads begin as its own size allows. */
+static void test_background_in_an_open_window(void **state)
+{
+	struct window_thread thread = { 0 };
+	int64_t begun;
+
+	(void)state;
+	opened(100 * US);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_true(window_take(window, WINDOW_DEMAND, &thread, 4096, now));
+	assert_int_equal(take(WINDOW_BACKGROUND, 9), 1);
+	begun = now;
+	now += 100 * US;
+	give(WINDOW_BACKGROUND, 1, begun);
+	assert_int_equal(take(WINDOW_BACKGROUND, 9), 2);
+	begun = now;
+	now += 10 * MS;
+	give(WINDOW_BACKGROUND, 2, begun);
+	assert_true(is_open());
+	assert_int_equal(take(WINDOW_BACKGROUND, 9), 1);
+	window_free(window);
+}
+
 /* A round trip with this many reads; returns how many began. */
 static unsigned round_trip(enum window_class class, unsigned count, int64_t took)
 {
@@ -233,6 +269,23 @@ static unsigned round_trip(enum window_class class, unsigned count, int64_t took
 	now += took;
 	give(class, taken, now - took);
 	return taken;
+}
+
+/* A tool that has a device for itself soon has as many under way as it wants, until a read is slow. */
+static void test_background_is_steep(void **state)
+{
+	(void)state;
+	window = make(1, 0, 0);
+	now = 1000 * MS;
+	for (unsigned i = 0; i < 40; i++)
+		round_trip(WINDOW_BACKGROUND, 64, 100 * US);
+	assert_true(size(WINDOW_BACKGROUND) > 30 && size(WINDOW_BACKGROUND) < 50);
+	round_trip(WINDOW_BACKGROUND, 64, 10 * MS);
+	assert_true(size(WINDOW_BACKGROUND) < 30);
+	for (unsigned i = 0; i < 10; i++)
+		round_trip(WINDOW_BACKGROUND, 64, 100 * US);
+	assert_true(size(WINDOW_BACKGROUND) < 30);
+	window_free(window);
 }
 
 /* All reads of a round trip are slow: the window is cut once. */
@@ -613,6 +666,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_limit_at_first),
+		cmocka_unit_test(test_background_never_opens),
+		cmocka_unit_test(test_background_in_an_open_window),
+		cmocka_unit_test(test_background_is_steep),
 		cmocka_unit_test(test_one_cut_a_round_trip),
 		cmocka_unit_test(test_sizes_apart),
 		cmocka_unit_test(test_single_slow_reads),
