@@ -24,7 +24,7 @@ version
 mount_volume volume mnt
 assert_eq "what survives" "$(stats mnt survives)" requests
 rm source/.number
-python3 "$LIB/killed.py" mnt source 600 >load.log 2>&1 &
+python3 "$LIB/killed.py" mnt source 86400 >load.log 2>&1 &
 LOAD=$!
 end_process_at_exit $LOAD
 
@@ -120,7 +120,7 @@ for step in READ LOOKUP GETATTR READLINK STATFS; do
     at_step $step k
     stat --cached=never mnt/3 >/dev/null
     ls -l mnt >/dev/null
-    echo 2 >/proc/sys/vm/drop_caches
+    drop_caches 2
     readlink mnt/link >/dev/null
     stat -f mnt >/dev/null
     evict mnt

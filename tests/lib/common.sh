@@ -12,6 +12,7 @@ fi
 LIB=$DATASETFS_SOURCE/tests/lib
 export LIB
 _cleanups=()
+_processors=$(nproc)
 
 # at_exit COMMAND…: runs last in, first out
 at_exit() {
@@ -196,9 +197,12 @@ assert_fails() {
 }
 
 # wait_for SECONDS COMMAND…: until the command succeeds. On a machine that has no time for us, it has none for what we
-# wait for: it is asked as often as on an idle one, not for as long.
+# wait for: it is asked as often as on an idle one, not for as long, and more often where more runs than tests, as in
+# patience.py.
 wait_for() {
-    local left=$(($1 * 20))
+    local left load
+    { read -r load _ </proc/loadavg; } 2>/dev/null || load=0
+    left=$(($1 * 20 * (1 + ${load%.*} / (4 * _processors))))
     shift
     until "$@" >/dev/null 2>&1; do
         [ $((left--)) -gt 0 ] || return 1
@@ -647,11 +651,12 @@ hash_of() {
 CACHES=/proc/sys/vm/drop_caches
 _held=''
 
-# drop_caches: as far as we may; they are the machine's, so it waits for who holds them, but not for ever
+# drop_caches [WHICH]: as far as we may, both or those of that number (proc_sys_vm(5)); they are the machine's, so it
+# waits for who holds them, but not for ever
 drop_caches() {
     sync
     [ "$(id -u)" = 0 ] || return 0
-    { [ -n "$_held" ] || flock --shared --timeout 60 9 || true; echo 3 >&9; } 2>/dev/null 9>$CACHES || true
+    { [ -n "$_held" ] || flock --shared --timeout 600 9 || true; echo "${1:-3}" >&9; } 2>/dev/null 9>$CACHES || true
 }
 
 # evict MOUNTPOINT: what the kernel keeps of the bytes of its files, and of no others
