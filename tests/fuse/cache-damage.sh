@@ -16,7 +16,7 @@ fresh() {
     cache_folder cache
     mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=120M"
     epoch mnt source
-    settled mnt "$CHUNKS"
+    filled mnt source "$CHUNKS"
 }
 
 say "wrong bytes at each place"
@@ -31,7 +31,7 @@ with open(sys.argv[1], "r+b") as data:
 END
 epoch mnt source
 [ "$WRONG" -ge 390 ] && [ "$HITS" = 0 ] || fail "$HITS reads of the cache, $WRONG in vain"
-settled mnt $((2 * CHUNKS))
+filled mnt source $((2 * CHUNKS))
 epoch mnt source
 [ "$READS" -le 3 ] || fail "the volume was read $READS times"
 without_trouble mnt
@@ -64,7 +64,7 @@ say "the folder is removed while files are read"
 fresh
 python3 "$LIB/epoch.py" mnt source 1 &
 reader=$!
-rm -rf cache
+wait_for 20 rm -rf cache # while the daemon adds to it
 wait $reader || fail "an epoch"
 epoch mnt source
 without_trouble mnt

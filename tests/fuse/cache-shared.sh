@@ -18,6 +18,9 @@ cache=$PWD/cache
 uuid=$(datasetfsctl list --json volume | json uuid)
 bytes=$(datasetfsctl list --json volume | json versions.0.index.0.length)
 two=$(datasetfsctl list --json volume | json versions.1.index.0.length)
+offset=$(datasetfsctl list --json volume | json versions.0.index.0.offset)
+dd if=volume of=index bs=4096 skip=$((offset / 4096)) count=$((bytes / 4096)) status=none
+copy=$cache/$uuid/index/$(hash_of index) # of version one; it gets the name when it is whole
 
 # mount_at NAME [OPTIONS]: on $PWD/NAME, its daemon in DAEMONS[NAME]
 declare -A DAEMONS
@@ -40,11 +43,10 @@ memory() {
 }
 # away: the volume has no index of version one, and there is no copy
 away() {
-    wait_for 20 test -n "$(ls "cache/$uuid/index" 2>/dev/null)"
+    wait_for 20 test -e "$copy" || fail "no copy: $(ls -lR cache)"
     rm -f "cache/$uuid/index/"*
     cp volume whole
-    dd if=/dev/zero of=volume bs=4096 conv=notrunc status=none count=$((bytes / 4096)) \
-        seek=$(($(datasetfsctl list --json whole | json versions.0.index.0.offset) / 4096))
+    dd if=/dev/zero of=volume bs=4096 conv=notrunc status=none count=$((bytes / 4096)) seek=$((offset / 4096))
 }
 # announced COUNT: so many mounts are in the folder
 announced() {
@@ -61,9 +63,8 @@ from again 0 0 "$bytes"
 compare source again
 assert_eq "the index in memory" "$(memory again)" "$(memory first)"
 wait_for 20 announced 2
-if [ -n "$(find "cache/$uuid/index" -type f)" ] || wait_for 20 ls "cache/$uuid/index/"* >/dev/null 2>&1; then
-    rm -f "cache/$uuid/index/"* # the second one has made the copy anew
-fi
+wait_for 20 test -e "$copy" || fail "the second one does not make the copy anew: $(ls -lR cache)"
+rm -f "cache/$uuid/index/"*
 
 say "the first one ends, and servers die"
 end first
@@ -100,6 +101,7 @@ assert_eq "mounts in the folder" "$(ls "cache/$uuid/mounts")" ""
 say "a daemon that was killed"
 mount_at first
 wait_for 20 announced 1
+wait_for 20 test -e "$copy" || fail "no copy: $(ls -lR cache)"
 DAEMON=${DAEMONS[first]}
 kill_daemon first
 umount -l first

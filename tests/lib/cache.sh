@@ -31,6 +31,19 @@ settled() {
         fail "$1: $(cached "$1" fills) fills, $(cached "$1" dropped) dropped, expected $2"
 }
 
+# filled MOUNT SOURCE COUNT: the cache has taken so many chunks. Those that were dropped, as its drive was too slow for
+# the readers, come in another epoch.
+filled() {
+    local dropped=0
+    for _ in {1..10}; do
+        settled "$1" $(($3 + dropped))
+        dropped=$(cached "$1" dropped)
+        [ "$(cached "$1" fills)" -lt "$3" ] || return 0
+        epoch "$1" "$2"
+    done
+    fail "$1: $(cached "$1" fills) fills of $3 after ten epochs, $dropped dropped"
+}
+
 # without_trouble MOUNT: nothing that the cache did is an error of the mount
 without_trouble() {
     local field
