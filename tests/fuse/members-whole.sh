@@ -211,7 +211,7 @@ random.Random(1).shuffle(paths)
 def reads(): # as the daemon counts them: whoever mounts a device by its name looks at all devices
     with open("mnt/.datasetfs/stats.json") as stats:
         counted = json.load(stats)
-    return counted["device_reads"], [member["reads"] for member in counted["members"]]
+    return counted["device_reads"], [member["reads"] for member in counted["members"]], counted["hedges_sent"]
 before = reads()
 for path in paths:
     with open(path, "rb", buffering=0) as file:
@@ -219,7 +219,8 @@ for path in paths:
 after = reads()
 counts = [new - old for new, old in zip(after[1], before[1])]
 print(f"{len(paths)} files, device reads {after[0] - before[0]}, by device {counts}")
-for total in after[0] - before[0], sum(counts):
+again = after[2] - before[2] # reads that are late on a busy machine are sent to another copy as well
+for total in after[0] - before[0] - again, sum(counts) - again:
     if not 0.98 * len(paths) <= total <= 1.02 * len(paths):
         sys.exit(f"fail: {total} reads of {len(paths)} files")
 if sys.argv[1] == "none" and max(counts) > 1.05 * sum(counts) / len(counts):

@@ -37,15 +37,22 @@ descriptors() {
     find "/proc/$SERVER/fd" -type l -printf '%l\n' | sort
 }
 
+# has_settled: $before is what it has open, twice
+has_settled() {
+    local last=$before
+    before=$(descriptors)
+    [ "$before" = "$last" ]
+}
+
 has_descriptors() {
     [ "$(descriptors)" = "$1" ]
 }
 
 run() {
-    local before
+    local before=
     # Reading ahead takes memory when a reader first looks like a walker, whenever that is.
     mount_volume volume mnt -o "$1,readahead=off"
-    before=$(descriptors)
+    wait_for 20 has_settled || fail "$1: it opens and closes: $before"
     python3 "$(dirname "$0")/switch.py" source0 source1 mnt $rounds $SERVER || fail "$1: $(tail -n 3 daemon.log)"
     assert_eq "switches of $1" "$(stats mnt switches)" $rounds
     wait_for 10 one_open mnt || fail "$1: $(generations mnt) versions are open with nobody in the old one"

@@ -113,7 +113,7 @@ figures() {
     done
     return 1
 }
-for _ in {1..10}; do
+for _ in {1..40}; do
     found=$(figures) && break
 done
 [ -n "$found" ] || fail "60 files in 2 s were never seen: $(screen)"
