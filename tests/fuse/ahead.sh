@@ -16,12 +16,13 @@ read_in() {
     python3 "$AHEAD" "$1" "source/${3:-}" "mnt/${3:-}" "$2" || fail "read_in $*"
 }
 
-# ahead_of LEAST COMMAND…: on a new mount, which stays; more than LEAST files are read ahead of the command. On a
-# machine that has other work as well, the reader may be the faster one: then again.
+# ahead_of LEAST COMMAND…: on a new mount, with the options, which stays; more than LEAST files are read ahead of the
+# command. On a machine that has other work as well, the reader may be the faster one: then again.
+options=()
 ahead_of() {
     local found=0
     for _ in {1..10}; do
-        mount_volume volume mnt
+        mount_volume volume mnt "${options[@]}"
         "${@:2}"
         found=$(stats mnt ahead_files)
         [ "$found" -le "$1" ] || return 0
@@ -89,13 +90,14 @@ unmount mnt
 
 enough_for_smoke
 say "several walkers"
-mount_volume volume mnt
-walkers=()
-for i in {0..7}; do
-    python3 "$AHEAD" walk source/small/d$i mnt/small/d$i 1 & walkers+=($!)
-done
-for walker in "${walkers[@]}"; do wait "$walker" || fail "a walker of several"; done
-[ "$(stats mnt ahead_files)" -gt 0 ] || fail "8 walkers: nothing was read ahead"
+by_eight() {
+    local walkers=() walker i
+    for i in {0..7}; do
+        python3 "$AHEAD" walk source/small/d$i mnt/small/d$i 1 & walkers+=($!)
+    done
+    for walker in "${walkers[@]}"; do wait "$walker" || fail "a walker of several"; done
+}
+ahead_of 0 by_eight
 [ "$(stats mnt ahead_files)" -le $((SMALL + 60)) ] || fail "8 walkers: ahead $(stats mnt ahead_files)"
 unmount mnt
 
@@ -107,9 +109,9 @@ assert_eq "ahead_files" "$(stats mnt ahead_files)" 0
 unmount mnt
 
 say "it ends with the order"
-mount_volume volume mnt -o readahead=2M
-read_in broken 30 small
-[ "$(stats mnt ahead_files)" -gt 0 ] || fail "30 files in order: nothing was read ahead"
+options=(-o readahead=2M)
+ahead_of 0 read_in broken 30 small
+options=()
 [ "$(stats mnt ahead_files)" -le 350 ] || fail "ahead of 30 files: $(stats mnt ahead_files)"
 unmount mnt
 
@@ -171,9 +173,15 @@ datasetfsctl stat --json damaged small/d3/f030 | python3 "$LIB/chunks.py" >chunk
 read -r _ _ _ offset stored <chunks
 spoil damaged $((offset + stored / 2))
 : >daemon.log
-mount_volume damaged mnt
-BAD=d3/f030 read_in walk 1 small
-[ "$(stats mnt ahead_failures)" -gt 0 ] || fail "the damage was not read ahead"
+# As above, the reader may be the one that comes first.
+for _ in {1..10}; do
+    mount_volume damaged mnt
+    BAD=d3/f030 read_in walk 1 small
+    met=$(stats mnt ahead_failures)
+    [ "$met" = 0 ] || break
+    unmount mnt
+done
+[ "$met" -gt 0 ] || fail "the damage was not read ahead"
 [ "$(stats mnt read_failures)" -gt 0 ] || fail "the READ did not find the damage"
 grep -q "read of '/small/d3/f030' failed" daemon.log || fail "nothing in the log"
 unmount mnt

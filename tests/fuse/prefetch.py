@@ -19,8 +19,12 @@ sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "pyth
 import datasetfs  # noqa: E402
 from datasetfs import prefetch as module  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "lib"))
+from patience import Patience  # noqa: E402
+
 MOST = module.DSFS_PREFETCH_MOST
-PATIENCE = 60  # seconds
+PATIENCE = 60  # seconds of a machine that has time for it
+LATE = 3  # exit status: the reader was faster than what is read ahead of it
 
 
 def check(what, found, expected):
@@ -61,19 +65,19 @@ def tell(mount, numbers, digest=None):
 
 def tell_all(mount, numbers):
     """Until all were taken; it takes them as fast as they are read."""
-    give_up = time.monotonic() + PATIENCE
+    patience = Patience(PATIENCE)
     taken = 0
     while taken < len(numbers):
         taken += tell(mount, numbers[taken:taken + MOST])[0]
-        if time.monotonic() > give_up:
+        if patience.is_over():
             sys.exit(f"fail: {taken} of {len(numbers)} files were taken")
 
 
 def settle(mount, files, field="prefetch_files"):
     """Until so many files were read ahead."""
-    give_up = time.monotonic() + PATIENCE
+    patience = Patience(PATIENCE)
     while stats(mount)[field] < files:
-        if time.monotonic() > give_up:
+        if patience.is_over():
             sys.exit(f"fail: {field} is {stats(mount)[field]}, expected {files}")
         time.sleep(0.01)
 
@@ -211,7 +215,8 @@ def epoch(mount, source, told):
     check("files that were announced", counters["prefetch_announced"], len(dataset.samples))
     # Without io_uring a thread reads one place at a time, and is no faster than a reader.
     if counters["io"] == "uring" and by_readers(counters) > len(dataset.samples) // 2:
-        sys.exit(f"fail: {by_readers(counters)} of {len(dataset.samples)} files were read by READs all the same")
+        print(f"- {by_readers(counters)} of {len(dataset.samples)} files were read by READs all the same")
+        sys.exit(LATE)
 
 
 class Windows(Batches):
@@ -277,9 +282,9 @@ def asked(mount, source, path, most):
 def starved(mount, path):
     """Without memory for the daemon: it says so as soon as it has looked, and reads nothing."""
     numbers = list(load(path).values())
-    give_up = time.monotonic() + PATIENCE
+    patience = Patience(PATIENCE)
     while tell(mount, numbers) != (0, 0):
-        if time.monotonic() > give_up:
+        if patience.is_over():
             sys.exit("fail: files are taken, and there is no memory")
     check("files that were read", stats(mount)["prefetch_files"], 0)
 
@@ -287,9 +292,9 @@ def starved(mount, path):
 def fed(mount, path):
     """And when there is some again, it finds that out by itself."""
     numbers = list(load(path).values())
-    give_up = time.monotonic() + PATIENCE
+    patience = Patience(PATIENCE)
     while tell(mount, numbers[:1])[0] == 0:
-        if time.monotonic() > give_up:
+        if patience.is_over():
             sys.exit("fail: no file is taken, and there is memory")
         time.sleep(0.05)
     settle(mount, 1)
@@ -337,9 +342,9 @@ def crowd(mount, source, limit, process, group):
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           preexec_fn=lambda: join(os.path.join(group, "cgroup.procs"))) as other:
         other.stdout.readline()
-        give_up = time.monotonic() + PATIENCE
+        patience = Patience(PATIENCE)
         while not is_kept_below(mount, (limit - hog) // 4) or anonymous(process) > (limit - hog) // 4 + others:
-            if time.monotonic() > give_up:
+            if patience.is_over():
                 sys.exit(f"fail: {anonymous(process)} bytes beside another process: {stats(mount)}")
             time.sleep(0.05)
         other.stdin.close()
@@ -357,9 +362,9 @@ def owed(mount, source, hold):
     readers = [threading.Thread(target=compare, args=(mount, source, [name]), daemon=True) for name in names]
     for reader in readers:
         reader.start()
-    give_up = time.monotonic() + PATIENCE
+    patience = Patience(PATIENCE)
     while not os.path.exists(hold + ".held") or os.path.getsize(hold + ".held") < len(names):
-        if time.monotonic() > give_up:
+        if patience.is_over():
             sys.exit("fail: the device does not keep so many READs")
         time.sleep(0.01)
     replace(hold, "keep")
@@ -387,8 +392,8 @@ def damaged(mount, source, name):
     """All were announced; only the damaged one cannot be read."""
     names = files_of(mount)
     tell_all(mount, numbers_of(mount, names))
-    give_up = time.monotonic() + PATIENCE
-    while not stats(mount)["prefetch_failures"] and time.monotonic() < give_up:
+    patience = Patience(PATIENCE)
+    while not stats(mount)["prefetch_failures"] and not patience.is_over():
         time.sleep(0.01)
     check("reads ahead that failed", stats(mount)["prefetch_failures"], 1)
     check("READs that failed before anybody read", stats(mount)["read_failures"], 0)

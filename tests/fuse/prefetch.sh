@@ -51,9 +51,15 @@ done
 
 # A loop that waits for nothing, on a device with a latency.
 slow_device volume slow 1000
-mount_volume slow mnt
-announce epoch mnt source told || fail "an epoch"
-unmount mnt
+# On a machine that has other work as well, the loop may be the faster one: then again.
+for _ in {1..10}; do
+    mount_volume slow mnt
+    rc=0
+    announce epoch mnt source told || rc=$?
+    unmount mnt
+    [ $rc = 3 ] || break
+done
+[ $rc = 0 ] || fail "an epoch: status $rc"
 mount_volume slow mnt
 announce epoch mnt source silent || fail "an epoch that nobody announced"
 for field in announced files bytes reads stored served dropped failures; do

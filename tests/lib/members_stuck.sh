@@ -36,7 +36,7 @@ cp back/b back/kept
 # moment, but not each time.
 holds() {
     local kind=$1 rates before after
-    for _ in 1 2 3; do
+    for _ in {1..10}; do
         rates=$(readers "$many" "$RANDOM" 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") ||
             fail "$kind: $rates $(cat daemon.log)"
         read -r before after _ <<<"$rates"
@@ -69,7 +69,7 @@ comes_back() {
 # before. As above, not each time. Then it is well and read again.
 bears_slow() {
     local rates before after
-    for _ in 1 2 3; do
+    for _ in {1..10}; do
         rates=$(readers 16 "$RANDOM" 1.5 2 2 sh -c "echo ${LATENCY}0 >b.control") || fail "slow: $rates"
         slow_control b.control $LATENCY
         read -r _ _ before after <<<"$rates"
@@ -109,8 +109,12 @@ strike_all() {
 # versions are listed and opened
 lists_versions() {
     local lister
-    readers 4 1 0.5 1 0 sh strike hang >/dev/null || fail "hang"
-    wait_for 20 is_member 1 state = suspect || fail "nobody noticed"
+    sh strike hang
+    for _ in {1..20}; do # on a busy machine few reads, or none of that member, come to their time
+        readers 4 "$RANDOM" 0.5 0 0 >/dev/null || fail "hang"
+        ! is_member 1 state = suspect || break
+    done
+    is_member 1 state = suspect || fail "nobody noticed: $(cat mnt/.datasetfs/stats.json)"
     (ls mnt/.datasetfs/versions && datasetfsctl switch mnt v1) >listed 2>&1 &
     lister=$!
     wait_for 60 grep -q 'serves version' listed || fail "versions while a member hangs: $(cat listed)"
@@ -133,7 +137,7 @@ walks() {
         mount_on "$channel"
         (wait_for 60 is_ahead $files && sh strike hang) &
         striker=$!
-        timeout 100 python3 "$LIB/compare.py" source mnt >walked 2>&1 || fail "a walker: $(cat walked daemon.log)"
+        timeout 1000 python3 "$LIB/compare.py" source mnt >walked 2>&1 || fail "a walker: $(cat walked daemon.log)"
         wait $striker || fail "nothing was read ahead"
         heal hang
     done
