@@ -11,7 +11,6 @@ need_root
 own_machine
 . "$LIB/attach.sh"
 
-export DATASETFS_CSI_PATIENCE=200 # ms, in place of five seconds
 mkdir source
 for i in {1..50}; do echo "file $i" >"source/$i"; done
 pack volume source --label v1
@@ -301,6 +300,9 @@ unpublish new
 all_is_gone
 
 say "a mount that hangs is abnormal, asked once, and its pod can go"
+stop
+export DATASETFS_CSI_PATIENCE=200 # ms, in place of five seconds
+start
 publish silent dataset=train
 stop_all
 for round in 1 2; do

@@ -34,6 +34,9 @@ echo content >source/file
 ln -s file source/link
 ln -s file source/other
 pack volume source
+mkdir -m 700 runtime # his sockets are not in /tmp, where fuse/client-user.sh looks at all of his
+chown 65534 runtime
+export XDG_RUNTIME_DIR=$PWD/runtime
 chmod 777 . cores mnt steps
 chmod 666 volume
 # The build may lie where only root can look.

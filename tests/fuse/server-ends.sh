@@ -17,12 +17,14 @@ cp -r source source2
 echo "of the second version" >source2/second
 pack volume source2 --label v2 --no-current
 
+# Where a server has no processor for a second, it is replaced as well: hence 'at least' where the limits are so short.
+
 say "it stands still"
 DATASETFS_PATIENCE=1200 DATASETFS_BEAT=200 mount_volume volume mnt
 kill -STOP "$SERVER"
 cat mnt/3 >/dev/null || fail "a read of a server that stands still"
 grep -q "the server does not respond, it is killed" daemon.log || fail "nobody noticed: $(cat daemon.log)"
-assert_eq "restarts" "$(restarts mnt)" 1
+more_than 0 || fail "no other server"
 assert_eq "what stands still" "$(started "$SERVER")" ""
 unmount mnt
 
@@ -30,7 +32,7 @@ say "it stands still in its takeover"
 DATASETFS_PATIENCE=1200 DATASETFS_BEAT=200 mount_volume volume mnt
 at_step session-kept s
 kill_server mnt
-assert_eq "restarts" "$(restarts mnt)" 2
+more_than 1 || fail "$(restarts mnt) servers ended, expected the one that was killed and the next one"
 unmount mnt
 
 say "a request that crashes the server, twice"
@@ -93,8 +95,8 @@ for step in READLINK READ-resumed; do
     at_step "$step" l
     assert_eq "the request that it had" "$(readlink mnt/link)" 3
     cmp source/3 mnt/3 || fail "the READ that it had"
-    assert_eq "how often that was noticed" $((before + 1)) \
-        "$(grep -c "has been working on one request for 1 s, the server ends" daemon.log)"
+    [ "$(grep -c "has been working on one request for 1 s, the server ends" daemon.log)" -gt "$before" ] ||
+        fail "nobody noticed: $(cat daemon.log)"
     unmount mnt
 done
 

@@ -34,7 +34,9 @@ restarts() {
 # begin_load MOUNTPOINT: eight readers, and kills until they have ended, one every 200 ms, but only when the last server
 # has answered; the log of the readers is load.log
 begin_load() {
-    python3 "$LIB/killed.py" "$1" source $seconds >load.log 2>&1 &
+    rm -f stop
+    BEGAN=$SECONDS
+    python3 "$LIB/killed.py" "$1" source 86400 >load.log 2>&1 &
     LOAD=$!
     end_process_at_exit $LOAD
     killing "$1" $LOAD & KILLER=$!
@@ -47,12 +49,18 @@ killing() {
     done
 }
 
+# is_enough MOUNTPOINT: the load was there for so long, and for two kills at least, or it has failed
+is_enough() {
+    [ -z "$(started $LOAD)" ] || { [ $((SECONDS - BEGAN)) -ge $seconds ] && [ "$(restarts "$1")" -ge 2 ]; }
+}
+
 # end_load MOUNTPOINT
 end_load() {
+    wait_for $((seconds + 120)) is_enough "$1" || fail "only $(restarts "$1") servers died: $(cat daemon.log)"
+    touch stop
     wait $LOAD || fail "$(tail -n 5 load.log; cat daemon.log)"
     wait $KILLER || fail "no kills: $(cat daemon.log)"
     say "$(restarts "$1") kills: $(paste -sd ' ' load.log)"
-    [ "$(restarts "$1")" -ge 2 ] || fail "only $(restarts "$1") servers died: $(cat daemon.log)"
     compare source "$1"
 }
 
@@ -74,7 +82,7 @@ say "a switch every second"
 mount_volume volume mnt
 begin_load mnt
 switches=0
-while [ -n "$(started $LOAD)" ]; do
+until is_enough mnt; do
     to=v$((1 + (switches + 1) % 2))
     datasetfsctl switch mnt $to >switch.out 2>&1 || fail "switch to $to: $(cat switch.out daemon.log)"
     assert_eq "version" "$(json label mnt/.datasetfs/version)" $to

@@ -21,8 +21,13 @@ mkdir bin
 programs=$PWD/bin
 cp "$(command -v datasetfs)" "$(command -v mkdatasetfs)" "$(command -v datasetfsctl)" "$LIB"/compare.py bin/
 cp "$(command -v datasetfs-exporter)" bin/
+# His sockets are here, and not in /tmp, where fuse/client-user.sh looks at all of his.
+mkdir -m 700 runtime
+chown 65534 runtime
+runtime=$PWD/runtime
 as_nobody() {
-    setpriv --reuid 65534 --regid 65534 --clear-groups env PATH="$programs:$PATH" HOME="$PWD" "$@"
+    setpriv --reuid 65534 --regid 65534 --clear-groups \
+        env PATH="$programs:$PATH" HOME="$PWD" XDG_RUNTIME_DIR="$runtime" "$@"
 }
 mkdir -m 777 user
 cd user
@@ -108,7 +113,7 @@ umount mnt
 wait_end "$pid" || fail "the daemon runs on"
 END
     export -f as_nobody
-    export programs
+    export programs runtime
     "$LIB/mount-namespace" bash inside.sh || fail "allow_other"
 else
     say "no /etc/fuse.conf"
