@@ -18,7 +18,7 @@ datasetfsctl verify "$shm/volume" <&- >&- 2>&- || fail "verify without descripto
 need_root
 need_fuse
 for closed in "0<&-" "0<&- 1>&-" "0<&- 1>&- 2>&-"; do
-    eval "timeout 20 datasetfs '$shm/volume' mnt $closed" || fail "mount with $closed"
+    eval "timeout 200 datasetfs '$shm/volume' mnt $closed" || fail "mount with $closed"
     daemon=$(daemon_of mnt)
     [ -n "$daemon" ] || fail "no daemon, started with $closed"
     assert_eq "file with $closed" "$(cat mnt/file)" hello

@@ -122,7 +122,7 @@ done
 
 # Not a file or device.
 mkfifo fifo
-assert_fails 1 "fifo" timeout 20 mkdatasetfs --progress none fifo source
+assert_fails 1 "fifo" timeout 200 mkdatasetfs --progress none fifo source
 
 if can_loop && can_mount; then
     truncate -s 64M disk

@@ -47,7 +47,7 @@ def restarts(name, found):
 def check(files, server):
     for name, file in files:
         # The control thread of the new server may not have come to it yet.
-        for _ in range(400):
+        for _ in range(4000):
             try:
                 found = whole(name, file)
             except ValueError:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: ring timeout=120
+# tests/run: ring timeout=300
 # FUSE over io_uring in a control group with one CPU, readers outside of it on every CPU; the group's CPUs change while
 # they read, and a daemon that was mounted outside is moved in.
 . "$(dirname "$0")/../lib/common.sh"
@@ -44,12 +44,12 @@ answered() {
 # The daemon answers some hundred requests more, of readers on every CPU.
 progress() {
     local before cpu
-    before=$(timeout 30 python3 "$LIB/json_value.py" requests_total mnt/.datasetfs/stats.json) ||
+    before=$(timeout 120 python3 "$LIB/json_value.py" requests_total mnt/.datasetfs/stats.json) ||
         fail "$1: the mount hangs"
     wait_for 30 answered $((before + 400)) || fail "$1: nothing goes on: $(cat load.log daemon.log)"
     kill -0 $LOAD 2>/dev/null || fail "$1: $(cat load.log)"
     for cpu in "$one" "$other"; do
-        timeout 30 taskset -c "$cpu" stat mnt/nothing-"$cpu"-$RANDOM >/dev/null 2>&1 || [ $? = 1 ] ||
+        timeout 120 taskset -c "$cpu" stat mnt/nothing-"$cpu"-$RANDOM >/dev/null 2>&1 || [ $? = 1 ] ||
             fail "$1: CPU $cpu waits"
     done
 }

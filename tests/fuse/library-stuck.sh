@@ -52,10 +52,10 @@ with multiprocessing.get_context("fork").Pool(2) as workers:
 END
 # begins: a new process by the library, one that nobody changed, and one of Python with workers, as a DataLoader has
 begins() {
-    WAY=direct timeout -s KILL 60 library-way mnt sums | sort | cmp - sums || fail "the library, $1"
+    WAY=direct timeout -s KILL 240 library-way mnt sums | sort | cmp - sums || fail "the library, $1"
     [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ] || return 0
-    timeout -s KILL 60 datasetfs-run cat mnt/1 mnt/large1 | cmp - <(cat source/1 source/large1) || fail "unchanged, $1"
-    PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python timeout -s KILL 60 python3 begins.py ||
+    timeout -s KILL 240 datasetfs-run cat mnt/1 mnt/large1 | cmp - <(cat source/1 source/large1) || fail "unchanged, $1"
+    PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python timeout -s KILL 240 python3 begins.py ||
         fail "Python, $1"
 }
 # has_member CLIENT FILE: it has a descriptor of this member
@@ -85,6 +85,6 @@ ask it quit
 
 say "nobody answers"
 for member in a b; do slow_control $member.control hang; done
-! timeout -s KILL 60 datasetfsctl switch mnt v1 >switched 2>&1 || fail "a switch"
+! timeout -s KILL 240 datasetfsctl switch mnt v1 >switched 2>&1 || fail "a switch"
 grep -q "no answer to a read for 5 seconds\|does not answer" switched || fail "why it does not switch: $(cat switched)"
 for member in a b; do slow_control $member.control 2000; done

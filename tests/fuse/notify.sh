@@ -14,7 +14,7 @@ address = sys.argv[1]
 name = b"\0" + address[1:].encode() if address.startswith("@") else address
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 listener.bind(name)
-listener.settimeout(30)
+listener.settimeout(300)
 
 
 def message():
@@ -42,7 +42,7 @@ try:
     seen = message()
     if "STOPPING=1" not in seen:
         sys.exit(f"fail: the message at the end is {seen!r}")
-    if daemon.wait(20) != 0:
+    if daemon.wait(300) != 0:
         sys.exit(f"fail: status {daemon.returncode}")
     print("ready and stopping were told to", address)
 finally:

@@ -87,7 +87,7 @@ elsewhere() {
     put_to "$one"
     : >daemon.log
     rm -f ./*.rc ./*.got
-    mount_volume "$volume" mnt -o channel=$1,deadline=100
+    mount_volume "$volume" mnt -o channel=$1,deadline=3000
     cmp source/f0 mnt/f0 || fail "f0 before"
     go_away
     reader f1
@@ -159,7 +159,8 @@ for channel in "${channels[@]}"; do
         assert_fails 1 "Input/output error" dd if=mnt/f1 of=/dev/null bs=1M iflag=direct status=none
         assert_contains "the log" "$(cat daemon.log)" "read of '/f1' failed: the device says: Input/output error"
         come_back
-        cmp source/f2 mnt/f2 || fail "f2 after $options"
+        # On a busy machine a good read may take longer than that deadline.
+        wait_for 60 cmp source/f2 mnt/f2 || fail "f2 after $options"
         unmount mnt
     done
 done

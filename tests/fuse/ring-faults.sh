@@ -34,9 +34,9 @@ idle() {
 # repeated COMMAND TIMES ERROR: every other command fails that often in all; nothing of it is seen from outside
 repeated() {
     faulty "$1" 1 "$2" 2 "$3" mount_volume volume mnt -o channel=ring
-    timeout 60 python3 "$LIB/compare.py" source mnt || fail "$1 with error $3: trees differ, or a reader hangs"
+    timeout 300 python3 "$LIB/compare.py" source mnt || fail "$1 with error $3: trees differ, or a reader hangs"
     drop_caches
-    timeout 60 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 128 200 ||
+    timeout 300 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 128 200 ||
         fail "readers, $1 with error $3"
     # Files that are read ahead for nobody may still be on their way.
     wait_for 20 idle || fail "$1 with error $3: requests are left: $(cat mnt/.datasetfs/stats.json)"
@@ -65,7 +65,7 @@ say "without some entries"
 
 # None: the mount is refused.
 rc=0
-faulty register 1 100000 1 $EINVAL timeout 30 datasetfs -f -o channel=ring volume mnt 2>refused.err || rc=$?
+faulty register 1 100000 1 $EINVAL timeout 120 datasetfs -f -o channel=ring volume mnt 2>refused.err || rc=$?
 assert_eq "status of a mount without entries" $rc 32
 grep -q "cannot mount .*: queue [0-9]* of FUSE over io_uring has no entry left: Invalid argument" refused.err ||
     fail "without entries: $(cat refused.err)"
@@ -81,7 +81,7 @@ for setup in 3 4 3 4 3 4; do
     visitor=$!
     rc=0
     faulty setup $setup 1 1 $ENOMEM \
-        timeout --kill-after=5 20 datasetfs -f -o channel=ring,readahead=off,prefetch=off volume mnt 2>refused.err ||
+        timeout --kill-after=5 120 datasetfs -f -o channel=ring,readahead=off,prefetch=off volume mnt 2>refused.err ||
             rc=$?
     rm visits
     assert_eq "status of a mount without a ring" $rc 32

@@ -35,7 +35,7 @@ for thread in threads:
     thread.start()
 open(ready, "w").close()
 for thread in threads:
-    thread.join(30)
+    thread.join(300)
 if any(thread.is_alive() for thread in threads):
     print("fail: a reader hangs", flush=True)
     os._exit(1)

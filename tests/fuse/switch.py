@@ -165,9 +165,9 @@ def main():
         process.start()
     longest, settled = switch_all(counters, queue)
     counters.add(END)
-    results = [queue.get(timeout=60) for _ in readers]
+    results = [queue.get(timeout=600) for _ in readers]
     for process in readers:
-        process.join(60)
+        process.join(600)
     faults = [fault for each, _ in results for fault in each]
     done, reads = counters.get(RETURNED), sum(count for _, count in results)
     print(f"{done} switches, {reads} reads, longest switch {longest * 1e3:.1f} ms, "

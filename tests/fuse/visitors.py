@@ -50,7 +50,7 @@ def waiting_for(versions, file, label):
     for _ in range(VISITORS):
         threads.append(threading.Thread(target=visit, args=(f"{versions}/{label}/{file}", gate, came)))
         threads[-1].start()
-    count = sum(came.acquire(timeout=10) for _ in range(VISITORS - 1))
+    count = sum(came.acquire(timeout=200) for _ in range(VISITORS - 1))
     count += came.acquire(timeout=0.1)
     ask("free")
     for thread in threads:

@@ -369,7 +369,7 @@ def nothing_is_left():
             thread.start()
         digest(SMALL)
         dropped()
-        for _ in range(1000):  # until reads under way have ended
+        for _ in range(100000):  # until reads under way have ended
             if not left():
                 break
             time.sleep(0.001)

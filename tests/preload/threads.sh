@@ -12,7 +12,7 @@ tried() {
     local way rc
     for way in "" "$preload"; do
         : >"$DATASETFS_REPORT"
-        env ${way:+"LD_PRELOAD=$way"} "${@:2}" timeout --foreground -s KILL 20 "$program" "$1" || {
+        env ${way:+"LD_PRELOAD=$way"} "${@:2}" timeout --foreground -s KILL 200 "$program" "$1" || {
             rc=$?
             kill -CONT "$SERVER"
             fail "$1, ${way:+with ${way##*/}}: exit status $rc"
