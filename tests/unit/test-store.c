@@ -405,7 +405,7 @@ static struct store *open_store(uint64_t size)
 	memcpy(setup.volume, volume, sizeof(volume));
 	CHECK_OK(store_open(&setup, &store, &err));
 	CHECK_OK(store_start(store, &err));
-	for (unsigned i = 0; i < 10000 && !atomic_load(&store->is_loaded); i++)
+	for (unsigned i = 0; i < 100000 && !atomic_load(&store->is_loaded); i++)
 		usleep(1000);
 	assert_true(atomic_load(&store->is_loaded));
 	return store;
@@ -460,7 +460,7 @@ static void test_store_keeps_chunks(void **state)
 		if (i % 500 == 0)
 			usleep(1000);
 	}
-	for (unsigned i = 0; i < 10000 && store_state(store).fills + store_state(store).dropped < CHUNKS; i++)
+	for (unsigned i = 0; i < 100000 && store_state(store).fills + store_state(store).dropped < CHUNKS; i++)
 		usleep(1000);
 	assert_int_equal(store_state(store).fills, CHUNKS);
 	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
@@ -528,7 +528,7 @@ static void test_two_processes_share_a_store(void **state)
 	assert_true(store_accepts(first) && !store_accepts(second));
 	assert_int_equal(count_of(second, CHUNKS), CHUNKS);
 	close_store(first);
-	for (unsigned i = 0; i < 10000 && !store_accepts(second); i++)
+	for (unsigned i = 0; i < 100000 && !store_accepts(second); i++)
 		usleep(1000);
 	assert_true(store_accepts(second));
 	assert_int_equal(count_of(second, CHUNKS), CHUNKS);
@@ -543,7 +543,7 @@ static void test_removed_store_is_left_alone(void **state)
 	(void)state;
 	assert_int_equal(unlinkat(folder, STORE_DATA, 0), 0);
 	add(store, 100000); /* a new one */
-	for (unsigned i = 0; i < 10000 && !told; i++)
+	for (unsigned i = 0; i < 100000 && !told; i++)
 		usleep(1000);
 	assert_false(store_accepts(store));
 	close_store(store);

@@ -349,7 +349,7 @@ static void expect_said(const char *text)
 	char said[4096];
 	ssize_t n;
 
-	for (int i = 0; i < 10000; i++) {
+	for (int i = 0; i < 100000; i++) {
 		n = pread(errors, said, sizeof(said) - 1, 0);
 		assert_true(n >= 0);
 		said[n] = 0;
@@ -552,7 +552,7 @@ static void remains_that_sleep(void **state)
 	assert_int_equal(remains_next(&remains), INT64_MAX);
 	assert_int_equal(remains_add(&remains, awake, false, NULL), 0);
 	assert_int_equal(remains_add(&remains, asleep, true, NULL), 0);
-	for (; !found && now < 10000 * MS; now += 10 * MS, usleep(1000))
+	for (; !found && now < 10000 * MS; now += 10 * MS, usleep(10000))
 		found = remains_look(&remains, now);
 	assert_int_equal(found, asleep);
 	for (int i = 0; i < 10; i++, now += 1000 * MS)
@@ -749,7 +749,7 @@ static void upgrade_hangs(void **state)
 	struct pollfd fd;
 
 	(void)state;
-	begin_upgrade("hang", 300);
+	begin_upgrade("hang", 2000);
 	order("upgrade /proc/self/exe");
 	assert_string_equal(heard(), "upgraded request-7 -16 another upgrade is under way");
 	fd = (struct pollfd){ orders, POLLIN, 0 };
