@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan
+# tests/run: daemon in=asan
 # The mount option cache=: which folders it takes; indexes come from the copies in the folder and not from the volume,
 # at mounts, switches and visits; a copy that is wrong in any way is made anew, and whatever happens to the folder,
 # mounts serve the right bytes.

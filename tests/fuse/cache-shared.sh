@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan
+# tests/run: daemon in=asan
 # Mounts of one user that have the same folder in cache= share the index of a version: the second one reads nothing,
 # neither from the volume nor from a copy, and both have the same memory. What is no daemon of the user, or has another
 # version, or does not answer, lends nothing, and the copy is read.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan
+# tests/run: daemon in=asan
 # Files of .datasetfs that are open while servers of the mount follow each other: each shows the whole text of now, also
 # where that is longer than the one that the kernel knew.
 . "$(dirname "$0")/../lib/common.sh"
