@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots first, then words: a saved table is a head and the memory. */
+/* A head, the slots, and from a cache line on the words: a saved table is what lies in memory. */
 #include "tier/holdings.h"
 
 #include <assert.h>
@@ -19,52 +19,23 @@
 
 #define HOLDINGS_NEW  HOLDINGS_NAME ".new"
 #define HOLDINGS_STEP 8192u /* words that are copied at a time, as others use them meanwhile */
+#define HOLDINGS_LINE (MAP_BUCKET * sizeof(uint64_t))
+#define HOLDINGS_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) /* nobody shortens it under a mapping */
 
 static_assert(sizeof(struct holdings_head) == 56, "no padding");
 static_assert(sizeof(struct slot) == 8, "slots are saved as they lie in memory");
 
-static size_t holdings_slots_size(uint32_t slots)
-{
-	return slots * sizeof(struct slot);
-}
-
-/* Where the words begin in memory: with a cache line. */
 static size_t holdings_words_at(uint32_t slots)
 {
-	return round_up(holdings_slots_size(slots), MAP_BUCKET * sizeof(uint64_t));
+	return round_up(sizeof(struct holdings_head) + slots * sizeof(struct slot), HOLDINGS_LINE);
 }
 
-int holdings_new(const struct holdings_shape *shape, const uint8_t volume[16], struct holdings *ret, struct error *err)
+uint64_t holdings_size(const struct holdings_shape *shape)
 {
-	size_t words_at = holdings_words_at(shape->slots), size = words_at + map_bytes(shape->buckets);
-	auto_close int fd = -1;
-	int r = memory_file_make("datasetfs-cache", size, &fd, err);
-	void *memory;
-
-	if (r < 0)
-		return r;
-	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
-		return error_errno(err, "cannot map %zu bytes", size);
-	*ret = (struct holdings){ .map = { .words = (void *)((uint8_t *)memory + words_at), .buckets = shape->buckets },
-				  .memory = memory,
-				  .size = size,
-				  .fd = take_fd(&fd) };
-	memcpy(ret->volume, volume, sizeof(ret->volume));
-	slots_open(&ret->slots, memory, shape->slots);
-	return 0;
+	return holdings_words_at(shape->slots) + map_bytes(shape->buckets);
 }
 
-void holdings_close(struct holdings *table)
-{
-	if (!table->memory)
-		return;
-	munmap(table->memory, table->size);
-	close(table->fd);
-	*table = (struct holdings){ 0 };
-}
-
-/* ---- saved ---- */
+/* ---- the head ---- */
 
 static struct holdings_head holdings_encode(const struct holdings *table)
 {
@@ -79,50 +50,6 @@ static struct holdings_head holdings_encode(const struct holdings *table)
 
 	memcpy(head.volume, table->volume, sizeof(head.volume));
 	return head;
-}
-
-static int holdings_write_words(int fd, const _Atomic uint64_t *words, uint64_t count)
-{
-	uint64_t copy[HOLDINGS_STEP], step;
-
-	for (; count; count -= step, words += step) {
-		step = count < HOLDINGS_STEP ? count : HOLDINGS_STEP;
-		for (uint64_t i = 0; i < step; i++)
-			copy[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
-		if (transfer_write(fd, copy, step * sizeof(*copy)) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int holdings_write(const struct holdings *table, int fd)
-{
-	const struct holdings_head head = holdings_encode(table);
-
-	if (transfer_write(fd, &head, sizeof(head)) < 0 ||
-	    holdings_write_words(fd, table->memory, table->slots.count) < 0)
-		return -1;
-	return holdings_write_words(fd, table->map.words, table->map.buckets * MAP_BUCKET);
-}
-
-/* Nothing is flushed: after a crash of the machine the file may be empty or torn, and words may name bytes that never
- * reached the disk. */
-int holdings_save(const struct holdings *table, int folder, struct error *err)
-{
-	auto_close int fd = -1;
-	int r = 0;
-
-	(void)unlinkat(folder, HOLDINGS_NEW, 0);
-	fd = openat(folder, HOLDINGS_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return error_errno(err, "cannot make '%s'", HOLDINGS_NEW);
-	if (holdings_write(table, fd) < 0)
-		r = error_errno(err, "cannot write '%s'", HOLDINGS_NEW);
-	else if (renameat(folder, HOLDINGS_NEW, folder, HOLDINGS_NAME) < 0)
-		r = error_errno(err, "cannot rename '%s'", HOLDINGS_NEW);
-	if (r < 0)
-		(void)unlinkat(folder, HOLDINGS_NEW, 0);
-	return r;
 }
 
 static int holdings_decode(const struct holdings_head *head, const uint8_t volume[16], struct holdings_shape *ret,
@@ -144,14 +71,165 @@ static int holdings_decode(const struct holdings_head *head, const uint8_t volum
 	return 0;
 }
 
-static int holdings_check_size(const struct stat *st, const struct holdings_shape *shape, struct error *err)
+static int holdings_check_size(uint64_t size, const struct holdings_shape *shape, struct error *err)
 {
-	uint64_t expected =
-		sizeof(struct holdings_head) + holdings_slots_size(shape->slots) + map_bytes(shape->buckets);
+	if (size == holdings_size(shape))
+		return 0;
+	return error_set(err, -EBADMSG, "it has %" PRIu64 " bytes, expected %" PRIu64, size, holdings_size(shape));
+}
 
-	if ((uint64_t)st->st_size != expected)
-		return error_set(err, -EBADMSG, "it has %jd bytes, expected %" PRIu64, (intmax_t)st->st_size, expected);
+void holdings_note(struct holdings *table)
+{
+	const struct holdings_head head = holdings_encode(table);
+
+	memcpy(table->memory, &head, sizeof(head));
+}
+
+/* Where the slots go on. Any number will do: see slots_take(). */
+static void holdings_take_turn(struct holdings *table, const struct holdings_head *head)
+{
+	table->slots.hand = dsfs_le32_get(head->hand);
+	table->slots.day = dsfs_le32_get(head->day);
+	table->slots.taken = dsfs_le32_get(head->taken);
+}
+
+/* ---- in memory ---- */
+
+/* The memory has this shape: its size fits. */
+static void holdings_begin(struct holdings *table, const struct holdings_shape *shape)
+{
+	uint8_t *bytes = table->memory;
+
+	table->map = (struct map){ .words = (void *)(bytes + holdings_words_at(shape->slots)),
+				   .buckets = shape->buckets };
+	slots_open(&table->slots, (void *)(bytes + sizeof(struct holdings_head)), shape->slots);
+}
+
+static int holdings_map(int fd, size_t size, const uint8_t volume[16], struct holdings *ret, struct error *err)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (memory == MAP_FAILED)
+		return error_errno(err, "cannot map %zu bytes", size);
+	*ret = (struct holdings){ .memory = memory, .size = size, .fd = fd };
+	memcpy(ret->volume, volume, sizeof(ret->volume));
 	return 0;
+}
+
+int holdings_new(const struct holdings_shape *shape, const uint8_t volume[16], struct holdings *ret, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = memory_file_make("datasetfs-cache", holdings_size(shape), &fd, err);
+
+	if (r == 0 && fcntl(fd, F_ADD_SEALS, HOLDINGS_SEALS) < 0)
+		r = error_errno(err, "cannot seal the map");
+	if (r == 0)
+		r = holdings_map(fd, holdings_size(shape), volume, ret, err);
+	if (r < 0)
+		return r;
+	(void)take_fd(&fd);
+	holdings_begin(ret, shape);
+	holdings_note(ret);
+	return 0;
+}
+
+/* Returns the size of a memory file that keeps it. */
+static int holdings_check_file(int fd, size_t *ret, struct error *err)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & HOLDINGS_SEALS) != HOLDINGS_SEALS)
+		return error_set(err, -EBADMSG, "its seals are %#x, expected %#x", seals < 0 ? 0 : seals,
+				 HOLDINGS_SEALS);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if ((size_t)st.st_size < sizeof(struct holdings_head))
+		return error_set(err, -EBADMSG, "it has %jd bytes, too few for a head", (intmax_t)st.st_size);
+	*ret = (size_t)st.st_size;
+	return 0;
+}
+
+/* Looks at a copy of the head, as the process that left it may not have ended wholly. */
+static int holdings_check_memory(struct holdings *table, struct error *err)
+{
+	struct holdings_shape shape = { 0 };
+	struct holdings_head head;
+	int r;
+
+	memcpy(&head, table->memory, sizeof(head));
+	r = holdings_decode(&head, table->volume, &shape, err);
+	if (r == 0)
+		r = holdings_check_size(table->size, &shape, err);
+	if (r < 0)
+		return r;
+	holdings_begin(table, &shape);
+	holdings_take_turn(table, &head);
+	return 0;
+}
+
+int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err)
+{
+	struct holdings table = { 0 };
+	size_t size = 0;
+	int r = holdings_check_file(fd, &size, err);
+
+	if (r == 0)
+		r = holdings_map(fd, size, volume, &table, err);
+	if (r < 0)
+		return r;
+	r = holdings_check_memory(&table, err);
+	if (r < 0)
+		munmap(table.memory, table.size);
+	else
+		*ret = table;
+	return r;
+}
+
+void holdings_close(struct holdings *table)
+{
+	if (!table->memory)
+		return;
+	munmap(table->memory, table->size);
+	close(table->fd);
+	*table = (struct holdings){ 0 };
+}
+
+/* ---- saved ---- */
+
+static int holdings_write_words(int fd, const _Atomic uint64_t *words, uint64_t count)
+{
+	uint64_t copy[HOLDINGS_STEP], step;
+
+	for (; count; count -= step, words += step) {
+		step = count < HOLDINGS_STEP ? count : HOLDINGS_STEP;
+		for (uint64_t i = 0; i < step; i++)
+			copy[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
+		if (transfer_write(fd, copy, step * sizeof(*copy)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Nothing is flushed: after a crash of the machine the file may be empty or torn, and words may name bytes that never
+ * reached the disk. */
+int holdings_save(struct holdings *table, int folder, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = 0;
+
+	holdings_note(table);
+	(void)unlinkat(folder, HOLDINGS_NEW, 0);
+	fd = openat(folder, HOLDINGS_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_errno(err, "cannot make '%s'", HOLDINGS_NEW);
+	if (holdings_write_words(fd, table->memory, table->size / sizeof(uint64_t)) < 0)
+		r = error_errno(err, "cannot write '%s'", HOLDINGS_NEW);
+	else if (renameat(folder, HOLDINGS_NEW, folder, HOLDINGS_NAME) < 0)
+		r = error_errno(err, "cannot rename '%s'", HOLDINGS_NEW);
+	if (r < 0)
+		(void)unlinkat(folder, HOLDINGS_NEW, 0);
+	return r;
 }
 
 static int holdings_read_head(int fd, const uint8_t volume[16], struct holdings_head *ret,
@@ -166,7 +244,7 @@ static int holdings_read_head(int fd, const uint8_t volume[16], struct holdings_
 	return holdings_decode(ret, volume, ret_shape, err);
 }
 
-static int holdings_check(int fd, const uint8_t volume[16], struct holdings_shape *ret, struct error *err)
+int holdings_check(int fd, const uint8_t volume[16], struct holdings_shape *ret, struct error *err)
 {
 	struct holdings_head head;
 	struct stat st;
@@ -177,7 +255,7 @@ static int holdings_check(int fd, const uint8_t volume[16], struct holdings_shap
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EBADMSG, "it is no regular file");
 	r = holdings_read_head(fd, volume, &head, ret, err);
-	return r < 0 ? r : holdings_check_size(&st, ret, err);
+	return r < 0 ? r : holdings_check_size((uint64_t)st.st_size, ret, err);
 }
 
 /* Does not wait for a FIFO. */
@@ -229,13 +307,12 @@ int holdings_load(struct holdings *table, int fd, struct error *err)
 		return error_set(err, -EBADMSG, "it has %" PRIu64 " buckets, expected %" PRIu64, shape.buckets,
 				 table->map.buckets);
 	slots = shape.slots < table->slots.count ? shape.slots : table->slots.count;
-	r = holdings_load_words(fd, table->memory, slots, sizeof(head), err);
+	r = holdings_load_words(fd, (void *)table->slots.list, slots, sizeof(head), err);
 	if (r == 0)
 		r = holdings_load_words(fd, table->map.words, shape.buckets * MAP_BUCKET,
-					sizeof(head) + holdings_slots_size(shape.slots), err);
+					holdings_words_at(shape.slots), err);
 	slots_count(&table->slots); /* list and count stay as they are: readers use them */
-	table->slots.hand = dsfs_le32_get(head.hand);
-	table->slots.day = dsfs_le32_get(head.day);
-	table->slots.taken = dsfs_le32_get(head.taken);
+	holdings_take_turn(table, &head);
+	holdings_note(table);
 	return r;
 }

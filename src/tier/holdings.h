@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of what a cache holds: its slots, and the map of the chunks in them, in one memory file. It is saved to a
- * file of the cache's folder, and loaded again.
+ * file of the cache's folder, and loaded again; a process that ends can leave the memory file itself to another one.
  *
- * A saved table is foreign: it may be of another volume, of another size, cut off, or made up. Its head is checked, its
- * words and slots are not, as any of them may be wrong. What it costs to load is bounded by the table it goes into. */
+ * A table that somebody else made is foreign: it may be of another volume, of another size, cut off, or made up. Its
+ * head is checked, its words and slots are not, as any of them may be wrong. What a saved one costs to load is bounded
+ * by the table it goes into. */
 #pragma once
 #include <stdint.h>
 
@@ -18,7 +19,7 @@
 #define HOLDINGS_BUCKETS_MAX (UINT64_C(1) << 31) /* 128 GiB */
 #define HOLDINGS_SLOTS_MAX   (1u << 28)          /* 1 PiB, and below the blocks that a word has room for */
 
-/* The head of the saved file; the slots follow, as in memory, then the words. */
+/* The head, in memory as in the saved file; the slots follow, and from a cache line on the words. */
 struct holdings_head {
 	dsfs_le64 magic;
 	dsfs_le32 version, slot_size;
@@ -36,21 +37,29 @@ struct holdings {
 	struct map map;
 	struct slots slots;
 	uint8_t volume[16];
-	void *memory;
+	void *memory; /* the head and all else */
 	size_t size;
 	int fd; /* of the memory */
 };
 
+/* Returns the bytes of a table, with its head. */
+uint64_t holdings_size(const struct holdings_shape *shape);
 /* Makes an empty table. */
 must_check int holdings_new(const struct holdings_shape *shape, const uint8_t volume[16], struct holdings *ret,
 			    struct error *err);
+/* Makes one of the memory file of another table, which is taken on success. -EBADMSG: it is no table of this volume. */
+must_check int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err);
+/* Writes into the memory where the slots go on, for holdings_adopt(). */
+void holdings_note(struct holdings *table);
 /* A zeroed table may be closed too. */
 void holdings_close(struct holdings *table);
 
 /* Writes the table to a new file, which then takes the name. */
-must_check int holdings_save(const struct holdings *table, int folder, struct error *err);
+must_check int holdings_save(struct holdings *table, int folder, struct error *err);
 /* Opens what was saved, and checks its head. -ENOENT: nothing was saved. -EBADMSG: it is no table of this volume. */
 must_check int holdings_find(int folder, const uint8_t volume[16], int *ret_fd, struct holdings_shape *ret,
 			     struct error *err);
+/* Checks the head of such a file, and its size. */
+must_check int holdings_check(int fd, const uint8_t volume[16], struct holdings_shape *ret, struct error *err);
 /* Fills a table, which has as many buckets, from the file. Others may use it meanwhile. On failure it has a part. */
 must_check int holdings_load(struct holdings *table, int fd, struct error *err);

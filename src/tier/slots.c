@@ -34,21 +34,30 @@ static bool slots_may_take(struct slots *slots, uint32_t now)
 	return slots->free && slots->taken < slots->count;
 }
 
+static void slots_fill(struct slots *slots, uint32_t slot, uint32_t now)
+{
+	slots_hit(slots, slot, now);
+	atomic_store_explicit(&slots->list[slot].filled, now, memory_order_relaxed);
+	slots->free--;
+	slots->taken++;
+}
+
 bool slots_take(struct slots *slots, uint32_t now, uint32_t *ret)
 {
 	uint32_t slot;
 
 	if (!slots_may_take(slots, now))
 		return false;
-	do
+	for (uint32_t i = 0; i < slots->count; i++) {
 		slot = slots_turn(slots);
-	while (!slots_is_free(slots, slot));
-	slots_hit(slots, slot, now);
-	atomic_store_explicit(&slots->list[slot].filled, now, memory_order_relaxed);
-	slots->free--;
-	slots->taken++;
-	*ret = slot;
-	return true;
+		if (slots_is_free(slots, slot)) {
+			slots_fill(slots, slot, now);
+			*ret = slot;
+			return true;
+		}
+	}
+	slots->free = 0; /* a process of before took what was free, until it had ended wholly */
+	return false;
 }
 
 static void slots_set_free(struct slots *slots, uint32_t slot)

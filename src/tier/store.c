@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/program/step.h"
 #include "base/transfer.h"
 #include "tier/folder.h"
 
@@ -120,6 +121,8 @@ static bool store_begin_slot(struct store *store)
 		store_rest(store, STORE_FULL);
 		return false;
 	}
+	holdings_note(&store->table);
+	step("cache-slot");
 	atomic_store(&store->used, slots->count - slots->free);
 	return true;
 }
@@ -142,9 +145,11 @@ static void store_publish(struct store *store, const struct stage_part *part)
 	uint64_t first = (uint64_t)store->slot * (SLOTS_SIZE / STORE_BLOCK), there;
 	unsigned filled = 0;
 
-	for (unsigned i = 0; i < part->count; i++)
+	for (unsigned i = 0; i < part->count; i++) {
 		if (!map_find(map, part->chunks[i].key, &there))
 			filled += map_put(map, part->chunks[i].key, first + part->chunks[i].at / STORE_BLOCK);
+		step("cache-word");
+	}
 	atomic_fetch_add(&store->fills, filled);
 	atomic_fetch_add(&store->dropped, part->count - filled);
 	atomic_store(&store->is_changed, true);
@@ -163,6 +168,7 @@ static void store_part(struct store *store, const struct stage_part *part)
 		return;
 	}
 	if (store_write(store, part, &why) == 0) {
+		step("cache-written");
 		store->was_told = false;
 		store_publish(store, part);
 		return;
@@ -212,6 +218,8 @@ static void store_begin_filling(struct store *store)
 {
 	struct error why = { 0 };
 
+	if (store->locked)
+		store->locked(store->owner, store->lock);
 	if (ftruncate(store->data, (off_t)store->table.slots.count * SLOTS_SIZE) < 0) {
 		error_errno(&why, "cannot set the size of '%s'", STORE_DATA);
 		store_fail(store, &why);
@@ -391,15 +399,19 @@ static void store_find_saved(struct store *store, const struct store_setup *setu
 		store->tell(store->owner, &why);
 }
 
+static int store_keep_folder(struct store *store, int folder, struct error *err)
+{
+	store->folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	return store->folder < 0 ? error_errno(err, "cannot keep the folder open") : 0;
+}
+
 /* The lock file is not closed before the data is: this process has both, or another one may fill. */
 static int store_open_files(struct store *store, int folder, struct error *err)
 {
-	int r;
+	int r = store_keep_folder(store, folder, err);
 
-	store->folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-	if (store->folder < 0)
-		return error_errno(err, "cannot keep the folder open");
-	r = folder_lock(store->folder, STORE_LOCK, &store->lock, err);
+	if (r == 0)
+		r = folder_lock(store->folder, STORE_LOCK, &store->lock, err);
 	return r < 0 && r != -EWOULDBLOCK ? r : store_open_data(store->folder, &store->data, err);
 }
 
@@ -417,6 +429,21 @@ static int store_prepare(struct store *store, const struct store_setup *setup, s
 	return r < 0 ? r : stage_new(&store->stage, err);
 }
 
+static int store_take(struct store *store, const struct store_setup *setup, struct error *err)
+{
+	struct store_kept *kept = setup->kept;
+	int r = store_keep_folder(store, setup->folder, err);
+
+	if (r == 0)
+		r = holdings_adopt(kept->map, setup->volume, &store->table, err);
+	if (r < 0)
+		return r;
+	(void)take_fd(&kept->map);
+	store->data = take_fd(&kept->data);
+	store->lock = take_fd(&kept->lock);
+	return stage_new(&store->stage, err);
+}
+
 void store_free(struct store *store)
 {
 	stage_free(store->stage);
@@ -428,23 +455,32 @@ void store_free(struct store *store)
 	free(store);
 }
 
-int store_open(const struct store_setup *setup, struct store **ret, struct error *err)
+static struct store *store_new(const struct store_setup *setup)
 {
 	struct store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return NULL;
+	store->folder = store->data = store->lock = store->saved_fd = -1;
+	store->tell = setup->tell;
+	store->locked = setup->locked;
+	store->owner = setup->owner;
+	return store;
+}
+
+int store_open(const struct store_setup *setup, struct store **ret, struct error *err)
+{
+	struct store *store = store_new(setup);
 	int r;
 
 	if (!store)
 		return error_no_memory(err);
-	store->folder = store->data = store->lock = store->saved_fd = -1;
-	store->tell = setup->tell;
-	store->owner = setup->owner;
-	r = store_prepare(store, setup, err);
-	if (r < 0) {
+	r = setup->kept ? store_take(store, setup, err) : store_prepare(store, setup, err);
+	if (r < 0)
 		store_free(store);
-		return r;
-	}
-	*ret = store;
-	return 0;
+	else
+		*ret = store;
+	return r;
 }
 
 int store_start(struct store *store, struct error *err)

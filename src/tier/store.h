@@ -7,7 +7,8 @@
  *
  * A thread loads what was saved, writes what readers stage, and saves the table. It never holds up a reader: what it
  * cannot take is dropped. Of several processes that have the cache open one fills it; the others load what it saves,
- * and one of them goes on when it has ended. */
+ * and one of them goes on when it has ended. A process can have a successor instead, which takes over the table as it
+ * is in memory, the data and the lock. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,6 +23,13 @@
 #define STORE_LOCK  "lock"
 #define STORE_BLOCK 4096u /* of the numbers in the map */
 
+/* Files of a store, for a successor: the process that had them ends, or has ended. */
+struct store_kept {
+	int map;  /* in memory: table.fd of the store */
+	int data;
+	int lock; /* -1: another process fills, or this one had not loaded yet what was saved */
+};
+
 struct store_setup {
 	int folder;         /* of the volume, in the cache's folder; the store keeps a copy */
 	uint8_t volume[16]; /* its UUID */
@@ -29,7 +37,11 @@ struct store_setup {
 	uint64_t chunks, bytes; /* how many of them the volume has, of how many stored bytes, as far as is known */
 	/* Tells, on the store's thread or while it opens, that something is wrong from which no read suffers. */
 	void (*tell)(const void *owner, const struct error *why);
+	/* Tells, on the store's thread, that this process fills from now on: it has the lock, and has loaded what was
+	 * saved. NULL: nobody asks. */
+	void (*locked)(const void *owner, int lock);
 	const void *owner;
+	struct store_kept *kept; /* descriptors that the store takes, unless it fails; NULL: it opens the files */
 };
 
 struct store {
@@ -43,6 +55,7 @@ struct store {
 	_Atomic uint32_t used;     /* slots that are not free */
 	_Atomic bool is_changed;   /* since it was saved */
 	void (*tell)(const void *owner, const struct error *why);
+	void (*locked)(const void *owner, int lock);
 	const void *owner;
 	/* The thread's: */
 	struct thread thread;
@@ -55,7 +68,7 @@ struct store {
 	int saved_fd;    /* what is to be loaded; -1: nothing */
 };
 
-/* Opens the files. Nothing is found or taken before the thread runs. */
+/* Opens the files. Nothing is found or taken before the thread runs, or what was kept at once. */
 must_check int store_open(const struct store_setup *setup, struct store **ret, struct error *err);
 must_check int store_start(struct store *store, struct error *err);
 /* Has the thread write and save what is left, and end. False: a device keeps it, and all must stay. */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=asan,gcc:ring timeout=300
-# A mount with a cache: what was read once comes from this machine, after another mount and after a kill as well; a
-# cache that holds half gives half of each epoch; several mounts share one.
+# A mount with a cache: what was read once comes from this machine, after another mount, after a kill and in the next
+# version as well; a cache that holds half gives half of each epoch; several mounts share one.
 . "$DATASETFS_SOURCE/tests/lib/cache.sh"
 need_fuse
 
@@ -146,12 +146,48 @@ wait_for 20 eval '[ "$(cached mnt used)" -gt 0 ]' || fail "nothing was loaded"
 epoch mnt source
 [ "$READS" -le $((LARGE + 3)) ] || fail "the volume was read $READS times"
 
-say "another server goes on with it"
+say "another server goes on with what was filled, of which nothing was saved"
+# goes_on WHAT: it has all that there was, and no other mount can fill
+goes_on() {
+    epoch mnt source
+    [ $((HITS * 100)) -ge $((FULL * 99)) ] && [ "$WRONG" = 0 ] ||
+        fail "$1: $HITS reads of the cache, $FULL before, $WRONG in vain"
+    ! flock --nonblock cache/*/lock true || fail "$1: another mount may fill"
+    without_trouble mnt
+}
 unmount mnt
+cache_folder cache
 mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M,channel=dev"
-kill_server mnt
-wait_for 20 eval '[ "$(cached mnt used)" -gt 0 ]' || fail "nothing was loaded"
 epoch mnt source
-[ "$READS" -le $((LARGE + 3)) ] || fail "the volume was read $READS times"
+settled mnt "$CHUNKS"
+epoch mnt source
+FULL=$HITS
+rm cache/*/map
+kill_server mnt
+goes_on "after a kill"
+rm -f cache/*/map
+datasetfsctl upgrade mnt >upgrade.out 2>&1 || fail "upgrade: $(cat upgrade.out daemon.log)"
+goes_on "after an upgrade"
+unmount mnt
+flock --nonblock cache/*/lock true || fail "the lock outlives the mount"
+
+say "a version with 1 % changed"
+mkdir parts
+python3 - "$SEED" <<'END'
+import random, sys
+random.seed(int(sys.argv[1]))
+for i in range(500):
+    open(f"parts/{i}", "wb").write(random.randbytes(8000 + i))
+END
+pack parts.vol parts --label v1
+cache_folder cache
+mount_volume parts.vol mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
+epoch mnt parts
+settled mnt 500
+for i in 7 107 207 307 407; do head -c 8100 /dev/urandom >parts/$i; done
+pack parts.vol parts --label v2
+datasetfsctl switch mnt v2
+epoch mnt parts
+[ $((HITS * 100)) -ge $((500 * 98)) ] || fail "$HITS reads of the cache in the first epoch, of 500"
 without_trouble mnt
 unmount mnt

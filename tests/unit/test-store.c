@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -185,6 +188,23 @@ static void test_slots_given_back_and_from_the_future(void **state)
 	assert_int_equal(slots_reclaim(&slots, now), 1);
 }
 
+/* Another process, which has the list too and is about to end, takes what was counted as free. */
+static void test_slots_that_somebody_else_took(void **state)
+{
+	struct slot list[2] = { 0 };
+	struct slots slots;
+	uint32_t slot, now = 100 * DAY;
+
+	(void)state;
+	slots_open(&slots, list, 2);
+	atomic_store(&list[0].filled, now);
+	atomic_store(&list[1].filled, now);
+	assert_false(slots_take(&slots, now, &slot));
+	assert_int_equal(slots.free, 0);
+	assert_int_equal(slots_reclaim(&slots, now), 1);
+	assert_true(slots_take(&slots, now, &slot));
+}
+
 /* ---- staging ---- */
 
 static uint8_t content[SLOTS_SIZE];
@@ -285,6 +305,7 @@ static int remove_folder(void **state)
 {
 	(void)state;
 	(void)unlinkat(folder, HOLDINGS_NAME, 0);
+	(void)unlinkat(folder, HOLDINGS_NAME ".new", 0);
 	(void)unlinkat(folder, STORE_DATA, 0);
 	(void)unlinkat(folder, STORE_LOCK, 0);
 	close(folder);
@@ -354,6 +375,107 @@ static void test_saved_table_of_another_size(void **state)
 	close(fd);
 }
 
+/* LENGTH words: 10000000 show how long a large cache takes to load. */
+static void test_many_words_are_loaded(void **state)
+{
+	const char *length = getenv("LENGTH");
+	uint64_t words = length ? strtoull(length, NULL, 10) : 20000, block, found = 0;
+	struct holdings_shape many = { map_buckets(words), (uint32_t)(words / 100) }, saved = { 0 };
+	struct holdings table;
+	int64_t begun;
+	int fd;
+
+	(void)state;
+	CHECK_OK(holdings_new(&many, volume, &table, &err));
+	for (uint64_t i = 0; i < words; i++)
+		(void)map_put(&table.map, key_of(i), i);
+	CHECK_OK(holdings_save(&table, folder, &err));
+	holdings_close(&table);
+	begun = clock_now();
+	CHECK_OK(holdings_find(folder, volume, &fd, &saved, &err));
+	CHECK_OK(holdings_new(&saved, volume, &table, &err));
+	CHECK_OK(holdings_load(&table, fd, &err));
+	print_message("%ju words are loaded in %jd us\n", (uintmax_t)words, (intmax_t)((clock_now() - begun) / 1000));
+	for (uint64_t i = 0; i < words; i++)
+		found += map_find(&table.map, key_of(i), &block);
+	assert_true(found >= words - words / 1000);
+	close(fd);
+	holdings_close(&table);
+	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+}
+
+/* ---- tables that are left to another process ---- */
+
+static int copy_of(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	assert_true(copy >= 0);
+	return copy;
+}
+
+/* A process that ends without a word leaves its last change too. */
+static void test_table_is_taken_over(void **state)
+{
+	struct holdings table, again;
+	uint64_t block = 0;
+	uint32_t slot;
+	int fd;
+
+	(void)state;
+	CHECK_OK(holdings_new(&shape, volume, &table, &err));
+	fd = copy_of(table.fd);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(slots_take(&table.slots, 100 * DAY, &slot));
+	holdings_note(&table);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(map_put(&table.map, key_of(i), i + 1));
+	holdings_close(&table);
+	CHECK_OK(holdings_adopt(fd, volume, &again, &err));
+	assert_int_equal(again.map.buckets, shape.buckets);
+	assert_int_equal(again.slots.count, shape.slots);
+	assert_int_equal(again.slots.free, shape.slots - 3);
+	assert_int_equal(again.slots.taken, 3);
+	assert_true(slots_take(&again.slots, 100 * DAY, &slot));
+	assert_int_equal(slot, 3);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(map_find(&again.map, key_of(i), &block) && block == i + 1);
+	CHECK_FAILS(holdings_adopt(again.fd, other, &table, &err), -EBADMSG, "another volume");
+	holdings_close(&again);
+}
+
+/* Takes over a memory file that has this head, and must not. */
+static void refuse_memory(const struct holdings_head *head, size_t size, int seals, const char *text)
+{
+	struct holdings table;
+	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_int_equal(pwrite(fd, head, sizeof(*head), 0), sizeof(*head));
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	CHECK_FAILS(holdings_adopt(fd, volume, &table, &err), -EBADMSG, text);
+	close(fd);
+}
+
+static void test_foreign_memory_is_refused(void **state)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
+				      .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
+
+	(void)state;
+	memcpy(head.volume, volume, sizeof(head.volume));
+	refuse_memory(&head, 128, F_SEAL_SHRINK, "its seals are 0x2, expected 0x7");
+	refuse_memory(&head, 55, seals, "it has 55 bytes, too few for a head");
+	refuse_memory(&head, 4096, seals, "it has 4096 bytes, expected 128");
+	head.slots = dsfs_le32_of(HOLDINGS_SLOTS_MAX + 1);
+	refuse_memory(&head, 128, seals, "1 buckets and 268435457 slots are impossible");
+	head.slots = dsfs_le32_of(HOLDINGS_SLOTS_MAX);
+	refuse_memory(&head, 128, seals, "it has 128 bytes, expected 2147483776");
+	head.magic = dsfs_le64_of(0);
+	refuse_memory(&head, 128, seals, "it is no map of a cache");
+}
+
 static void test_foreign_files_are_refused(void **state)
 {
 	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
@@ -366,7 +488,7 @@ static void test_foreign_files_are_refused(void **state)
 	write_saved("", 0);
 	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "too few for a head");
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "it has 56 bytes, expected 120");
+	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "it has 56 bytes, expected 128");
 	head.buckets = dsfs_le64_of(UINT64_MAX / 64);
 	write_saved(&head, sizeof(head));
 	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "impossible");
@@ -397,18 +519,29 @@ static void tell(const void *owner, const struct error *why)
 	snprintf(told_what, sizeof(told_what), "%s", why->reason);
 }
 
-static struct store *open_store(uint64_t size)
+static struct store *new_store(uint64_t size, struct store_kept *kept)
 {
-	struct store_setup setup = { .folder = folder, .size = size, .chunks = 1000, .bytes = 4500000, .tell = tell };
+	struct store_setup setup = { .folder = folder, .size = size, .chunks = 1000, .bytes = 4500000, .tell = tell,
+				     .kept = kept };
 	struct store *store;
 
 	memcpy(setup.volume, volume, sizeof(volume));
 	CHECK_OK(store_open(&setup, &store, &err));
+	return store;
+}
+
+static struct store *start_store(struct store *store)
+{
 	CHECK_OK(store_start(store, &err));
 	for (unsigned i = 0; i < 100000 && !atomic_load(&store->is_loaded); i++)
 		usleep(1000);
 	assert_true(atomic_load(&store->is_loaded));
 	return store;
+}
+
+static struct store *open_store(uint64_t size)
+{
+	return start_store(new_store(size, NULL));
 }
 
 static void close_store(struct store *store)
@@ -477,7 +610,7 @@ static void test_random_words_cost_a_read_at_most(void **state)
 {
 	struct store *store = open_store(64u << 20);
 	const struct holdings *table = &store->table;
-	size_t size = sizeof(struct holdings_head) + table->slots.count * 8 + map_bytes(table->map.buckets);
+	size_t size = table->size;
 	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
 				   .slot_size = dsfs_le32_of(SLOTS_SIZE),
 				   .buckets = dsfs_le64_of(table->map.buckets),
@@ -536,9 +669,199 @@ static void test_two_processes_share_a_store(void **state)
 	assert_int_equal(told, 0);
 }
 
+/* ---- a store that is left to another process ---- */
+
+static struct store *new_empty_store(uint64_t size)
+{
+	(void)unlinkat(folder, HOLDINGS_NAME, 0);
+	(void)unlinkat(folder, STORE_DATA, 0);
+	return new_store(size, NULL);
+}
+
+/* Returns how many of every 16th chunk are found; *ret_wrong: of which other bytes are there, which readers then
+ * forget. */
+static unsigned look_for(struct store *store, uint64_t chunks, unsigned *ret_wrong)
+{
+	unsigned there = 0;
+	uint64_t place;
+
+	*ret_wrong = 0;
+	for (uint64_t i = 0; i < chunks; i += 16) {
+		const struct chunk chunk = chunk_number(i);
+
+		if (!chunks_find(store, &chunk, &place))
+			continue;
+		assert_true(place + chunk.stored <= store_size(store));
+		there++;
+		if (has(store, i))
+			continue;
+		chunks_forget(store, &chunk, place);
+		(*ret_wrong)++;
+	}
+	return there;
+}
+
+/* Fills in another process, which ends itself, or is killed after so many us. Both have the memory, and the caller
+ * keeps the descriptors, as a supervisor does. */
+static void fill_and_die(struct store *store, uint64_t chunks, useconds_t us)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		start_store(store);
+		for (uint64_t i = 0; i < chunks; i++) {
+			add(store, i);
+			if (i % 200 == 199)
+				usleep(1000);
+		}
+		while (us || store_state(store).fills + store_state(store).dropped < chunks)
+			usleep(1000);
+		raise(SIGKILL);
+	}
+	assert_true(child > 0);
+	if (us) {
+		usleep(us);
+		kill(child, SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+}
+
+/* Returns a store that takes over from this one, whose thread never ran here. */
+static struct store *successor_of(struct store *store)
+{
+	struct store_kept kept = { copy_of(store->table.fd), copy_of(store->data), copy_of(store->lock) };
+	struct store *next;
+
+	store_free(store);
+	next = new_store(64u << 20, &kept);
+	assert_true(kept.map < 0 && kept.data < 0 && kept.lock < 0);
+	return next;
+}
+
+/* Chunks that were filled are there at once, though nothing was saved, and nobody else fills meanwhile. */
+static void test_store_has_a_successor(void **state)
+{
+	enum { CHUNKS = 800 };
+	struct store *store = new_empty_store(64u << 20), *second;
+
+	(void)state;
+	fill_and_die(store, CHUNKS, 0);
+	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+	store = successor_of(store);
+	second = open_store(64u << 20);
+	assert_false(store_accepts(second));
+	close_store(second);
+	start_store(store);
+	assert_true(store_accepts(store));
+	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
+	assert_in_range(store_state(store).used, CHUNKS * 4000, 2 * SLOTS_SIZE);
+	close_store(store);
+	store = open_store(64u << 20); /* it has saved what it took over */
+	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
+	close_store(store);
+	assert_int_equal(told, 0);
+}
+
+/* It was killed before all that was saved was in memory, so nobody has its lock. */
+static void test_store_that_had_not_loaded(void **state)
+{
+	enum { CHUNKS = 300 };
+	struct store *store = start_store(new_empty_store(64u << 20));
+	struct store_kept kept = { -1, -1, -1 };
+
+	(void)state;
+	for (uint64_t i = 0; i < CHUNKS; i++)
+		add(store, i);
+	close_store(store);
+	store = new_store(64u << 20, NULL); /* its thread would load */
+	kept.map = copy_of(store->table.fd);
+	kept.data = copy_of(store->data);
+	store_free(store);
+	store = start_store(new_store(64u << 20, &kept));
+	for (unsigned i = 0; i < 10000 && !store_accepts(store); i++)
+		usleep(1000);
+	assert_true(store_accepts(store));
+	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
+	close_store(store);
+	assert_int_equal(told, 0);
+}
+
+/* Nobody has read what is in any slot for long. */
+static void grow_old(struct store *store)
+{
+	const struct slots *slots = &store->table.slots;
+
+	for (uint32_t i = 0; i < slots->count; i++)
+		if (!slots_is_free(slots, i)) {
+			atomic_store(&slots->list[i].filled, 1);
+			atomic_store(&slots->list[i].hit, 1);
+		}
+}
+
+/* The next day, so that as many slots may be taken as there are. */
+static struct store *successor_tomorrow(struct store *store)
+{
+	store = successor_of(store);
+	store->table.slots.taken = 0;
+	holdings_note(&store->table);
+	return store;
+}
+
+/* Whenever a process is killed that fills the same slots again and again, its words are right or lead to other bytes,
+ * which readers notice. */
+static void test_store_whose_process_is_killed(void **state)
+{
+	enum { CHUNKS = 3000, ROUNDS = 4 };
+	struct store *store = new_empty_store(12u << 20);
+	unsigned wrong, there = 0;
+
+	(void)state;
+	srand(7);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		fill_and_die(store, CHUNKS, 1000 + (useconds_t)rand() % 50000);
+		store = successor_tomorrow(store);
+		there += look_for(store, CHUNKS, &wrong);
+		(void)look_for(store, CHUNKS, &wrong);
+		assert_int_equal(wrong, 0);
+		grow_old(store);
+	}
+	assert_true(there > 0);
+	store_free(store);
+	assert_int_equal(told, 0);
+}
+
+/* It was killed between the slots that are free again and the words that lead to them. */
+static void test_store_that_was_killed_while_it_reclaims(void **state)
+{
+	enum { CHUNKS = 1500, OTHERS = 5333 };
+	struct store *store = new_empty_store(12u << 20);
+	unsigned wrong, there;
+
+	(void)state;
+	fill_and_die(store, CHUNKS, 0);
+	store = successor_tomorrow(store);
+	assert_int_equal(store->table.slots.free, 0);
+	grow_old(store);
+	assert_int_equal(slots_reclaim(&store->table.slots, 1000 * DAY), 1);
+	store = start_store(successor_tomorrow(store));
+	for (uint64_t i = 0; i < 500; i++)
+		add(store, OTHERS + i);
+	for (unsigned i = 0; i < 10000 && store_state(store).fills + store_state(store).dropped < 500; i++)
+		usleep(1000);
+	there = look_for(store, CHUNKS, &wrong);
+	assert_in_range(wrong, 5, there);
+	there -= wrong;
+	assert_int_equal(look_for(store, CHUNKS, &wrong), there);
+	assert_int_equal(wrong, 0);
+	close_store(store);
+	assert_int_equal(told, 0);
+}
+
 static void test_removed_store_is_left_alone(void **state)
 {
-	struct store *store = open_store(64u << 20);
+	struct store *store = start_store(new_empty_store(64u << 20));
 
 	(void)state;
 	assert_int_equal(unlinkat(folder, STORE_DATA, 0), 0);
@@ -574,15 +897,23 @@ int main(void)
 		cmocka_unit_test(test_slots_are_taken_in_turn_and_stay),
 		cmocka_unit_test(test_no_more_than_all_in_a_day),
 		cmocka_unit_test(test_slots_given_back_and_from_the_future),
+		cmocka_unit_test(test_slots_that_somebody_else_took),
 		cmocka_unit_test(test_staged_chunks_keep_their_phase),
 		cmocka_unit_test(test_stage_is_bounded),
 		cmocka_unit_test(test_closing_ends_the_wait),
 		cmocka_unit_test(test_saved_table_comes_back),
 		cmocka_unit_test(test_saved_table_of_another_size),
+		cmocka_unit_test(test_many_words_are_loaded),
+		cmocka_unit_test(test_table_is_taken_over),
+		cmocka_unit_test(test_foreign_memory_is_refused),
 		cmocka_unit_test(test_foreign_files_are_refused),
 		cmocka_unit_test(test_store_keeps_chunks),
 		cmocka_unit_test(test_random_words_cost_a_read_at_most),
 		cmocka_unit_test(test_two_processes_share_a_store),
+		cmocka_unit_test(test_store_has_a_successor),
+		cmocka_unit_test(test_store_that_had_not_loaded),
+		cmocka_unit_test(test_store_whose_process_is_killed),
+		cmocka_unit_test(test_store_that_was_killed_while_it_reclaims),
 		cmocka_unit_test(test_removed_store_is_left_alone),
 		cmocka_unit_test(test_impossible_sizes_are_refused),
 	};

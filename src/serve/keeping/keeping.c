@@ -136,6 +136,9 @@ void keeping_end(struct serve *serve)
 	for (uint32_t i = 0; serve->volume.array && i < serve->volume.array->count; i++)
 		keep_drop(serve->keep, "member.%" PRIu32, i);
 	keep_drop(serve->keep, "cache");
+	keep_drop(serve->keep, "cache-map");
+	keep_drop(serve->keep, "cache-data");
+	keep_drop(serve->keep, "cache-lock");
 	keep_drop(serve->keep, "farewell");
 }
 

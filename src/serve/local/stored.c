@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "read/cached.h"
 #include "serve/local/local.h"
+#include "supervisor/keep.h"
 #include "tier/folder.h"
 
 static void stored_tell(const void *owner, const struct error *why)
@@ -18,15 +19,65 @@ static void stored_tell(const void *owner, const struct error *why)
 	log_warn("cache '%s': %s, the volume is read instead", serve->options.cache, why->reason);
 }
 
+/* A successor that does not get the lock waits for it like any other process, and then loads what was saved. So it
+ * gets it when what is in memory is more than that. */
+static void stored_locked(const void *owner, int lock)
+{
+	const struct serve *serve = owner;
+	struct error err = { 0 };
+
+	if (keep_put(serve->keep, lock, &err, "cache-lock") < 0)
+		log_error(&err, "cache '%s': the lock is not kept for another server", serve->options.cache);
+}
+
 static struct store_setup stored_setup(struct serve *serve, int folder)
 {
 	const struct version *version = &serve_current(serve)->version;
 	struct store_setup setup = { .folder = folder, .size = serve->options.cache_size,
 				     .chunks = version->shape.chunk_count, .bytes = version->stored_bytes,
-				     .tell = stored_tell, .owner = serve };
+				     .tell = stored_tell, .locked = stored_locked, .owner = serve };
 
 	memcpy(setup.volume, serve->volume.uuid, sizeof(setup.volume));
 	return setup;
+}
+
+static int stored_adopt(struct serve *serve, struct store_setup *setup, struct store **ret, struct error *err)
+{
+	struct store_kept kept = { keep_take(serve->keep, "cache-map"), keep_take(serve->keep, "cache-data"),
+				   keep_take(serve->keep, "cache-lock") };
+	int r = -ENOENT;
+
+	setup->kept = &kept;
+	if (kept.map < 0 || kept.data < 0)
+		error_set(err, r, "the former server left no map of it");
+	else
+		r = store_open(setup, ret, err);
+	close_fd(&kept.map);
+	close_fd(&kept.data);
+	close_fd(&kept.lock);
+	return r;
+}
+
+/* A successor has what the former server knew until it died, and not only what that had saved. */
+static int stored_keep(struct serve *serve, const struct store *store, struct error *err)
+{
+	int r = keep_put(serve->keep, store->table.fd, err, "cache-map");
+
+	return r < 0 ? r : keep_put(serve->keep, store->data, err, "cache-data");
+}
+
+/* Takes the store, also on failure. */
+static int stored_use(struct serve *serve, struct store *store, struct error *err)
+{
+	int r = serve->adopts ? 0 : stored_keep(serve, store, err);
+
+	if (r == 0)
+		r = cached_new(store, serve->volume.array->count, &serve->cached, err);
+	if (r < 0)
+		store_free(store); /* its thread has not begun */
+	else
+		array_extend(serve->volume.array, store->data);
+	return r;
 }
 
 static int stored_make(struct serve *serve, struct error *err)
@@ -39,16 +90,8 @@ static int stored_make(struct serve *serve, struct error *err)
 	if (r < 0)
 		return r;
 	setup = stored_setup(serve, folder);
-	r = store_open(&setup, &store, err);
-	if (r < 0)
-		return r;
-	r = cached_new(store, serve->volume.array->count, &serve->cached, err);
-	if (r < 0) {
-		store_free(store); /* its thread has not begun */
-		return r;
-	}
-	array_extend(serve->volume.array, store->data);
-	return 0;
+	r = serve->adopts ? stored_adopt(serve, &setup, &store, err) : store_open(&setup, &store, err);
+	return r < 0 ? r : stored_use(serve, store, err);
 }
 
 /* A drive that is full holds indexes, perhaps, and was not promised to hold more. */
