@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of a cache, as another process saved it or left it in memory: both ways take the same, and whatever its
+ * slots and words are, places lie in the data and slots can be taken, used again and saved. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz/fuzz.h"
+#include "tier/chunks.h"
+
+#define CHUNKS 40u /* whose words the seeds have: as seed_holdings() in make-corpus.c */
+#define NOW    (20000u * SLOTS_DAY)
+
+static const uint8_t volume[16] = "volume of a test";
+
+static void check(bool holds)
+{
+	if (!holds)
+		__builtin_trap();
+}
+
+/* Returns a memory file with these bytes. */
+static int file_of(const uint8_t *bytes, size_t length, int seals)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	check(fd >= 0 && write(fd, bytes, length) == (ssize_t)length);
+	check(!seals || fcntl(fd, F_ADD_SEALS, seals) == 0);
+	return fd;
+}
+
+static void use_words(struct store *store)
+{
+	uint64_t place;
+
+	for (uint32_t i = 0; i < CHUNKS; i++) {
+		const struct chunk chunk = { .address = (1u << 20) + i * 5000, .stored = 4000 };
+
+		if (!chunks_find(store, &chunk, &place))
+			continue;
+		check(place % STORE_BLOCK == chunk.address % STORE_BLOCK);
+		check(place + chunk.stored <= store_size(store));
+		chunks_hit(store, place);
+		chunks_forget(store, &chunk, place);
+	}
+}
+
+static void use_slots(struct slots *slots)
+{
+	uint32_t slot, taken = 0;
+
+	(void)slots_reclaim(slots, NOW);
+	while (slots_take(slots, NOW + SLOTS_DAY, &slot)) {
+		check(slot < slots->count && !slots_is_free(slots, slot));
+		taken++;
+	}
+	check(taken <= slots->count);
+}
+
+static bool is_beyond(const void *argument, uint64_t block)
+{
+	return block >= *(const uint64_t *)argument;
+}
+
+static void use(const struct holdings *table)
+{
+	struct store store = { .table = *table };
+	uint64_t blocks = store_size(&store) / STORE_BLOCK;
+
+	use_words(&store);
+	use_slots(&store.table.slots);
+	check(map_sweep(&store.table.map, is_beyond, &blocks) <= table->map.buckets * MAP_BUCKET);
+	holdings_note(&store.table);
+}
+
+/* Loads it into a table of its own shape, and into one with other slots. */
+static void load(int fd, const struct holdings_shape *shape, uint32_t slots)
+{
+	const struct holdings_shape of = { shape->buckets, slots };
+	struct holdings table;
+
+	if (holdings_new(&of, volume, &table, NULL) < 0)
+		return;
+	check(holdings_load(&table, fd, NULL) == 0);
+	check(table.map.buckets == shape->buckets && table.slots.count == slots);
+	use(&table);
+	holdings_close(&table);
+}
+
+static bool is_saved(const uint8_t *bytes, size_t length)
+{
+	struct holdings_shape shape = { 0 };
+	struct error err = { 0 };
+	int fd = file_of(bytes, length, 0), r = holdings_check(fd, volume, &shape, &err);
+
+	if (r == 0) {
+		check(holdings_size(&shape) == length);
+		load(fd, &shape, shape.slots);
+		load(fd, &shape, 3);
+	}
+	check(r == 0 || err.reason[0]);
+	close(fd);
+	return r == 0;
+}
+
+static bool is_left(const uint8_t *bytes, size_t length)
+{
+	int fd = file_of(bytes, length, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	struct error err = { 0 };
+	struct holdings table;
+
+	if (holdings_adopt(fd, volume, &table, &err) < 0) {
+		check(err.reason[0]);
+		close(fd);
+		return false;
+	}
+	use(&table);
+	holdings_close(&table);
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	check(is_saved(bytes, length) == is_left(bytes, length));
+	return 0;
+}
