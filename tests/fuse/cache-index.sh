@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=asan
 # The mount option cache=: which folders it takes; indexes come from the copies in the folder and not from the volume,
-# at mounts, switches and visits; a copy that is wrong in any way is made anew, and whatever happens to the folder,
-# mounts serve the right bytes.
+# at mounts, switches and visits, and where a mount follows; a copy that is wrong in any way is made anew, and whatever
+# happens to the folder, mounts serve the right bytes.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -244,6 +244,51 @@ unmount mnt
 erase 0
 mount_volume volume mnt -o "cache=$cache"
 from 0 "$one"
+unmount mnt
+cp whole volume
+
+say "a mount that follows"
+# follows LABEL: it has come to that version
+follows() {
+    [ "$(json label mnt/.datasetfs/version)" = "$1" ]
+}
+# kept: the versions whose indexes are in the folder
+kept() {
+    datasetfsctl cache list --json cache | python3 -c 'import json, sys
+copies = json.load(sys.stdin)["volumes"][0]["copies"]
+print(*sorted(copy["label"] for copy in copies if copy["kind"] == "index"))'
+}
+# keeps LABELS
+keeps() {
+    wait_for 20 eval "[ \"\$(kept)\" = '$*' ]" || fail "copies of $(kept), expected of $*: $(cat daemon.log)"
+}
+rm -rf cache/*
+: >daemon.log
+mount_volume volume mnt -o "cache=$cache,follow=current:1"
+keeps one
+datasetfsctl current volume two >/dev/null
+wait_for 30 follows two || fail "it does not follow: $(cat daemon.log)"
+compare second mnt
+keeps one two
+from $((one + two)) 0
+datasetfsctl remove volume one >/dev/null
+echo "of the third version" >second/more
+pack volume second --label three
+three=$(datasetfsctl list --json volume | json versions.1.index.0.length)
+wait_for 30 follows three || fail "it does not follow: $(cat daemon.log)"
+keeps three two
+from $((one + two + three)) 0
+datasetfsctl remove volume two >/dev/null
+FIRST=$DAEMON
+mount_volume volume other -o "cache=$cache,follow=current:1"
+assert_eq "bytes of indexes from the volume, of a second mount" "$(stats other index_read_bytes)" 0
+compare second other
+keeps three
+unmount other
+DAEMON=$FIRST
+unmount mnt
+mount_volume volume mnt -o "cache=$cache,follow=current:1"
+from 0 "$three"
 unmount mnt
 cp whole volume
 
