@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: ring once timeout=300
 # The limits of the unit datasetfs@ let the daemon do all that it does: what strace sees of mounts over each channel, of
-# versions side by side, of a switch, of a volume that is opened again and of every end is compared with the unit. And
-# the other way round: a call that it makes and the unit would refuse is found.
+# versions side by side, of a switch, of a volume that is opened again, of a cache and of every end is compared with the
+# unit. And the other way round: a call that it makes and the unit would refuse is found.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop
@@ -79,6 +79,13 @@ for i in "${!options[@]}"; do
     : >daemon.log
     say "${options[i]}: $(sed -nE 's/^[0-9]+ +([a-z0-9_]+)\(.*/\1/p' "$TRACE" | sort -u | wc -l) system calls"
 done
+say "a cache"
+export TRACE=$PWD/trace-cache
+install -d -m 700 cache
+mount_volume "$PWD/link" mnt -o "channel=dev,cache=$PWD/cache,cache_size=40M"
+cat mnt/folder/f? | cmp - <(cat source/folder/f?) || fail "trees differ"
+wait_for 20 eval '[ "$(stats mnt local_cache_fills)" -gt 0 ]' || fail "nothing is kept: $(cat daemon.log)"
+unmount mnt
 python3 "$LIB/unit_allows.py" "$unit" trace* >refused || fail "the unit refuses: $(cat refused)"
 
 # Each rule finds something.

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; within its
-# limits a server is replaced, and systemd hears of all that it has to know. It finds no fault with the unit, with that
-# of shared mounts, with the exporter's, the mount unit, the manual's unit of a job, and with what it makes of the
-# manual's line of fstab. Where the unit cannot be installed the build says so.
+# limits a mount has a cache and a server is replaced, and systemd hears of all that it has to know. It finds no fault
+# with the unit, with that of shared mounts, with the exporter's, the mount unit, the manual's unit of a job, and with
+# what it makes of the manual's line of fstab. Where the unit cannot be installed the build says so.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -140,6 +140,19 @@ connect "dead tcp://a; two tcp://b" "0 nvme connect dead tcp://a,nvme connect tw
 connect "dead tcp://a" "1 nvme connect dead tcp://a"
 connect "--dhchap-secret-file /etc/nvme/host.secret --tls one tcp://a" \
     "0 nvme connect --dhchap-secret-file /etc/nvme/host.secret --tls one tcp://a"
+
+# The folder that a package makes is one that a mount takes.
+if command -v systemd-tmpfiles >/dev/null; then
+    systemd-tmpfiles --create --root="$PWD/machine" --prefix=/var/cache - \
+        <"$DATASETFS_SOURCE/contrib/systemd/datasetfs.tmpfiles" || fail "systemd-tmpfiles"
+    sed -i '/^CONNECT/d' etc/datasetfs/train.conf
+    echo "OPTIONS=cache=$PWD/machine/var/cache/datasetfs" >>etc/datasetfs/train.conf
+    start
+    wait_for 20 test -e machine/var/cache/datasetfs/*/data || fail "nothing is kept: $(cat daemon.log)"
+    run ExecStop || fail "ExecStop"
+    wait_end "$DAEMON" || fail "the daemon runs on"
+    sed -i '/^OPTIONS/d' etc/datasetfs/train.conf
+fi
 
 # A mount in a namespace of the unit's own would be seen by nobody else: systemd.exec(5), SANDBOXING.
 namespaces='Private|Protect|ProcSubset|ReadOnly|ReadWrite|Inaccessible|Exec(utable)?Paths|NoExec|Bind|Temporary'

@@ -153,11 +153,13 @@ inside() {
     traces "$root" >before
     install debs apt-get install -q -y
     assert_eq "the folder of shared mounts" "$(within stat -c '%U %G %a' /run/datasetfs/attach)" "root datasetfs 710"
+    assert_eq "the folder for cache=" "$(within stat -c '%U %G %a' /var/cache/datasetfs)" "root root 700"
     use "$release"
     say "installed and used: $(within datasetfs --version)"
     upgrade
     use "$next"
     say "upgraded and used"
+    touch "$root/var/cache/datasetfs/format"
     within apt-get purge -q -y "${packages[@]}" >purge.log 2>&1 || fail "purge: $(tail -n 20 purge.log)"
     traces "$root" >after
     # A group stays, as Debian wants it: files may have its number.
