@@ -8,7 +8,7 @@
 need_fuse
 is_root || skip "only root has RESEND"
 
-small_files source 7 900 0
+small_files source 7 500 0
 pack volume source --compress none
 OPTIONS=readahead=off,prefetch=off,channel=dev,cache=$PWD/cache,cache_size=200M
 
@@ -19,7 +19,7 @@ is_full() {
 }
 
 say "at each step"
-for step in cache-slot=k cache-written=k cache-word=k--; do
+for step in cache-slot=k cache-written=k cache-word=k-; do
     letters=${step#*=} step=${step%=*}
     cache_folder cache
     mount_volume volume mnt -o "$OPTIONS"
@@ -33,7 +33,7 @@ for step in cache-slot=k cache-written=k cache-word=k--; do
 done
 
 say "at any time"
-rounds=$(length 8 200)
+rounds=$(length 4 200)
 cache_folder cache
 mount_volume volume mnt -o "$OPTIONS"
 for ((round = 1; round <= rounds; round++)); do

@@ -19,8 +19,7 @@ mount_volume volume mnt -o "readahead=off,prefetch=off,cache=$PWD/cache,cache_si
 epoch mnt source
 reused mnt || fail "see above: $(tail -n 5 daemon.log)"
 epoch mnt source
-epoch mnt source
-[ "$HITS" -gt 60 ] || fail "$HITS reads of the cache, which has nothing of the last version"
 say "$(cached mnt hits) reads of the cache, $(cached mnt fills) fills, $(cached mnt errors) in vain"
+[ "$(cached mnt hits)" -gt 100 ] || fail "the cache was not in use" # after many rounds it is full of former versions
 without_trouble mnt
 unmount mnt
