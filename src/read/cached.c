@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the store for each chunk, and a route of two what to expect of a read. */
+/* Asks the store for each chunk, and beside.h where a read of it goes. */
 #include "read/cached.h"
 
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "read/hold.h"
 #include "tier/chunks.h"
-
-#define CACHED_STEP  (1u << 24)               /* a slow read makes the part grow by 1/256 */
-#define CACHED_SLOWS (16u * CACHED_STEP)      /* and this is none yet: any read may be slow on a busy machine */
-#define CACHED_MOST  (UINT32_MAX / 16u * 15u) /* some reads always try the cache */
-
-enum { CACHED_VOLUME, CACHED_STORE, CACHED_PLACES };
 
 int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err)
 {
@@ -23,7 +16,7 @@ int cached_new(struct store *store, uint32_t member, struct cached **ret, struct
 		return error_no_memory(err);
 	cached->store = store;
 	cached->member = member;
-	r = route_new(CACHED_PLACES, &cached->route, err);
+	r = beside_open(&cached->beside, err);
 	if (r < 0)
 		free(cached);
 	else
@@ -35,7 +28,7 @@ void cached_free(struct cached *cached)
 {
 	if (!cached)
 		return;
-	route_free(cached->route);
+	beside_close(&cached->beside);
 	free(cached);
 }
 
@@ -88,67 +81,41 @@ static uint64_t cached_place(const struct read_range *range, const struct chunk 
 
 bool cached_is_suspect(const struct cached *cached, int64_t now)
 {
-	return route_is_suspect(cached->route, CACHED_STORE, now);
-}
-
-/* Whether the volume makes this read, so that the two share what one cannot do. */
-static bool cached_is_beside(struct cached *cached)
-{
-	uint32_t beside = atomic_load_explicit(&cached->beside, memory_order_relaxed), turn;
-
-	if (beside <= CACHED_SLOWS)
-		return false;
-	turn = atomic_fetch_add_explicit(&cached->turn, 1, memory_order_relaxed) + 1;
-	return hash_spread(turn) >> 32 < beside - CACHED_SLOWS;
+	return beside_is_suspect(&cached->beside, now);
 }
 
 bool cached_takes(const struct read_fetch *fetch, int64_t now)
 {
-	struct cached *cached = fetch->op->reader->setup.cached;
+	return fetch->may_hit && beside_takes(&fetch->op->reader->setup.cached->beside, now);
+}
 
-	if (!fetch->may_hit)
-		return false;
-	if (cached_is_suspect(cached, now))
-		return route_probes(cached->route, CACHED_STORE, now);
-	return !cached_is_beside(cached);
+static enum beside_place cached_where(const struct read_fetch *fetch)
+{
+	return fetch->hits ? BESIDE_CACHE : BESIDE_VOLUME;
 }
 
 void cached_start(const struct read_fetch *fetch, int64_t now)
 {
-	route_begin(fetch->op->reader->setup.cached->route, fetch->hits ? CACHED_STORE : CACHED_VOLUME, now);
+	route_begin(fetch->op->reader->setup.cached->beside.route, cached_where(fetch), now);
 }
 
 /* Time in which the reader's thread had no CPU, or other work, is no delay of the drive. */
 static bool cached_is_slow(struct reader *reader, int64_t took, int64_t now)
 {
-	int64_t volume = route_latency(reader->setup.cached->route, CACHED_VOLUME, now);
-	int64_t least = CACHED_TIMES * volume > CACHED_SLOW ? CACHED_TIMES * volume : CACHED_SLOW;
+	int64_t limit = beside_limit(&reader->setup.cached->beside, now);
 
-	return took > least && took - hold_own(reader, took, now) > least;
-}
-
-static void cached_learn(struct reader *reader, int64_t took, int64_t now)
-{
-	struct cached *cached = reader->setup.cached;
-	uint32_t beside = atomic_load_explicit(&cached->beside, memory_order_relaxed), next;
-
-	if (cached_is_slow(reader, took, now))
-		next = beside < CACHED_MOST ? beside + CACHED_STEP : beside;
-	else
-		next = beside > 4 * CACHED_STEP ? beside - 4 * CACHED_STEP : 0;
-	if (next != beside)
-		atomic_store_explicit(&cached->beside, next, memory_order_relaxed);
+	return took > limit && took - hold_own(reader, took, now) > limit;
 }
 
 void cached_end(const struct read_fetch *fetch, int64_t now)
 {
-	struct cached *cached = fetch->op->reader->setup.cached;
+	struct reader *reader = fetch->op->reader;
+	struct beside *beside = &reader->setup.cached->beside;
 
 	/* A read that is short or empty, as the file was cut off, is no failure of the drive. */
-	route_end(cached->route, fetch->hits ? CACHED_STORE : CACHED_VOLUME, fetch->started, now,
-		  fetch->result == 0 ? 1 : fetch->result);
+	route_end(beside->route, cached_where(fetch), fetch->started, now, fetch->result == 0 ? 1 : fetch->result);
 	if (fetch->hits && fetch->result > 0)
-		cached_learn(fetch->op->reader, now - fetch->started, now);
+		beside_learn(beside, cached_is_slow(reader, now - fetch->started, now), fetch->started, now);
 }
 
 /* ---- what came ---- */

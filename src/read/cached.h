@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The cache of a volume on a drive of this machine (src/tier/), as reads see it: a further place of a chunk, which may
  * have anything. What it returns is checked as what the volume returns; if that is wrong or does not come, the volume
- * is read as if there were no cache. Readers that keep give it what they read of the volume.
- *
- * The cache is asked first, as nobody else waits for this machine's drive, until its reads take so long that part of
- * them is better made by the volume: that part grows a little with each slow read, and shrinks with each other one. */
+ * is read as if there were no cache. Readers that keep give it what they read of the volume. */
 #pragma once
+#include "read/beside.h"
 #include "read/op.h"
 #include "tier/store.h"
-
-#define CACHED_SLOW  INT64_C(4000000) /* ns: reads that take less are never slow */
-#define CACHED_TIMES 4                /* how many times longer than a read of the volume one of the cache may take */
 
 /* Shared by all readers of a volume. */
 struct cached {
 	struct store *store;
-	uint32_t member;         /* number of its descriptor: behind those of the members */
-	struct route *route;     /* of two: how long reads of the volume and of the cache take */
-	_Atomic uint32_t beside; /* the part of the reads that the volume makes instead, in 2^32nds, see cached.c */
-	_Atomic uint32_t turn;
+	uint32_t member; /* number of its descriptor: behind those of the members */
+	struct beside beside;
 };
 
 must_check int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads that a cache may answer, by a clock of its own: it has all of them, unless it is slow, fails or hangs. */
+#include <errno.h>
+
+#include "lib/check.h"
+#include "read/beside.h"
+
+#define MS INT64_C(1000000)
+
+static struct beside beside;
+static int64_t now;
+
+static void begin(void)
+{
+	CHECK_OK(beside_open(&beside, &err));
+	now = 1000 * MS;
+}
+
+/* One read, of the place that is chosen. */
+static bool read_once(int64_t cache, int64_t volume)
+{
+	bool takes = beside_takes(&beside, now);
+	int64_t took = takes ? cache : volume, begun = now;
+
+	route_begin(beside.route, takes ? BESIDE_CACHE : BESIDE_VOLUME, now);
+	now += took;
+	route_end(beside.route, takes ? BESIDE_CACHE : BESIDE_VOLUME, begun, now, 4096);
+	if (takes)
+		beside_learn(&beside, took > beside_limit(&beside, now), begun, now);
+	return takes;
+}
+
+static unsigned hits_of(unsigned reads, int64_t cache, int64_t volume)
+{
+	unsigned hits = 0;
+
+	for (unsigned i = 0; i < reads; i++)
+		hits += read_once(cache, volume);
+	return hits;
+}
+
+static void test_it_is_asked_first(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(hits_of(1000, 3 * MS, MS / 10), 1000); /* slower, but not slow */
+	assert_int_equal(hits_of(15, 50 * MS, MS), 15);         /* a few slow reads are nothing */
+	assert_int_equal(hits_of(1000, MS, MS), 1000);
+	beside_close(&beside);
+}
+
+static void test_a_slow_one_is_tried_now_and_then(void **state)
+{
+	unsigned hits;
+
+	(void)state;
+	begin();
+	(void)hits_of(20000, 50 * MS, MS);
+	hits = hits_of(20000, 50 * MS, MS);
+	assert_in_range(hits, 2, 4);
+	(void)hits_of(40000, MS, MS); /* well again */
+	assert_int_equal(hits_of(1000, MS, MS), 1000);
+	beside_close(&beside);
+}
+
+/* Reads of 16 readers are slow when more than eight are there at a time: so about eight are. */
+static void test_few_are_under_way_at_a_time(void **state)
+{
+	unsigned hits = 0;
+
+	(void)state;
+	begin();
+	for (unsigned round = 0; round < 100; round++) {
+		int64_t begun = now;
+
+		hits = 0;
+		for (unsigned i = 0; i < 16; i++) {
+			bool takes = beside_takes(&beside, now);
+
+			hits += takes;
+			route_begin(beside.route, takes ? BESIDE_CACHE : BESIDE_VOLUME, now);
+		}
+		now += MS;
+		for (unsigned i = hits; i < 16; i++)
+			route_end(beside.route, BESIDE_VOLUME, begun, now, 4096);
+		now += hits > 8 ? 50 * MS : 0;
+		for (unsigned i = 0; i < hits; i++) {
+			route_end(beside.route, BESIDE_CACHE, begun, now, 4096);
+			beside_learn(&beside, now - begun > beside_limit(&beside, now), begun, now);
+		}
+	}
+	assert_in_range(hits, 6, 9);
+	beside_close(&beside);
+}
+
+static void test_a_suspect_is_probed(void **state)
+{
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < ROUTE_FAILURES; i++) {
+		route_begin(beside.route, BESIDE_CACHE, now);
+		route_end(beside.route, BESIDE_CACHE, now, now, -EIO);
+	}
+	assert_true(beside_is_suspect(&beside, now));
+	assert_true(beside_takes(&beside, now));
+	assert_false(beside_takes(&beside, now));
+	assert_false(beside_takes(&beside, now + ROUTE_PROBE - 1));
+	assert_true(beside_takes(&beside, now + ROUTE_PROBE));
+	beside_close(&beside);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_it_is_asked_first),
+		cmocka_unit_test(test_a_slow_one_is_tried_now_and_then),
+		cmocka_unit_test(test_few_are_under_way_at_a_time),
+		cmocka_unit_test(test_a_suspect_is_probed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
