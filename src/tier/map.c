@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "image/chunk.h"
 
 #define MAP_BLOCK_MASK ((UINT64_C(1) << MAP_BLOCK_BITS) - 1)
 

@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/chunk.h"
-
 #define MAP_BUCKET     8u /* words */
 #define MAP_TAG_BITS   24u
 #define MAP_BLOCK_BITS 40u
 #define MAP_LOAD       0.8 /* of the words that are taken when a cache is full */
+
+struct chunk;
 
 /* The memory is the owner's: buckets * MAP_BUCKET words, zero when the map is empty. */
 struct map {

@@ -11,6 +11,8 @@ enum event_kind {
 	EVENT_LOOK,    /* a worker looks for reads that are stuck */
 	EVENT_LATE,    /* a read would be late now */
 	EVENT_TAKE,    /* a worker asks its window again */
+	EVENT_FILL,    /* a worker's cache writes what has waited for long */
+	EVENT_CHANGE,  /* a new version of the data set comes */
 };
 
 struct event {

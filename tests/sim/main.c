@@ -11,13 +11,15 @@
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 
+#define SIM_SMALL (1u << 20) /* bytes: larger files stay on the volume */
+
 struct sim_options {
 	uint64_t workers, members, copies, threads, load, think, channels, service, spread, cap, burst;
 	uint64_t heavy, heavier, background, behind, bytes, bandwidth, port, nic;
-	uint64_t files, tier, tier_cap, tier_service, tier_writes;
-	unsigned fault;
+	uint64_t files, tier, tier_cap, tier_service, tier_channels, tier_bandwidth, tier_writes, day, changes, changed;
+	unsigned fault, reads;
 	uint64_t faulty, slower, stall, every, fault_from, fault_to, from, to, seed;
-	bool windows, hedges, draws, stays, json;
+	bool windows, hedges, tier_full, tier_lru, tier_waits, tier_alone, stays, json;
 };
 
 #define NUMBER(FIELD, MIN, MAX) OPTION_NUMBER(struct sim_options, FIELD, MIN, MAX)
@@ -45,12 +47,24 @@ static const struct option_spec options[] = {
 	{ "port", 0, "MB", NUMBER(port, 0, 1000000), "a second that pass to a device (default 0: no limit)" },
 	{ "nic", 0, "MB", NUMBER(nic, 0, 1000000), "a second that pass to a worker (default 0: no limit)" },
 	{ "files", 0, "N", NUMBER(files, 0, 100000000),
-	  "that a worker reads once an epoch, through a cache of its own (default 0: any, without a cache)" },
-	{ "draws", 0, NULL, OPTION_TRUE(struct sim_options, draws), "each read draws one of the files instead" },
-	{ "tier", 0, "PERCENT", NUMBER(tier, 0, 100), "of its files that the cache holds (default 0)" },
-	{ "tier-cap", 0, "N", NUMBER(tier_cap, 0, 100000000), "reads a second of its drive (default 0: no limit)" },
+	  "of the data set, which workers read epoch by epoch (default 0: any file each time)" },
+	{ "reads", 0, "KIND", OPTION_WORD(struct sim_options, reads, "all", "shard", "fixed"),
+	  "each worker reads all of them (default), another shard in each epoch, or a fixed one" },
+	{ "tier", 0, "PERCENT", NUMBER(tier, 0, 1000), "of the files that a worker's cache has room for (default 0)" },
+	{ "tier-full", 0, NULL, OPTION_TRUE(struct sim_options, tier_full), "it is full when all begins" },
 	{ "tier-service", 0, "US", NUMBER(tier_service, 1, 1000000), "that a read of its drive takes (default 100)" },
-	{ "tier-writes", 0, "N", NUMBER(tier_writes, 0, 100000000), "files a second that it takes (0: no limit)" },
+	{ "tier-channels", 0, "N", NUMBER(tier_channels, 1, 4096), "reads at a time of its drive (default 16)" },
+	{ "tier-cap", 0, "N", NUMBER(tier_cap, 0, 100000000), "reads a second of its drive (default 0: no limit)" },
+	{ "tier-bandwidth", 0, "MB", NUMBER(tier_bandwidth, 0, 1000000),
+	  "a second that are read from its drive (default 0: no limit)" },
+	{ "tier-writes", 0, "MB", NUMBER(tier_writes, 0, 1000000),
+	  "a second that are written to it, beside reads (default 0: no limit)" },
+	{ "tier-lru", 0, NULL, OPTION_TRUE(struct sim_options, tier_lru), "it evicts what was read longest ago" },
+	{ "tier-waits", 0, NULL, OPTION_TRUE(struct sim_options, tier_waits), "readers wait for its drive to write" },
+	{ "tier-alone", 0, NULL, OPTION_TRUE(struct sim_options, tier_alone), "what it has is never read elsewhere" },
+	{ "day", 0, "MS", NUMBER(day, 10, 86400000), "that count as a day of the cache (default 86400000)" },
+	{ "changes", 0, "MS", NUMBER(changes, 0, 1000000000), "from version to version (default 0: there is one)" },
+	{ "changed", 0, "PERCENT", NUMBER(changed, 0, 100), "of the files in each version (default 100)" },
 	{ "spread", 0, "PERCENT", NUMBER(spread, 0, 100), "of which so much is by chance (default 50)" },
 	{ "cap", 0, "N", NUMBER(cap, 0, 100000000), "reads a second of a device at most (default 0: no limit)" },
 	{ "burst", 0, "MS", NUMBER(burst, 0, 1000), "of unused cap that a device makes up for (default 100)" },
@@ -106,12 +120,20 @@ static int64_t sim_pass(uint64_t bytes, uint64_t rate)
 
 static void sim_set_tier(const struct sim_options *o, struct model_setup *setup)
 {
-	setup->tier = (struct tier_setup){ .files = (uint32_t)o->files, .part = (double)o->tier / 100,
-					   .draws = o->draws, .writes = (double)o->tier_writes };
-	setup->drive = (struct member_setup){ .channels = (uint32_t)o->channels,
+	setup->order = (struct order_setup){ .kind = o->reads, .files = (uint32_t)o->files,
+					     .workers = (uint32_t)o->workers, .seed = o->seed };
+	setup->changes = (int64_t)o->changes * MS;
+	setup->changed = (double)o->changed / 100;
+	setup->tier = (struct tier_setup){ .files = (uint32_t)o->files, .bytes = o->bytes,
+					   .part = (double)o->tier / 100, .day = (int64_t)o->day * MS,
+					   .begins_full = o->tier_full, .evicts = o->tier_lru,
+					   .waits = o->tier_waits, .is_alone = o->tier_alone };
+	setup->drive = (struct member_setup){ .channels = (uint32_t)o->tier_channels,
 					      .service = (int64_t)o->tier_service * US,
 					      .spread = (double)o->spread / 100, .cap = (double)o->tier_cap,
-					      .burst = (int64_t)o->burst * MS };
+					      .burst = (int64_t)o->burst * MS,
+					      .passes = sim_pass(o->bytes, o->tier_bandwidth),
+					      .writes = sim_pass(MEMBER_PIECE, o->tier_writes) };
 }
 
 static void sim_setup(const struct sim_options *o, struct model_setup *setup)
@@ -175,6 +197,22 @@ static void sim_shares(const struct model_setup *setup, const struct model_resul
 	*ret_least = sum > 0 ? least * count / sum : 0;
 }
 
+/* Epochs that all workers have ended. */
+static void sim_json_epochs(struct json *json, const struct model_setup *setup, const struct model_result *result)
+{
+	json_begin_array(json, "epochs");
+	for (unsigned i = 0; i < MODEL_EPOCHS && result->epochs[i].workers == setup->workers; i++) {
+		const struct model_epoch *epoch = &result->epochs[i];
+
+		json_begin_object(json, NULL);
+		json_real(json, "files_per_s", epoch->rate);
+		json_real(json, "hits", sim_part(epoch->hits, epoch->files));
+		json_number(json, "written_bytes", epoch->written);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
 static void sim_print_json(const struct model_setup *setup, const struct model_result *result, double seconds)
 {
 	struct json json = { .out = stdout };
@@ -195,8 +233,15 @@ static void sim_print_json(const struct model_setup *setup, const struct model_r
 	json_real(&json, "extra", sim_part(result->extra, result->files));
 	json_real(&json, "hedges", sim_part(result->hedges, result->files));
 	json_real(&json, "hits", sim_part(result->hits, result->files));
-	json_real(&json, "filled", sim_part(result->filled, (uint64_t)setup->workers * setup->tier.files));
+	json_real(&json, "filled", result->held);
+	if (isinf(result->fills))
+		json_null(&json, "fill_s");
+	else
+		json_real(&json, "fill_s", result->fills / 1e9);
 	json_number(&json, "dropped", result->dropped);
+	json_number(&json, "wrong", result->wrong);
+	json_number(&json, "written_bytes", result->written);
+	sim_json_epochs(&json, setup, result);
 	json_number(&json, "errors", result->errors);
 	json_number(&json, "stuck", result->stuck);
 	json_begin_array(&json, "reads");
@@ -225,9 +270,9 @@ static void sim_print(const struct model_setup *setup, const struct model_result
 		printf("background %.0f reads/s\n", (double)result->background / seconds);
 	if (setup->hedges)
 		printf("hedges %.2f %%\n", 100 * sim_part(result->hedges, result->files));
-	if (setup->tier.files)
-		printf("hits %.3f, filled %.3f, dropped %" PRIu64 "\n", sim_part(result->hits, result->files),
-		       sim_part(result->filled, (uint64_t)setup->workers * setup->tier.files), result->dropped);
+	if (setup->order.files)
+		printf("hits %.3f, filled %.3f, dropped %" PRIu64 ", written %" PRIu64 " bytes\n",
+		       sim_part(result->hits, result->files), result->held, result->dropped, result->written);
 	if (result->errors || result->stuck)
 		printf("errors %" PRIu64 ", stuck at the end %" PRIu64 "\n", result->errors, result->stuck);
 	printf("share of each member, %%:");
@@ -236,21 +281,35 @@ static void sim_print(const struct model_setup *setup, const struct model_result
 	putchar('\n');
 }
 
+static int sim_check(const struct sim_options *o, const char *operand, struct error *err)
+{
+	if (operand)
+		return error_set(err, -EINVAL, "'%s': no operand is expected", operand);
+	if (o->from >= o->to)
+		return error_set(err, -EINVAL, "--from is not before --to");
+	if (o->files && o->bytes > SIM_SMALL)
+		return error_set(err, -EINVAL, "a cache takes files of up to %u bytes: --bytes is %" PRIu64, SIM_SMALL,
+				 o->bytes);
+	if (o->files && o->reads != ORDER_ALL && o->files < o->workers)
+		return error_set(err, -EINVAL, "%" PRIu64 " files are not enough for %" PRIu64 " workers", o->files,
+				 o->workers);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct sim_options o = { .workers = 1, .members = 1, .copies = 1, .threads = 64, .load = 50, .channels = 16,
 				 .service = 100, .spread = 50, .burst = 100, .faulty = 1, .slower = 10, .stall = 20,
-				 .heavier = 8, .behind = 64, .bytes = 8192, .tier_service = 100, .from = 500,
-				 .to = 1500, .seed = 1 };
+				 .heavier = 8, .behind = 64, .bytes = 8192, .tier_service = 100, .tier_channels = 16,
+				 .day = 86400000, .changed = 100, .from = 500, .to = 1500, .seed = 1 };
 	static struct model_result result;
 	struct model_setup setup;
 	struct error err = { 0 };
 	bool done = false;
 	int operands = options_parse(&command_line, argc, argv, &o, &done, &err), r = operands < 0 ? operands : 0;
 
-	if (r == 0 && !done && (operands || o.from >= o.to))
-		r = error_set(&err, -EINVAL, operands ? "'%s': no operand is expected" : "--from is not before --to",
-			      argv[1]);
+	if (r == 0 && !done)
+		r = sim_check(&o, operands ? argv[1] : NULL, &err);
 	if (r < 0)
 		fprintf(stderr, "sim: %s\n", err.reason);
 	if (r < 0 || done)

@@ -51,25 +51,34 @@ static int64_t member_gate(struct member *member, int64_t now)
 	return member->gate > now ? member->gate : now;
 }
 
-/* When what was read by then has passed the port. */
-static int64_t member_pass(struct member *member, int64_t now)
+/* When what is there by then has passed the port, which it keeps busy for so many ns. */
+static int64_t member_pass(struct member *member, int64_t now, int64_t takes)
 {
-	if (!member->setup.passes)
+	if (!takes)
 		return now;
-	member->port = (member->port > now ? member->port : now) + member->setup.passes;
+	member->port = (member->port > now ? member->port : now) + takes;
 	return member->port;
 }
 
 static void member_begin(struct member *member, struct events *events, struct sim_read *read, int64_t now)
 {
-	int64_t begin = member_works(member, member_gate(member, now));
+	int64_t begin = member_works(member, member_gate(member, now)), end;
 
 	member->busy++;
 	if (begin == NEVER)
 		return;
 	read->events++;
-	events_add(events, (struct event){ .time = member_pass(member, begin + member_service(member, begin)),
-					   .kind = EVENT_DONE, .worker = read->worker, .read = read });
+	end = member_pass(member, begin + member_service(member, begin), member->setup.passes);
+	events_add(events, (struct event){ .time = end, .kind = EVENT_DONE, .worker = read->worker, .read = read });
+}
+
+void member_write(struct member *member, struct events *events, struct sim_read *write, int64_t now)
+{
+	int64_t takes = member->setup.writes * write->writes / MEMBER_PIECE;
+
+	write->events++;
+	events_add(events, (struct event){ .time = member_pass(member, now, takes), .kind = EVENT_DONE,
+					   .worker = write->worker, .read = write });
 }
 
 void member_submit(struct member *member, struct events *events, struct sim_read *read, int64_t now)

@@ -6,11 +6,13 @@
 #pragma once
 #include "histogram.h"
 #include "member.h"
-#include "read/route.h"
+#include "order.h"
 #include "tier.h"
 
 #define MODEL_MEMBERS 24u
 #define MODEL_COPIES  3u
+#define MODEL_EPOCHS  64u
+#define MODEL_FULL    0.99
 #define MODEL_LATE    INT64_C(2000000)    /* ns, of reads that are counted as slow */
 #define MODEL_STUCK   INT64_C(1000000000) /* ns, of reads that wait at the end and are counted as stuck */
 
@@ -28,8 +30,18 @@ struct model_setup {
 	int64_t from, to; /* ns, what is counted */
 	uint64_t seed;
 	struct member_setup member[MODEL_MEMBERS];
+	struct order_setup order;  /* without files: each read is of some file */
+	int64_t changes;  /* ns from version to version of the data set; 0: there is one */
+	double changed;   /* the part of its files that have other contents each time */
 	struct tier_setup tier;
 	struct member_setup drive; /* that a tier is on */
+};
+
+/* An epoch, which each worker begins by itself. */
+struct model_epoch {
+	uint32_t workers;       /* that have ended it */
+	double rate;            /* files a second, of all of these */
+	uint64_t files, hits, written; /* written: bytes, while it lasted */
 };
 
 /* Counted of the workers that are not in the background, but for background. */
@@ -38,7 +50,11 @@ struct model_result {
 	uint64_t files, errors; /* errors: no copy could be read */
 	uint64_t reads[MODEL_MEMBERS], extra; /* extra: of files that are being read already */
 	uint64_t hedges;        /* of them, as a read was late */
-	uint64_t hits, filled, dropped; /* of tiers; the last two from the beginning */
+	uint64_t hits;          /* of tiers; what follows is counted from the beginning */
+	uint64_t dropped, wrong, written;
+	double fills;           /* ns until a tier has MODEL_FULL of what it will, mean; INFINITY: not all have */
+	double held;            /* the part of all files that a tier holds at the end, mean */
+	struct model_epoch epochs[MODEL_EPOCHS];
 	uint64_t background;    /* reads */
 	uint64_t stuck;
 	double fairness;        /* Jain's index of the files of each worker */

@@ -3,34 +3,15 @@
 """What src/read/route.c and src/io/window.c make of many workers and many members, in the simulation: the load is even,
 and a member that is slow, hangs, fails or stalls costs little, with 200 and with 1,000 workers; one that is well again
 is used again. Workers share what there is, whatever their threads; the background gives way; late reads are made again,
-but few of them; a cache answers as much as it holds."""
-import json
+but few of them."""
 import os
-import subprocess
-import sys
 
-SIM = os.path.join(os.environ["DATASETFS_BUILD"], "tests/sim/sim")
+from simulation import MEMBER, check, end, sim
+
 SHORT = os.environ.get("DATASETFS_SANITIZER")
 FULL = os.environ.get("DATASETFS_FULL") == "1"
 CLUSTER = {"members": 12, "copies": 2, "threads": 0, "load": 50, "to": 600, "from": 300}
-CAPACITY = 12 * 160000  # reads a second of 12 members: 16 at a time, 100 us each
-failures = 0
-
-
-def sim(*switches, **options):
-    words = [f"--{name}" for name in switches]
-    words += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    run = subprocess.run([SIM, "--json", *words], capture_output=True, text=True, check=False)
-    if run.returncode or run.stderr:
-        sys.exit(f"fail: sim {' '.join(words)}: status {run.returncode}, {run.stderr}")
-    return json.loads(run.stdout)
-
-
-def check(what, found, low, high):
-    global failures
-    good = low <= found <= high
-    failures += not good
-    print(f"{'    ' if good else 'FAIL'} {what}: {found:.6g}, expected {low:.6g} to {high:.6g}", flush=True)
+CAPACITY = 12 * MEMBER
 
 
 def one_of_several(workers, healthy):
@@ -129,17 +110,6 @@ def late(workers):
     check(f"{workers} workers, load 102 %, hedges: p99, of that without", found["p99_us"] / without["p99_us"], 0, 1.1)
 
 
-def tiers():
-    reads = {"members": 1, "threads": 64, "cap": 2500, "files": 4000, "from": 12000, "to": 20000}
-    half = sim(tier=50, **reads)
-    check("a cache of half the files: hits", half["hits"], 0.49, 0.51)
-    check("a cache of half the files: what was written, of all files", half["filled"], 0.499, 0.501)
-    full = sim(tier=100, tier_cap=2500, **{**reads, "service": 400, "tier_service": 400})
-    check("a full cache and a volume of 2,500 reads/s each: files/s, of both", full["files_per_s"] / 5000, 0.95, 1.02)
-    slow = sim(tier=100, tier_writes=500, **reads)
-    check("a drive that takes 500 files/s: files that were not kept at once", slow["dropped"], 1, 1e9)
-
-
 def itself():
     """The simulation can show what is bad, and shows the same again."""
     once, again = (sim(workers=50, **CLUSTER) for _ in range(2))
@@ -156,10 +126,9 @@ itself()
 caps()
 alone()
 background()
-tiers()
 for count in (200,) if SHORT else (200, 1000):
     faults(count)
     if count == 200 or FULL:
         shares(count)
         late(count)
-sys.exit(f"fail: {failures} rules do not hold" if failures else 0)
+end()

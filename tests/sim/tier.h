@@ -1,32 +1,69 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of a worker on a drive of its own, by its rule: what is read is kept until the cache is full, and nothing
- * is ever evicted. It also chooses the order in which the worker reads its files. */
+/* The cache of a worker on a drive of its own. Where files lie, which slots are taken and when one may be used again
+ * say src/tier/map.c and src/tier/slots.c; what the stage and its writer do there (stage.c, store.c) is done here as
+ * well: files wait in four buffers, each of them a slot to be, and are written when one is full, or after a quarter of
+ * a second; what finds no room is dropped. Who writes and how long that takes is the model's. */
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
+#include "lru.h"
+#include "tier/map.h"
+#include "tier/stage.h"
 
-#include "random.h"
-
-#define TIER_STAGED 2048 /* files that wait to be written; beyond that they are dropped */
+#define TIER_LINGER INT64_C(250000000) /* ns that a file waits for others to fill its slot */
 
 struct tier_setup {
-	uint32_t files; /* that the worker reads; 0: any, and there is no cache */
-	double part;    /* of them, that the cache has room for */
-	bool draws;     /* each read draws a file; false: each epoch is all of them once, in an order of its own */
-	double writes;  /* files a second that the drive takes; 0: no limit */
+	uint32_t files;   /* of the data set; 0: there is no cache */
+	uint64_t bytes;   /* of a file */
+	double part;      /* of all files, that there is room for */
+	int64_t day;      /* ns that count as a day */
+	bool begins_full; /* with files chosen by chance */
+	bool evicts;      /* it is an LRU instead */
+	bool waits;       /* a reader waits where there is no room in a buffer, and nothing is dropped */
+	bool is_alone;    /* the volume is never read beside it */
 };
 
 struct tier {
-	struct tier_setup setup;
-	uint64_t *held; /* a bit a file */
-	uint32_t count, room;
-	uint32_t turn, step, first; /* the order of this epoch: first + turn * step */
-	int64_t gate;   /* ns, when what is staged will be written */
-	uint64_t dropped;
+	const struct tier_setup *setup;
+	struct slots slots;
+	struct map map;
+	uint64_t *contents; /* id of the file at each place; 0: none */
+	uint32_t per_slot, blocks; /* files of a slot, blocks of a file */
+	struct lru lru;
+	/* The stage: */
+	uint64_t *staged; /* ids, buffer by buffer */
+	uint32_t counts[STAGE_BUFFERS];
+	unsigned first, last; /* as in struct stage */
+	bool accepts;
+	int64_t resumes;  /* when to look whether it may accept again */
+	/* The writer: */
+	bool has_slot;
+	uint32_t slot, from, to; /* files of the first buffer that are being written: to is behind the last one */
+	uint64_t left;    /* bytes of them that are not written yet; 0: nothing is being written */
+	uint32_t puts; /* files that it began with */
+	uint64_t filled, dropped, wrong, written; /* files, and bytes */
 };
 
-void tier_init(struct tier *tier, const struct tier_setup *setup); /* ends the program without memory */
+/* Ends the program without memory. The setup must outlive it. */
+void tier_init(struct tier *tier, const struct tier_setup *setup, int64_t now);
 void tier_free(struct tier *tier);
-uint32_t tier_next(struct tier *tier, struct random *random); /* the file to read next */
-bool tier_holds(const struct tier *tier, uint32_t file);
-void tier_fill(struct tier *tier, uint32_t file, int64_t now); /* a file that was read from the volume */
+
+/* The lower half of an id is the number of a file, the upper half says which content it has; an id is never 0. True:
+ * the file may be at this block. */
+bool tier_find(const struct tier *tier, uint64_t id, uint64_t *ret_block);
+/* The block has come. False: something else is there, and the volume must be read. */
+bool tier_hit(struct tier *tier, uint64_t id, uint64_t block, int64_t now);
+/* Offers a file that was read from the volume. False: the reader has to wait, for there is no room and nothing may be
+ * dropped. */
+bool tier_add(struct tier *tier, uint64_t id, int64_t now);
+/* Puts a file into the cache at once, before anything is read, if there is room. */
+void tier_put(struct tier *tier, uint64_t id, int64_t now);
+
+/* Whether a buffer is full, so that the writer need not wait. */
+bool tier_is_due(const struct tier *tier);
+/* Whether anything waits to be written. */
+bool tier_has_more(const struct tier *tier);
+/* Begins to write what is there: tier->left. */
+void tier_begin(struct tier *tier, int64_t now);
+/* So many bytes are written. */
+void tier_wrote(struct tier *tier, uint64_t bytes);
+/* Part of all files that it holds. */
+double tier_fullness(const struct tier *tier);
