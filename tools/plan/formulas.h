@@ -8,6 +8,7 @@
 #define FORMULAS_LOAD        0.8  /* of a device: beyond it reads queue, and nobody can promise their tails */
 #define FORMULAS_NEIGHBOUR   1.45 /* times the mean load, of the busiest member when another one is lost */
 #define FORMULAS_MAP         10   /* bytes of memory for a file in a cache */
+#define FORMULAS_FULL        0.99 /* of what a cache will hold: the rest comes late, or never where shards are drawn */
 
 enum formulas_reads {
 	FORMULAS_ALL,   /* each worker reads every file in an epoch */
@@ -67,7 +68,8 @@ struct formulas_plan {
 	double members_cold, members_warm; /* that the demand needs at FORMULAS_LOAD */
 	double memory_index, memory_map, memory_buffers; /* of a worker */
 	double boot;                    /* until all workers that boot together have the index from the volume */
-	double fill, fill_bytes;        /* of a worker's cache: time and bytes, which each new data set writes */
+	double fill_bytes;              /* that each new data set writes to the cache of a worker */
+	double fill;                    /* until it has FORMULAS_FULL of them */
 };
 
 /* Computes the time that a member takes to read what one file needs, when caches answer this part of the reads of

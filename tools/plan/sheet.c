@@ -176,8 +176,9 @@ static void sheet_needs(const struct sheet *sheet)
 		printf(", map of the cache %s", format_size((uint64_t)plan->memory_map, a));
 	printf("\nboot         %.1f s until all workers have the index; 0 with a copy of it (cache=)\n", plan->boot);
 	if (plan->has_warm)
-		printf("cache        %s a worker is written for each new data set, within %s\n",
-		       format_size((uint64_t)plan->fill_bytes, a), text_span(plan->fill, (char[TEXT_SPAN_SIZE]){ 0 }));
+		printf("cache        %s a worker is written for each new data set, %.0f %% of it within %s\n",
+		       format_size((uint64_t)plan->fill_bytes, a), 100 * FORMULAS_FULL,
+		       text_span(plan->fill, (char[TEXT_SPAN_SIZE]){ 0 }));
 }
 
 static void sheet_remarks(const struct sheet *sheet)
