@@ -358,6 +358,36 @@ def sharing_rows():
                                   columns=pair[:1])))
 
 
+def tier_rows():
+    """A mount with a cache on a drive of the machine, as fast as the volume's, against one without."""
+    def row(name, words, variant, *targets, **more):
+        pairs = tuple((f"{base}-{variant}", base) for base in ("dev", "ring"))
+        caches = tuple(cache for cache, _ in pairs)
+        goals = tuple(dataclasses.replace(target, columns=target.columns or caches) for target in targets)
+        more = {"columns": sum(pairs, ()), "pairs": pairs, "rounds": 8} | more
+        return Row(f"tier-{name}-8k", f"mean 8 KB in memory, names known, a cache on a drive of its own, {words}", "8k",
+                   "read_tier", walk="stat", memory=True, targets=goals, **{"threads": 16, "limit": 10} | more)
+    def pair(factor):
+        return Target(f"≥ {factor} × without a cache: the 95 % interval reaches it", factor=factor, columns=(),
+                      pair=True)
+    def most(text, metric, limit, columns=(), basis=""):
+        return Target(text, basis, metric=metric, most=limit, columns=columns)
+    yield row("full", "which is full: 16 threads; half: which has room for half", "tier", pair(0.95),
+              most("reads of the volume beyond those of what it lacks ≤ 0.001 of all", "reads_more", 0.001),
+              most("reads of the drive per file ≤ 1.01", "tier_reads_per_file", 1.01),
+              most("own CPU ≤ 1.05 × without", "own_cpu_us_per_file", 1.05, ("dev-tier",), "dev"),
+              most("half: reads of the volume beyond those of what it lacks ≤ 0.01 of all", "reads_more", 0.01,
+                   ("dev-half",)),
+              columns=("dev-tier", "dev", "ring-tier", "ring", "dev-half"))
+    yield row("fill", "the epoch that fills it, 16 threads", "filling", pair(0.93),
+              most("p99 ≤ 1.2 × without", "p99_us", 1.2, ("dev-filling",), "dev"),
+              most("p99 ≤ 1.2 × without", "p99_us", 1.2, ("ring-filling",), "ring"), limit=60)
+    yield row("capped", "which is full, both devices limited, 64 threads", "tier",
+              Target("≥ 0.95 × both caps together", "cap", 1.9, ()), threads=64, cap=SLOW, pairs=(), rounds=5,
+              columns=("dev-tier", "ring-tier", "dev"))
+    yield row("lost", "whose every read is short, 64 threads", "lost", pair(0.95), threads=64, cap=SLOW)
+
+
 def version_rows():
     yield Row("switch-4k", "datasetfsctl switch after --prepare, under 4 readers", "4k", "switch_time", "ms",
               lower=True, columns=("dev", "ring"),
@@ -379,6 +409,6 @@ def version_rows():
 def all_rows():
     """In the order of trees, so that only one of them needs to be on the disk."""
     rows = [*read_rows(), *python_rows(), *pack_rows(), *ahead_rows(), *library_rows(), *run_rows(), *sums_rows(),
-            *member_rows(), *sharing_rows(), *large_rows(), *million_rows(), *version_rows()]
+            *member_rows(), *sharing_rows(), *tier_rows(), *large_rows(), *million_rows(), *version_rows()]
     order = {name: number for number, name in enumerate(("8k", "text", "110k", "323k", "gib", "long", "4k"))}
     return sorted(rows, key=lambda row: order[row.tree])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The contestants: how each packs a tree into an image, and how it is mounted from a loop device."""
 import contextlib
+import copy
 import fcntl
 import hashlib
 import json
@@ -46,6 +47,11 @@ class Ours:
     def __init__(self, channel, compress=None, options=(), image="datasetfs"):
         self.channel, self.options = channel, ",".join((f"channel={channel}", *options))
         self.image = "datasetfs-zstd" if compress else image
+
+    def with_options(self, *more):
+        other = copy.copy(self)
+        other.options = ",".join((self.options, *more))
+        return other
 
     def missing(self, programs, work):
         if not os.path.exists("/dev/fuse"):
