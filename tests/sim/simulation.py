@@ -7,6 +7,7 @@ import sys
 
 SIM = os.path.join(os.environ["DATASETFS_BUILD"], "tests/sim/sim")
 MEMBER = 160000  # reads a second of a member: 16 at a time, 100 us each
+CLUSTER = {"members": 12, "copies": 2, "threads": 0, "load": 50, "to": 600, "from": 300}
 failures = []
 
 
