@@ -89,6 +89,7 @@ static struct stage_buffer *stage_begin(struct stage *stage, uint64_t key, uint3
 		buffer->chunks[buffer->count++] = (struct stage_chunk){ key, *ret_at };
 		buffer->used = *ret_at + (uint32_t)bytes;
 		buffer->copying++;
+		stage->added++;
 	}
 	pthread_mutex_unlock(&stage->lock);
 	return buffer;
@@ -119,6 +120,36 @@ bool stage_add(struct stage *stage, uint64_t key, uint32_t phase, const struct i
 	}
 	stage_end(stage, buffer);
 	return true;
+}
+
+bool stage_has_room(struct stage *stage)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&stage->lock);
+	has_room = stage->last + 1 - stage->first + STAGE_SPARE <= STAGE_BUFFERS;
+	pthread_mutex_unlock(&stage->lock);
+	return has_room;
+}
+
+uint64_t stage_added(struct stage *stage)
+{
+	uint64_t added;
+
+	pthread_mutex_lock(&stage->lock);
+	added = stage->added;
+	pthread_mutex_unlock(&stage->lock);
+	return added;
+}
+
+uint64_t stage_settled(struct stage *stage)
+{
+	uint64_t settled;
+
+	pthread_mutex_lock(&stage->lock);
+	settled = stage->settled;
+	pthread_mutex_unlock(&stage->lock);
+	return settled;
 }
 
 /* ---- the writer ---- */
@@ -178,13 +209,14 @@ void stage_done(struct stage *stage, const struct stage_part *part)
 {
 	struct stage_buffer *buffer;
 
-	if (!part->is_last)
-		return;
 	pthread_mutex_lock(&stage->lock);
-	buffer = stage_at(stage, stage->first);
-	buffer->used = buffer->taken = 0;
-	buffer->count = buffer->taken_chunks = 0;
-	stage->first++;
+	stage->settled += part->count;
+	if (part->is_last) {
+		buffer = stage_at(stage, stage->first);
+		buffer->used = buffer->taken = 0;
+		buffer->count = buffer->taken_chunks = 0;
+		stage->first++;
+	}
 	pthread_mutex_unlock(&stage->lock);
 }
 

@@ -11,6 +11,7 @@
 #include "tier/slots.h"
 
 #define STAGE_BUFFERS 4u    /* of SLOTS_SIZE bytes each: 16 MiB */
+#define STAGE_SPARE   2u    /* buffers that are empty if stage_has_room() */
 #define STAGE_CHUNKS  4096u /* of a buffer */
 #define STAGE_BLOCK   4096u /* a chunk lies as far behind one of these as on the volume */
 
@@ -34,6 +35,7 @@ struct stage {
 	pthread_cond_t ready; /* a buffer is full, or may be taken; or the stage is closed */
 	struct stage_buffer buffers[STAGE_BUFFERS];
 	unsigned first, last; /* the oldest buffer that is not written, and the one that is filled: modulo the number */
+	uint64_t added, settled; /* chunks that readers have brought, and those of them that the writer is done with */
 	uint8_t *memory;
 	bool is_closed; /* the writer should end */
 };
@@ -45,6 +47,13 @@ void stage_free(struct stage *stage);
 /* Copies the stored bytes of a chunk, which lies in parts, phase bytes behind a block. False: there is no room. Any
  * thread may call it. */
 bool stage_add(struct stage *stage, uint64_t key, uint32_t phase, const struct iovec *parts, int count);
+
+/* Whether STAGE_SPARE buffers are empty, beside the one that is filled. Any thread may call this and the next two. */
+bool stage_has_room(struct stage *stage);
+/* Returns how many chunks were added, */
+uint64_t stage_added(struct stage *stage);
+/* and of how many of them, in the same order, nothing is left to do. */
+uint64_t stage_settled(struct stage *stage);
 
 /* A part that is to be written. */
 struct stage_part {

@@ -19,7 +19,7 @@
 
 #define STORE_LINGER INT64_C(250000000)   /* ns that a chunk waits for others to fill its slot */
 #define STORE_PAUSE  INT64_C(1000000000)  /* ns until the next try after a failure */
-#define STORE_FULL   INT64_C(60000000000) /* ns until the next look for slots that may be used again */
+#define STORE_LONG   INT64_C(60000000000) /* ns until the next look for slots that may be used again */
 #define STORE_SAVE   INT64_C(10000000000) /* ns between two saves, if something has changed */
 #define STORE_CHUNK  4096u /* bytes that a chunk counts as, at least */
 #define STORE_LEAST  65536u /* chunks for which there is room in any map */
@@ -67,9 +67,9 @@ static bool store_reclaim(struct store *store)
 	return true;
 }
 
-static void store_rest(struct store *store, int64_t ns)
+static void store_rest(struct store *store, enum store_admission why, int64_t ns)
 {
-	atomic_store(&store->accepts, false);
+	atomic_store(&store->admission, why);
 	store->resumes = clock_now() + ns;
 }
 
@@ -84,8 +84,9 @@ static void store_complain(struct store *store, const struct error *why)
 static void store_fail(struct store *store, const struct error *why)
 {
 	atomic_fetch_add(&store->errors, 1);
+	atomic_store(&store->failure, -why->code);
 	store_complain(store, why);
-	store_rest(store, STORE_PAUSE);
+	store_rest(store, STORE_FAILS, STORE_PAUSE);
 }
 
 static void store_give_up(struct store *store)
@@ -93,7 +94,7 @@ static void store_give_up(struct store *store)
 	struct error why = { 0 };
 
 	store->is_gone = true;
-	atomic_store(&store->accepts, false);
+	atomic_store(&store->admission, STORE_REMOVED);
 	error_set(&why, -ENOENT, "it was removed, nothing is added to it until the next mount");
 	store_complain(store, &why);
 }
@@ -110,15 +111,15 @@ static bool store_begin_slot(struct store *store)
 		return false;
 	}
 	if (!slots->free && !store_reclaim(store)) {
-		store_rest(store, STORE_FULL);
+		store_rest(store, STORE_FULL, STORE_LONG);
 		return false;
 	}
 	if (store_room(store->data) < SLOTS_SIZE) {
-		store_rest(store, STORE_PAUSE);
+		store_rest(store, STORE_FULL, STORE_PAUSE);
 		return false;
 	}
 	if (!slots_take(slots, store_minute(), &store->slot)) {
-		store_rest(store, STORE_FULL);
+		store_rest(store, STORE_FULL, STORE_LONG);
 		return false;
 	}
 	holdings_note(&store->table);
@@ -227,7 +228,8 @@ static void store_begin_filling(struct store *store)
 	}
 	atomic_store(&store->is_changed, !store->loaded);
 	store_save(store);
-	atomic_store(&store->accepts, !store->resumes);
+	if (!store->resumes)
+		atomic_store(&store->admission, STORE_ADMITS);
 }
 
 /* Loads what the process that fills the cache saved since. */
@@ -260,14 +262,14 @@ static void store_resume(struct store *store, int64_t now)
 {
 	struct slots *slots = &store->table.slots;
 
-	if (store->is_gone || atomic_load(&store->accepts) || now < store->resumes)
+	if (store->is_gone || store_accepts(store) || now < store->resumes)
 		return;
 	if (!slots->count || (!slots->free && !store_reclaim(store)))
-		store->resumes = now + STORE_FULL;
+		store->resumes = now + STORE_LONG;
 	else if (store_room(store->data) < SLOTS_SIZE)
 		store->resumes = now + STORE_PAUSE;
 	else
-		atomic_store(&store->accepts, true);
+		atomic_store(&store->admission, STORE_ADMITS);
 }
 
 /* False: nothing was there within so many ns. */
@@ -306,12 +308,14 @@ static void store_main(void *argument)
 	store_load_saved(store);
 	if (store->lock >= 0)
 		store_begin_filling(store);
+	else
+		atomic_store(&store->admission, STORE_FOLLOWS);
 	atomic_store(&store->is_loaded, true);
 	while (!stage_is_closed(store->stage)) {
 		(void)store_turn(store, STORE_LINGER);
 		store_look_after(store);
 	}
-	atomic_store(&store->accepts, false);
+	atomic_store(&store->admission, STORE_FOLLOWS);
 	while (store_turn(store, 0))
 		continue;
 	store_save(store);
@@ -462,6 +466,7 @@ static struct store *store_new(const struct store_setup *setup)
 	if (!store)
 		return NULL;
 	store->folder = store->data = store->lock = store->saved_fd = -1;
+	atomic_store(&store->admission, STORE_LOADS);
 	store->tell = setup->tell;
 	store->locked = setup->locked;
 	store->owner = setup->owner;
@@ -495,6 +500,21 @@ bool store_stop(struct store *store)
 {
 	stage_close(store->stage);
 	return thread_join_soon(&store->thread);
+}
+
+bool store_has_room(const struct store *store)
+{
+	return stage_has_room(store->stage);
+}
+
+uint64_t store_staged(const struct store *store)
+{
+	return stage_added(store->stage);
+}
+
+bool store_is_written(const struct store *store, uint64_t staged)
+{
+	return stage_settled(store->stage) >= staged;
 }
 
 struct store_state store_state(const struct store *store)

@@ -44,12 +44,23 @@ struct store_setup {
 	struct store_kept *kept; /* descriptors that the store takes, unless it fails; NULL: it opens the files */
 };
 
+/* Whether chunks are worth offering, or why not. */
+enum store_admission {
+	STORE_ADMITS,
+	STORE_LOADS,   /* what was saved is not known yet */
+	STORE_FOLLOWS, /* another process fills it, or this one ends */
+	STORE_FULL,    /* no slot is free, or the filesystem has no room, or enough was written today */
+	STORE_FAILS,   /* it cannot be written to; it is tried again */
+	STORE_REMOVED,
+};
+
 struct store {
 	struct holdings table;
 	struct stage *stage;
 	int folder, data; /* data: for direct reads and writes, if the filesystem has them */
 	int lock;         /* -1: another process fills it */
-	_Atomic bool accepts;      /* chunks are worth staging */
+	_Atomic enum store_admission admission;
+	_Atomic int failure;       /* errno of the last write that failed */
 	_Atomic bool is_loaded;
 	_Atomic uint64_t fills, dropped, errors;
 	_Atomic uint32_t used;     /* slots that are not free */
@@ -85,11 +96,30 @@ struct store_files store_look(int folder);
 /* Removes them. Whoever has them open reads on, and adds nothing any more. */
 void store_remove(int folder);
 
+static inline enum store_admission store_admission(const struct store *store)
+{
+	return atomic_load_explicit(&store->admission, memory_order_relaxed);
+}
+
 /* Whether chunks are worth offering. */
 static inline bool store_accepts(const struct store *store)
 {
-	return atomic_load_explicit(&store->accepts, memory_order_relaxed);
+	return store_admission(store) == STORE_ADMITS;
 }
+
+/* Returns why it fails, as an errno. */
+static inline int store_failure(const struct store *store)
+{
+	return atomic_load(&store->failure);
+}
+
+/* Whether much can be offered at once, and the readers of the mount find room for what they offer as well. Any thread
+ * may call this and the next two. */
+bool store_has_room(const struct store *store);
+/* Returns how many chunks were offered and taken until now, */
+uint64_t store_staged(const struct store *store);
+/* and whether as many can be found by now, or were dropped. */
+bool store_is_written(const struct store *store, uint64_t staged);
 
 /* Returns the bytes of all slots. */
 static inline uint64_t store_size(const struct store *store)

@@ -664,6 +664,7 @@ static void test_two_processes_share_a_store(void **state)
 	first = open_store(64u << 20);
 	second = open_store(128u << 20);
 	assert_true(store_accepts(first) && !store_accepts(second));
+	assert_int_equal(store_admission(second), STORE_FOLLOWS);
 	assert_int_equal(count_of(second, CHUNKS), CHUNKS);
 	close_store(first);
 	for (unsigned i = 0; i < 100000 && !store_accepts(second); i++)
@@ -809,7 +810,7 @@ static void test_store_that_had_not_loaded(void **state)
 	kept.data = copy_of(store->data);
 	store_free(store);
 	store = start_store(new_store(64u << 20, &kept));
-	for (unsigned i = 0; i < 10000 && !store_accepts(store); i++)
+	for (unsigned i = 0; i < 100000 && !store_accepts(store); i++)
 		usleep(1000);
 	assert_true(store_accepts(store));
 	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
@@ -879,7 +880,7 @@ static void test_store_that_was_killed_while_it_reclaims(void **state)
 	store = start_store(successor_tomorrow(store));
 	for (uint64_t i = 0; i < 500; i++)
 		add(store, OTHERS + i);
-	for (unsigned i = 0; i < 10000 && store_state(store).fills + store_state(store).dropped < 500; i++)
+	for (unsigned i = 0; i < 100000 && store_state(store).fills + store_state(store).dropped < 500; i++)
 		usleep(1000);
 	there = look_for(store, CHUNKS, &wrong);
 	assert_in_range(wrong, 5, there);
@@ -888,6 +889,55 @@ static void test_store_that_was_killed_while_it_reclaims(void **state)
 	assert_int_equal(wrong, 0);
 	close_store(store);
 	assert_int_equal(told, 0);
+}
+
+/* A caller that waits for room loses nothing, and knows when all of it can be found. */
+static void test_offers_wait_for_room(void **state)
+{
+	enum { CHUNKS = 9000 }; /* ten buffers */
+	struct store *store;
+	uint64_t staged;
+
+	(void)state;
+	store_remove(folder);
+	store = open_store(64u << 20);
+	for (uint64_t i = 0; i < CHUNKS; i++) {
+		while (!store_has_room(store))
+			usleep(100);
+		add(store, i);
+	}
+	staged = store_staged(store);
+	assert_int_equal(staged, CHUNKS);
+	for (unsigned i = 0; i < 100000 && !store_is_written(store, staged); i++)
+		usleep(1000);
+	assert_true(store_is_written(store, staged) && !store_is_written(store, staged + 1));
+	assert_int_equal(store_state(store).dropped, 0);
+	assert_int_equal(count_of(store, CHUNKS), CHUNKS);
+	close_store(store);
+}
+
+/* Nobody waits for chunks that do not fit any more. */
+static void test_full_store_says_so(void **state)
+{
+	struct store *store;
+	uint64_t staged;
+
+	(void)state;
+	store_remove(folder);
+	store = open_store(24u << 20);
+	for (uint64_t i = 0; i < 9000 && store_accepts(store); i++) {
+		while (!store_has_room(store))
+			usleep(100);
+		add(store, i);
+	}
+	staged = store_staged(store);
+	for (unsigned i = 0; i < 100000 && !store_is_written(store, staged); i++)
+		usleep(1000);
+	assert_true(store_is_written(store, staged));
+	assert_int_equal(store_admission(store), STORE_FULL);
+	assert_int_equal(store_state(store).used, store_state(store).size);
+	close_store(store);
+	store_remove(folder);
 }
 
 static void test_removed_store_is_left_alone(void **state)
@@ -899,7 +949,7 @@ static void test_removed_store_is_left_alone(void **state)
 	add(store, 100000); /* a new one */
 	for (unsigned i = 0; i < 100000 && !told; i++)
 		usleep(1000);
-	assert_false(store_accepts(store));
+	assert_int_equal(store_admission(store), STORE_REMOVED);
 	close_store(store);
 	assert_int_equal(told, 1);
 	assert_string_equal(told_what, "it was removed, nothing is added to it until the next mount");
@@ -945,6 +995,8 @@ int main(void)
 		cmocka_unit_test(test_store_that_had_not_loaded),
 		cmocka_unit_test(test_store_whose_process_is_killed),
 		cmocka_unit_test(test_store_that_was_killed_while_it_reclaims),
+		cmocka_unit_test(test_offers_wait_for_room),
+		cmocka_unit_test(test_full_store_says_so),
 		cmocka_unit_test(test_removed_store_is_left_alone),
 		cmocka_unit_test(test_impossible_sizes_are_refused),
 	};
