@@ -10,17 +10,24 @@
 #include "device/leftover.h"
 #include "watch/mounted.h"
 
+int control_find(const char *mount, const char *advice, struct mounted *ret, struct error *err)
+{
+	struct stat st;
+	int r = leftover_stat(mount, &st, err);
+
+	if (r == 0)
+		r = mounted_find(st.st_dev, ret, err);
+	if (r < 0 || !ret->label)
+		return r;
+	mounted_free(ret);
+	return error_set(err, -EOPNOTSUPP, "the kernel serves it by itself: %s", advice);
+}
+
 int control_open(const char *mount, const char *advice, int *ret, struct error *err)
 {
 	struct mounted mounted = { 0 };
-	struct stat st;
-	int r;
+	int r = control_find(mount, advice, &mounted, err);
 
-	r = leftover_stat(mount, &st, err);
-	if (r == 0)
-		r = mounted_find(st.st_dev, &mounted, err);
-	if (r == 0 && mounted.label)
-		r = error_set(err, -EOPNOTSUPP, "the kernel serves it by itself: %s", advice);
 	if (r == 0)
 		r = dotfile_open(mounted.point, DSFS_CONTROL_CONTROL, ret, err);
 	mounted_free(&mounted);

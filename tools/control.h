@@ -3,7 +3,12 @@
 #pragma once
 #include "base/error.h"
 
-/* mount: any path on it. advice: for a mount that the kernel serves by itself, and that takes no commands. */
+struct mounted;
+
+/* Finds a mount. The caller frees *ret with mounted_free(). mount: any path on it. advice: for one that the kernel
+ * serves by itself, and that takes no commands. */
+must_check int control_find(const char *mount, const char *advice, struct mounted *ret, struct error *err);
+/* The same, and opens its control file. */
 must_check int control_open(const char *mount, const char *advice, int *ret, struct error *err);
 /* Returns the error of a failed ioctl(2), whose number is in errno. reason: from its struct; "": it has none. */
 int control_failed(const char *reason, struct error *err);

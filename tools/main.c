@@ -39,6 +39,7 @@ static const struct verb verbs[] = {
 	{ "remove", remove_run, &remove_line, VERB_FAILED },
 	{ "compact", compact_run, &compact_line, VERB_FAILED },
 	{ "cache", cache_run, &cache_line, VERB_FAILED },
+	{ "warm", warm_run, &warm_line, VERB_FAILED },
 	{ "export", export_run, &export_line, VERB_FAILED },
 	{ "member", member_run, &member_line, VERB_FAILED },
 	{ "nvme", nvme_run, &nvme_line, VERB_FAILED },

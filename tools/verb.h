@@ -14,7 +14,7 @@ enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify'
 extern const struct command_line attach_line, attached_line, cache_line, cat_line, compact_line, current_line,
 	describe_line, detach_line, dump_line, export_line, extract_line, list_line, ls_line, member_line, nvme_line,
 	plan_line, remove_line, scrub_line, sign_line, stat_line, status_line, switch_line, top_line, upgrade_line,
-	verify_line;
+	verify_line, warm_line;
 
 /* Functions that run the verbs. argv[0] is the verb; each returns the exit status. */
 int attach_run(int argc, char **argv);
@@ -42,6 +42,7 @@ int switch_run(int argc, char **argv);
 int top_run(int argc, char **argv);
 int upgrade_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
+int warm_run(int argc, char **argv);
 
 /* The option structs of the verbs begin with this one. */
 struct verb_options {

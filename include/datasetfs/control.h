@@ -114,6 +114,61 @@ struct dsfs_upgrade {
 };
 #define DSFS_IOC_UPGRADE _IOWR('d', 6, struct dsfs_upgrade)
 
+/* Fills the cache of the mount option cache= with files of the version that the mount serves, so that their first read
+ * comes from there as well. The daemon reads what is missing in the order of the volume, and gives way to
+ * readers. Users who may switch the mount may use it.
+ *
+ * The first command, with job 0, begins a job, and each further one names it. Files are added until DSFS_WARM_GO says
+ * that all are there. A command returns at once; state says how far the job is, and a job of which nobody asks for
+ * half a minute ends. It is gone when its end was told, and when the server of the mount is replaced: begin again, as
+ * what was read is not read again. Jobs of a mount wait for each other. A switch ends them. Errors:
+ *   EBUSY       too many jobs wait
+ *   EINVAL      unknown flags, or too many files
+ *   ENOENT      there is no such job
+ *   ENOMEM      no memory for the job
+ *   EOPNOTSUPP  the mount keeps no contents
+ *   EPERM       not permitted
+ *   ESTALE      the mount serves another version than sequence, or a number is of another one */
+#define DSFS_WARM_MOST        1024 /* files per command, at most */
+#define DSFS_WARM_REASON_SIZE 504
+
+#define DSFS_WARM_GO   1u /* all files are there */
+#define DSFS_WARM_STOP 2u /* end the job, and keep what was read */
+
+/* States of a job. The last four are ends; the counts are right then. */
+#define DSFS_WARM_TAKES   0u /* it takes files */
+#define DSFS_WARM_WAITS   1u /* other jobs come first */
+#define DSFS_WARM_LOOKS   2u /* it looks which files are missing */
+#define DSFS_WARM_READS   3u
+#define DSFS_WARM_DONE    4u /* nothing is missing */
+#define DSFS_WARM_FULL    5u /* the rest does not fit */
+#define DSFS_WARM_STOPPED 6u
+#define DSFS_WARM_FAILED  7u /* see reason */
+
+struct dsfs_warm_count {
+	uint64_t files, bytes; /* bytes of contents */
+};
+struct dsfs_warm {
+	uint32_t flags;    /* in: DSFS_WARM_GO, DSFS_WARM_STOP */
+	uint32_t count;    /* in: number of files */
+	uint64_t job;      /* in: 0: begin one; out: its number */
+	uint64_t sequence; /* in: of the version, with job 0; 0: any; out */
+	uint32_t state;    /* out */
+	uint32_t reserved; /* out: 0 */
+	struct dsfs_warm_count to_read; /* out: what was missing when it began */
+	struct dsfs_warm_count read;    /* out: what was read since; files that were dropped are read again */
+	struct dsfs_warm_count cached;  /* out: all of these files that is on the volume is in the cache */
+	struct dsfs_warm_count missing; /* out: not all of it is */
+	struct dsfs_warm_count index;   /* out: nothing of these is on the volume but in the index, in memory */
+	struct dsfs_warm_count large;   /* out: these are too large for the cache */
+	uint64_t cache_size;            /* out: bytes that the cache may take */
+	char label[DSFS_SWITCH_LABEL_SIZE]; /* out: of the version */
+	char reason[DSFS_WARM_REASON_SIZE]; /* out: why the command failed; when the job did: why that */
+	uint64_t files[DSFS_WARM_MOST]; /* in: as in dsfs_prefetch; a directory stands for all below it; not written
+					 * to */
+};
+#define DSFS_IOC_WARM _IOWR('d', 7, struct dsfs_warm)
+
 /* The commands below change nothing, and any user of the mount may give them. When one fails, ioctl(2) returns -1 with
  * errno set, and the struct is left alone. */
 struct dsfs_version_facts {

@@ -32,6 +32,7 @@ struct visits;
 struct watchdog;
 struct announced;
 struct cached;
+struct warmer;
 struct worker;
 
 /* Where a member of the volume is, and how to find it again when it is lost. */
@@ -128,6 +129,7 @@ struct serve {
 	struct serve_due due;
 	struct ahead *ahead;         /* NULL: no read-ahead */
 	struct announced *announced; /* NULL: users cannot announce files */
+	struct warmer *warmer;       /* NULL: no contents are kept on this machine; constant once workers run */
 	_Atomic bool may_store;      /* files may be stored into the page cache, as something can end that */
 	_Atomic bool storing;        /* a thread that reads ahead is storing into the page cache */
 };

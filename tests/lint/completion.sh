@@ -20,7 +20,7 @@ for program in mkdatasetfs datasetfs datasetfs-csi datasetfs-exporter datasetfs-
     done
 done
 for verb in list status top attach detach attached verify scrub stat ls cat extract describe plan dump current \
-    remove compact cache export member nvme; do
+    remove compact cache warm export member nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
@@ -109,7 +109,7 @@ if command -v datasetfs-csi >/dev/null; then
 else
     echo ' --config --kubelet --node' >>help.all
 fi
-for verb in verify scrub stat extract attach describe plan switch top compact 'nvme connect'; do
+for verb in verify scrub stat extract attach describe plan switch top compact warm 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done
 while read -r option; do

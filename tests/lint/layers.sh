@@ -90,19 +90,21 @@ may src/serve/local   $base $image io handover read supervisor tier serve/versio
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
     serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
+may src/serve/warm    $base $image io read tier datasetfs serve/version serve/worker serve serve/ahead serve/warm
 may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
     serve/ahead serve/request
 may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
     serve/local serve/request serve/clients
 may src/serve/health  $base $image io read $device members datasetfs serve/version serve/worker serve serve/keeping \
-    serve/opening serve/ahead serve/request serve/clients serve/health
+    serve/opening serve/ahead serve/warm serve/request serve/clients serve/health
 may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
-    serve/keeping serve/opening serve/ahead serve/request serve/clients serve/health serve/control
+    serve/keeping serve/opening serve/ahead serve/warm serve/request serve/clients serve/health serve/control
 may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
-    serve/opening serve/ahead serve/request serve/clients serve/health serve/control serve/local serve/dotdir
+    serve/opening serve/ahead serve/warm serve/request serve/clients serve/health serve/control serve/local \
+    serve/dotdir
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
-    serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/request serve/clients serve/health \
-    serve/control serve/dotdir serve/session
+    serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/warm serve/request serve/clients \
+    serve/health serve/control serve/dotdir serve/session
 may src/attach   $base $image trust io $device members datasetfs attach
 may src/slurm    base base/text image/catalogue attach datasetfs slurm
 may src/kernel   $base $image trust io $device members erofs serve kernel
@@ -131,6 +133,7 @@ may tools/verify $base $image trust io read datasetfs verify .
 may tools/scrub  $base $image $volume datasetfs verify scrub .
 may tools/watch  $base $device members attach datasetfs watch
 may tools/shared $base datasetfs attach .
+may tools/warm   $base datasetfs watch warm .
 may tools/status $base $device datasetfs watch status .
 may tools/top    $base datasetfs watch status top .
 may tools        $base $image trust io $device members $volume attach datasetfs describe export member nvme plan \

@@ -156,19 +156,25 @@ static void metrics_histogram(const struct serve *serve, FILE *out, const char *
 
 /* ---- the window ---- */
 
-static const char *const metrics_classes[WINDOW_CLASSES] = { "demand", "ahead", NULL }; /* the last one is of tools */
+static const char *const metrics_classes[WINDOW_CLASSES] = { "demand", "ahead", "background" };
+
+/* Only a mount that can be warmed reads in the background. */
+static unsigned metrics_class_count(const struct serve *serve)
+{
+	return serve->warmer ? WINDOW_CLASSES : WINDOW_BACKGROUND;
+}
 
 static void metrics_window(const struct serve *serve, FILE *out)
 {
 	const struct window *window = serve->volume.window;
 
 	metrics_family(out, "window_reads_total", "counter", "Reads of the volume that began, by their urgency.");
-	for (unsigned i = 0; window && metrics_classes[i]; i++)
+	for (unsigned i = 0; window && i < metrics_class_count(serve); i++)
 		fprintf(out, "datasetfs_window_reads_total{class=\"%s\"} %" PRIu64 "\n", metrics_classes[i],
 			series_window_reads(serve, i));
 	metrics_family(out, "window_size", "gauge",
 		       "How many reads of the volume may be under way when one of this urgency begins; 0: no limit.");
-	for (unsigned i = 0; window && metrics_classes[i]; i++)
+	for (unsigned i = 0; window && i < metrics_class_count(serve); i++)
 		fprintf(out, "datasetfs_window_size{class=\"%s\"} %.3f\n", metrics_classes[i], series_window(serve, i));
 	metrics_real(out, "window_held_seconds_total", "counter", "How long reads of the volume waited for others.",
 		     (double)series_sum(serve, offsetof(struct counters, read.held_time)) / 1e9);
@@ -264,7 +270,7 @@ static void metrics_member_durations(const struct serve *serve, FILE *out)
 	metrics_family(out, "member_read_duration_seconds", "histogram",
 		       "Time that a read of the member took, by its urgency.");
 	for (uint32_t i = 0; window && i < window->count; i++)
-		for (unsigned class = 0; metrics_classes[class]; class++)
+		for (unsigned class = 0; class < metrics_class_count(serve); class++)
 			metrics_member_times(&window->members[i], i, class, out);
 }
 

@@ -11,11 +11,12 @@
 #include "serve/request/standby.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
+#include "serve/warm/warmer.h"
 #include "supervisor/keep.h"
 
 /* ---- counters of threads ---- */
 
-#define SERIES_OTHERS 4u /* threads with counters beside the workers */
+#define SERIES_OTHERS 5u /* threads with counters beside the workers */
 
 static uint64_t series_read(const void *counters, size_t offset)
 {
@@ -36,6 +37,12 @@ static uint64_t series_announced(const struct serve *serve, size_t offset)
 	return serve->announced ? series_read(fetcher_counters(announced_fetcher(serve->announced)), offset) : 0;
 }
 
+/* A counter of the thread that warms the cache. */
+static uint64_t series_warm(const struct serve *serve, size_t offset)
+{
+	return serve->warmer ? series_read(warmer_counters(serve->warmer), offset) : 0;
+}
+
 /* The counter of thread i; 0 if there is no such thread. */
 static uint64_t series_of(const struct serve *serve, unsigned i, size_t offset)
 {
@@ -51,6 +58,8 @@ static uint64_t series_of(const struct serve *serve, unsigned i, size_t offset)
 	case 3:
 		standby = standby_counters(serve->standby);
 		return standby ? series_read(standby, offset) : 0;
+	case 4:
+		return series_warm(serve, offset);
 	default:
 		return series_read(&serve->workers[i - SERIES_OTHERS]->counters, offset);
 	}
@@ -80,7 +89,14 @@ uint64_t series_window_reads(const struct serve *serve, enum window_class class)
 	size_t offset = offsetof(struct counters, read.device_reads);
 	uint64_t ahead = series_ahead(serve, offset) + series_announced(serve, offset);
 
-	return class == WINDOW_AHEAD ? ahead : series_sum(serve, offset) - ahead;
+	switch (class) {
+	case WINDOW_AHEAD:
+		return ahead;
+	case WINDOW_BACKGROUND:
+		return series_warm(serve, offset);
+	default:
+		return series_sum(serve, offset) - ahead - series_warm(serve, offset);
+	}
 }
 
 double series_window(const struct serve *serve, enum window_class class)

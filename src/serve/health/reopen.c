@@ -17,6 +17,7 @@
 #include "serve/keeping/keeping.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
+#include "serve/warm/warmer.h"
 
 void reopen_request(struct serve *serve)
 {
@@ -67,6 +68,7 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
 	fetchers_renew(serve);
+	warmer_renew(serve->warmer);
 	keeping_member(serve, slot);
 	clients_renew(serve->clients);
 }

@@ -12,6 +12,7 @@
 #include "serve/control/command.h"
 #include "serve/control/prefetch.h"
 #include "serve/control/upgrade.h"
+#include "serve/control/warm.h"
 #include "serve/dotdir/dotdir.h"
 #include "serve/dotdir/facts.h"
 #include "serve/dotdir/snapshots.h"
@@ -269,6 +270,9 @@ static void ops_command(struct worker *worker, struct channel_request *request)
 		break;
 	case DSFS_IOC_UPGRADE:
 		upgrade_ioctl(worker, request);
+		break;
+	case DSFS_IOC_WARM:
+		warm_ioctl(worker, request);
 		break;
 	case DSFS_IOC_VERSION:
 		facts_version(worker, request);

@@ -49,6 +49,7 @@
 #include "serve/session/takeover.h"
 #include "serve/session/volume.h"
 #include "serve/session/workers.h"
+#include "serve/warm/warmer.h"
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
 
@@ -206,7 +207,7 @@ static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
 		clients_start, local_start, stored_start, prune_start, visits_start, ahead_start, announced_start,
-		watchdog_start, control_start, resume_start,
+		warmer_start, watchdog_start, control_start, resume_start,
 	};
 	int r = 0;
 
@@ -517,6 +518,7 @@ static bool session_stop_threads(struct session *session)
 	bool is_stuck = workers_are_stuck(&session->workers);
 
 	is_stuck = !fetchers_stop(serve) || is_stuck;
+	is_stuck = !warmer_stop(serve->warmer) || is_stuck;
 	watchdog_stop(serve->watchdog); /* before control_stop(), as it wakes the control thread */
 	prune_stop(serve->prune);
 	visits_stop(serve->visits);
@@ -547,6 +549,7 @@ bool session_free(struct session *session)
 	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */
 		return false;
 	fetchers_free(&session->serve);
+	warmer_free(session->serve.warmer);
 	clients_free(session->serve.clients);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);

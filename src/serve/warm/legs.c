@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads files together as those who read ahead do (serve/ahead/pick.h), and the files of a leg that failed one by one,
+ * so that one that is damaged costs no other its place in the cache. */
+#include "serve/warm/legs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/log.h"
+#include "serve/ahead/pick.h"
+#include "serve/version/generation.h"
+
+struct legs_slot {
+	struct queue_slot read; /* must be the first field */
+	struct legs *legs;
+	const struct generation *generation;
+	struct pick pick;
+	uint64_t ordinals[READ_PIECES];
+	uint32_t count;
+};
+
+/* ---- legs that failed ---- */
+
+static void legs_read_again(struct legs *legs, const struct legs_slot *slot)
+{
+	if (grow(legs->again, legs->again_room, legs->again_count + slot->count, NULL) < 0) {
+		legs->failed += slot->count;
+		return;
+	}
+	memcpy(legs->again + legs->again_count, slot->ordinals, slot->count * sizeof(*slot->ordinals));
+	legs->again_count += slot->count;
+}
+
+static void legs_done(struct queue_slot *read, int64_t result)
+{
+	const struct legs_slot *slot = (const struct legs_slot *)read;
+	struct legs *legs = slot->legs;
+
+	queue_give(read);
+	if (result >= 0) {
+		legs->files += slot->count;
+		legs->bytes += (uint64_t)result;
+		legs->failures = 0;
+		return;
+	}
+	if (!atomic_load(&legs->wanted))
+		return;
+	legs->failures++;
+	if (slot->count > 1)
+		legs_read_again(legs, slot);
+	else
+		legs->failed++;
+}
+
+/* Leaves a leg that is stuck at a member to it; another one has the files. */
+static void legs_stuck(struct queue_slot *read)
+{
+	const struct legs_slot *slot = (const struct legs_slot *)read;
+
+	queue_leave(read);
+	legs_read_again(slot->legs, slot);
+}
+
+static void legs_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	const struct legs_slot *slot = (const struct legs_slot *)op;
+
+	(void)chunk;
+	if (slot->count > 1 || slot->legs->why.code)
+		return;
+	slot->legs->first = slot->ordinals[0];
+	slot->legs->why = *err;
+}
+
+/* Notes damage only while `goes_on`, as a thread that was left behind may outlive the list. */
+static void legs_copy_wrong(struct read_op *op, const struct reader_place *place, const struct error *err)
+{
+	const struct legs_slot *slot = (const struct legs_slot *)op;
+
+	if (atomic_load(&slot->legs->goes_on))
+		serve_note_damage(slot->legs->serve, place, slot->generation, err);
+}
+
+static const struct reader_events legs_events = {
+	.failed = legs_failed,
+	.copy_wrong = legs_copy_wrong,
+};
+
+static const struct queue_client legs_client = {
+	.slot_size = sizeof(struct legs_slot),
+	.events = &legs_events,
+	.done = legs_done,
+	.stuck = legs_stuck,
+};
+
+/* ---- the next leg ---- */
+
+static bool legs_add(struct legs_slot *slot, uint64_t ordinal)
+{
+	struct inode inode;
+
+	if (slot->count == READ_PIECES || inode_get(slot->pick.index, ordinal, &inode, NULL) < 0 ||
+	    !pick_add(&slot->pick, &inode))
+		return false;
+	slot->ordinals[slot->count++] = ordinal;
+	return true;
+}
+
+static void legs_start(struct legs_slot *slot)
+{
+	slot->read.op.request = (struct read_request){ .version = generation_read(slot->generation),
+						       .chunks = slot->pick.chunks,
+						       .chunk_count = slot->pick.gather.count,
+						       .gap = PICK_GAP,
+						       .payload = queue_payload(&slot->read),
+						       .room = READ_MAX,
+						       .is_ahead = true,
+						       .wanted = &slot->legs->wanted };
+	queue_read(&slot->read);
+}
+
+/* A file that does not even fit alone has records that are wrong. */
+size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count)
+{
+	struct legs_slot *slot = (struct legs_slot *)queue_take(&legs->queue);
+	bool is_again = legs->again_count > 0;
+	size_t taken = 0;
+
+	slot->legs = legs;
+	slot->generation = legs->generation;
+	slot->count = 0;
+	pick_begin(&slot->pick, legs->generation->index);
+	if (is_again)
+		(void)legs_add(slot, legs->again[--legs->again_count]);
+	while (!is_again && taken < count && legs_add(slot, files[taken].ordinal))
+		taken++;
+	if (slot->count) {
+		legs_start(slot);
+		return taken;
+	}
+	queue_give(&slot->read);
+	legs->failed++;
+	return !is_again;
+}
+
+/* ---- waiting ---- */
+
+static void legs_woken(void *argument)
+{
+	wake_take(((struct legs *)argument)->wake);
+}
+
+void legs_wait(struct legs *legs, int64_t limit)
+{
+	struct error err = { 0 };
+
+	if (!legs->queue.reading && !legs->queue.left) {
+		wake_wait(legs->wake, (int)(limit / 1000000) + 1);
+	} else if (queue_wait(&legs->queue, limit, &err) < 0) {
+		log_error(&err, "cannot wait for reads that fill the cache");
+		abort(); /* the device would write to freed memory */
+	}
+}
+
+void legs_cancel(struct legs *legs)
+{
+	legs->again_count = 0;
+	atomic_store(&legs->wanted, 0);
+}
+
+void legs_renew(struct legs *legs)
+{
+	if (legs->is_open)
+		engine_renew(legs->queue.reader.engine);
+}
+
+/* ---- set-up and end ---- */
+
+static int legs_open_queue(struct legs *legs, struct counters *counters, struct error *err)
+{
+	const struct serve *serve = legs->serve;
+	const struct array_source *array = serve->volume.array;
+	const struct queue_setup setup = { .client = &legs_client,
+					   .reader = { .options = &legs->options,
+						       .geometry = legs->geometry,
+						       .route = serve->volume.route,
+						       .window = serve->volume.window,
+						       .cached = serve->cached,
+						       .keeps = true,
+						       .class = WINDOW_BACKGROUND,
+						       .counters = &counters->read },
+					   .depth = LEGS_MOST,
+					   .has_payloads = true,
+					   .is_huge = true };
+
+	legs->options = (struct reader_options){ .verify = serve->options.read.verify };
+	memcpy(legs->geometry, array->geometry, array->count * sizeof(*legs->geometry));
+	return queue_open(&legs->queue, &setup, err);
+}
+
+int legs_open(struct legs *legs, struct counters *counters, struct error *err)
+{
+	const struct serve *serve = legs->serve;
+	struct engine_setup setup = { .poll_fd = -1,
+				      .wake = legs->wake->fd,
+				      .woken = legs_woken,
+				      .woken_argument = legs,
+				      .volume_fds = serve->volume.array->fds,
+				      .member_count = serve->volume.array->fd_count,
+				      .depth = LEGS_MOST * READ_RANGES };
+	int r = legs->is_open ? 0 : legs_open_queue(legs, counters, err);
+
+	if (r < 0 || legs->is_open)
+		return r;
+	legs->queue.watches = true;
+	r = queue_start(&legs->queue, &setup, serve->machine.uring ? ring_new : sync_new, NULL, err);
+	if (r < 0)
+		queue_close(&legs->queue);
+	legs->is_open = r == 0;
+	return r;
+}
+
+void legs_close(struct legs *legs)
+{
+	free(legs->again);
+	legs->again = NULL;
+	legs->again_count = legs->again_room = 0;
+	if (!legs->is_open || legs->queue.reading || legs->queue.left)
+		return;
+	queue_close(&legs->queue);
+	legs->is_open = false;
+}
+
+void legs_begin(struct legs *legs, const struct generation *generation)
+{
+	legs->generation = generation;
+	atomic_store(&legs->wanted, 1);
+	legs->again_count = 0;
+	legs->files = legs->bytes = legs->failed = 0;
+	legs->failures = 0;
+	legs->first = 0;
+	error_clear(&legs->why);
+}

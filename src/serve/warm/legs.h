@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The reads of the volume that fill the cache: legs of up to 1 MiB, each of as many files as lie side by side. What is
+ * read is verified, goes into the cache, and is wanted by nobody else. They belong to one thread. */
+#pragma once
+#include "base/thread/wake.h"
+#include "read/queue.h"
+#include "serve/serve.h"
+#include "serve/worker/counters.h"
+
+#define LEGS_MOST     4u  /* under way at a time, if the window of the mount allows that */
+#define LEGS_FAILURES 16u /* in a row after which the volume counts as one that cannot be read */
+
+/* A file, and where the part of it begins that is to be read first. */
+struct legs_file {
+	uint64_t address, ordinal;
+};
+
+struct legs {
+	struct serve *serve;
+	const struct wake *wake; /* the thread's, which ends a wait */
+	struct queue queue;
+	bool is_open;
+	struct reader_options options;
+	struct file_geometry geometry[DSFS_MEMBER_MAX + 1]; /* copies: the thread may outlive the volume */
+	_Atomic bool goes_on;    /* false: the thread has to end */
+	_Atomic uint64_t wanted; /* 0: reads end with their present round, or do not begin */
+	/* Of the job: */
+	const struct generation *generation;
+	uint64_t *again; /* files whose leg failed, to be read alone */
+	size_t again_count, again_room;
+	uint64_t files, bytes; /* that were read; bytes of contents */
+	uint64_t failed; /* files that cannot be read */
+	uint64_t first;  /* the first of them, */
+	struct error why; /* and why it cannot; code 0: all can */
+	unsigned failures; /* legs that failed one after the other */
+};
+
+/* Gets memory and an engine, on the thread that will use them; nothing is done if they are there. */
+must_check int legs_open(struct legs *legs, struct counters *counters, struct error *err);
+/* Gives them back, unless a device keeps reads. A zeroed struct may be closed, too. */
+void legs_close(struct legs *legs);
+/* Begins a job, whose version the caller keeps open. */
+void legs_begin(struct legs *legs, const struct generation *generation);
+
+/* Whether a further leg may begin. */
+static inline bool legs_has_room(const struct legs *legs)
+{
+	return queue_has_room(&legs->queue);
+}
+
+/* Whether legs are under way, or files are to be read again. */
+static inline bool legs_is_busy(const struct legs *legs)
+{
+	return legs->queue.reading || legs->again_count;
+}
+
+/* Begins a leg with a file that is to be read again, if there is one, or else with these files. Returns how many of
+ * these were taken. */
+size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count);
+/* Waits until a leg has ended or the thread is woken, for ns at most. */
+void legs_wait(struct legs *legs, int64_t limit);
+/* Whether it makes no sense to go on. */
+static inline bool legs_fail(const struct legs *legs)
+{
+	return legs->failures >= LEGS_FAILURES;
+}
+
+/* Ends the job: reads that wait for the window do not begin, and nothing is read again. */
+void legs_cancel(struct legs *legs);
+/* The volume's descriptors refer to other files now. */
+void legs_renew(struct legs *legs);

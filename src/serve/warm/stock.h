@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes stock of files: which of them the cache of this machine has, lacks, and never has. */
+#pragma once
+#include <stdint.h>
+
+#include "image/index.h"
+#include "image/inode.h"
+#include "tier/store.h"
+
+enum stock_place {
+	STOCK_CACHED,  /* all of it that is on the volume */
+	STOCK_MISSING, /* not all of it */
+	STOCK_INDEX,   /* nothing of it is on the volume: it is in the index, or has no bytes */
+	STOCK_LARGE,   /* it is larger than one READ, and read from the volume */
+	STOCK_PLACES,
+};
+
+/* How many files are there, and the bytes of their contents. */
+struct stock {
+	uint64_t files[STOCK_PLACES], bytes[STOCK_PLACES];
+};
+
+/* Finds where a regular file is. *ret_address: if it is missing, that of the first chunk that is. */
+enum stock_place stock_find(const struct store *store, const struct index *index, const struct inode *inode,
+			    uint64_t *ret_address);
+void stock_add(struct stock *stock, enum stock_place place, uint64_t bytes);
