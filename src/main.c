@@ -230,6 +230,7 @@ static const struct main_word {
 	{ "max_bandwidth", true, true, OPTION_CALL(main_set_max_bandwidth) },
 	{ "cache", true, true, OPTION_CALL(main_set_cache) },
 	{ "cache_size", true, true, OPTION_CALL(main_set_cache_size) },
+	{ "cache_fill", true, true, MAIN_WORD(serve.cache_fill, "reads", "warm") },
 	{ "on_error", true, true, MAIN_WORD(serve.read.wait, "eio", "wait") },
 	{ "deadline", true, true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
 	{ "control_group", true, true, OPTION_CALL(main_set_control_group) },
@@ -664,6 +665,8 @@ static int main_check_words(const struct main_options *options, struct error *er
 				 "serves bytes that nobody signed");
 	if (serve->cache_size && !serve->cache)
 		return error_set(err, -EINVAL, "mount option 'cache_size' needs 'cache', the folder");
+	if (serve->cache_fill && !serve->cache)
+		return error_set(err, -EINVAL, "mount option 'cache_fill' needs 'cache', the folder");
 	if (serve->cache && !serve->read.verify)
 		return error_set(err, -EINVAL, "mount option 'cache' cannot be combined with 'verify=never', as every "
 				 "copy may be wrong");

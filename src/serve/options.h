@@ -20,6 +20,8 @@
 #define SERVE_CACHE_MIN (UINT64_C(8) << 20)
 #define SERVE_CACHE_MAX (UINT64_C(1) << 50)
 
+/* The cache on this machine gets all that readers read and announce, or only files that `datasetfsctl warm` reads. */
+enum serve_fill { SERVE_FILL_READS, SERVE_FILL_WARM };
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
@@ -53,5 +55,6 @@ struct serve_options {
 	uint64_t max_iops, max_bandwidth; /* reads and bytes of the volume a second; 0: no limit */
 	const char *cache;      /* absolute path of the folder of local copies; NULL: none */
 	uint64_t cache_size;    /* bytes of the volume's chunks in it; 0: what leaves a tenth of the filesystem free */
+	enum serve_fill cache_fill;
 	struct reader_options read;
 };

@@ -53,7 +53,8 @@ static struct fetcher_job *announced_next(void *owner);
 int announced_start(struct serve *serve, struct error *err)
 {
 	struct fetcher_setup setup = { .most = serve->options.prefetch, .slots = FETCHER_SLOTS_MOST,
-				       .next = announced_next, .keeps = true };
+				       .next = announced_next,
+				       .keeps = serve->options.cache_fill == SERVE_FILL_READS };
 	struct announced *all;
 	int r;
 

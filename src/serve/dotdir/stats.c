@@ -110,6 +110,7 @@ static void stats_options(const struct serve_options *options, struct json *json
 	static const char *const ios[] = { "auto", "uring", "threads" };
 	static const char *const channels[] = { "auto", "ring", "dev" };
 	static const char *const notices[] = { "auto", "epoch", "entries" };
+	static const char *const fills[] = { "reads", "warm" };
 	char digest[DIGEST_TEXT_SIZE] = "";
 
 	if (options->has_digest)
@@ -130,6 +131,7 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_number(json, "max_bandwidth", options->max_bandwidth);
 	json_string(json, "cache", options->cache ? options->cache : "");
 	json_number(json, "cache_size", options->cache_size);
+	json_string(json, "cache_fill", fills[options->cache_fill]);
 	json_string(json, "on_error", options->read.wait ? "wait" : "eio");
 	json_number(json, "deadline", options->read.deadline);
 	stats_groups(options, json);
