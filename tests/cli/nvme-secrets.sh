@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain
-# datasetfsctl nvme: secrets by which hosts and targets prove who they are, and TLS. What connect refuses, what it gives
-# to the kernel, what it says when that refuses; that secrets are nowhere else, and what list, inspect and status show.
+# datasetfsctl nvme: secrets by which hosts and targets prove who they are, and TLS. What connect and discover refuse,
+# what they give to the kernel, what they say when that refuses; that secrets are nowhere else, and what list, inspect
+# and status show.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 id=5a0c1de7-83ff-4f6b-a6a5-1c2b3d4e5f60
@@ -80,6 +81,9 @@ assert_fails 2 "in a file or in a key, not in both" tries --dhchap-secret-file h
 assert_fails 2 "only to a host that does: --dhchap-secret-file is missing" tries --dhchap-ctrl-secret-file ctrl
 assert_fails 2 "--tls-key and --tls-keyring need --tls" tries --tls-key 5
 assert_fails 2 "only tcp has TLS" datasetfsctl nvme connect --tls $nqn $portal rdma://192.0.2.4
+assert_fails 2 "in a file or in a key, not in both" \
+    datasetfsctl nvme discover --dhchap-ctrl-secret-file ctrl --dhchap-ctrl-secret-key name $portal
+assert_fails 2 "'loop': only tcp has TLS" datasetfsctl nvme discover --tls $portal loop
 
 # --- what list and inspect show; they never read more than how a secret begins ---
 
@@ -156,8 +160,10 @@ unset DATASETFS_SYSFS
 cc -D_GNU_SOURCE -O1 -g -Wall -shared -fPIC $(pkg-config --cflags libnvme) -o fabrics.so "$LIB/nvme_fabrics.c" ||
     fail "cannot compile nvme_fabrics.c"
 can=',tls,keyring=%d,tls_key=%d,dhchap_secret=%s,dhchap_ctrl_secret=%s'
-# kernel VARIABLE=VALUE… -- OPTION…: connect on a fabric that is made up; what it was given is in lines, the options
-# that all have left out. No secret stays in memory.
+call=(connect --wait 0)
+operands=("$nqn" "$portal")
+# [STATUS=N] kernel VARIABLE=VALUE… -- OPTION…: the verb on a fabric that is made up; what it was given is in lines, the
+# options that all have left out. No secret stays in memory.
 kernel() {
     local settings=()
     while [ "$1" != -- ]; do
@@ -169,10 +175,10 @@ kernel() {
     rc=0
     env LD_PRELOAD="$PWD/fabrics.so" FABRICS_LINES="$PWD/all" FABRICS_CAN="$can" \
         FABRICS_GONE="$(cut -d : -f 3 host | rev)" "${settings[@]}" \
-        datasetfsctl nvme connect --wait 0 --hostnqn $me "$@" $nqn $portal >kernel.out 2>&1 || rc=$?
-    assert_eq "status of connect $*: $(cat kernel.out)" $rc 1
+        datasetfsctl nvme "${call[@]}" --hostnqn $me "$@" "${operands[@]}" >kernel.out 2>&1 || rc=$?
+    assert_eq "status of ${call[0]} $*: $(cat kernel.out)" $rc "${STATUS:-1}"
     touch all
-    sed "s/.*fast_io_fail_tmo=300/connects/" all >lines
+    sed "s/.*fast_io_fail_tmo=300/connects/; s/.*discovery,.*,hostid=$id/asks/" all >lines
     ! grep -qE 'DHHC-1:0[0-9]:[A-Za-z0-9+/]{8}' kernel.out || fail "the secret is shown: $(cat kernel.out)"
 }
 # given LINES OUTPUT: what the last one gave, and said; no namespace comes from what is made up
@@ -254,6 +260,41 @@ kernel FABRICS_ERRNO=110 -- --tls
 given "connects,tls" "no answer, no TLS there, or another key; the logs of tlshd and of the kernel say which"
 kernel FABRICS_ERRNO=104 -- ; given connects "'$portal:4420': the target hung up: it may want TLS"
 kernel FABRICS_ERRNO=127 -- --tls --tls-key 7; given "connects,tls_key=7,tls" "Key has expired"
+
+# --- discover takes the same, and is over when it has asked ---
+
+call=(discover)
+operands=("$portal")
+offer='nqn.\x1bc'
+STATUS=0 kernel -- ; given "asks
+deleted" "$offer"
+kernel FABRICS_ERRNO=126 --
+given asks "'$portal:4420': the target asks this host for its secret: --dhchap-secret-file"
+STATUS=0 kernel FABRICS_ERRNO=126 -- --dhchap-secret-file host --dhchap-ctrl-secret-file ctrl
+given "asks
+asks,dhchap_secret=$host,dhchap_ctrl_secret=$ctrl
+$hidden
+deleted" "$offer"
+kernel FABRICS_ERRNO=126,129 -- --dhchap-secret-file host
+given "asks
+asks,dhchap_secret=$host" "authentication failed: the secret of this host is not the one that the target has"
+# A discovery controller that does not ask is nothing to warn of, unless it had to prove who it is.
+STATUS=0 kernel -- --dhchap-secret-file host
+given "asks
+deleted
+asks,dhchap_secret=$host
+$hidden
+deleted" "$offer"
+kernel -- --dhchap-secret-file host --dhchap-ctrl-secret-file ctrl
+given "asks
+deleted" "the target does not ask for authentication, so it may be another one"
+STATUS=0 kernel -- --tls --tls-key 77 --tls-keyring 88
+given "asks,keyring=88,tls_key=77,tls
+deleted" "$offer"
+kernel FABRICS_CAN= -- --tls; given "" "this kernel has no TLS for NVMe/TCP (CONFIG_NVME_TCP_TLS, Linux 6.7)"
+kernel -- --dhchap-secret-file missing; given "" "cannot discover: 'missing': No such file"
+call=(connect --wait 0)
+operands=("$nqn" "$portal")
 
 # The search through memory finds what is there.
 rc=0

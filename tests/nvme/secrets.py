@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: once queue=fabric in=none timeout=900
 """Who may connect, and in transit: hosts and targets that prove who they are by DH-HMAC-CHAP, with right, wrong and
-missing secrets; TLS, without a key, without tlshd, with both; what is shown, and that no log has a secret."""
+missing secrets; TLS, without a key, without tlshd, with both; a discovery controller; what is shown, and that no log
+has a secret."""
 import base64
 import binascii
 import json
@@ -15,6 +16,7 @@ TARGET = "/etc/nvme/target.secret"
 WRONG = "/etc/nvme/wrong.secret"
 URI = [f"tcp://{portal}:4420" for portal in PORTALS]
 PSK = "ABCDEFGH" * 4
+DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 
 
 def secret(byte, size=32):
@@ -35,6 +37,13 @@ def says(host, options, message, portal=0):
     """A connection that fails, with one line."""
     check(f"connect {options}", host.connect(PORTALS[portal], options=options, status=1),
           f"datasetfsctl: cannot connect: '{URI[portal]}': {message}\n")
+    check("controllers after that", host.paths(), {})
+
+
+def discovers(host, options, portal=0):
+    """What the target offers there, asked with these options."""
+    listed = host.run(f"datasetfsctl nvme discover {options} {URI[portal]}").splitlines()
+    check(f"discover {options}", [line.split() for line in listed if URI[portal] in line], [[URI[portal], NQN]])
     check("controllers after that", host.paths(), {})
 
 
@@ -91,6 +100,17 @@ def one_way(net, host):
     say("a host proves who it is")
 
 
+def unasked_discovery(host):
+    """That of a Linux target asks nobody."""
+    discovers(host, "")
+    discovers(host, f"--dhchap-secret-file {HOST}")
+    check_contains("discover", host.run(f"datasetfsctl nvme discover --dhchap-secret-file {HOST} "
+                                        f"--dhchap-ctrl-secret-file {TARGET} {URI[0]}", status=1),
+                   f"'{URI[0]}': the target does not ask for authentication, so it may be another one")
+    check("controllers after that", host.paths(), {})
+    say("a discovery controller that does not ask")
+
+
 def serves(net, host, source, network):
     """The volume on the connection that is there; status says how it is connected."""
     volume = f"nvme:uuid:{net.uuid()}"
@@ -142,8 +162,8 @@ def unasked(net, host):
     say("a target that does not ask")
 
 
-def adds_key(guest, host, payload=PSK):
-    return guest.run(f"printf %s {payload} | key add psk 'NVMe0R01 {host.nqn} {NQN}' .nvme").strip()
+def adds_key(guest, host, payload=PSK, nqn=NQN):
+    return guest.run(f"printf %s {payload} | key add psk 'NVMe0R01 {host.nqn} {nqn}' .nvme").strip()
 
 
 def tls(net, host, source):
@@ -163,6 +183,12 @@ def tls(net, host, source):
     is_shown(host, "TLS", ("none", True))
     serves(net, host, source, "1 path, 0 authenticated, 1 encrypted (TLS)")
     disconnects(host)
+    check_contains("discover without a key of its own",
+                   host.run(f"datasetfsctl nvme discover --tls {URI[1]}", status=1),
+                   "the keyring '.nvme' has no TLS key")
+    for guest in (target, host):
+        adds_key(guest, host, nqn=DISCOVERY)
+    discovers(host, "--tls", portal=1)
     say("TLS")
 
 
@@ -219,6 +245,7 @@ def scenarios():
         one_way(net, host)
         serves(net, host, source, "1 path, 1 authenticated, 0 encrypted (TLS)")
         disconnects(host)
+        unasked_discovery(host)
         both_ways(net, host)
         unasked(net, other)
         tls(net, other, source)

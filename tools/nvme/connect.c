@@ -2,7 +2,6 @@
 /* datasetfsctl nvme connect: connects a subsystem through all its portals and waits for its namespaces. */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +11,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/locate.h"
-#include "device/nvme/fabrics.h"
-#include "device/nvme/secret.h"
 #include "nvme/nvme.h"
 #include "text.h"
 
 #define CONNECT_SECONDS_MAX 604800
 #define CONNECT_LOOK        100000000 /* ns between looks for the namespaces */
 
-/* Where a secret is: one of the two, or nowhere. */
-struct nvme_connect_secret {
-	const char *file, *key;
-	struct secret secret;
-};
-
 struct nvme_connect_options {
 	struct nvme_options nvme;
-	struct fabrics_settings settings;
-	struct nvme_connect_secret host_secret, ctrl_secret;
 	uint64_t wait; /* seconds */
 };
 
@@ -44,37 +33,25 @@ struct nvme_connect_portal {
 /* ---- options ---- */
 
 #define CONNECT_NUMBER(FIELD, MIN, MAX) OPTION_NUMBER(struct nvme_connect_options, FIELD, MIN, MAX)
-#define CONNECT_TEXT(FIELD)             OPTION_TEXT(struct nvme_connect_options, FIELD, NULL)
 #define CONNECT_SECONDS_OR_OFF(FIELD)   OPTION_NUMBER_OR_OFF(struct nvme_connect_options, FIELD, 1, CONNECT_SECONDS_MAX)
 
 static const struct option_spec nvme_connect_table[] = {
 	{ "wait", 0, "S", CONNECT_NUMBER(wait, 0, 3600), "wait at most S seconds for the namespaces (default 30)" },
-	{ "reconnect-delay", 0, "S", CONNECT_NUMBER(settings.reconnect_delay, 1, 3600),
+	{ "reconnect-delay", 0, "S", CONNECT_NUMBER(nvme.settings.reconnect_delay, 1, 3600),
 	  "try a lost path again every S seconds (default 2)" },
-	{ "fast-io-fail-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(settings.fast_io_fail_tmo),
+	{ "fast-io-fail-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(nvme.settings.fast_io_fail_tmo),
 	  "fail reads S seconds after the last path is lost, or off (default 300)" },
-	{ "ctrl-loss-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(settings.ctrl_loss_tmo),
+	{ "ctrl-loss-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(nvme.settings.ctrl_loss_tmo),
 	  "remove a lost controller after S seconds, or off (default 3600)" },
-	{ "keep-alive-tmo", 0, "S", CONNECT_NUMBER(settings.keep_alive_tmo, 1, 3600),
+	{ "keep-alive-tmo", 0, "S", CONNECT_NUMBER(nvme.settings.keep_alive_tmo, 1, 3600),
 	  "give up a path that is silent for S seconds (default 5)" },
-	{ "queues", 0, "N", CONNECT_NUMBER(settings.queues, 1, 65535), "use N I/O queues (default one for each CPU)" },
-	{ "queue-size", 0, "N", CONNECT_NUMBER(settings.queue_size, 16, 1024),
+	{ "queues", 0, "N", CONNECT_NUMBER(nvme.settings.queues, 1, 65535),
+	  "use N I/O queues (default one for each CPU)" },
+	{ "queue-size", 0, "N", CONNECT_NUMBER(nvme.settings.queue_size, 16, 1024),
 	  "give each queue N entries, 16 to 1024 (default 128)" },
-	{ "digests", 0, NULL, OPTION_TRUE(struct nvme_connect_options, settings.digests),
+	{ "digests", 0, NULL, OPTION_TRUE(struct nvme_connect_options, nvme.settings.digests),
 	  "TCP: carry a CRC32C of headers and data" },
-	{ "dhchap-secret-file", 0, "FILE", CONNECT_TEXT(host_secret.file),
-	  "prove who this host is by the secret in FILE" },
-	{ "dhchap-secret-key", 0, "NAME", CONNECT_TEXT(host_secret.key), "the same by the secret in the key NAME" },
-	{ "dhchap-ctrl-secret-file", 0, "FILE", CONNECT_TEXT(ctrl_secret.file),
-	  "have the target prove who it is by the secret in FILE" },
-	{ "dhchap-ctrl-secret-key", 0, "NAME", CONNECT_TEXT(ctrl_secret.key),
-	  "the same by the secret in the key NAME" },
-	{ "tls", 0, NULL, OPTION_TRUE(struct nvme_connect_options, settings.tls), "TCP: encrypt, by TLS 1.3" },
-	{ "tls-key", 0, "N", CONNECT_NUMBER(settings.tls_key, 1, INT_MAX),
-	  "use the TLS key with this number (default by names)" },
-	{ "tls-keyring", 0, "N", CONNECT_NUMBER(settings.tls_keyring, 1, INT_MAX),
-	  "look for the TLS key in this keyring (default .nvme)" },
-	NVME_OPTIONS_HOST,
+	NVME_OPTIONS_TARGET,
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -114,11 +91,11 @@ static const struct topology_controller *nvme_connect_find(const struct topology
 static const char *nvme_connect_lacks(const struct nvme_connect_options *options,
 				      const struct topology_controller *controller)
 {
-	if (options->settings.tls && !controller->has_tls)
+	if (options->nvme.settings.tls && !controller->has_tls)
 		return "without TLS";
-	if (options->host_secret.secret.text[0] && controller->host_secret == TOPOLOGY_NO)
+	if (options->nvme.host_secret.secret.text[0] && controller->host_secret == TOPOLOGY_NO)
 		return "without a secret of this host";
-	if (options->ctrl_secret.secret.text[0] && controller->ctrl_secret == TOPOLOGY_NO)
+	if (options->nvme.ctrl_secret.secret.text[0] && controller->ctrl_secret == TOPOLOGY_NO)
 		return "without a secret of the target";
 	return NULL;
 }
@@ -169,7 +146,7 @@ static int nvme_connect_one(struct nvme_connect_options *options, const struct t
 	if (r == 0)
 		r = host_read(HOST_FOLDER, &options->nvme.host, &portal->err);
 	if (r == 0)
-		r = fabrics_connect(&options->nvme.host, nqn, &portal->portal, &options->settings,
+		r = fabrics_connect(&options->nvme.host, nqn, &portal->portal, &options->nvme.settings,
 				    &portal->controller, &portal->err);
 	return r == -EALREADY ? nvme_connect_again(options, nqn, portal) : r;
 }
@@ -292,34 +269,10 @@ static void nvme_connect_json(const struct topology *t, const char *nqn, const s
 
 /* ---- the verb ---- */
 
-static int nvme_connect_check_secrets(const struct nvme_connect_options *options, struct error *err)
-{
-	const struct nvme_connect_secret *host = &options->host_secret, *ctrl = &options->ctrl_secret;
-
-	if ((host->file && host->key) || (ctrl->file && ctrl->key))
-		return error_set(err, -EINVAL, "a secret is in a file or in a key, not in both");
-	if ((ctrl->file || ctrl->key) && !host->file && !host->key)
-		return error_set(err, -EINVAL, "a target proves who it is only to a host that does: "
-				 "--dhchap-secret-file is missing");
-	if ((options->settings.tls_key || options->settings.tls_keyring) && !options->settings.tls)
-		return error_set(err, -EINVAL, "--tls-key and --tls-keyring need --tls");
-	return 0;
-}
-
-static int nvme_connect_check_portal(const struct nvme_connect_options *options, const char *word,
-				     struct portal *ret, struct error *err)
-{
-	int r = portal_parse(word, ret, err);
-
-	if (r == 0 && options->settings.tls && strcmp(ret->transport, "tcp") != 0)
-		return error_set(err, -EINVAL, "'%s': only tcp has TLS", word);
-	return r;
-}
-
 static int nvme_connect_check(const struct nvme_connect_options *options, const char *nqn, char **words,
 			      struct nvme_connect_portal *portals, int count, struct error *err)
 {
-	const struct fabrics_settings *settings = &options->settings;
+	const struct fabrics_settings *settings = &options->nvme.settings;
 	int r = 0;
 
 	if (strncmp(nqn, "nqn.", 4) != 0 || strpbrk(nqn, ", \t") || strlen(nqn) > 223)
@@ -327,9 +280,9 @@ static int nvme_connect_check(const struct nvme_connect_options *options, const 
 	if (settings->ctrl_loss_tmo >= 0 && settings->fast_io_fail_tmo > settings->ctrl_loss_tmo)
 		return error_set(err, -EINVAL, "--fast-io-fail-tmo %d is longer than --ctrl-loss-tmo %d",
 				 settings->fast_io_fail_tmo, settings->ctrl_loss_tmo);
-	r = nvme_connect_check_secrets(options, err);
+	r = nvme_secrets_check(&options->nvme, err);
 	for (int i = 0; r == 0 && i < count; i++)
-		r = nvme_connect_check_portal(options, words[i], &portals[i].portal, err);
+		r = nvme_secrets_check_portal(&options->nvme, words[i], &portals[i].portal, err);
 	return r;
 }
 
@@ -344,24 +297,6 @@ static void nvme_connect_warn(const struct nvme_connect_portal *portal)
 			 portal_text(&portal->portal, text));
 }
 
-static int nvme_connect_read(struct nvme_connect_secret *from, struct error *err)
-{
-	if (from->file)
-		return secret_read_file(from->file, &from->secret, err);
-	return from->key ? secret_read_key(from->key, &from->secret, err) : 0;
-}
-
-static int nvme_connect_read_secrets(struct nvme_connect_options *options, struct error *err)
-{
-	int r = nvme_connect_read(&options->host_secret, err);
-
-	if (r == 0)
-		r = nvme_connect_read(&options->ctrl_secret, err);
-	options->settings.host_secret = options->host_secret.secret.text;
-	options->settings.ctrl_secret = options->ctrl_secret.secret.text;
-	return r;
-}
-
 static int nvme_connect(struct nvme_connect_options *options, const char *nqn, struct nvme_connect_portal *portals,
 			int count)
 {
@@ -369,11 +304,10 @@ static int nvme_connect(struct nvme_connect_options *options, const char *nqn, s
 	struct error err = { 0 };
 	int r;
 
-	r = nvme_connect_read_secrets(options, &err);
+	r = nvme_secrets_read(&options->nvme, &err);
 	if (r == 0)
 		r = nvme_connect_all(options, nqn, portals, count, &err);
-	secret_wipe(&options->host_secret.secret);
-	secret_wipe(&options->ctrl_secret.secret);
+	nvme_secrets_wipe(&options->nvme);
 	for (int i = 0; r == 0 && i < count; i++)
 		nvme_connect_warn(&portals[i]);
 	if (r == 0)
@@ -392,10 +326,10 @@ static int nvme_connect(struct nvme_connect_options *options, const char *nqn, s
 int nvme_connect_run(int argc, char **argv)
 {
 	struct nvme_connect_options options = {
-		.settings = { .reconnect_delay = 2,
-			      .fast_io_fail_tmo = 300,
-			      .ctrl_loss_tmo = 3600,
-			      .keep_alive_tmo = 5 },
+		.nvme.settings = { .reconnect_delay = 2,
+				   .fast_io_fail_tmo = 300,
+				   .ctrl_loss_tmo = 3600,
+				   .keep_alive_tmo = 5 },
 		.wait = 30,
 	};
 	auto_free struct nvme_connect_portal *portals = NULL;

@@ -10,7 +10,7 @@
 #include "grid.h"
 #include "nvme/nvme.h"
 
-static const struct option_spec nvme_discover_table[] = { NVME_OPTIONS_HOST, VERB_OPTION_JSON, { 0 } };
+static const struct option_spec nvme_discover_table[] = { NVME_OPTIONS_TARGET, VERB_OPTION_JSON, { 0 } };
 
 const struct command_line nvme_discover_line = {
 	.program = "datasetfsctl nvme discover",
@@ -62,11 +62,10 @@ static int nvme_discover_one(const struct nvme_options *options, const char *tex
 	auto_free struct nvme_offer *offers = NULL;
 	struct portal portal;
 	size_t count;
-	int r;
+	int r = portal_parse(text, &portal, err);
 
-	r = portal_parse(text, &portal, err);
 	if (r == 0)
-		r = nvme_discover(&options->host, &portal, &offers, &count, err);
+		r = nvme_discover(&options->host, &portal, &options->settings, &offers, &count, err);
 	if (r < 0)
 		return r;
 	if (!options->common.json)
@@ -76,46 +75,59 @@ static int nvme_discover_one(const struct nvme_options *options, const char *tex
 }
 
 /* Checks all portals before the first one is asked. */
-static int nvme_discover_check(char **portals, int count, struct error *err)
+static int nvme_discover_check(const struct nvme_options *options, char **portals, int count, struct error *err)
 {
 	struct portal portal;
-	int r = 0;
+	int r = nvme_secrets_check(options, err);
 
 	for (int i = 0; r == 0 && i < count; i++)
-		r = portal_parse(portals[i], &portal, err);
+		r = nvme_secrets_check_portal(options, portals[i], &portal, err);
 	return r;
+}
+
+/* Asks all portals, also those behind one that fails. Returns how many failed. */
+static int nvme_discover_all(const struct nvme_options *options, char **portals, int count)
+{
+	struct json json = { .out = stdout };
+	struct error err = { 0 };
+	int failed = 0;
+
+	if (options->common.json) {
+		json_begin_object(&json, NULL);
+		json_begin_array(&json, "subsystems");
+	}
+	for (int i = 0; i < count; i++)
+		if (nvme_discover_one(options, portals[i], &json, &err) < 0) {
+			log_error(&err, "cannot discover");
+			failed++;
+		}
+	if (options->common.json) {
+		json_end_array(&json);
+		json_end_object(&json);
+		putchar('\n');
+	}
+	return failed;
 }
 
 int nvme_discover_run(int argc, char **argv)
 {
 	struct nvme_options options = { 0 };
-	struct json json = { .out = stdout };
 	struct error err = { 0 };
-	int operands, status, failed = 0;
+	int operands, status, r, failed = 0;
 
 	if (!verb_parse(&nvme_discover_line, argc, argv, &options, &operands, &status))
 		return status;
-	if (nvme_discover_check(argv + 1, operands, &err) < 0) {
+	if (nvme_discover_check(&options, argv + 1, operands, &err) < 0) {
 		log_error(&err, "discover");
 		return VERB_USAGE;
 	}
-	if (host_read(HOST_FOLDER, &options.host, &err) < 0) {
+	r = host_read(HOST_FOLDER, &options.host, &err);
+	if (r == 0)
+		r = nvme_secrets_read(&options, &err);
+	if (r == 0)
+		failed = nvme_discover_all(&options, argv + 1, operands);
+	nvme_secrets_wipe(&options);
+	if (r < 0)
 		log_error(&err, "cannot discover");
-		return VERB_FAILED;
-	}
-	if (options.common.json) {
-		json_begin_object(&json, NULL);
-		json_begin_array(&json, "subsystems");
-	}
-	for (int i = 0; i < operands; i++)
-		if (nvme_discover_one(&options, argv[1 + i], &json, &err) < 0) {
-			log_error(&err, "cannot discover");
-			failed++;
-		}
-	if (options.common.json) {
-		json_end_array(&json);
-		json_end_object(&json);
-		putchar('\n');
-	}
-	return failed ? VERB_FAILED : VERB_DONE;
+	return r < 0 || failed ? VERB_FAILED : VERB_DONE;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "device/nvme/fabrics.h"
 #include "device/nvme/host.h"
 #include "device/nvme/portal.h"
 
@@ -50,6 +51,7 @@ struct nvme_offer {
 	char transport[24];
 	bool is_discovery;    /* a referral to another discovery controller, or the entry of the one that was asked */
 };
-/* Reads the log of a discovery controller. free() *ret. */
-must_check int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret,
-			     size_t *ret_count, struct error *err);
+/* Connects to the discovery controller, reads its log, and disconnects. free() *ret. */
+must_check int nvme_discover(const struct host *host, const struct portal *portal,
+			     const struct fabrics_settings *settings, struct nvme_offer **ret, size_t *ret_count,
+			     struct error *err);

@@ -144,15 +144,14 @@ static int nvme_ask(const char *name, struct nvme_offer **ret, size_t *ret_count
 	return fd < 0 ? error_errno(err, "cannot open '%s'", path) : nvme_read_log(fd, ret, ret_count, err);
 }
 
-int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret, size_t *ret_count,
-		  struct error *err)
+int nvme_discover(const struct host *host, const struct portal *portal, const struct fabrics_settings *settings,
+		  struct nvme_offer **ret, size_t *ret_count, struct error *err)
 {
-	const struct fabrics_settings settings = { 0 };
 	auto_free struct nvme_offer *offers = NULL;
 	struct fabrics_controller controller;
 	struct error why = { 0 };
 	size_t count = 0;
-	int r = fabrics_connect(host, NVME_DISC_SUBSYS_NAME, portal, &settings, &controller, err);
+	int r = fabrics_connect(host, NVME_DISC_SUBSYS_NAME, portal, settings, &controller, err);
 
 	if (r < 0)
 		return r;

@@ -57,9 +57,9 @@ int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err)
 	return nvme_missing(err);
 }
 
-int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret, size_t *ret_count,
-		  struct error *err)
+int nvme_discover(const struct host *host, const struct portal *portal, const struct fabrics_settings *settings,
+		  struct nvme_offer **ret, size_t *ret_count, struct error *err)
 {
-	(void)host, (void)portal, (void)ret, (void)ret_count;
+	(void)host, (void)portal, (void)settings, (void)ret, (void)ret_count;
 	return nvme_missing(err);
 }
