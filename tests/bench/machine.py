@@ -16,7 +16,7 @@ ENABLE_URING = pathlib.Path("/sys/module/fuse/parameters/enable_uring")
 HUGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 CPUIDLE = pathlib.Path("/sys/devices/system/cpu/cpuidle")
 HALT_POLL = pathlib.Path("/sys/module/haltpoll/parameters/guest_halt_poll_ns")
-PACKAGES = ("fio", "xfsprogs", "erofs-utils", "squashfs-tools", "findutils", "util-linux")
+PACKAGES = ("fio", "xfsprogs", "erofs-utils", "squashfs-tools", "findutils", "util-linux", "openssh-client")
 
 
 class Trouble(Exception):

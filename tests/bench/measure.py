@@ -247,12 +247,13 @@ def mount_time(setting, name):
     reads = machine.device_reads(setting.devices[name])
     setting.drop_caches()
     before, begun = machine.busy_cpu(), time.perf_counter()
-    with volumes.contestant(name).mounted(setting.programs, setting.devices[name], setting.mountpoint):
+    with volumes.contestant(name).mounted(setting.programs, setting.devices[name], setting.mountpoint) as pid:
         os.stat(setting.mountpoint)
         seconds = time.perf_counter() - begun
         cpu = machine.busy_cpu() - before
+        daemon = machine.process_cpu(pid) if pid else None
         after = machine.device_reads(setting.devices[name])
-    result = {"count": 1, "bytes": 0, "seconds": seconds, "value": seconds, "cpu": cpu,
+    result = {"count": 1, "bytes": 0, "seconds": seconds, "value": seconds, "cpu": cpu, "mount_cpu": daemon,
               "device_reads": after[0] - reads[0], "device_bytes": after[1] - reads[1]}
     if name in volumes.OURS:
         listed = json.loads(sh(setting.programs.datasetfsctl, "list", "--json", setting.devices[name]))

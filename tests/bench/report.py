@@ -169,6 +169,7 @@ def print_row(row, about, results, left_out, checked, images):
         print("  on the disk: " + ", ".join(f"{kind} {size / 1e6:,.0f} MB" for kind, size in images.items()))
     more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
             for key, text, unit in (("busiest", "busiest member", " × the mean"),
+                                    ("mount_cpu", "the daemon's CPU by then", " s"),
                                     ("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
                                     ("scan_seconds", "making the data set", " s"),
                                     ("first_seconds", "first batch", " s"),

@@ -43,6 +43,7 @@ class Row:
     cap: int | None = None
     memory: bool = False          # images in tmpfs instead of on the disk
     compress: str | None = None   # of our image
+    image: str | None = None      # ours, of another kind
     columns: tuple = ("dev", "ring", "xfs", *EROFS, "squashfs", "fio")
     targets: tuple = ()
     limit: float | None = None    # seconds of one measurement unless --seconds says otherwise; None: to the end
@@ -165,6 +166,10 @@ def million_rows():
               columns=("dev", "ring", "xfs", *EROFS, "squashfs"),
               targets=(Target("≤ 1 s", metric="value", most=1.0),
                        Target("index ≤ 96 bytes a file", metric="index_bytes_per_file", most=96)))
+    yield Row("mount-4k-trust", "from the command to the first stat, of a version that is signed", "4k", "mount_time",
+              "s", lower=True, image="datasetfs-signed", columns=("dev", "dev-trust"), pairs=(("dev-trust", "dev"),),
+              targets=(Target("≤ 2 s more with trust=", "dev", plus=2.0, columns=("dev-trust",)),
+                       Target("index ≤ 109 bytes a file", metric="index_bytes_per_file", most=109)))
 
 
 def ahead_rows():

@@ -74,7 +74,7 @@ class Ours:
     def mounted(self, programs, device, mountpoint):
         """Gives the number of the process that serves."""
         with uring_enabled(self.channel == "ring"):
-            sh(programs.datasetfs, "-o", self.options, device, mountpoint)
+            sh(programs.datasetfs, "-o", self.options.format(work=programs.work), device, mountpoint)
             stats = own_stats(mountpoint)
         try:
             if stats["channel"] != self.channel:
@@ -202,7 +202,8 @@ def pack_shards(source, image, about):
 
 
 # Kind of image → what mkdatasetfs is told.
-PACKED = {"datasetfs-random": ("--order", "random"), "datasetfs-sha256": ("--sums", "sha256")}
+PACKED = {"datasetfs-random": ("--order", "random"), "datasetfs-sha256": ("--sums", "sha256"),
+          "datasetfs-signed": ("--sums", "sha256", "--sign", "{work}/key")}
 # Kind of image → what mkfs.erofs is told. By default the tail of a file lies in the block of its inode.
 EROFS = {"erofs": (), "erofs-noinline": ("-Enoinline_data",)}
 
@@ -221,6 +222,14 @@ def rounded_size(source):
     return int(sh("du", "-s", "--block-size=1", source).split()[0])
 
 
+def make_key(work):
+    """A key that signs versions, and the file of those whose signatures count."""
+    key = work / "key"
+    if not key.exists():
+        sh("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", key)
+    (work / "signers").write_text(f"bench {key.with_suffix('.pub').read_text()}")
+
+
 def pack(programs, kind, source, image, about):
     members = MEMBERS.fullmatch(kind)
     if members:
@@ -229,8 +238,10 @@ def pack(programs, kind, source, image, about):
         pack_datasetfs(programs, source, image)
     elif kind == "datasetfs-zstd":
         pack_datasetfs(programs, source, image, "--compress", "zstd")
-    elif kind in OTHERWISE.values():
-        pack_datasetfs(programs, source, image, *PACKED[kind])
+    elif kind in PACKED:
+        if "--sign" in PACKED[kind]:
+            make_key(programs.work)
+        pack_datasetfs(programs, source, image, *(word.format(work=programs.work) for word in PACKED[kind]))
     elif kind == "datasetfs-versions":
         pack_datasetfs(programs, source, image, "--label", "v1")
         with trees.changed(source.parent, "v2"):
@@ -280,7 +291,8 @@ OURS = ("dev", "ring")
 BEFORE = "before"  # the variant of one of ours that is an earlier build
 # The variants of what reads or makes a volume that was packed otherwise, and their images.
 OTHERWISE = {"random": "datasetfs-random", "joined": "datasetfs-random", "sha256": "datasetfs-sha256"}
-OPTIONS = {"off": ("readahead=off",), "windowless": ("window=off",)}  # the variants of a mount
+# The variants of a mount.
+OPTIONS = {"off": ("readahead=off",), "windowless": ("window=off",), "trust": ("trust={work}/signers",)}
 CHILD = "child"  # the variant of 'run' that is preloaded as what a program starts is, without datasetfs-run itself
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
@@ -337,5 +349,6 @@ def contestant(name, compress=None, by_volume=False):
 def image_kind(name, row):
     """What a column reads in a row."""
     kind = contestant(name, row.compress).image
+    kind = row.image if row.image and kind == "datasetfs" else kind
     protection = f"mirror:{row.copies}" if row.copies > 1 else "none"
     return f"datasetfs-{protection}-{row.members}" if row.members > 1 and kind == "datasetfs" else kind
