@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: once queue=fabric in=none timeout=900
-"""LUKS2 on every member of a mirrored volume, by the commands of CLUSTER.md: packed, mounted on two hosts, fenced,
-write-protected, replaced, and opened again when a namespace went and is back; the target has only ciphertext."""
+"""LUKS2 on every member of a mirrored volume, by the commands of CLUSTER.md: packed, opened by crypttab, mounted on two
+hosts, by the kernel as well, fenced, write-protected, replaced, and opened again when a namespace went and is back; the
+target has only ciphertext."""
 import json
 import os
 import pathlib
@@ -47,6 +48,32 @@ def opens(host, devices, read_only=False, prefix="train"):
     for number, device in enumerate(devices):
         crypt(host, worker if read_only else writable, device, f"{prefix}{number}")
     return [f"/dev/mapper/{prefix}{number}" for number in range(len(devices))]
+
+
+def has_flags(host, mapping):
+    table = host.run(f"dmsetup table {mapping}")
+    for flag in "sector_size:4096", "no_read_workqueue", "no_write_workqueue":
+        check_contains(f"the mapping {mapping}", table, flag)
+
+
+def opens_at_boot(host, devices, uuids):
+    """Opens mappings for a worker by what systemd's generator makes of the manual's line of crypttab(5). There is no
+    systemd here to run it, and no udev to name the devices."""
+    line, = commands("train /dev/disk")
+    host.run("mkdir -p /dev/disk/by-id /run/units; : >/etc/crypttab")
+    for number, (device, uuid) in enumerate(zip(devices, uuids)):
+        check("what udev takes for the name", host.run(f"cat /sys/block/{device[5:]}/wwid").strip(), f"uuid.{uuid}")
+        text = line.replace("train /", f"train{number} /").replace("3f2504e0-4f89-41d3-9a0c-0305e82c3301", uuid)
+        host.run(f"ln -s {device} {text.split()[1]}; echo '{text}' >>/etc/crypttab")
+    host.run("systemd-cryptsetup-generator /run/units /run/units /run/units")
+    for number in range(len(devices)):
+        unit = f"/run/units/systemd-cryptsetup@train{number}.service"
+        command = host.run(f"sed -n 's/^ExecStart=.*\\/systemd-cryptsetup /systemd-cryptsetup /p' {unit}").strip()
+        check_contains("the unit", command, f"attach 'train{number}'")
+        print(command)
+        host.run(f"export DM_DISABLE_UDEV=1; {command}", limit=240)
+        has_flags(host, f"train{number}")
+    say("opened by crypttab")
 
 
 def formats(a, b, devices):
@@ -97,10 +124,8 @@ def packed(members, a, devices):
                    "it holds a filesystem or volume of type crypto_LUKS")
     mappings = opens(a, devices)
     recorded(a, devices[0])
-    for number, device in enumerate(devices):
-        table = a.run(f"dmsetup table train{number}")
-        for flag in "sector_size:4096", "no_read_workqueue", "no_write_workqueue":
-            check_contains(f"the mapping of {device}", table, flag)
+    for number in range(len(devices)):
+        has_flags(a, f"train{number}")
         check_contains("list", a.run("datasetfsctl nvme list"), f"crypt, '{mappings[number]}'")
     said = publish(a, members.list, "v1", options="--protect mirror:2")
     check("a publish without a fence", "nothing keeps other hosts" in said, False)
@@ -120,7 +145,9 @@ def mounted(members, a, b, theirs, volume, source):
     """On the publisher and on a worker, whose mappings are read-only."""
     check_contains("a namespace that is not open", b.run(f"datasetfsctl list {members.identities[0]}", status=1),
                    "superblock: encrypted by LUKS and not open on this host")
-    for mapping in opens(b, theirs, read_only=True):
+    opens_at_boot(b, theirs, [identity.rpartition(":")[2] for identity in members.identities])
+    for number in range(len(theirs)):
+        mapping = f"/dev/mapper/train{number}"
         check("a mapping on a worker", b.run(f"blockdev --getro {mapping}; blockdev --getss {mapping}").split(),
               ["1", "4096"])
     a.mount(members.list)
@@ -134,6 +161,16 @@ def mounted(members, a, b, theirs, volume, source):
     check_contains("disconnect under a mount", b.run(f"datasetfsctl nvme disconnect {members.domains[0]}", status=1),
                    "is in use, --force disconnects it anyway: the mapping 'train0' lies on it: 'cryptsetup close'")
     say("mounted on two hosts, read-only on one")
+
+
+def by_kernel(b, volume, source):
+    """A mount that the kernel serves gives the same files, and the daemon's goes on beside it."""
+    b.run(f"mkdir -p /run/kernel; datasetfs -o kernel {volume} /run/kernel")
+    check_contains("the mount", b.run("cat /proc/mounts"), " /run/kernel erofs ro")
+    check("the files", b.sums("/run/kernel"), sums(source))
+    b.run("umount /run/kernel")
+    check("the files of the daemon", b.sums(), sums(source))
+    say("a mount that the kernel serves")
 
 
 def fenced(members, a, b, ours, volume):
@@ -268,6 +305,7 @@ def scenarios():
         formats(a, b, [*ours, third])
         volume = f"uuid:{packed(members, a, ours)}"
         mounted(members, a, b, theirs, volume, first)
+        by_kernel(b, volume, first)
         fenced(members, a, b, ["/dev/mapper/train0", "/dev/mapper/train1"], volume)
         protected(members, a, b, volume)
         replaced(members, a, b, "third", volume)

@@ -25,6 +25,9 @@ NQN = "nqn.2026-01.org.example:data"
 PORTALS = ("192.0.2.1", "192.0.2.2")
 NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 VOLUME_BYTES = 256 << 20
+CRYPT_TOOLS = (("cryptsetup", "cryptsetup-bin"), ("dmsetup", "dmsetup"),
+               ("/lib/systemd/systemd-cryptsetup", "systemd-cryptsetup, before Debian 13 systemd"),
+               ("/lib/systemd/system-generators/systemd-cryptsetup-generator", "systemd-cryptsetup or systemd"))
 WAIT_SECONDS = 120
 
 
@@ -63,7 +66,8 @@ class Fabric:
     """Boots targets and the named hosts. sources: name → folder; every host gets them as /src/NAME.
 
     transports: guests have those beside TCP, and the program rdma. security: they have modules for authentication
-    and TLS, and tlshd. crypt: they have dm-crypt, cryptsetup and dmsetup. disks: of each target."""
+    and TLS, and tlshd. crypt: they have dm-crypt, cryptsetup, dmsetup and what systemd opens mappings with.
+    disks: of each target."""
 
     def __init__(self, kind, hosts, sources=None, transports=False, security=False, crypt=False, disks=(1,)):
         need_qemu()
@@ -73,7 +77,7 @@ class Fabric:
         modules = [*self.kernel.modules, *(self.kernel.transports if transports else ()),
                    *(self.kernel.security if security else ()), *(self.kernel.crypt if crypt else ())]
         tools = [*([need_tool("rdma", "iproute2")] if transports else []), *([make_key_tool()] if security else []),
-                 *([need_tool("cryptsetup", "cryptsetup-bin"), need_tool("dmsetup", "dmsetup")] if crypt else [])]
+                 *([need_tool(*tool) for tool in CRYPT_TOOLS] if crypt else [])]
         initramfs.build("initramfs", modules, [script], tools)
         if security:
             with open("initramfs", "ab") as file:
@@ -84,7 +88,7 @@ class Fabric:
         self.targets = [self.add(self.make_target(number, count)) for number, count in enumerate(disks)]
         self.target = self.targets[0]
         self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"],
-                                    [links[number][1] for links in self.links], cpus=2))
+                                    [links[number][1] for links in self.links], cpus=2, memory=512 if crypt else 384))
                       for number, name in enumerate(hosts)]
 
     def make_target(self, number, count):

@@ -18,8 +18,10 @@ TRANSPORTS = ("nvme_loop", "crc32_generic", "rdma_rxe", "nvmet_rdma", "nvme_rdma
 # And for authentication with Diffie-Hellman groups, and TLS: the ciphers as every release names them.
 SECURITY = ("dh_generic", "hmac", "sha256_generic", "aes_generic", "aes", "ctr", "ghash_generic", "gcm", "ccm",
             "aesni_intel", "tls")
-# And for dm-crypt, with the ciphers as every release names them; the one for AF_ALG is for cryptsetup.
-CRYPT = ("dm_mod", "dm_crypt", "aes_generic", "aes", "ecb", "xts", "sha256_generic", "algif_skcipher", "aesni_intel")
+# And for dm-crypt, with the ciphers as every release names them; the one for AF_ALG is for cryptsetup. The last two are
+# for a mount that the kernel serves.
+CRYPT = ("dm_mod", "dm_crypt", "aes_generic", "aes", "ecb", "xts", "sha256_generic", "algif_skcipher", "aesni_intel",
+         "loop", "erofs")
 PARTS = {"transports": TRANSPORTS, "security": SECURITY, "crypt": CRYPT}
 WANTED = " ".join(("vmlinux", *MODULES, *TRANSPORTS, *dict.fromkeys((*SECURITY, *CRYPT))))
 # The release after this machine's, where the newest kernels are packaged.
