@@ -238,7 +238,7 @@ static void test_background_never_opens(void **state)
 	window_free(window);
 }
 
-/* What somebody waits for is not held back, and in the background as many reads begin as its own size allows. */
+/* Reads that somebody waits for are not held back, those in the background by their own size. */
 static void test_background_in_an_open_window(void **state)
 {
 	struct window_thread thread = { 0 };
