@@ -32,8 +32,7 @@ END
 epoch mnt source
 [ "$WRONG" -ge 390 ] && [ "$HITS" = 0 ] || fail "$HITS reads of the cache, $WRONG in vain"
 filled mnt source $((2 * CHUNKS))
-epoch mnt source
-[ "$READS" -le 3 ] || fail "the volume was read $READS times"
+epoch_from_cache mnt source 3
 without_trouble mnt
 
 say "the data is cut off"

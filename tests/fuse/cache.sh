@@ -34,12 +34,10 @@ mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
 epoch mnt source
 assert_eq "reads of an empty cache" "$HITS" 0
 filled mnt source "$CHUNKS"
-epoch mnt source
+epoch_from_cache mnt source 8
 [ "$HITS" -ge 300 ] || fail "$HITS reads of the cache"
 LARGE=$READS # the large file alone
-[ "$LARGE" -le 8 ] || fail "the volume was read $READS times"
-epoch mnt source 16
-[ "$READS" -le $((LARGE + 12)) ] || fail "the volume was read $READS times, and $LARGE before"
+epoch_from_cache mnt source $((LARGE + 12)) 16
 compare source mnt
 without_trouble mnt
 [ "$(cached mnt used)" -gt 10000000 ] && [ "$(cached mnt used)" -le "$(cached mnt size)" ] ||
@@ -51,8 +49,7 @@ say "another mount finds it, with each engine"
 for options in io=uring,channel=dev io=threads,channel=dev window=auto; do
     mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M,$options"
     wait_for 20 eval '[ "$(cached mnt used)" -gt 0 ]' || fail "nothing was loaded"
-    epoch mnt source
-    [ "$READS" -le $((LARGE + 8)) ] || fail "$options: the volume was read $READS times"
+    epoch_from_cache mnt source $((LARGE + 8))
     without_trouble mnt
     unmount mnt
 done
@@ -143,8 +140,7 @@ kill_daemon mnt
 command umount -l mnt 2>/dev/null || fusermount3 -uz mnt
 mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
 wait_for 20 eval '[ "$(cached mnt used)" -gt 0 ]' || fail "nothing was loaded"
-epoch mnt source
-[ "$READS" -le $((LARGE + 3)) ] || fail "the volume was read $READS times"
+epoch_from_cache mnt source $((LARGE + 3))
 
 say "another server goes on with what was filled, of which nothing was saved"
 # goes_on WHAT: it has all that there was, and no other mount can fill
