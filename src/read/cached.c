@@ -7,15 +7,16 @@
 #include "read/hold.h"
 #include "tier/chunks.h"
 
-int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err)
+static int cached_make(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err)
 {
 	struct cached *cached = calloc(1, sizeof(*cached));
 	int r;
 
 	if (!cached)
 		return error_no_memory(err);
-	cached->store = store;
+	cached->shelf = shelf;
 	cached->member = member;
+	atomic_store(&cached->uses, 1);
 	r = beside_open(&cached->beside, err);
 	if (r < 0)
 		free(cached);
@@ -24,25 +25,53 @@ int cached_new(struct store *store, uint32_t member, struct cached **ret, struct
 	return r;
 }
 
+int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err)
+{
+	int r = cached_make(&store->shelf, member, ret, err);
+
+	if (r == 0)
+		(*ret)->store = store;
+	return r;
+}
+
+int cached_borrow(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err)
+{
+	return cached_make(shelf, member, ret, err);
+}
+
+struct cached *cached_use(struct cached *cached)
+{
+	if (cached)
+		atomic_fetch_add(&cached->uses, 1);
+	return cached;
+}
+
 void cached_free(struct cached *cached)
 {
-	if (!cached)
+	if (!cached || atomic_fetch_sub(&cached->uses, 1) != 1)
 		return;
+	if (!cached->store)
+		shelf_return(cached->shelf);
 	beside_close(&cached->beside);
 	free(cached);
 }
 
 /* ---- which chunks ---- */
 
-static bool cached_has_all(const struct cached *cached, const struct read_request *request)
+static bool cached_has_all(const struct cached *cached, const struct chunk *chunks, uint32_t count)
 {
 	uint64_t place;
 
-	for (uint32_t i = 0; i < request->chunk_count; i++)
-		if (!chunk_is_inline(&request->chunks[i]) &&
-		    !chunks_find(cached->store, &request->chunks[i], &place))
+	for (uint32_t i = 0; i < count; i++)
+		if (!chunk_is_inline(&chunks[i]) && !chunk_is_hole(&chunks[i]) &&
+		    !chunks_find(cached->shelf, &chunks[i], &place))
 			return false;
 	return true;
+}
+
+bool cached_has(const struct cached *cached, const struct chunk *chunks, uint32_t count, int64_t now)
+{
+	return !cached_is_suspect(cached, now) && cached_has_all(cached, chunks, count);
 }
 
 /* Chunks that are spread lie in the payload with what is between them on the volume, which the cache does not have. A
@@ -56,7 +85,7 @@ void cached_begin(struct read_op *op)
 	if (!setup->cached || request->copy || request->is_spread)
 		op->may_hit = false;
 	else if (request->chunks)
-		op->may_hit = setup->keeps || cached_has_all(setup->cached, request);
+		op->may_hit = setup->keeps || cached_has_all(setup->cached, request->chunks, request->chunk_count);
 	else
 		op->may_hit = request->inode.size <= READ_MAX;
 }
@@ -66,7 +95,7 @@ bool cached_find(const struct read_op *op, const struct read_piece *piece, uint6
 	const struct chunk *chunk = &piece->part.chunk;
 	uint64_t place;
 
-	if (!op->may_hit || piece->page || !chunks_find(op->reader->setup.cached->store, chunk, &place))
+	if (!op->may_hit || piece->page || !chunks_find(op->reader->setup.cached->shelf, chunk, &place))
 		return false;
 	*ret_shift = place - address_offset(chunk->address);
 	return true;
@@ -124,7 +153,7 @@ void cached_hit(struct read_op *op, const struct read_range *range)
 {
 	struct reader_counters *counters = op->reader->setup.counters;
 
-	chunks_hit(op->reader->setup.cached->store, cached_place(range, &op->pieces[range->first].part.chunk));
+	chunks_hit(op->reader->setup.cached->shelf, cached_place(range, &op->pieces[range->first].part.chunk));
 	counter_add(&counters->local_hits, 1);
 	counter_add(&counters->local_bytes, (uint64_t)range->fetch.result);
 }
@@ -134,7 +163,7 @@ void cached_miss(struct read_op *op, struct read_range *range)
 	for (unsigned i = range->first; i < range->first + range->count; i++) {
 		const struct chunk *chunk = &op->pieces[i].part.chunk;
 
-		chunks_forget(op->reader->setup.cached->store, chunk, cached_place(range, chunk));
+		chunks_forget(op->reader->setup.cached->shelf, chunk, cached_place(range, chunk));
 	}
 	counter_add(&op->reader->setup.counters->local_errors, 1);
 	range->fetch.may_hit = range->fetch.hits = false;

@@ -9,14 +9,22 @@
 
 /* Shared by all readers of a volume. */
 struct cached {
-	struct store *store;
+	struct shelf *shelf;
+	struct store *store; /* takes what readers keep; NULL: the shelf is lent, and nobody keeps */
+	_Atomic uint32_t uses;
 	uint32_t member; /* number of its descriptor: behind those of the members */
 	struct beside beside;
 };
 
 must_check int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err);
-void cached_free(struct cached *cached); /* NULL does nothing; the store is the owner's */
+/* The same with a shelf that another process lends, which it takes on success. */
+must_check int cached_borrow(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err);
+struct cached *cached_use(struct cached *cached); /* NULL does nothing */
+/* Ends a use; the last one frees it, and returns a shelf that was lent. NULL does nothing; a store is the owner's. */
+void cached_free(struct cached *cached);
 
+/* True: the cache is well, and has all of these chunks, but for those that the index has. */
+bool cached_has(const struct cached *cached, const struct chunk *chunks, uint32_t count, int64_t now);
 /* Decides which chunks of a request may come from the cache: those of files of one read, and of lists. */
 void cached_begin(struct read_op *op);
 /* False: the cache does not have the chunk. *ret_shift: what lies at an offset of its member lies so many bytes later

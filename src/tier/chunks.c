@@ -11,28 +11,27 @@ static uint32_t chunks_phase(const struct chunk *chunk)
 	return address_offset(chunk->address) % STORE_BLOCK;
 }
 
-bool chunks_find(const struct store *store, const struct chunk *chunk, uint64_t *ret_place)
+bool chunks_find(const struct shelf *shelf, const struct chunk *chunk, uint64_t *ret_place)
 {
 	uint64_t block, place;
 
-	if (!map_find(&store->table.map, map_key(chunk), &block))
+	if (!shelf_find(shelf, map_key(chunk), &block))
 		return false;
 	place = block * STORE_BLOCK + chunks_phase(chunk);
-	if (place + chunk->stored > store_size(store))
+	if (place + chunk->stored > shelf_size(shelf))
 		return false;
 	*ret_place = place;
 	return true;
 }
 
-void chunks_hit(struct store *store, uint64_t place)
+void chunks_hit(struct shelf *shelf, uint64_t place)
 {
-	slots_hit(&store->table.slots, (uint32_t)(place / SLOTS_SIZE), (uint32_t)(time(NULL) / 60));
+	shelf_hit(shelf, (uint32_t)(place / SLOTS_SIZE), (uint32_t)(time(NULL) / 60));
 }
 
-void chunks_forget(struct store *store, const struct chunk *chunk, uint64_t place)
+void chunks_forget(struct shelf *shelf, const struct chunk *chunk, uint64_t place)
 {
-	map_clear(&store->table.map, map_key(chunk), place / STORE_BLOCK);
-	atomic_store_explicit(&store->is_changed, true, memory_order_relaxed);
+	shelf_forget(shelf, map_key(chunk), place / STORE_BLOCK);
 }
 
 void chunks_add(struct store *store, const struct chunk *chunk, const struct iovec *parts, int count)

@@ -4,13 +4,14 @@
  * device. Any thread may call them. */
 #pragma once
 #include "image/chunk.h"
+#include "tier/shelf.h"
 #include "tier/store.h"
 
 /* True: the chunk may be at *ret_place of the data. That is as far behind a block as on the volume. */
-bool chunks_find(const struct store *store, const struct chunk *chunk, uint64_t *ret_place);
+bool chunks_find(const struct shelf *shelf, const struct chunk *chunk, uint64_t *ret_place);
 /* The chunk was there, and somebody wanted it: it stays. */
-void chunks_hit(struct store *store, uint64_t place);
+void chunks_hit(struct shelf *shelf, uint64_t place);
 /* The chunk was not there, or cannot be read. */
-void chunks_forget(struct store *store, const struct chunk *chunk, uint64_t place);
+void chunks_forget(struct shelf *shelf, const struct chunk *chunk, uint64_t place);
 /* Takes a copy of the stored bytes of a chunk, which were found right, if there is room. */
 void chunks_add(struct store *store, const struct chunk *chunk, const struct iovec *parts, int count);

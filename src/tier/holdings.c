@@ -20,7 +20,10 @@
 #define HOLDINGS_NEW  HOLDINGS_NAME ".new"
 #define HOLDINGS_STEP 8192u /* words that are copied at a time, as others use them meanwhile */
 #define HOLDINGS_LINE (MAP_BUCKET * sizeof(uint64_t))
-#define HOLDINGS_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) /* nobody shortens it under a mapping */
+
+/* Nobody shortens it under a mapping. F_SEAL_FUTURE_WRITE would keep a successor from writing, too; who borrows the
+ * memory cannot, by its mode and the descriptor that it gets. */
+#define HOLDINGS_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static_assert(sizeof(struct holdings_head) == 56, "no padding");
 static_assert(sizeof(struct slot) == 8, "slots are saved as they lie in memory");
@@ -105,9 +108,10 @@ static void holdings_begin(struct holdings *table, const struct holdings_shape *
 	slots_open(&table->slots, (void *)(bytes + sizeof(struct holdings_head)), shape->slots);
 }
 
-static int holdings_map(int fd, size_t size, const uint8_t volume[16], struct holdings *ret, struct error *err)
+static int holdings_map(int fd, size_t size, int access, const uint8_t volume[16], struct holdings *ret,
+			struct error *err)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *memory = mmap(NULL, size, access, MAP_SHARED, fd, 0);
 
 	if (memory == MAP_FAILED)
 		return error_errno(err, "cannot map %zu bytes", size);
@@ -121,10 +125,10 @@ int holdings_new(const struct holdings_shape *shape, const uint8_t volume[16], s
 	auto_close int fd = -1;
 	int r = memory_file_make("datasetfs-cache", holdings_size(shape), &fd, err);
 
-	if (r == 0 && fcntl(fd, F_ADD_SEALS, HOLDINGS_SEALS) < 0)
+	if (r == 0 && (fchmod(fd, 0600) < 0 || fcntl(fd, F_ADD_SEALS, HOLDINGS_SEALS) < 0))
 		r = error_errno(err, "cannot seal the map");
 	if (r == 0)
-		r = holdings_map(fd, holdings_size(shape), volume, ret, err);
+		r = holdings_map(fd, holdings_size(shape), PROT_READ | PROT_WRITE, volume, ret, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&fd);
@@ -150,7 +154,7 @@ static int holdings_check_file(int fd, size_t *ret, struct error *err)
 	return 0;
 }
 
-/* Looks at a copy of the head, as the process that left it may not have ended wholly. */
+/* Looks at a copy of the head, as another process may write to it: the one that left it may not have ended wholly. */
 static int holdings_check_memory(struct holdings *table, struct error *err)
 {
 	struct holdings_shape shape = { 0 };
@@ -168,14 +172,14 @@ static int holdings_check_memory(struct holdings *table, struct error *err)
 	return 0;
 }
 
-int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err)
+static int holdings_open(int fd, int access, const uint8_t volume[16], struct holdings *ret, struct error *err)
 {
 	struct holdings table = { 0 };
 	size_t size = 0;
 	int r = holdings_check_file(fd, &size, err);
 
 	if (r == 0)
-		r = holdings_map(fd, size, volume, &table, err);
+		r = holdings_map(fd, size, access, volume, &table, err);
 	if (r < 0)
 		return r;
 	r = holdings_check_memory(&table, err);
@@ -186,12 +190,26 @@ int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struc
 	return r;
 }
 
+int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err)
+{
+	return holdings_open(fd, PROT_READ | PROT_WRITE, volume, ret, err);
+}
+
+int holdings_borrow(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err)
+{
+	int r = holdings_open(fd, PROT_READ, volume, ret, err);
+
+	if (r == 0)
+		ret->fd = -1;
+	return r;
+}
+
 void holdings_close(struct holdings *table)
 {
 	if (!table->memory)
 		return;
 	munmap(table->memory, table->size);
-	close(table->fd);
+	close_fd(&table->fd);
 	*table = (struct holdings){ 0 };
 }
 

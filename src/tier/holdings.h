@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of what a cache holds: its slots, and the map of the chunks in them, in one memory file. It is saved to a
- * file of the cache's folder, and loaded again; a process that ends can leave the memory file itself to another one.
+ * file of the cache's folder, and loaded again; a process can lend the memory file itself to others for reading, and
+ * leave it to another one when it ends.
  *
  * A table that somebody else made is foreign: it may be of another volume, of another size, cut off, or made up. Its
  * head is checked, its words and slots are not, as any of them may be wrong. What a saved one costs to load is bounded
@@ -39,7 +40,7 @@ struct holdings {
 	uint8_t volume[16];
 	void *memory; /* the head and all else */
 	size_t size;
-	int fd; /* of the memory */
+	int fd; /* of the memory; -1: another process lends it, for reading */
 };
 
 /* Returns the bytes of a table, with its head. */
@@ -49,6 +50,8 @@ must_check int holdings_new(const struct holdings_shape *shape, const uint8_t vo
 			    struct error *err);
 /* Makes one of the memory file of another table, which is taken on success. -EBADMSG: it is no table of this volume. */
 must_check int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err);
+/* Maps for reading what another process lends. The caller keeps fd. Failures are those of holdings_adopt(). */
+must_check int holdings_borrow(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err);
 /* Writes into the memory where the slots go on, for holdings_adopt(). */
 void holdings_note(struct holdings *table);
 /* A zeroed table may be closed too. */

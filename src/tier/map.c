@@ -65,6 +65,20 @@ bool map_find(const struct map *map, uint64_t key, uint64_t *ret_block)
 	return false;
 }
 
+bool map_has(const struct map *map, uint64_t key, uint64_t block)
+{
+	uint64_t word = map_word(key, block);
+
+	for (unsigned way = 0; way < 2; way++) {
+		const _Atomic uint64_t *bucket = map_bucket(map, key, way);
+
+		for (unsigned i = 0; i < MAP_BUCKET; i++)
+			if (map_load(&bucket[i]) == word)
+				return true;
+	}
+	return false;
+}
+
 static unsigned map_used(const _Atomic uint64_t *bucket)
 {
 	unsigned used = 0;

@@ -38,6 +38,8 @@ uint64_t map_key(const struct chunk *chunk);
 bool map_find(const struct map *map, uint64_t key, uint64_t *ret_block);
 /* False: both buckets are full. */
 bool map_put(struct map *map, uint64_t key, uint64_t block);
+/* Whether a word says that the chunk is at this block. */
+bool map_has(const struct map *map, uint64_t key, uint64_t block);
 /* Removes the word that says so, if it is still there. */
 void map_clear(struct map *map, uint64_t key, uint64_t block);
 /* Removes the words of which gone() says that nothing is at their block any more. Returns how many are left. */

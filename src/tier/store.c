@@ -153,7 +153,7 @@ static void store_publish(struct store *store, const struct stage_part *part)
 	}
 	atomic_fetch_add(&store->fills, filled);
 	atomic_fetch_add(&store->dropped, part->count - filled);
-	atomic_store(&store->is_changed, true);
+	atomic_store(&store->shelf.is_changed, true);
 }
 
 static void store_part(struct store *store, const struct stage_part *part)
@@ -188,12 +188,12 @@ static void store_save(struct store *store)
 	struct error why = { 0 };
 
 	store->saved = clock_now();
-	if (store->is_gone || store->lock < 0 || !atomic_exchange(&store->is_changed, false))
+	if (store->is_gone || store->lock < 0 || !atomic_exchange(&store->shelf.is_changed, false))
 		return;
 	if (store_is_removed(store)) {
 		store_give_up(store);
 	} else if (holdings_save(&store->table, store->folder, &why) < 0) {
-		atomic_store(&store->is_changed, true);
+		atomic_store(&store->shelf.is_changed, true);
 		store_fail(store, &why);
 	}
 }
@@ -226,7 +226,7 @@ static void store_begin_filling(struct store *store)
 		store_fail(store, &why);
 		return;
 	}
-	atomic_store(&store->is_changed, !store->loaded);
+	atomic_store(&store->shelf.is_changed, !store->loaded);
 	store_save(store);
 	if (!store->resumes)
 		atomic_store(&store->admission, STORE_ADMITS);
@@ -467,6 +467,7 @@ static struct store *store_new(const struct store_setup *setup)
 		return NULL;
 	store->folder = store->data = store->lock = store->saved_fd = -1;
 	atomic_store(&store->admission, STORE_LOADS);
+	store->shelf.table = &store->table;
 	store->tell = setup->tell;
 	store->locked = setup->locked;
 	store->owner = setup->owner;

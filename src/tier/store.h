@@ -16,8 +16,9 @@
 
 #include "base/error.h"
 #include "base/thread/thread.h"
-#include "tier/stage.h"
 #include "tier/holdings.h"
+#include "tier/shelf.h"
+#include "tier/stage.h"
 
 #define STORE_DATA  "data"
 #define STORE_LOCK  "lock"
@@ -55,6 +56,7 @@ enum store_admission {
 };
 
 struct store {
+	struct shelf shelf; /* as readers have it: of the table */
 	struct holdings table;
 	struct stage *stage;
 	int folder, data; /* data: for direct reads and writes, if the filesystem has them */
@@ -64,7 +66,6 @@ struct store {
 	_Atomic bool is_loaded;
 	_Atomic uint64_t fills, dropped, errors;
 	_Atomic uint32_t used;     /* slots that are not free */
-	_Atomic bool is_changed;   /* since it was saved */
 	void (*tell)(const void *owner, const struct error *why);
 	void (*locked)(const void *owner, int lock);
 	const void *owner;

@@ -338,8 +338,8 @@ static void test_lists_in_part(void **state)
 	uint64_t place;
 
 	(void)state;
-	assert_true(chunks_find(store, &gone, &place));
-	chunks_forget(store, &gone, place);
+	assert_true(chunks_find(&store->shelf, &gone, &place));
+	chunks_forget(&store->shelf, &gone, place);
 	reader.setup.keeps = false;
 	mark();
 	read_list(0, 8, false);
@@ -362,8 +362,8 @@ static void test_not_kept(void **state)
 	uint64_t place;
 
 	(void)state;
-	assert_true(chunks_find(store, &gone, &place));
-	chunks_forget(store, &gone, place);
+	assert_true(chunks_find(&store->shelf, &gone, &place));
+	chunks_forget(&store->shelf, &gone, place);
 	reader.setup.keeps = false;
 	mark();
 	read_part(5, 0, READ_MAX);
@@ -391,7 +391,7 @@ static void fill_data(int byte)
 	uint8_t *bytes = aligned_alloc(4096, SLOTS_SIZE);
 
 	memset(bytes, byte, SLOTS_SIZE);
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(pwrite(store->data, bytes, SLOTS_SIZE, (off_t)i * SLOTS_SIZE), SLOTS_SIZE);
 	free(bytes);
 }
@@ -421,6 +421,55 @@ static void test_data_is_cut_off(void **state)
 	mark();
 	read_all();
 	check_reads(FILES, 0, FILES);
+	settle(fills + CHUNKS);
+}
+
+/* Reads as somebody to whom the cache is lent. */
+static struct cached *borrow(int *ret_data)
+{
+	char path[2][32];
+	struct cached *lent;
+	struct shelf *shelf;
+	int table;
+
+	snprintf(path[0], sizeof(path[0]), "/proc/self/fd/%d", store->table.fd);
+	snprintf(path[1], sizeof(path[1]), "/proc/self/fd/%d", store->data);
+	table = open(path[0], O_RDONLY);
+	CHECK_OK(shelf_borrow(table, open(path[1], O_RDONLY | (fcntl(store->data, F_GETFL) & O_DIRECT)),
+			      store->table.volume, &shelf, &err));
+	close(table);
+	*ret_data = shelf_data(shelf);
+	CHECK_OK(cached_borrow(shelf, 1, &lent, &err));
+	return lent;
+}
+
+/* A chunk that is wrong is tried once, although the table stays as it is. */
+static void test_lent(void **state)
+{
+	struct cached *lent = borrow(&fds[1]);
+	uint64_t fills = store_state(store).fills;
+
+	(void)state;
+	open_engine();
+	reader.setup.cached = cached_use(lent);
+	reader.setup.keeps = false;
+	mark();
+	read_all();
+	check_reads(0, FILES, 0);
+	fill_data(0x77);
+	mark();
+	read_all();
+	check_reads(FILES, 0, FILES);
+	mark();
+	read_all();
+	check_reads(FILES, 0, 0);
+	cached_free(lent);
+	cached_free(lent);
+	reader.setup.cached = cached;
+	reader.setup.keeps = true;
+	fds[1] = store->data;
+	open_engine();
+	read_all();
 	settle(fills + CHUNKS);
 }
 
@@ -504,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_after_another_start),
 		cmocka_unit_test(test_all_is_wrong),
 		cmocka_unit_test(test_data_is_cut_off),
+		cmocka_unit_test(test_lent),
 		cmocka_unit_test(test_all_fails),
 		cmocka_unit_test(test_a_read_that_hangs_is_left),
 	};

@@ -449,7 +449,7 @@ static void test_table_is_taken_over(void **state)
 	holdings_close(&again);
 }
 
-/* Takes over a memory file that has this head, and must not. */
+/* Takes over, and borrows, a memory file that has this head, and must not. */
 static void refuse_memory(const struct holdings_head *head, size_t size, int seals, const char *text)
 {
 	struct holdings table;
@@ -459,6 +459,7 @@ static void refuse_memory(const struct holdings_head *head, size_t size, int sea
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
 	CHECK_FAILS(holdings_adopt(fd, volume, &table, &err), -EBADMSG, text);
+	CHECK_FAILS(holdings_borrow(fd, volume, &table, &err), -EBADMSG, text);
 	close(fd);
 }
 
@@ -570,7 +571,7 @@ static bool has(struct store *store, uint64_t n)
 	static _Alignas(4096) uint8_t bytes[16384];
 	uint64_t place;
 
-	if (!chunks_find(store, &chunk, &place))
+	if (!chunks_find(&store->shelf, &chunk, &place))
 		return false;
 	assert_int_equal(place % 4096, chunk.address % 4096);
 	assert_true(pread(store->data, bytes, sizeof(bytes), (off_t)(place / 4096 * 4096)) > (ssize_t)chunk.stored);
@@ -640,11 +641,11 @@ static void test_random_words_cost_a_read_at_most(void **state)
 	for (uint64_t i = 0; i < 100000; i++) {
 		const struct chunk chunk = chunk_number(i);
 
-		if (!chunks_find(store, &chunk, &place))
+		if (!chunks_find(&store->shelf, &chunk, &place))
 			continue;
 		assert_true(place + chunk.stored <= store_size(store));
-		chunks_hit(store, place);
-		chunks_forget(store, &chunk, place);
+		chunks_hit(&store->shelf, place);
+		chunks_forget(&store->shelf, &chunk, place);
 	}
 	close_store(store);
 	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
@@ -695,13 +696,13 @@ static unsigned look_for(struct store *store, uint64_t chunks, unsigned *ret_wro
 	for (uint64_t i = 0; i < chunks; i += 16) {
 		const struct chunk chunk = chunk_number(i);
 
-		if (!chunks_find(store, &chunk, &place))
+		if (!chunks_find(&store->shelf, &chunk, &place))
 			continue;
 		assert_true(place + chunk.stored <= store_size(store));
 		there++;
 		if (has(store, i))
 			continue;
-		chunks_forget(store, &chunk, place);
+		chunks_forget(&store->shelf, &chunk, place);
 		(*ret_wrong)++;
 	}
 	return there;
@@ -940,6 +941,200 @@ static void test_full_store_says_so(void **state)
 	store_remove(folder);
 }
 
+/* ---- a lent shelf ---- */
+
+/* Opens a descriptor again for reading, as a client gets it. */
+static int lent_fd(int fd)
+{
+	char path[32];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(again >= 0);
+	return again;
+}
+
+static struct shelf *borrow(const struct store *store)
+{
+	int table = lent_fd(store->table.fd);
+	struct shelf *shelf;
+
+	CHECK_OK(shelf_borrow(table, lent_fd(store->data), volume, &shelf, &err));
+	close(table);
+	return shelf;
+}
+
+static unsigned found_of(const struct shelf *shelf, uint64_t chunks)
+{
+	unsigned found = 0;
+	uint64_t place;
+
+	for (uint64_t i = 0; i < chunks; i++) {
+		const struct chunk chunk = chunk_number(i);
+
+		found += chunks_find(shelf, &chunk, &place);
+	}
+	return found;
+}
+
+static void await_fills(struct store *store, uint64_t fills)
+{
+	for (unsigned i = 0; i < 10000 && store_state(store).fills < fills; i++)
+		usleep(1000);
+	assert_int_equal(store_state(store).fills, fills);
+}
+
+/* A borrower finds what is there and what is added, and what it forgets is forgotten for nobody else. */
+static void test_lent_shelf_follows_its_owner(void **state)
+{
+	enum { CHUNKS = 500 };
+	struct store *store = start_store(new_empty_store(64u << 20));
+	struct shelf *shelf = borrow(store);
+	const struct chunk chunk = chunk_number(200001);
+	uint64_t place, elsewhere;
+
+	(void)state;
+	for (uint64_t i = 0; i < CHUNKS; i++)
+		add(store, i);
+	await_fills(store, CHUNKS);
+	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
+	assert_false(chunks_find(shelf, &chunk, &place));
+	add(store, 200001);
+	await_fills(store, CHUNKS + 1);
+	assert_true(chunks_find(shelf, &chunk, &place));
+	chunks_forget(shelf, &chunk, place);
+	assert_false(chunks_find(shelf, &chunk, &elsewhere));
+	assert_true(chunks_find(&store->shelf, &chunk, &elsewhere) && elsewhere == place);
+	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
+	chunks_forget(&store->shelf, &chunk, place); /* and then it is added again, elsewhere */
+	add(store, 200001);
+	await_fills(store, CHUNKS + 2);
+	assert_true(chunks_find(shelf, &chunk, &elsewhere) && elsewhere != place);
+	chunks_forget(&store->shelf, &chunk, elsewhere);
+	shelf_return(shelf);
+	close_store(store);
+}
+
+/* A shelf goes on with the successor of the server that lent it, as that has the same memory. */
+static void test_lent_shelf_follows_a_successor(void **state)
+{
+	enum { CHUNKS = 800 };
+	struct store *store = new_empty_store(64u << 20);
+	struct shelf *shelf = borrow(store);
+	const struct chunk chunk = chunk_number(200001);
+	uint64_t place;
+
+	(void)state;
+	fill_and_die(store, CHUNKS, UINT_MAX);
+	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
+	store = start_store(successor_of(store));
+	assert_false(chunks_find(shelf, &chunk, &place));
+	add(store, 200001);
+	await_fills(store, 1);
+	assert_true(chunks_find(shelf, &chunk, &place));
+	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
+	shelf_return(shelf);
+	close_store(store);
+}
+
+/* A borrower tells what it hit, once. */
+static void test_lent_shelf_notes_hits(void **state)
+{
+	struct store *store = open_store(600u << 20);
+	struct shelf *shelf = borrow(store);
+	uint32_t before = atomic_load(&store->table.slots.list[140].hit), at = 0;
+	uint64_t bits[2];
+
+	(void)state;
+	assert_true(store->table.slots.count > 141);
+	assert_false(shelf_take_hits(shelf, &at, bits, 2));
+	chunks_hit(shelf, UINT64_C(70) * SLOTS_SIZE + 5);
+	chunks_hit(shelf, UINT64_C(70) * SLOTS_SIZE + 500);
+	chunks_hit(shelf, UINT64_C(140) * SLOTS_SIZE);
+	assert_true(shelf_take_hits(shelf, &at, bits, 2));
+	assert_int_equal(at, 1);
+	assert_true(bits[0] == UINT64_C(1) << 6 && bits[1] == UINT64_C(1) << 12);
+	at += 2;
+	assert_false(shelf_take_hits(shelf, &at, bits, 2));
+	at += 500; /* as much further as a message has room for */
+	assert_false(shelf_take_hits(shelf, &at, bits, 2));
+	at = 0;
+	assert_false(shelf_take_hits(shelf, &at, bits, 2));
+	assert_int_equal(atomic_load(&store->table.slots.list[140].hit), before);
+	shelf_return(shelf);
+	close_store(store);
+}
+
+/* Neither the table nor the chunks can be written with what a borrower has; another user cannot open them again. */
+static void test_lent_shelf_cannot_be_written(void **state)
+{
+	struct store *store = open_store(64u << 20);
+	int table = lent_fd(store->table.fd), data = lent_fd(store->data);
+	struct stat st;
+
+	(void)state;
+	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, table, 0), MAP_FAILED);
+	assert_int_equal(errno, EACCES);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, data, 0), MAP_FAILED);
+	assert_int_equal(errno, EACCES);
+	assert_int_equal(pwrite(table, "x", 1, 0) + pwrite(data, "x", 1, 0), -2);
+	assert_int_equal(ftruncate(table, 0) + ftruncate(store->table.fd, 0), -2);
+	assert_int_equal(fstat(table, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(fstat(data, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	close(table);
+	close(data);
+	close_store(store);
+}
+
+static void test_impossible_loans_are_refused(void **state)
+{
+	struct store *store = open_store(64u << 20);
+	int table = lent_fd(store->table.fd), data = lent_fd(store->data), bare = memfd_create("bare", 0);
+	struct shelf *shelf;
+
+	(void)state;
+	CHECK_FAILS(shelf_borrow(table, store->data, volume, &shelf, &err), -EPROTO, "open for reading alone");
+	CHECK_FAILS(shelf_borrow(table, folder, volume, &shelf, &err), -EPROTO, "no regular file");
+	CHECK_FAILS(shelf_borrow(bare, data, volume, &shelf, &err), -EBADMSG, "its seals are 0x1, expected 0x7");
+	CHECK_FAILS(shelf_borrow(table, data, other, &shelf, &err), -EBADMSG, "another volume");
+	close(bare);
+	close(table);
+	close(data);
+	close_store(store);
+}
+
+/* A program may close a descriptor and have its number for something else: that is not read twice, and not closed. */
+static void test_lent_shelf_loses_its_number(void **state)
+{
+	struct store *store = open_store(64u << 20);
+	struct shelf *shelf = borrow(store), *next = borrow(store), *last = borrow(store);
+	const struct chunk chunk = chunk_number(200001);
+	int number = shelf_data(shelf), null = open("/dev/null", O_RDONLY);
+	uint64_t place;
+
+	(void)state;
+	add(store, 200001);
+	await_fills(store, 1);
+	assert_true(shelf_follow(next, shelf));
+	assert_int_equal(shelf_data(next), number);
+	shelf_return(shelf);
+	assert_int_equal(lseek(number, 0, SEEK_CUR), 0); /* it is still open */
+	assert_int_equal(dup2(null, number), number);
+	assert_false(shelf_follow(last, next));
+	assert_true(chunks_find(next, &chunk, &place));
+	chunks_forget(next, &chunk, place);
+	assert_int_equal(found_of(next, 4000), 0);
+	shelf_return(next);
+	assert_int_equal(fcntl(number, F_GETFD), 0);
+	shelf_return(last);
+	close(number);
+	close(null);
+	close_store(store);
+}
+
 static void test_removed_store_is_left_alone(void **state)
 {
 	struct store *store = start_store(new_empty_store(64u << 20));
@@ -997,6 +1192,12 @@ int main(void)
 		cmocka_unit_test(test_store_that_was_killed_while_it_reclaims),
 		cmocka_unit_test(test_offers_wait_for_room),
 		cmocka_unit_test(test_full_store_says_so),
+		cmocka_unit_test(test_lent_shelf_follows_its_owner),
+		cmocka_unit_test(test_lent_shelf_follows_a_successor),
+		cmocka_unit_test(test_lent_shelf_notes_hits),
+		cmocka_unit_test(test_lent_shelf_cannot_be_written),
+		cmocka_unit_test(test_impossible_loans_are_refused),
+		cmocka_unit_test(test_lent_shelf_loses_its_number),
 		cmocka_unit_test(test_removed_store_is_left_alone),
 		cmocka_unit_test(test_impossible_sizes_are_refused),
 	};

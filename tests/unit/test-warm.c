@@ -112,7 +112,8 @@ static enum stock_place find(struct store *store, uint64_t ordinal, uint64_t *re
 
 static void test_where_files_are(void **state)
 {
-	struct store store = { .table = { .map = { words, 64 }, .slots = { .list = slots, .count = 4 } } };
+	struct store store = { .table = { .map = { words, 64 }, .slots = { .list = slots, .count = 4 } },
+			       .shelf.table = &store.table };
 	uint64_t first, address = 0, inline_at;
 	struct inode inode;
 

@@ -24,7 +24,7 @@ enum stock_place stock_find(const struct store *store, const struct index *index
 			continue;
 		place = STOCK_CACHED;
 		*ret_address = chunk.address;
-		if (!chunks_find(store, &chunk, &where))
+		if (!chunks_find(&store->shelf, &chunk, &where))
 			return STOCK_MISSING;
 	}
 	return place;
