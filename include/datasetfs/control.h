@@ -366,6 +366,11 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_CLIENT_CHECKSUM  "client_checksum_failures" /* as clients report it: checksum_failures */
 #define DSFS_CONTROL_CLIENT_DEVICE    "client_device_errors"     /* as clients report it: device_errors */
 #define DSFS_CONTROL_CLIENT_FAILURES  "client_read_failures"     /* as clients report it: reads that failed for good */
+#define DSFS_CONTROL_CLIENT_READS     "client_device_reads" /* as clients report it: device_reads */
+/* The cache on this machine, of the option cache=, as clients report it. */
+#define DSFS_CONTROL_CLIENT_LOCAL_HITS   "client_local_cache_hits"   /* local_cache_hits */
+#define DSFS_CONTROL_CLIENT_LOCAL_BYTES  "client_local_cache_bytes"  /* local_cache_bytes */
+#define DSFS_CONTROL_CLIENT_LOCAL_ERRORS "client_local_cache_errors" /* reads of local_cache_errors */
 #define DSFS_CONTROL_READ_LATENCY     "read_latency_us"   /* READs by latency: element 0 under 1 µs, n from 2^(n-1)
 							   * to under 2^n µs, the last all above */
 #define DSFS_CONTROL_DEVICE_LATENCY   "device_latency_us" /* device reads by latency, in the same buckets as READs */

@@ -14,7 +14,8 @@
 /* The fields have no gaps, so that every release finds them in the same place. */
 static_assert(sizeof(struct handover_version) == 128 + 16 + 32 + 32 + 4 * 8 + 2 * 4 + 8 * 8 + 8 + 3 * 8 + 2 * 8 +
 	      2 * 8 + 2 * 4 + 8 + 16, "no gaps");
-static_assert(sizeof(struct handover_opened) <= HANDOVER_MAX, "no message is longer");
+static_assert(sizeof(struct handover_opened) <= HANDOVER_MAX && sizeof(struct handover_hits) <= HANDOVER_MAX,
+	      "no message is longer");
 
 void handover_begin(struct handover_head *head, enum handover_kind kind, size_t size)
 {

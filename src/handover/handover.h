@@ -8,6 +8,9 @@
  *                      opened the version, its index; for a volume of several members also its other members, and with
  *                      an index their table (table.h)
  *   client  report     at any time after that, without an answer: what it read and what it found
+ *   client  cache      asks for what the mount keeps of the volume on a drive of this machine
+ *   daemon  cached     whose it is, with descriptors: the table, and the file with the chunks; or a refusal
+ *   client  hits       with a report: which slots of that file it read
  *
  * The daemon of another mount of the same user may ask for an index alone, which both then have in memory once:
  *
@@ -32,7 +35,7 @@
 #define HANDOVER_REASON   504u
 
 enum handover_kind { HANDOVER_GREETING = 1, HANDOVER_OPEN, HANDOVER_OPENED, HANDOVER_REPORT, HANDOVER_BORROW,
-		     HANDOVER_LENT };
+		     HANDOVER_LENT, HANDOVER_CACHE, HANDOVER_CACHED, HANDOVER_HITS };
 
 struct handover_head {
 	uint32_t magic;
@@ -96,7 +99,7 @@ struct handover_opened {
 	struct handover_version version; /* valid only if key is not 0 */
 	uint32_t slots;                    /* slots of the volume, one for each member */
 	uint8_t there[HANDOVER_SLOTS / 8]; /* a bit for each member whose descriptor is sent */
-	uint32_t reserved;
+	uint32_t has_cache;                /* 1: HANDOVER_CACHE asks for it */
 };
 
 enum handover_count {
@@ -105,6 +108,11 @@ enum handover_count {
 	HANDOVER_CHECKSUM_FAILURES, /* also if a second read was right */
 	HANDOVER_DEVICE_ERRORS,
 	HANDOVER_READ_FAILURES,     /* failures that the caller saw */
+	HANDOVER_FIRST_COUNTS,      /* the counts before this are in each report, the following ones may be missing */
+	HANDOVER_DEVICE_READS = HANDOVER_FIRST_COUNTS, /* of the volume */
+	HANDOVER_LOCAL_HITS,   /* reads that the cache on this machine had instead, */
+	HANDOVER_LOCAL_BYTES,  /* their bytes, */
+	HANDOVER_LOCAL_ERRORS, /* and reads of it in vain */
 	HANDOVER_COUNTS
 };
 
@@ -112,6 +120,29 @@ enum handover_count {
 struct handover_report {
 	struct handover_head head;
 	uint64_t counts[HANDOVER_COUNTS];
+};
+#define HANDOVER_REPORT_LEAST (offsetof(struct handover_report, counts) + HANDOVER_FIRST_COUNTS * sizeof(uint64_t))
+
+struct handover_cache {
+	struct handover_head head;
+};
+
+/* Both descriptors are open for reading alone; anything may be in the table. */
+enum handover_cache_fd { HANDOVER_TABLE, HANDOVER_CHUNKS, HANDOVER_CACHE_FDS };
+
+struct handover_cached {
+	struct handover_answer answer;
+	uint8_t volume_uuid[16]; /* which the table names, too */
+};
+
+#define HANDOVER_HIT_WORDS 504u
+
+/* Slots that the client read since it last told. */
+struct handover_hits {
+	struct handover_head head;
+	uint32_t at; /* the bits are those of the slots from 64 * at on */
+	uint32_t reserved;
+	uint64_t bits[HANDOVER_HIT_WORDS];
 };
 
 /* Asks for the index of a version. The daemon must have the same version open, to the last field of its record: the

@@ -6,6 +6,7 @@ client_peers.py CASE MNT                 a peer: prints what it got
 client_peers.py fake FAULT SOCKET REAL   a daemon at SOCKET that passes on what the one at REAL hands over, but for one
                                          fault; prints "listening" when it does"""
 import array
+import errno
 import fcntl
 import json
 import mmap
@@ -16,6 +17,7 @@ import sys
 
 MAGIC = 0x48534644
 GREETING, OPEN, OPENED, REPORT = 1, 2, 3, 4
+CACHE, HITS = 7, 9
 SLOTS = 40  # bytes at the end of OPENED: how many slots the volume has, and which of them have a member
 MEMBERS = {"many-slots": (1 << 31, 1), "a-member-less": (2, 3), "no-member": (1, 0), "a-slot-more": (2, 1)}
 ANSWER = 528  # bytes of an answer that refuses
@@ -89,6 +91,7 @@ def nonsense(mount):
         "a greeting": message(GREETING, bytes(512)),
         "a newer protocol": message(OPEN, good[16:], latest=9, earliest=9),
         "a short report": message(REPORT, report[:-8]),
+        "short hits": message(HITS, bytes(100)),
         "a report that counts too much": message(REPORT, struct.pack("<5Q", 1 << 63, 0, 0, 0, 0)),
         "a long packet": good + bytes(5000),
         "garbage": os.urandom(300),
@@ -121,6 +124,8 @@ def refused(mount):
     assert reason(answer)[0] == 0 and len(fds) == 2, "a version that is not open"
     answer, fds = answered(peer, wish(mount))
     assert reason(answer)[0] == 0 and len(fds) == 3, "after that"
+    answer, fds = answered(peer, message(CACHE, b""))
+    assert reason(answer)[0] == -errno.ENOENT and not fds, "a cache that the mount does not have"
     print("refused")
 
 
@@ -147,6 +152,38 @@ def descriptors(mount):
                 continue
             sys.exit("it can be changed")
     print("sealed")
+
+
+def fails(change):
+    try:
+        change()
+    except OSError:
+        return True
+    return False
+
+
+def cache(mount):
+    """The cache on the machine can be read by who may read the volume, and changed by nobody who gets it."""
+    peer = greeted(mount)
+    answer, (table, chunks) = answered(peer, message(CACHE, b""))
+    volume = os.pread(table, 32, 0)[16:]
+    assert volume == answer[ANSWER:] and volume != bytes(16), (volume, answer[ANSWER:])
+    assert len(mmap.mmap(table, 4096, mmap.MAP_SHARED, mmap.PROT_READ)) == 4096 and os.pread(chunks, 0, 0) == b""
+    grow, shrink, seal = 4, 2, 1
+    assert fcntl.fcntl(table, 1034) & 7 == grow | shrink | seal
+    for fd in (table, chunks):
+        assert fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+        for change in (lambda fd=fd: os.open(f"/proc/self/fd/{fd}", os.O_RDWR),
+                       lambda fd=fd: os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_TRUNC),
+                       lambda fd=fd: os.truncate(f"/proc/self/fd/{fd}", 0), lambda fd=fd: os.ftruncate(fd, 0),
+                       lambda fd=fd: os.fchmod(fd, 0o666), lambda fd=fd: os.pwrite(fd, b"x", 0),
+                       lambda fd=fd: mmap.mmap(fd, 4096, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)):
+            assert fails(change), "it can be changed"
+    for first in (0, 1, 0xffffffff):  # hits of slots that there are, and of others
+        peer.send(message(HITS, struct.pack("<II", first, 0) + b"\xff" * 4032))
+    answer, fds = answered(peer, wish(mount))
+    assert reason(answer)[0] == 0 and len(fds) == 3, "after that"
+    print("read-only")
 
 
 def greedy(mount):

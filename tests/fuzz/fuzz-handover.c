@@ -32,9 +32,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		{ HANDOVER_GREETING, sizeof(struct handover_greeting) },
 		{ HANDOVER_OPEN, sizeof(struct handover_open) },
 		{ HANDOVER_OPENED, sizeof(struct handover_opened) },
-		{ HANDOVER_REPORT, sizeof(struct handover_report) },
+		{ HANDOVER_REPORT, HANDOVER_REPORT_LEAST },
 		{ HANDOVER_BORROW, sizeof(struct handover_borrow) },
 		{ HANDOVER_LENT, sizeof(struct handover_lent) },
+		{ HANDOVER_CACHE, sizeof(struct handover_cache) },
+		{ HANDOVER_CACHED, sizeof(struct handover_cached) },
+		{ HANDOVER_HITS, sizeof(struct handover_hits) },
 	};
 	struct handover_opened opened;
 	unsigned accepted = 0;

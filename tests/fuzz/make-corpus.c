@@ -299,6 +299,9 @@ static void seed_handover(const char *folder)
 	struct handover_open query = { .sequence = 1 };
 	struct handover_report report = { .counts = { 1, 2, 3, 4, 5 } };
 	struct handover_greeting greeting = { 0 };
+	struct handover_cached cached = { .volume_uuid = { 1 } };
+	struct handover_cache wish;
+	struct handover_hits hits = { .bits = { 1 } };
 
 	handover_begin(&opened.answer.head, HANDOVER_OPENED, sizeof(opened));
 	handover_put_version(&version, &index, &opened.version);
@@ -310,6 +313,12 @@ static void seed_handover(const char *folder)
 	handover_begin(&greeting.answer.head, HANDOVER_GREETING, sizeof(greeting));
 	handover_refuse(&greeting.answer, &why);
 	write_seed(folder, "handover-greeting", "", 0, &greeting, sizeof(greeting));
+	handover_begin(&wish.head, HANDOVER_CACHE, sizeof(wish));
+	write_seed(folder, "handover-cache", "", 0, &wish, sizeof(wish));
+	handover_begin(&cached.answer.head, HANDOVER_CACHED, sizeof(cached));
+	write_seed(folder, "handover-cached", "", 0, &cached, sizeof(cached));
+	handover_begin(&hits.head, HANDOVER_HITS, sizeof(hits));
+	write_seed(folder, "handover-hits", "", 0, &hits, sizeof(hits));
 }
 
 static void seed_record_of(const char *folder, const char *name, const struct version_record *record)

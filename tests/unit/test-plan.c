@@ -6,6 +6,7 @@
 #include "lib/check.h"
 #include "lib/direct/plan.h"
 #include "lib/section.h"
+#include "read/cached.h"
 
 #define AT     DSFS_DATA_AT
 #define DEVICE (AT + (64u << 20))
@@ -19,6 +20,7 @@ static struct plan *plan;
 static struct dsfs_read reads[16];
 
 static const struct members *members; /* NULL: one */
+static struct cached *cached;          /* NULL: the machine has no cache */
 
 /* The chunks of a file in one piece; returns the first one. */
 static uint64_t chunks(uint64_t address, uint32_t size)
@@ -54,7 +56,7 @@ static size_t joins(unsigned count)
 
 	plan_put(plan);
 	plan = NULL;
-	if (!plan_make(&direct, &permission, &todo, &plan)) {
+	if (!plan_make(&direct, cached, &permission, &todo, &plan)) {
 		assert_int_equal(todo.count, count);
 		return 0;
 	}
@@ -202,7 +204,7 @@ static void test_most(void **state)
 	make((uint64_t[]){ 0, 4096 }, (uint32_t[]){ 4096, 4096 }, 2);
 	for (unsigned i = 0; i <= PLAN_MOST; i++)
 		many[i] = (struct dsfs_read){ .id = FIRST | (2 + i % 2), .size = UINT64_MAX };
-	assert_true(plan_make(&direct, &permission, &todo, &plan));
+	assert_true(plan_make(&direct, NULL, &permission, &todo, &plan));
 	assert_int_equal(todo.count, 1);
 	assert_ptr_equal(fifo_peek(&todo, 0), &many[PLAN_MOST]);
 	for (unsigned i = 0; i < PLAN_MOST; i++)
@@ -246,6 +248,30 @@ static void test_members(void **state)
 	members = NULL;
 }
 
+/* Files that the cache has are read alone, but not one among others that it does not have. */
+static void test_cached(void **state)
+{
+	static const struct holdings_shape shape = { .buckets = 10, .slots = 10 };
+	static const uint8_t volume[16];
+	struct store store = { .shelf.table = &store.table };
+
+	(void)state;
+	make((uint64_t[]){ 0, 4096, 8192, 1 << 20, (1 << 20) + 4096 }, (uint32_t[]){ 4096, 4096, 4096, 4096, 4096 }, 5);
+	CHECK_OK(holdings_new(&shape, volume, &store.table, &err));
+	CHECK_OK(cached_new(&store, 1, &cached, &err));
+	assert_int_equal(joins(5), 2);
+	for (unsigned i = 0; i < 4; i++)
+		assert_true(map_put(&store.table.map, map_key(&plan->chunks[i]), i));
+	assert_int_equal(joins(5), 4);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(plan->joins[i].count, i < 3 ? 1 : 2);
+	assert_int_equal(plan->joins[2].bytes, 4096);
+	cached_free(cached);
+	cached = NULL;
+	holdings_close(&store.table);
+	close_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_most),
 		cmocka_unit_test(test_chunks),
 		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_cached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include "base/round.h"
 #include "lib/arena.h"
 #include "lib/direct/rescue.h"
+#include "read/cached.h"
 
 #define BATCH_BYTES (UINT64_C(8) << 20)         /* bytes in flight at most, but for one read */
 #define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two retries while the path to the device fails */
@@ -210,11 +211,19 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 
 /* --- starting --- */
 
+/* As op_align(), by which reads are laid out. */
+static uint64_t batch_align(const struct batch *batch)
+{
+	const struct context *context = batch->context;
+
+	return context->cached ? DIRECT_ALIGN : context->direct->volume->array->geometry->logical_block;
+}
+
 /* Gives the file a place in the arena, as far into a block as on the volume, so that the device can write there. */
 static int batch_place(struct batch *batch, struct batch_file *file, uint64_t size, struct error *err)
 {
 	const struct direct *direct = batch->context->direct;
-	uint64_t align = direct->volume->array->geometry->logical_block, in_chunk, skew = 0;
+	uint64_t align = batch_align(batch), in_chunk, skew = 0;
 	struct chunk chunk;
 	uint8_t *bytes;
 	int r = chunk_get(direct->index, &file->inode, file->next >> direct->index->chunk_log, &chunk, err);
@@ -343,7 +352,7 @@ static void batch_plan(struct batch *batch)
 		return;
 	plan_put(batch->plan);
 	batch->plan = NULL;
-	if (!plan_make(batch->context->direct, &batch->permission, batch->todo, &batch->plan))
+	if (!plan_make(batch->context->direct, batch->context->cached, &batch->permission, batch->todo, &batch->plan))
 		batch->unplanned = batch->todo->count < PLAN_MOST ? batch->todo->count : PLAN_MOST;
 }
 
@@ -674,6 +683,7 @@ void batch_submit(struct batch *batch, bool at_once)
 	size_t waiting;
 
 	engine_reap(batch->context->queue.reader.engine);
+	context_renew_cached(batch->context);
 	if (!at_once && batch_holds(batch))
 		return;
 	waiting = batch->todo->count;
@@ -690,5 +700,6 @@ void batch_end(struct batch *batch)
 	plan_put(batch->plan);
 	batch->plan = NULL;
 	if (batch->context)
-		tally_tell(&batch->context->tally, &batch->context->counters, batch->context->direct->link, false);
+		tally_tell(&batch->context->tally, &batch->context->counters, batch->context->direct->link,
+			   batch->context->cached ? batch->context->cached->shelf : NULL, false);
 }

@@ -9,6 +9,8 @@
 
 #include "lib/direct/daemon/link.h"
 #include "lib/forked.h"
+#include "read/cached.h"
+#include "tier/shelf.h"
 
 #define CONTEXT_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
 
@@ -27,6 +29,12 @@ static struct context *all;
 static struct context *kept; /* contexts that devices still write to; linked by all_next */
 static uint64_t all_generation;
 
+static void context_report(struct context *context)
+{
+	tally_tell(&context->tally, &context->counters, context->direct->link,
+		   context->cached ? context->cached->shelf : NULL, true);
+}
+
 /* --- taking apart --- */
 
 /* Frees engines and buffers after all reads have come back from the kernel. */
@@ -36,6 +44,8 @@ static void context_end_reads(struct context *context)
 	engine_free(context->engines.many);
 	engine_free(context->engines.sync);
 	queue_close(&context->queue);
+	cached_free(context->cached);
+	context->cached = NULL;
 	free(context->files);
 }
 
@@ -75,7 +85,7 @@ static void context_keep(struct context *context)
 /* Closes all that a context shares with its version; its own memory stays. Under the lock. */
 static void context_clear(struct context *context)
 {
-	tally_tell(&context->tally, &context->counters, context->direct->link, true);
+	context_report(context);
 	names_reader_close(context->names);
 	if (context_is_free(context))
 		context_end_reads(context);
@@ -221,6 +231,21 @@ static int context_make_window(struct direct *direct, struct error *err)
 	return window_new(&setup, &direct->volume->window, err);
 }
 
+/* Takes what the daemon lends when the volume is first read, and in a child that forked the same again: reads of its
+ * parent seem to be under way for ever. The uses of the parent's contexts stay with the parent's. */
+static void context_make_cached(struct direct *direct, struct cached *former)
+{
+	struct direct_volume *volume = direct->volume;
+	struct shelf *shelf = former ? former->shelf : direct->link ? link_take_shelf(direct->link) : NULL;
+	struct cached *cached = NULL;
+
+	if (shelf && cached_borrow(shelf, volume->array->count, &cached, NULL) < 0)
+		shelf_return(shelf);
+	else if (shelf)
+		array_extend(volume->array, shelf_data(shelf));
+	atomic_store(&volume->cached, cached);
+}
+
 /* Makes the caches. A child replaces its parent's, which may be locked by reads that never end. Under the lock. */
 static int context_make_caches(struct direct *direct, struct error *err)
 {
@@ -228,6 +253,7 @@ static int context_make_caches(struct direct *direct, struct error *err)
 	int r = 0;
 
 	if (volume->generation != forked_generation()) {
+		context_make_cached(direct, atomic_load(&volume->cached));
 		volume->cache = NULL;
 		volume->pages = NULL;
 		volume->route = NULL;
@@ -256,7 +282,6 @@ int context_new(struct direct *direct, struct context **ret, struct error *err)
 		return error_no_memory(err);
 	context->direct = direct;
 	context->key = direct->key;
-	context->has_copies = members_are_redundant(&direct->index->members);
 	forked_call_in_child(context_in_child);
 	forked_lock();
 	context_adopt_all();
@@ -265,6 +290,8 @@ int context_new(struct direct *direct, struct context **ret, struct error *err)
 	if (r == 0)
 		r = names_reader_open(direct->index->names, &context->names, err);
 	if (r == 0) {
+		context->cached = cached_use(atomic_load(&direct->volume->cached));
+		context->may_leave = context->cached || members_are_redundant(&direct->index->members);
 		context->all_next = all;
 		context->all_link = &all;
 		if (all)
@@ -347,7 +374,7 @@ void context_tell(void)
 	forked_lock();
 	for (; context; context = context->next)
 		if (!atomic_load(&context->is_dead))
-			tally_tell(&context->tally, &context->counters, context->direct->link, true);
+			context_report(context);
 	forked_unlock();
 }
 
@@ -358,7 +385,7 @@ static struct engine_setup context_setup(const struct context *context)
 	return (struct engine_setup){ .poll_fd = -1,
 				      .wake = -1,
 				      .volume_fds = context->direct->volume->array->fds,
-				      .member_count = context->direct->volume->array->count,
+				      .member_count = context->direct->volume->array->fd_count,
 				      .depth = context->depth ? context->depth : CONTEXT_DEPTH,
 				      .moves = context->depth > 0,
 				      .is_freed_elsewhere = true };
@@ -407,9 +434,10 @@ static int context_open_queue(struct context *context, const struct queue_client
 						       .pages = volume->pages,
 						       .route = volume->route,
 						       .window = volume->window,
+						       .cached = context->cached,
 						       .counters = &context->counters },
 					   .depth = depth,
-					   .spare = context->has_copies ? depth : 0,
+					   .spare = context->may_leave ? depth : 0,
 					   .is_unshared = true };
 
 	return queue_open(&context->queue, &setup, err);
@@ -422,6 +450,7 @@ int context_start(struct context *context, const struct queue_client *client, bo
 	int r;
 
 	context->depth = depth;
+	context_renew_cached(context);
 	if (context->direct->link && context->direct->volume->window)
 		window_divide(context->direct->volume->window, link_sharers(context->direct->link));
 	r = context->queue.client ? 0 : context_open_queue(context, client, err);
@@ -434,8 +463,45 @@ int context_start(struct context *context, const struct queue_client *client, bo
 	engine = many && context->engines.many ? context->engines.many : context->engines.sync;
 	context->queue.reader.engine = engine;
 	/* A synchronous read cannot be left: its thread waits for it. */
-	context->queue.watches = context->has_copies && engine->ops->wind_up;
+	context->queue.watches = context->may_leave && engine->ops->wind_up;
 	return 0;
+}
+
+/* Lets the volume go on with the cache that another daemon lends: the former one's table does not change any more.
+ * Under the lock. */
+static void context_follow_daemon(struct direct_volume *volume, struct shelf *shelf)
+{
+	struct cached *former = atomic_load(&volume->cached), *next = NULL;
+
+	if (!former || cached_borrow(shelf, former->member, &next, NULL) < 0) {
+		shelf_return(shelf); /* engines know of no cache, or there is no memory */
+	} else if (shelf_follow(shelf, former->shelf)) {
+		atomic_store(&volume->cached, next);
+		cached_free(former);
+	} else {
+		cached_free(next);
+	}
+}
+
+void context_renew_cached(struct context *context)
+{
+	struct direct_volume *volume = context->direct->volume;
+	struct shelf *shelf = context->direct->link ? link_take_shelf(context->direct->link) : NULL;
+	struct queue *queue = &context->queue;
+
+	if (!shelf && atomic_load_explicit(&volume->cached, memory_order_relaxed) == context->cached)
+		return;
+	forked_lock();
+	if (shelf)
+		context_follow_daemon(volume, shelf);
+	if (!queue->reading && !queue->left) {
+		cached_free(context->cached);
+		context->cached = cached_use(atomic_load(&volume->cached));
+		queue->reader.setup.cached = context->cached;
+		if (context->engines.many && engine_is_open(context->engines.many))
+			engine_renew(context->engines.many);
+	}
+	forked_unlock();
 }
 
 void context_wind_up(struct context *context)

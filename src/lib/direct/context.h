@@ -42,7 +42,8 @@ struct context {
 	struct tally tally;
 	struct context_engines engines;
 	unsigned depth; /* as passed to context_start() */
-	bool has_copies; /* the version has bytes with copies */
+	struct cached *cached; /* a use of the volume's, with which the queue reads */
+	bool may_leave; /* stuck reads can be made elsewhere: bytes have copies, or there is a cache */
 	struct batch_files *files; /* owned by batch.c; free() them */
 	/* The owning thread's. */
 	bool is_busy;
@@ -70,6 +71,8 @@ void context_free(struct context *context);
 must_check int context_start(struct context *context, const struct queue_client *client, bool many, unsigned depth,
 			     struct error *err);
 
+/* Takes the cache of another daemon that serves the mount by now, if there is one and no read is under way. */
+void context_renew_cached(struct context *context);
 /* Must be called before each system call of the engine. If the program closed the ring's descriptor, reads go on
  * without a ring: another ring may have got its number, and a wait on that one would never end. */
 void context_check_ring(struct context *context);

@@ -23,6 +23,7 @@
 #include "lib/forked.h"
 #include "lib/high.h"
 #include "members/assembly.h"
+#include "read/cached.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
 #include "read/route.h"
@@ -74,11 +75,22 @@ static void direct_close_volume(struct direct_volume *volume)
 	array_close(volume->array);
 }
 
+/* In a child that made no context of its own, the uses of its parent's contexts count for nothing. */
+static void direct_drop_cached(struct direct_volume *volume)
+{
+	struct cached *cached = atomic_load(&volume->cached);
+
+	if (cached && volume->generation != forked_generation())
+		atomic_store(&cached->uses, 1);
+	cached_free(cached);
+}
+
 void direct_volume_put(struct direct_volume *volume)
 {
 	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
 		return;
 	direct_close_volume(volume);
+	direct_drop_cached(volume);
 	if (volume->generation == forked_generation()) { /* a parent's caches may be locked, or half changed */
 		chunk_cache_free(volume->cache);
 		page_cache_free(volume->pages);

@@ -11,6 +11,7 @@
 #include "io/array.h"
 #include "lib/lib.h"
 
+struct cached;
 struct children;
 struct chunk_cache;
 struct link;
@@ -26,6 +27,9 @@ struct direct_volume {
 	struct page_cache *pages;
 	struct route *route; /* NULL: the volume has one member */
 	struct window *window;
+	/* The machine's cache, as the daemon lends it, with a descriptor behind those of the members; NULL: none.
+	 * Changes when another daemon lends it. Uses of it are taken under forked_lock(), too. */
+	_Atomic(struct cached *) cached;
 	struct stat identities[]; /* of the descriptors, to notice if the program has replaced one */
 };
 

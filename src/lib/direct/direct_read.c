@@ -13,7 +13,7 @@
  * makes no others need not have one. But only a ring's read can be left where another member has the bytes. */
 static bool direct_read_is_at_once(const struct context *context, const struct dsfs_read *reads, size_t count)
 {
-	return count == 1 && reads->size <= READ_MAX && !context->has_copies;
+	return count == 1 && reads->size <= READ_MAX && !context->may_leave;
 }
 
 int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,

@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "image/inode.h"
 #include "image/members/address.h"
+#include "read/cached.h"
 #include "read/gather.h"
 #include "read/op.h"
 
@@ -200,29 +202,58 @@ static bool plan_is_raw(const struct plan *plan, uint32_t first, uint32_t count)
 	return true;
 }
 
-/* Joins count files. */
-static void plan_join(struct plan *plan, size_t count)
+/* Returns the end of the files that are read with the first one of them; *ret: what they are together. */
+static size_t plan_find_end(const struct plan *plan, size_t first, size_t count, struct gather *ret)
 {
+	size_t end = first + 1;
+
+	*ret = (struct gather){ .gap = PLAN_GAP };
+	if (plan_gather(ret, plan, &plan->files[first]))
+		while (end < count && plan_joins(ret, plan, &plan->files[end]))
+			end++;
+	return end;
+}
+
+static void plan_add_join(struct plan *plan, size_t first, size_t end, const struct gather *gather)
+{
+	const struct plan_file *file = &plan->files[first];
+	bool has_buffers = file->read->buffer;
+
+	plan->joins[plan->join_count++] =
+		(struct plan_join){ .first = (uint32_t)first,
+				    .count = (uint32_t)(end - first),
+				    .chunk = file->chunk,
+				    .chunk_count = gather->count,
+				    .bytes = gather->content,
+				    .has_buffers = has_buffers,
+				    .is_spread = !has_buffers && plan_is_raw(plan, file->chunk, gather->count) };
+}
+
+static bool plan_is_cached(const struct plan *plan, const struct cached *cached, size_t first, size_t end, int64_t now)
+{
+	const struct plan_file *file = &plan->files[first], *last = &plan->files[end - 1];
+
+	return cached && cached_has(cached, &plan->chunks[file->chunk], last->chunk + last->chunk_count - file->chunk,
+				    now);
+}
+
+/* Joins count files, but for those that would all come from the cache. */
+static void plan_join(struct plan *plan, const struct cached *cached, size_t count)
+{
+	int64_t now = clock_now();
 	struct gather gather;
-	size_t end;
+	size_t end, alone;
 
 	for (size_t i = 0; i < count; i = end) {
-		bool has_buffers = plan->files[i].read->buffer;
-
-		gather = (struct gather){ .gap = PLAN_GAP };
-		end = i + 1;
-		if (plan_gather(&gather, plan, &plan->files[i]))
-			while (end < count && plan_joins(&gather, plan, &plan->files[end]))
-				end++;
-		plan->joins[plan->join_count++] =
-			(struct plan_join){ .first = (uint32_t)i,
-					    .count = (uint32_t)(end - i),
-					    .chunk = plan->files[i].chunk,
-					    .chunk_count = gather.count,
-					    .bytes = gather.content,
-					    .has_buffers = has_buffers,
-					    .is_spread = !has_buffers && plan_is_raw(plan, plan->files[i].chunk,
-										     gather.count) };
+		end = plan_find_end(plan, i, count, &gather);
+		if (end == i + 1 || !plan_is_cached(plan, cached, i, end, now)) {
+			plan_add_join(plan, i, end, &gather);
+			continue;
+		}
+		for (alone = i; alone < end; alone++) {
+			(void)plan_find_end(plan, alone, alone + 1, &gather);
+			plan_add_join(plan, alone, alone + 1, &gather);
+		}
 	}
 }
 
@@ -257,7 +288,8 @@ static struct plan *plan_new(size_t count)
 	return NULL;
 }
 
-bool plan_make(const struct direct *direct, struct permission *permission, struct fifo *todo, struct plan **ret)
+bool plan_make(const struct direct *direct, const struct cached *cached, struct permission *permission,
+	       struct fifo *todo, struct plan **ret)
 {
 	size_t count = todo->count < PLAN_MOST ? todo->count : PLAN_MOST, found;
 	auto_free struct plan_key *keys = NULL;
@@ -272,7 +304,7 @@ bool plan_make(const struct direct *direct, struct permission *permission, struc
 	found = plan_look_up(direct, permission, todo, plan, keys);
 	if (!plan_get_chunks(direct->index, plan, keys, found))
 		goto failed;
-	plan_join(plan, found);
+	plan_join(plan, cached, found);
 	qsort_r(plan->joins, plan->join_count, sizeof(*plan->joins), plan_compare_joins, plan);
 	for (size_t i = 0; i < count; i++)
 		fifo_take(todo);

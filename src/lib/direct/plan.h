@@ -7,6 +7,8 @@
 #include "lib/fifo.h"
 #include "lib/permission.h"
 
+struct cached;
+
 #define PLAN_GAP (16u << 10) /* bytes between two files up to which both are read at once, with what is between them */
 #define PLAN_COPIED (256u << 10) /* bytes of the largest file that is joined with others into buffers, by a copy */
 
@@ -39,8 +41,10 @@ struct plan {
 
 /* Takes the first reads out of todo, PLAN_MOST at most, and makes a plan of them if some are of whole files near each
  * other. False: none of three pairs is, and a program that reads at random pays for these alone; or there is no memory
- * for it. */
-bool plan_make(const struct direct *direct, struct permission *permission, struct fifo *todo, struct plan **ret);
+ * for it. Files that this machine's cache has (NULL: there is none) are not joined: they are near each other on the
+ * volume, and anywhere in it. */
+bool plan_make(const struct direct *direct, const struct cached *cached, struct permission *permission,
+	       struct fifo *todo, struct plan **ret);
 struct plan *plan_use(struct plan *plan);
 void plan_put(struct plan *plan); /* NULL does nothing */
 /* Whether every read is taken. */

@@ -7,12 +7,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/fdname.h"
 #include "handover/state.h"
 #include "handover/table.h"
+#include "serve/local/stored.h"
 
 static int answer_reopen(int fd, int flags, const char *what, int *ret, struct error *err)
 {
@@ -181,6 +183,7 @@ int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 		return r;
 	}
 	handover_begin(&answer.message.answer.head, HANDOVER_OPENED, sizeof(answer.message));
+	answer.message.has_cache = stored_store(serve) != NULL;
 	*ret = answer;
 	return 0;
 }
@@ -203,6 +206,38 @@ int answer_lend(struct serve *serve, const struct handover_borrow *query, int *r
 	}
 	generation_put(generation);
 	return r == -ENOENT ? error_set(err, r, "the mount does not have this version open") : r;
+}
+
+/* Others could write to a file that its mode lets them write to: they would open it again by the descriptor. */
+static int answer_check_chunks(int data, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(data, &st) < 0)
+		return error_errno(err, "the cache");
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(err, -EPERM, "the file of the cache has mode %04o, others may write to it",
+				 (unsigned)st.st_mode & 07777);
+	return 0;
+}
+
+int answer_cache(const struct serve *serve, struct handover_cached *ret, int fds[HANDOVER_CACHE_FDS], struct error *err)
+{
+	const struct store *store = stored_store(serve);
+	int r;
+
+	if (!store)
+		return error_set(err, -ENOENT, "the mount keeps nothing of the volume on this machine");
+	r = answer_check_chunks(store->data, err);
+	if (r == 0)
+		r = answer_reopen(store->table.fd, 0, "the table of the cache", &fds[HANDOVER_TABLE], err);
+	if (r == 0)
+		r = answer_reopen(store->data, fcntl(store->data, F_GETFL) & O_DIRECT, "the cache",
+				  &fds[HANDOVER_CHUNKS], err);
+	if (r < 0)
+		return r;
+	memcpy(ret->volume_uuid, store->table.volume, sizeof(ret->volume_uuid));
+	return 0;
 }
 
 void answer_close(struct answer *answer)

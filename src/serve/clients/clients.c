@@ -27,6 +27,7 @@
 #include "serve/clients/credentials.h"
 #include "serve/keeping/keeping.h"
 #include "serve/local/local.h"
+#include "serve/local/stored.h"
 #include "serve/record/record.h"
 #include "supervisor/keep.h"
 
@@ -209,6 +210,43 @@ static int clients_lend(struct clients *clients, int fd, const struct passing_pa
 	return passing_send(fd, &lent, sizeof(lent), &index, index >= 0, err);
 }
 
+static int clients_give_cache(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
+{
+	struct handover_cached cached = { .volume_uuid = { 0 } };
+	int fds[HANDOVER_CACHE_FDS] = { -1, -1 };
+	struct error why = { 0 };
+	int r = handover_check(packet->bytes, packet->length, HANDOVER_CACHE, sizeof(struct handover_cache), err);
+
+	if (r == 0)
+		r = clients_check_read(fd, err);
+	if (r < 0)
+		return r;
+	handover_begin(&cached.answer.head, HANDOVER_CACHED, sizeof(cached));
+	r = answer_cache(clients->serve, &cached, fds, &why);
+	if (r < 0)
+		handover_refuse(&cached.answer, &why);
+	r = passing_send(fd, &cached, sizeof(cached), fds, r < 0 ? 0 : HANDOVER_CACHE_FDS, err);
+	for (unsigned i = 0; i < HANDOVER_CACHE_FDS; i++)
+		close_fd(&fds[i]);
+	return r;
+}
+
+/* Chunks that clients read stay, as those that the mount reads: they may read all of the volume, so one that lies keeps
+ * no more than one that reads. */
+static int clients_note_hits(const struct clients *clients, const struct passing_packet *packet, struct error *err)
+{
+	struct handover_hits hits;
+	int r = handover_check(packet->bytes, packet->length, HANDOVER_HITS, sizeof(hits), err);
+
+	if (r < 0)
+		return r;
+	memcpy(&hits, packet->bytes, sizeof(hits));
+	for (uint64_t i = 0; i < HANDOVER_HIT_WORDS; i++)
+		for (uint64_t bits = hits.bits[i]; bits; bits &= bits - 1)
+			stored_hit(clients->serve, (hits.at + i) * 64 + (unsigned)__builtin_ctzll(bits));
+	return 0;
+}
+
 static void clients_log_report(const struct credentials *peer, const struct handover_report *report)
 {
 	static struct log_limit limit = { .burst = 5 };
@@ -239,12 +277,12 @@ static void clients_count(struct clients_counters *counters, const struct handov
 static int clients_report(struct clients *clients, const struct credentials *peer,
 			  const struct passing_packet *packet, struct error *err)
 {
-	struct handover_report report;
-	int r = handover_check(packet->bytes, packet->length, HANDOVER_REPORT, sizeof(report), err);
+	struct handover_report report = { .counts = { 0 } };
+	int r = handover_check(packet->bytes, packet->length, HANDOVER_REPORT, HANDOVER_REPORT_LEAST, err);
 
 	if (r < 0)
 		return r;
-	memcpy(&report, packet->bytes, sizeof(report));
+	memcpy(&report, packet->bytes, packet->length < sizeof(report) ? packet->length : sizeof(report));
 	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
 		if (report.counts[i] > CLIENTS_COUNT_MAX)
 			return error_set(err, -EPROTO, "it reports %#llx of kind %u",
@@ -268,6 +306,10 @@ static int clients_hear(struct clients *clients, unsigned i, struct error *err)
 		return clients_report(clients, &clients->peers[i], &packet, err);
 	if (head.kind == HANDOVER_BORROW)
 		return clients_lend(clients, fd, &packet, err);
+	if (head.kind == HANDOVER_CACHE)
+		return clients_give_cache(clients, fd, &packet, err);
+	if (head.kind == HANDOVER_HITS)
+		return clients_note_hits(clients, &packet, err);
 	return clients_open(clients, fd, &packet, err);
 }
 

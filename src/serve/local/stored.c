@@ -10,6 +10,7 @@
 #include "read/cached.h"
 #include "serve/local/local.h"
 #include "supervisor/keep.h"
+#include "tier/chunks.h"
 #include "tier/folder.h"
 
 static void stored_tell(const void *owner, const struct error *why)
@@ -107,6 +108,19 @@ int stored_open(struct serve *serve, struct error *err)
 	if (r < 0)
 		error_set(err, r, "cache '%s': %s", serve->options.cache, why.reason);
 	return r;
+}
+
+const struct store *stored_store(const struct serve *serve)
+{
+	return serve->cached ? serve->cached->store : NULL;
+}
+
+void stored_hit(const struct serve *serve, uint64_t slot)
+{
+	struct shelf *shelf = serve->cached ? serve->cached->shelf : NULL;
+
+	if (shelf && slot < shelf->table->slots.count)
+		chunks_hit(shelf, slot * SLOTS_SIZE);
 }
 
 struct store_state stored_state(const struct serve *serve)

@@ -7,6 +7,10 @@
 /* Opens them and sets serve->cached, if the mount has a folder. A successor that cannot goes on without. Call it when
  * the volume and a version are open, and before there are engines. */
 must_check int stored_open(struct serve *serve, struct error *err);
+/* Returns the store, which stays for the life of the mount; NULL: it has none. */
+const struct store *stored_store(const struct serve *serve);
+/* Notes that somebody who may read the volume read this slot, whatever its number. Any thread may call it. */
+void stored_hit(const struct serve *serve, uint64_t slot);
 /* Any thread may call it; zeros if the mount keeps none. */
 struct store_state stored_state(const struct serve *serve);
 /* Starts the thread that fills them. */

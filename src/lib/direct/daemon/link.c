@@ -27,6 +27,7 @@
 #include "lib/forked.h"
 #include "lib/high.h"
 #include "lib/question.h"
+#include "tier/shelf.h"
 
 #define LINK_TIMEOUT 10000 /* ms within which the daemon must answer */
 #define LINK_PRIME   UINT64_C(0x100000001b3)
@@ -37,6 +38,7 @@ struct link {
 	_Atomic uint64_t inode;  /* of the socket, as the program may have replaced the descriptor */
 	_Atomic uint64_t volume; /* from the state page, when the version was handed over */
 	const struct state_view *state;
+	_Atomic(struct shelf *) shelf; /* lent, and not taken yet */
 	uint64_t key; /* of the version, in the state page of each daemon of the mount */
 	uint64_t sequence;
 	uint8_t uuid[16];
@@ -252,7 +254,7 @@ static uint64_t link_print(const struct passing_packet *packet, unsigned first, 
 }
 
 static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
-		     struct error *err)
+		     struct handover_opened *ret, struct error *err)
 {
 	struct handover_opened opened;
 	auto_close int table = -1;
@@ -261,6 +263,7 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 
 	if (r < 0)
 		return r;
+	*ret = opened;
 	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
 	link->members = link_print(packet, first, &opened);
 	if (r == 0)
@@ -272,6 +275,52 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 	memcpy(link->uuid, version->version.uuid, sizeof(link->uuid));
 	atomic_store(&link->volume, opened.volume);
 	return r;
+}
+
+/* ---- the machine's cache ---- */
+
+static int link_receive_cache(int fd, struct passing_packet *packet, struct handover_cached *ret, struct error *err)
+{
+	struct handover_cache query;
+	int r;
+
+	handover_begin(&query.head, HANDOVER_CACHE, sizeof(query));
+	r = passing_send(fd, &query, sizeof(query), NULL, 0, err);
+	if (r == 0)
+		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_CACHE_FDS, packet, err);
+	if (r == 0)
+		r = handover_check_answer(packet->bytes, packet->length, HANDOVER_CACHED, sizeof(*ret), err);
+	if (r == 0 && packet->fd_count != HANDOVER_CACHE_FDS)
+		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count,
+				 HANDOVER_CACHE_FDS);
+	if (r < 0)
+		return r;
+	memcpy(ret, packet->bytes, sizeof(*ret));
+	return 0;
+}
+
+/* Asks for the cache. Nothing is said of one that cannot be had: the volume has all that is in it. */
+static struct shelf *link_ask_cache(int fd, const struct handover_opened *opened)
+{
+	struct passing_packet packet = { .fd_count = 0 };
+	struct handover_cached cached;
+	struct shelf *shelf = NULL;
+
+	if (opened->has_cache && link_receive_cache(fd, &packet, &cached, NULL) == 0) {
+		high_move(&packet.fds[HANDOVER_CHUNKS]);
+		if (shelf_borrow(packet.fds[HANDOVER_TABLE], packet.fds[HANDOVER_CHUNKS], cached.volume_uuid, &shelf,
+				 NULL) == 0)
+			(void)take_fd(&packet.fds[HANDOVER_CHUNKS]);
+	}
+	passing_close(&packet);
+	return shelf;
+}
+
+struct shelf *link_take_shelf(struct link *link)
+{
+	if (!atomic_load_explicit(&link->shelf, memory_order_relaxed))
+		return NULL;
+	return atomic_exchange(&link->shelf, NULL);
 }
 
 /* Checks that the version that came was asked for. sequence 0: the served one, which the daemon always has open. */
@@ -300,6 +349,7 @@ static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, 
 		     struct error *err)
 {
 	struct passing_packet packet = { .fd_count = 0 };
+	struct handover_opened opened = { .key = 0 };
 	int fd = -1, r = meeting_connect(link->place.socket, LINK_TIMEOUT, &fd, err);
 
 	if (r < 0)
@@ -309,9 +359,11 @@ static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, 
 	atomic_store(&link->inode, link_inode(fd));
 	r = link_ask(fd, &link->place, sequence, uuid, &packet, err);
 	if (r == 0)
-		r = link_take(link, &packet, version, err);
+		r = link_take(link, &packet, version, &opened, err);
 	if (r == 0)
 		r = link_check_version(version, sequence, uuid, err);
+	if (r == 0)
+		atomic_store(&link->shelf, link_ask_cache(fd, &opened));
 	passing_close(&packet);
 	return r;
 }
@@ -363,6 +415,7 @@ void link_close(struct link *link)
 		return;
 	if (fd >= 0)
 		close(fd);
+	shelf_return(atomic_load(&link->shelf));
 	state_view_close(link->state);
 	free(link);
 }
@@ -404,7 +457,16 @@ bool link_has_moved(const struct link *link)
 	return state_view_volume(link->state) != link_volume(link);
 }
 
-bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS])
+static void link_report_hits(int fd, struct shelf *shelf)
+{
+	struct handover_hits hits = { .at = 0 };
+
+	handover_begin(&hits.head, HANDOVER_HITS, sizeof(hits));
+	for (; shelf_take_hits(shelf, &hits.at, hits.bits, HANDOVER_HIT_WORDS); hits.at += HANDOVER_HIT_WORDS)
+		(void)!passing_send(fd, &hits, sizeof(hits), NULL, 0, NULL);
+}
+
+bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS], struct shelf *shelf)
 {
 	struct handover_report report;
 	int fd;
@@ -416,6 +478,8 @@ bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS]
 	memcpy(report.counts, counts, sizeof(report.counts));
 	if (fd >= 0)
 		(void)!passing_send(fd, &report, sizeof(report), NULL, 0, NULL);
+	if (fd >= 0 && shelf)
+		link_report_hits(fd, shelf);
 	return true;
 }
 
@@ -438,21 +502,26 @@ static int link_replace(struct link *link, int *fd, struct passing_packet *packe
 {
 	struct handover_opened opened;
 	auto_close int table = -1;
+	struct shelf *shelf;
 	unsigned first;
 	bool has_moved;
 	int r = link_read(packet, &opened, &first, &table, err);
 
 	if (r < 0)
 		return r;
+	shelf = link_ask_cache(*fd, &opened);
 	high_move(fd);
 	forked_lock();
 	if (!link_lives(link)) {
+		if (shelf)
+			shelf = atomic_exchange(&link->shelf, shelf);
 		has_moved = link_has_moved(link) || link_print(packet, first, &opened) != link->members;
 		atomic_store(&link->volume, has_moved ? ~opened.volume : opened.volume);
 		link_replace_fd(link, fd);
 		r = state_view_replace(link->state, packet->fds[HANDOVER_STATE], err); /* last: it is what others see */
 	}
 	forked_unlock();
+	shelf_return(shelf);
 	return r;
 }
 

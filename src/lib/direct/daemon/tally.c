@@ -27,6 +27,10 @@ static void tally_take(const struct tally *tally, const struct reader_counters *
 								  memory_order_relaxed);
 	counts[HANDOVER_DEVICE_ERRORS] = atomic_load_explicit(&counters->device_errors, memory_order_relaxed);
 	counts[HANDOVER_READ_FAILURES] = tally->failures;
+	counts[HANDOVER_DEVICE_READS] = atomic_load_explicit(&counters->device_reads, memory_order_relaxed);
+	counts[HANDOVER_LOCAL_HITS] = atomic_load_explicit(&counters->local_hits, memory_order_relaxed);
+	counts[HANDOVER_LOCAL_BYTES] = atomic_load_explicit(&counters->local_bytes, memory_order_relaxed);
+	counts[HANDOVER_LOCAL_ERRORS] = atomic_load_explicit(&counters->local_errors, memory_order_relaxed);
 }
 
 static bool tally_is_due(const uint64_t counts[HANDOVER_COUNTS], bool is_last)
@@ -37,7 +41,8 @@ static bool tally_is_due(const uint64_t counts[HANDOVER_COUNTS], bool is_last)
 	return trouble || counts[HANDOVER_FILES] >= (is_last ? 1 : TALLY_FILES);
 }
 
-void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link, bool is_last)
+void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link,
+		struct shelf *shelf, bool is_last)
 {
 	uint64_t counts[HANDOVER_COUNTS];
 
@@ -48,7 +53,7 @@ void tally_tell(struct tally *tally, const struct reader_counters *counters, con
 		counts[i] -= tally->told[i];
 	if (!tally_is_due(counts, is_last))
 		return;
-	if (!link_report(link, counts))
+	if (!link_report(link, counts, shelf))
 		return;
 	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
 		tally->told[i] += counts[i];
