@@ -73,10 +73,10 @@ int64_t beside_limit(const struct beside *beside, int64_t now)
 /* Takes a quarter away from the limit, or from the reads that there were. */
 static void beside_shrink(struct beside *beside, int64_t now)
 {
-	uint32_t most = BESIDE_LOAD(beside->most);
+	uint32_t most = BESIDE_LOAD(beside->most), peak = BESIDE_LOAD(beside->peak), present = beside_under_way(beside);
 
 	if (most == BESIDE_ANY)
-		most = (BESIDE_LOAD(beside->peak) + 1) * BESIDE_READ;
+		most = ((peak > present ? peak : present) + 1) * BESIDE_READ;
 	most = most / 4 * 3;
 	BESIDE_STORE(beside->most, most > BESIDE_LEAST ? most : BESIDE_LEAST);
 	BESIDE_STORE(beside->peak, 0);

@@ -9,9 +9,12 @@
 #define HOLD_BUSY 0.5                 /* of the time: from there on the CPUs are the bottleneck */
 #define HOLD_OLD  INT64_C(2000000000) /* ns after which the last one says nothing of the last read */
 
+/* A thread that works in the background has no part of the window that others would be without. */
 void hold_tell(struct reader *reader)
 {
-	window_tell(reader->setup.window, &reader->hold.thread, reader->hold.first);
+	bool claims = reader->hold.first && reader->setup.class != WINDOW_BACKGROUND;
+
+	window_tell(reader->setup.window, &reader->hold.thread, claims);
 }
 
 /* ---- reads under way ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the mount for the number of each path, and follows no link. */
+/* Asks the mount for the number of each path. The last name of a path is no link that is followed. */
 #include "warm/pathlist.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ static int pathlist_add_all(struct pathlist *list, int root, struct pathlist_tex
 		if (r == 0)
 			r = interrupt_check(err);
 	}
-	return r;
+	return r == 0 && !list->count ? error_set(err, -EINVAL, "it names nothing") : r;
 }
 
 int pathlist_read(struct pathlist *list, int root, const char *file, struct error *err)

@@ -239,9 +239,10 @@ static void context_make_cached(struct direct *direct, struct cached *former)
 	struct shelf *shelf = former ? former->shelf : direct->link ? link_take_shelf(direct->link) : NULL;
 	struct cached *cached = NULL;
 
-	if (shelf && cached_borrow(shelf, volume->array->count, &cached, NULL) < 0)
-		shelf_return(shelf);
-	else if (shelf)
+	if (shelf && cached_borrow(shelf, volume->array->count, &cached, NULL) < 0) {
+		if (!former) /* which others may still use */
+			shelf_return(shelf);
+	} else if (shelf)
 		array_extend(volume->array, shelf_data(shelf));
 	atomic_store(&volume->cached, cached);
 }

@@ -42,6 +42,14 @@ static struct store_setup stored_setup(struct serve *serve, int folder)
 	return setup;
 }
 
+/* Without a cache this mount must not keep others from filling it. */
+static void stored_leave(struct serve *serve)
+{
+	keep_drop(serve->keep, "cache-map");
+	keep_drop(serve->keep, "cache-data");
+	keep_drop(serve->keep, "cache-lock");
+}
+
 static int stored_adopt(struct serve *serve, struct store_setup *setup, struct store **ret, struct error *err)
 {
 	struct store_kept kept = { keep_take(serve->keep, "cache-map"), keep_take(serve->keep, "cache-data"),
@@ -56,6 +64,8 @@ static int stored_adopt(struct serve *serve, struct store_setup *setup, struct s
 	close_fd(&kept.map);
 	close_fd(&kept.data);
 	close_fd(&kept.lock);
+	if (r < 0 && !keep_is_rehearsal(serve->keep))
+		stored_leave(serve);
 	return r;
 }
 

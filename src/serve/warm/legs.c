@@ -22,9 +22,21 @@ struct legs_slot {
 
 /* ---- legs that failed ---- */
 
+/* Remembers the first file that cannot be read. */
+static void legs_blame(struct legs *legs, uint64_t ordinal, const struct error *why)
+{
+	if (legs->why.code)
+		return;
+	legs->first = ordinal;
+	legs->why = *why;
+}
+
 static void legs_read_again(struct legs *legs, const struct legs_slot *slot)
 {
-	if (grow(legs->again, legs->again_room, legs->again_count + slot->count, NULL) < 0) {
+	struct error err = { 0 };
+
+	if (grow(legs->again, legs->again_room, legs->again_count + slot->count, &err) < 0) {
+		legs_blame(legs, slot->ordinals[0], &err);
 		legs->failed += slot->count;
 		return;
 	}
@@ -59,7 +71,8 @@ static void legs_stuck(struct queue_slot *read)
 	const struct legs_slot *slot = (const struct legs_slot *)read;
 
 	queue_leave(read);
-	legs_read_again(slot->legs, slot);
+	if (atomic_load(&slot->legs->wanted))
+		legs_read_again(slot->legs, slot);
 }
 
 static void legs_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
@@ -67,10 +80,8 @@ static void legs_failed(struct read_op *op, const struct chunk *chunk, const str
 	const struct legs_slot *slot = (const struct legs_slot *)op;
 
 	(void)chunk;
-	if (slot->count > 1 || slot->legs->why.code)
-		return;
-	slot->legs->first = slot->ordinals[0];
-	slot->legs->why = *err;
+	if (slot->count == 1)
+		legs_blame(slot->legs, slot->ordinals[0], err);
 }
 
 /* Notes damage only while `goes_on`, as a thread that was left behind may outlive the list. */
@@ -125,6 +136,8 @@ size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count)
 {
 	struct legs_slot *slot = (struct legs_slot *)queue_take(&legs->queue);
 	bool is_again = legs->again_count > 0;
+	uint64_t first = is_again ? legs->again[--legs->again_count] : files[0].ordinal;
+	struct error err = { 0 };
 	size_t taken = 0;
 
 	slot->legs = legs;
@@ -132,7 +145,7 @@ size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count)
 	slot->count = 0;
 	pick_begin(&slot->pick, legs->generation->index);
 	if (is_again)
-		(void)legs_add(slot, legs->again[--legs->again_count]);
+		(void)legs_add(slot, first);
 	while (!is_again && taken < count && legs_add(slot, files[taken].ordinal))
 		taken++;
 	if (slot->count) {
@@ -140,6 +153,8 @@ size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count)
 		return taken;
 	}
 	queue_give(&slot->read);
+	error_set(&err, -EBADMSG, "its records are damaged");
+	legs_blame(legs, first, &err);
 	legs->failed++;
 	return !is_again;
 }

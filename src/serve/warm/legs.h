@@ -30,8 +30,8 @@ struct legs {
 	size_t again_count, again_room;
 	uint64_t files, bytes; /* that were read; bytes of contents */
 	uint64_t failed; /* files that cannot be read */
-	uint64_t first;  /* the first of them, */
-	struct error why; /* and why it cannot; code 0: all can */
+	uint64_t first;  /* ordinal of the first of them */
+	struct error why; /* the reason why that one cannot; code 0: all can */
 	unsigned failures; /* legs that failed one after the other */
 };
 

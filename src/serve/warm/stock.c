@@ -6,7 +6,9 @@
 #include "read/op.h"
 #include "tier/chunks.h"
 
-/* A record that is wrong counts as a chunk that is missing, at no address. */
+#define STOCK_DAMAGED 1u /* an address before all chunks */
+
+/* A record that is wrong counts as a chunk that is missing: the file is tried, and named. */
 enum stock_place stock_find(const struct store *store, const struct index *index, const struct inode *inode,
 			    uint64_t *ret_address)
 {
@@ -17,7 +19,7 @@ enum stock_place stock_find(const struct store *store, const struct index *index
 	if (inode->size > READ_MAX)
 		return STOCK_LARGE;
 	for (uint64_t i = 0; i < count; i++) {
-		*ret_address = 0;
+		*ret_address = STOCK_DAMAGED;
 		if (chunk_get(index, inode, i, &chunk, NULL) < 0)
 			return STOCK_MISSING;
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))

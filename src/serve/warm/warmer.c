@@ -94,6 +94,7 @@ static bool warmer_goes_on(struct warmer *warmer)
 		warmer_end(warmer, DSFS_WARM_STOPPED, "the daemon ends");
 	if (!warming_is_wanted(&warmer->warming, warmer->job))
 		warmer_end(warmer, DSFS_WARM_STOPPED, "");
+	(void)warming_sweep(&warmer->warming);
 	warmer_check_version(warmer);
 	warmer->answer.read = (struct dsfs_warm_count){ warmer->legs.files, warmer->legs.bytes };
 	if (!warmer_has_ended(warmer))
