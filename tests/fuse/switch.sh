@@ -55,7 +55,7 @@ run() {
     wait_for 20 has_settled || fail "$1: it opens and closes: $before"
     python3 "$(dirname "$0")/switch.py" source0 source1 mnt $rounds $SERVER || fail "$1: $(tail -n 3 daemon.log)"
     assert_eq "switches of $1" "$(stats mnt switches)" $rounds
-    wait_for 10 one_open mnt || fail "$1: $(generations mnt) versions are open with nobody in the old one"
+    wait_for 60 one_open mnt || fail "$1: $(generations mnt) versions are open with nobody in the old one"
     # The last descriptor of a version is closed a moment after it left the table.
     wait_for 10 has_descriptors "$before" || fail "$1: descriptors at first $before, now $(descriptors)"
     compare source$((rounds % 2)) mnt
