@@ -228,5 +228,7 @@ bool locate_is_crypt(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && mapping_is_crypt(topology_root(), st.st_rdev);
+	if (fstat(fd, &st) < 0 || !(S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode)))
+		return false;
+	return mapping_is_crypt(topology_root(), S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
 }

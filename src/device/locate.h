@@ -20,7 +20,7 @@ must_check int locate_node(const struct topology_namespace *namespace, char **re
 must_check int locate_path(const char *volume, char **ret, struct error *err);
 /* Returns the identity of the namespace that is open as fd, or below the mapping that is; "": there is none. */
 must_check int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error *err);
-/* Whether what is open as fd is a mapping of dm-crypt, or lies on one. */
+/* Whether the device that is open as fd is a mapping of dm-crypt, or lies on one; of a directory, its filesystem's. */
 bool locate_is_crypt(int fd);
 /* Returns the volume's failure domain: the NQN of the subsystem with the namespace, or partition of one, that is open
  * as fd or below the mapping that is; "": there is none. */

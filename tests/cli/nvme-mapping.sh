@@ -147,12 +147,16 @@ assert_eq "mapping" "$(on a datasetfsctl nvme inspect --json "${space[a]}" | jso
 
 say "a mount says that it is encrypted"
 need_fuse
-DATASETFS_SYSFS=$PWD/sys_b mount_volume $volume mnt
+mkdir -m 0700 cache
+DATASETFS_SYSFS=$PWD/sys_b mount_volume $volume mnt -o "cache=$PWD/cache"
+assert_contains "clear text" "$(cat daemon.log)" \
+    "cache '$PWD/cache': it has contents of an encrypted volume in clear text: use a folder on an encrypted filesystem"
 assert_eq "members on dm-crypt" "$(stats mnt crypt_members)" 1
 assert_contains status "$(datasetfsctl status mnt)" "  at rest           crypt"
 assert_fails 1 "datasetfs serves it on '$PWD/mnt'" \
     env "DATASETFS_SYSFS=$PWD/sys_b" datasetfsctl nvme disconnect nqn.2026-01.org.example:train
 unmount mnt
-mount_volume "${space[b]}" mnt # which nobody says is a namespace or lies below a mapping
+mount_volume "${space[b]}" mnt -o "cache=$PWD/cache" # which nobody says is a namespace or lies below a mapping
+assert_eq "warnings, of one mount of both" "$(grep -c "clear text" daemon.log)" 1
 assert_eq "members on dm-crypt" "$(stats mnt crypt_members)" 0
 unmount mnt

@@ -86,7 +86,7 @@ may src/serve/record  $base datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
-may src/serve/local   $base $image io handover read supervisor tier serve/version serve serve/local
+may src/serve/local   $base $image $device io handover read supervisor tier serve/version serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
     serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "device/locate.h"
 #include "image/catalogue/index_load.h"
 #include "io/file.h"
 #include "serve/local/copier.h"
@@ -64,9 +65,25 @@ int local_open(struct serve *serve, struct error *err)
 	return 0;
 }
 
+/* The drive of the cache may be stolen as well as those of the volume. */
+static void local_warn_of_clear_text(const struct serve *serve)
+{
+	bool is_crypt = false;
+
+	for (uint32_t i = 0; i < serve->volume.array->count; i++)
+		is_crypt |= atomic_load(&serve->volume.members[i].is_crypt);
+	if (is_crypt && !locate_is_crypt(serve->local->folder))
+		log_warn("cache '%s': it has contents of an encrypted volume in clear text: use a folder on an "
+			 "encrypted filesystem", serve->options.cache);
+}
+
 int local_start(struct serve *serve, struct error *err)
 {
-	return serve->local ? copier_start(serve->local->copier, err) : 0;
+	if (!serve->local)
+		return 0;
+	if (!serve->adopts)
+		local_warn_of_clear_text(serve);
+	return copier_start(serve->local->copier, err);
 }
 
 bool local_stop(struct local *local)
