@@ -341,10 +341,10 @@ static void window_learn(struct window *window, enum window_class class, const s
 		if (window->count > 1 && WINDOW_LOAD(share->slow_at) == read->member + 1)
 			return;
 		WINDOW_STORE(share->slow_at, read->member + 1);
-		WINDOW_STORE(share->is_steep, false);
 		WINDOW_STORE(share->slow, slow + WINDOW_SLOW);
 		if (slow + WINDOW_SLOW < used)
 			return;
+		WINDOW_STORE(share->is_steep, false);
 		WINDOW_STORE(share->slow, 0);
 		WINDOW_STORE(share->shrunk, now);
 		is_used = window_shrink(share, window_least[class], used, (double)limit / (double)took);
