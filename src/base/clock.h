@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks: one for intervals, one for the CPU time of the process; and the text of a date. */
+/* Clocks: one for intervals, one for the CPU time of the process; a pause; and the text of a date. */
 #pragma once
 #include <stdint.h>
 #include <time.h>
@@ -20,6 +20,14 @@ static inline int64_t clock_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Sleeps for nanoseconds, or until a signal. */
+static inline void clock_sleep(int64_t ns)
+{
+	const struct timespec pause = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	(void)nanosleep(&pause, NULL);
 }
 
 #define CLOCK_DATE_SIZE 24

@@ -2,8 +2,6 @@
 /* A window of the class background, for reads of threads that wait for each. */
 #include "io/pace.h"
 
-#include <time.h>
-
 #include "base/clock.h"
 #include "base/program/interrupt.h"
 
@@ -16,23 +14,17 @@ int pace_new(uint32_t members, uint64_t bandwidth, struct window **ret, struct e
 	return window_new(&setup, ret, err);
 }
 
-static void pace_sleep(int64_t ns)
-{
-	const struct timespec most = { .tv_sec = 0, .tv_nsec = ns < PACE_NAP ? ns : PACE_NAP };
-
-	(void)nanosleep(&most, NULL);
-}
-
 int64_t pace_begin(struct window *pace, uint64_t bytes)
 {
-	int64_t now = clock_now();
+	int64_t now = clock_now(), pause;
 
 	if (!pace)
 		return 0;
 	while (!window_take(pace, WINDOW_BACKGROUND, NULL, bytes, now)) {
 		if (interrupt_check(NULL) < 0)
 			return 0;
-		pace_sleep(window_pause(pace, WINDOW_BACKGROUND, false, now));
+		pause = window_pause(pace, WINDOW_BACKGROUND, false, now);
+		clock_sleep(pause < PACE_NAP ? pause : PACE_NAP);
 		now = clock_now();
 	}
 	return now;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -196,7 +195,6 @@ static bool nvme_connect_ready(const struct topology *t, const char *nqn, size_t
 
 static int nvme_connect_wait(const char *nqn, uint64_t seconds, struct topology *ret, struct error *err)
 {
-	const struct timespec pause = { .tv_nsec = CONNECT_LOOK };
 	int64_t deadline = clock_now() + (int64_t)seconds * 1000000000;
 	size_t count;
 	int r;
@@ -210,7 +208,7 @@ static int nvme_connect_wait(const char *nqn, uint64_t seconds, struct topology 
 					 count ? "not all devices of its namespaces are there" :
 						 "it shows this host no namespace");
 		topology_free(ret);
-		nanosleep(&pause, NULL);
+		clock_sleep(CONNECT_LOOK);
 	}
 }
 

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/program/interrupt.h"
 #include "control.h"
 
@@ -109,13 +109,6 @@ static int errand_follow(struct errand *errand, struct error *err)
 	return r;
 }
 
-static void errand_pause(void)
-{
-	const struct timespec pause = { .tv_nsec = ERRAND_LOOK };
-
-	(void)nanosleep(&pause, NULL);
-}
-
 /* A volume that hangs may keep the job from ending. */
 static void errand_stop(struct errand *errand)
 {
@@ -126,7 +119,7 @@ static void errand_stop(struct errand *errand)
 			return;
 		flags = 0;
 		if (!errand_has_ended(errand))
-			errand_pause();
+			clock_sleep(ERRAND_LOOK);
 	}
 }
 
@@ -145,6 +138,6 @@ int errand_run(struct errand *errand, struct error *err)
 			return r;
 		if (i == ERRAND_TRIES)
 			return error_set(err, r, "the server of the mount was replaced %u times meanwhile", i + 1);
-		errand_pause();
+		clock_sleep(ERRAND_LOOK);
 	}
 }

@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -98,7 +97,6 @@ int protect_check(int fd, struct error *err)
 
 int protect_set(int fd, bool on, struct error *err)
 {
-	const struct timespec pause = { .tv_nsec = PROTECT_LOOK };
 	int64_t deadline = clock_now() + PROTECT_PATIENCE;
 	auto_close int below = -1;
 	uint32_t nsid = 0;
@@ -111,7 +109,7 @@ int protect_set(int fd, bool on, struct error *err)
 		if (clock_now() >= deadline)
 			return error_set(err, -ETIMEDOUT, "the target has %s it, but this host still sees it as %s",
 					 on ? "protected" : "released", on ? "writable" : "read-only");
-		nanosleep(&pause, NULL);
+		clock_sleep(PROTECT_LOOK);
 	}
 	return r;
 }

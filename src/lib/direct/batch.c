@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/round.h"
@@ -583,7 +582,7 @@ bool batch_is_over(const struct batch *batch)
 
 static void batch_sleep(int64_t limit, int64_t most)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = limit < most ? limit : most }, NULL);
+	clock_sleep(limit < most ? limit : most);
 }
 
 /* Retries parked reads, and sleeps before if nothing else is in flight. If the daemon has a new descriptor, ours does

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+
+#define GENERATIONS_LOOK 20000 /* ns between two looks at a section */
 
 void generations_register(struct generations *generations, struct generations_section *section)
 {
@@ -226,15 +228,13 @@ int generations_add(struct generations *generations, struct generation **generat
  * waits for the device. A worker that waits for requests is outside. */
 bool generations_wait_unless(const struct generations *generations, const _Atomic bool *is_cancelled)
 {
-	const struct timespec pause = { .tv_nsec = 20000 };
-
 	for (const struct generations_section *section = generations->sections; section; section = section->next) {
 		uint64_t before = atomic_load(&section->count);
 
 		while (before % 2 && atomic_load(&section->count) == before) {
 			if (atomic_load(is_cancelled))
 				return false;
-			nanosleep(&pause, NULL);
+			clock_sleep(GENERATIONS_LOOK);
 		}
 	}
 	return true;
