@@ -91,34 +91,22 @@ static int from_list_add(struct from_list *list, const char *path, struct error 
 	return r;
 }
 
-/* Reads from the list: number of bytes, 0 at the end. A signal interrupts it, as the list's writer may take long. */
-static ssize_t from_list_read(int fd, const char *path, char *block, size_t size, struct error *err)
-{
-	ssize_t length;
-	int r;
-
-	do {
-		r = interrupt_wait(fd, err);
-		if (r < 0)
-			return r;
-		length = read(fd, block, size);
-	} while (length < 0 && (errno == EAGAIN || errno == EINTR));
-	return length < 0 ? error_errno(err, "cannot read '%s'", path) : length;
-}
-
-/* Copies the list, because standard input can be read only once, and looks for a NUL on the way. */
+/* Copies the list, because standard input can be read only once, and looks for a NUL on the way. A signal ends that, as
+ * the list's writer may take long. */
 static int from_list_copy(int from, const char *path, FILE *copy, char *ret_separator, struct error *err)
 {
 	char block[16384];
 	ssize_t length;
 
 	*ret_separator = '\n';
-	while ((length = from_list_read(from, path, block, sizeof(block), err)) > 0) {
+	while ((length = interrupt_read(from, block, sizeof(block), err)) > 0) {
 		if (memchr(block, 0, (size_t)length))
 			*ret_separator = 0;
 		if (fwrite(block, 1, (size_t)length, copy) != (size_t)length)
 			return error_errno(err, "cannot write a temporary file");
 	}
+	if (length < 0 && length != -EINTR)
+		return error_set(err, (int)length, "cannot read '%s': %s", path, strerror((int)-length));
 	if (length < 0)
 		return (int)length;
 	return fflush(copy) ? error_errno(err, "cannot write a temporary file") : 0;

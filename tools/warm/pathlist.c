@@ -64,18 +64,9 @@ struct pathlist_text {
 /* A signal ends the wait, as what writes the list may take long. */
 static ssize_t pathlist_more(int fd, struct pathlist_text *text, struct error *err)
 {
-	ssize_t n;
-	int r;
+	int r = grow(text->bytes, text->room, text->length + PATHLIST_BLOCK + 1, err);
 
-	do {
-		r = interrupt_wait(fd, err);
-		if (r == 0)
-			r = grow(text->bytes, text->room, text->length + PATHLIST_BLOCK + 1, err);
-		if (r < 0)
-			return r;
-		n = read(fd, text->bytes + text->length, PATHLIST_BLOCK);
-	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	return n < 0 ? error_errno(err, "read") : n;
+	return r < 0 ? r : interrupt_read(fd, text->bytes + text->length, PATHLIST_BLOCK, err);
 }
 
 static int pathlist_load(const char *file, struct pathlist_text *text, struct error *err)

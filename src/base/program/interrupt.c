@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "base/program/signal.h"
 
@@ -52,6 +53,20 @@ int interrupt_wait(int fd, struct error *err)
 	struct pollfd input = { .fd = fd, .events = POLLIN };
 
 	return interrupt_poll(&input, 1, -1, err);
+}
+
+ssize_t interrupt_read(int fd, void *buffer, size_t size, struct error *err)
+{
+	ssize_t n;
+	int r;
+
+	do {
+		r = interrupt_wait(fd, err);
+		if (r < 0)
+			return r;
+		n = read(fd, buffer, size);
+	} while (n < 0 && (errno == EAGAIN || errno == EINTR));
+	return n < 0 ? error_errno(err, "read") : n;
 }
 
 /* Blocks the signals between the check and ppoll(), because one that came there would not end the wait. */

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -17,6 +18,8 @@ void interrupt_end(void);
 /* Waits until fd is readable or at its end; -EINTR "interrupted", also when the signal came before. The caller must
  * be the only thread. */
 must_check int interrupt_wait(int fd, struct error *err);
+/* Waits like interrupt_wait(), then reads; returns bytes, 0 at the end. */
+must_check ssize_t interrupt_read(int fd, void *buffer, size_t size, struct error *err);
 /* Waits for several descriptors like poll(2), for ns nanoseconds at most; negative: no limit. -EINTR "interrupted";
  * 0 with no events on a timeout and after any other signal. */
 must_check int interrupt_poll(struct pollfd *inputs, size_t count, int64_t ns, struct error *err);
