@@ -21,6 +21,19 @@ static const double window_least[WINDOW_CLASSES] = {
 #define WINDOW_ADD(FIELD, N)       atomic_fetch_add_explicit(&(FIELD), (N), memory_order_relaxed)
 #define WINDOW_SUB(FIELD, N)       atomic_fetch_sub_explicit(&(FIELD), (N), memory_order_relaxed)
 
+/* Sets the sizes of a window that knows nothing of its devices. In the background one read shows whether they have room
+ * for two. */
+static void window_forget_sizes(struct window *window)
+{
+	struct window_share *background = &window->shares[WINDOW_BACKGROUND];
+
+	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
+		WINDOW_STORE(window->shares[i].size, WINDOW_MOST);
+	if (window->is_adaptive)
+		WINDOW_STORE(background->size, 1);
+	WINDOW_STORE(background->is_steep, true);
+}
+
 int window_new(const struct window_setup *setup, struct window **ret, struct error *err)
 {
 	struct window *window = calloc(1, sizeof(*window) + setup->members * sizeof(window->members[0]));
@@ -33,11 +46,7 @@ int window_new(const struct window_setup *setup, struct window **ret, struct err
 	window->bandwidth.rate = setup->bandwidth;
 	window->is_open = !setup->is_adaptive;
 	window->sharers = 1;
-	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
-		window->shares[i].size = WINDOW_MOST;
-	if (setup->is_adaptive)
-		window->shares[WINDOW_BACKGROUND].size = 1;
-	window->shares[WINDOW_BACKGROUND].is_steep = true;
+	window_forget_sizes(window);
 	*ret = window;
 	return 0;
 }
@@ -104,13 +113,10 @@ static void window_count(struct window *window, enum window_class class, struct 
 		WINDOW_ADD(*under_way, more);
 }
 
-/* The present sizes are older than WINDOW_CALM and say nothing. In the background one read shows whether the devices
- * have room for two. */
+/* The present sizes are older than WINDOW_CALM and say nothing. */
 static void window_open(struct window *window)
 {
-	for (unsigned i = 0; i < WINDOW_CLASSES; i++)
-		WINDOW_STORE(window->shares[i].size, i == WINDOW_BACKGROUND ? 1 : WINDOW_MOST);
-	WINDOW_STORE(window->shares[WINDOW_BACKGROUND].is_steep, true);
+	window_forget_sizes(window);
 	WINDOW_STORE(window->is_open, true);
 }
 

@@ -18,8 +18,8 @@
 
 #include "base/error.h"
 
-#define WINDOW_GROWTH 0.1                     /* reads that a window grows by in a round trip; */
-#define WINDOW_STEEP  1.0                     /* that many in the background, until it is cut */
+#define WINDOW_GROWTH 0.1                     /* reads that a window grows by in a round trip */
+#define WINDOW_STEEP  1.0                     /* the same of one in the background that was not cut yet */
 #define WINDOW_CUT    0.5                     /* the part that is left of a window after a round trip, at least */
 #define WINDOW_SLOW   4u                      /* of so many reads, one that is slow is too many */
 #define WINDOW_SMALL  8.0                     /* a window twice this large is not cut unless it is in use */
