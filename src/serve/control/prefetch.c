@@ -75,10 +75,10 @@ static struct upcoming_file prefetch_file(const struct index *index, const struc
 static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct upcoming_file *ret,
 			       struct error *err)
 {
-	uint64_t sequence = nodeid_sequence(number), ordinal = nodeid_ordinal(number);
+	uint64_t ordinal = nodeid_ordinal(number);
 	struct inode inode;
 
-	if (number & NODE_SIDE || (sequence && sequence != prefetch->generation->sequence))
+	if (!nodeid_may_be_of(number, prefetch->generation->sequence))
 		return error_set(err, -ESTALE, "%#" PRIx64 " is no file of version '%s', which the mount serves",
 				 number, prefetch->generation->version.label);
 	if (inode_get(prefetch->generation->index, ordinal, &inode, err) < 0 || !S_ISREG(inode.mode) ||

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +12,7 @@
 #include "serve/request/reply.h"
 #include "serve/serve.h"
 #include "serve/warm/warmer.h"
-
-#define WARM_HEAD offsetof(struct dsfs_warm, files) /* size of the answer */
+#include "serve/warm/warming.h"
 
 static int warm_check(const struct serve *serve, const struct channel_request *request,
 		      const struct dsfs_warm *command, struct error *err)
@@ -38,7 +36,7 @@ void warm_ioctl(struct worker *worker, struct channel_request *request)
 	struct error err = { 0 };
 	int r;
 
-	if (request->wire.rest_length < sizeof(command) || request->wire.in.ioctl.out_size < WARM_HEAD) {
+	if (request->wire.rest_length < sizeof(command) || request->wire.in.ioctl.out_size < WARMING_ANSWER) {
 		reply_error(worker, request, -ENOTTY);
 		return;
 	}
@@ -48,5 +46,5 @@ void warm_ioctl(struct worker *worker, struct channel_request *request)
 		r = warmer_command(worker->serve->warmer, &command, &err);
 	if (r < 0)
 		snprintf(command.reason, sizeof(command.reason), "%s", err.reason);
-	reply_ioctl(worker, request, r, &command, WARM_HEAD);
+	reply_ioctl(worker, request, r, &command, WARMING_ANSWER);
 }

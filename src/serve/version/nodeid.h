@@ -33,6 +33,12 @@ static inline uint64_t nodeid_ordinal(uint64_t nodeid)
 	return nodeid & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1);
 }
 
+/* Whether a number that a program names, as an st_ino or without a sequence, is one of this version. */
+static inline bool nodeid_may_be_of(uint64_t number, uint64_t sequence)
+{
+	return !(number & NODE_SIDE) && (!nodeid_sequence(number) || nodeid_sequence(number) == sequence);
+}
+
 /* Whether a node is .datasetfs or one of its files. */
 static inline bool nodeid_is_dotdir(uint64_t nodeid)
 {

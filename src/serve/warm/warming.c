@@ -12,8 +12,6 @@
 #include "base/list.h"
 #include "serve/version/nodeid.h"
 
-#define WARMING_HEAD offsetof(struct dsfs_warm, files) /* size of an answer */
-
 static_assert(DSFS_WARM_MOST == DSFS_PREFETCH_MOST, "numbers of files go the same way");
 
 void warming_open(struct warming *warming)
@@ -91,12 +89,9 @@ static struct warming_job *warming_find(const struct warming *warming, uint64_t 
 
 static int warming_add(struct warming_job *job, uint64_t number, struct error *err)
 {
-	uint64_t sequence = nodeid_sequence(number), ordinal = nodeid_ordinal(number);
-
 	if (!number)
 		return 0;
-	if (!(number & NODE_SIDE) && (!sequence || sequence == job->generation->sequence) &&
-	    wanted_add(&job->wanted, ordinal))
+	if (nodeid_may_be_of(number, job->generation->sequence) && wanted_add(&job->wanted, nodeid_ordinal(number)))
 		return 0;
 	return error_set(err, -ESTALE, "%#" PRIx64 " is no file of version '%s', which the mount serves", number,
 			 job->generation->version.label);
@@ -131,7 +126,7 @@ static int warming_do(struct warming *warming, struct dsfs_warm *command, struct
 	if (job->answer.state <= DSFS_WARM_WAITS && job->is_stopped)
 		job->answer.state = DSFS_WARM_STOPPED;
 	job->is_told |= warming_is_over(job);
-	memcpy(command, &job->answer, WARMING_HEAD);
+	memcpy(command, &job->answer, WARMING_ANSWER);
 	return 0;
 }
 
@@ -183,7 +178,7 @@ bool warming_is_wanted(struct warming *warming, const struct warming_job *job)
 void warming_tell(struct warming *warming, struct warming_job *job, const struct dsfs_warm *answer)
 {
 	pthread_mutex_lock(&warming->lock);
-	memcpy(&job->answer, answer, WARMING_HEAD);
+	memcpy(&job->answer, answer, WARMING_ANSWER);
 	pthread_mutex_unlock(&warming->lock);
 }
 

@@ -3,6 +3,7 @@
  * add and ask; one thread takes the jobs one after the other, and frees those that nobody asks about. */
 #pragma once
 #include <pthread.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "datasetfs/control.h"
@@ -12,6 +13,7 @@
 
 #define WARMING_JOBS     8u                    /* that may be there at a time */
 #define WARMING_PATIENCE INT64_C(30000000000) /* ns after which a job that nobody asks about ends */
+#define WARMING_ANSWER   offsetof(struct dsfs_warm, files) /* size of what a command returns */
 
 struct warming_job {
 	struct warming_job *next;
