@@ -110,9 +110,9 @@ enum handover_count {
 	HANDOVER_READ_FAILURES,     /* failures that the caller saw */
 	HANDOVER_FIRST_COUNTS,      /* the counts before this are in each report, the following ones may be missing */
 	HANDOVER_DEVICE_READS = HANDOVER_FIRST_COUNTS, /* of the volume */
-	HANDOVER_LOCAL_HITS,   /* reads that the cache on this machine had instead, */
-	HANDOVER_LOCAL_BYTES,  /* their bytes, */
-	HANDOVER_LOCAL_ERRORS, /* and reads of it in vain */
+	HANDOVER_LOCAL_HITS,   /* reads that the cache on this machine had instead */
+	HANDOVER_LOCAL_BYTES,  /* bytes of these reads */
+	HANDOVER_LOCAL_ERRORS, /* reads of that cache in vain */
 	HANDOVER_COUNTS
 };
 

@@ -2,8 +2,6 @@
 /* Turns chunks into keys, and numbers of blocks into places. */
 #include "tier/chunks.h"
 
-#include <time.h>
-
 #include "image/members/address.h"
 
 static uint32_t chunks_phase(const struct chunk *chunk)
@@ -26,7 +24,7 @@ bool chunks_find(const struct shelf *shelf, const struct chunk *chunk, uint64_t 
 
 void chunks_hit(struct shelf *shelf, uint64_t place)
 {
-	shelf_hit(shelf, (uint32_t)(place / SLOTS_SIZE), (uint32_t)(time(NULL) / 60));
+	shelf_hit(shelf, (uint32_t)(place / SLOTS_SIZE));
 }
 
 void chunks_forget(struct shelf *shelf, const struct chunk *chunk, uint64_t place)

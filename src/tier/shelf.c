@@ -166,10 +166,10 @@ static void shelf_note_hit(struct shelf_lent *lent, uint32_t slot)
 		atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
 }
 
-void shelf_hit(struct shelf *shelf, uint32_t slot, uint32_t minutes)
+void shelf_hit(struct shelf *shelf, uint32_t slot)
 {
 	if (shelf->lent)
 		shelf_note_hit(shelf->lent, slot);
 	else
-		slots_hit(&shelf->table->slots, slot, minutes);
+		slots_hit(&shelf->table->slots, slot, shelf_minute());
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "tier/holdings.h"
@@ -29,6 +30,12 @@ int shelf_data(const struct shelf *shelf);
  * number is something else by now. */
 bool shelf_follow(struct shelf *shelf, struct shelf *former);
 
+/* Returns the present time as slots have it. */
+static inline uint32_t shelf_minute(void)
+{
+	return (uint32_t)(time(NULL) / 60);
+}
+
 /* Returns the bytes of all slots. */
 static inline uint64_t shelf_size(const struct shelf *shelf)
 {
@@ -39,8 +46,8 @@ static inline uint64_t shelf_size(const struct shelf *shelf)
 bool shelf_find(const struct shelf *shelf, uint64_t key, uint64_t *ret_block);
 /* It was not there. Of a lent shelf only this process knows. */
 void shelf_forget(struct shelf *shelf, uint64_t key, uint64_t block);
-/* A chunk of this slot was. minutes: since 1970. */
-void shelf_hit(struct shelf *shelf, uint32_t slot, uint32_t minutes);
+/* A chunk of this slot was. */
+void shelf_hit(struct shelf *shelf, uint32_t slot);
 /* Takes the next hits that were noted in a lent shelf: a bit for each of count * 64 slots, from slot *at * 64 on. *at:
  * where the look begins, and then where the bits do. False: there are no more. */
 bool shelf_take_hits(struct shelf *shelf, uint32_t *at, uint64_t *bits, unsigned count);

@@ -132,26 +132,6 @@ bool stage_has_room(struct stage *stage)
 	return has_room;
 }
 
-uint64_t stage_added(struct stage *stage)
-{
-	uint64_t added;
-
-	pthread_mutex_lock(&stage->lock);
-	added = stage->added;
-	pthread_mutex_unlock(&stage->lock);
-	return added;
-}
-
-uint64_t stage_settled(struct stage *stage)
-{
-	uint64_t settled;
-
-	pthread_mutex_lock(&stage->lock);
-	settled = stage->settled;
-	pthread_mutex_unlock(&stage->lock);
-	return settled;
-}
-
 /* ---- the writer ---- */
 
 static bool stage_is_full(const struct stage *stage)

@@ -3,6 +3,7 @@
  * writes what is there. When all buffers are full, chunks are refused: no reader ever waits for a cache. */
 #pragma once
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -35,7 +36,7 @@ struct stage {
 	pthread_cond_t ready; /* a buffer is full, or may be taken; or the stage is closed */
 	struct stage_buffer buffers[STAGE_BUFFERS];
 	unsigned first, last; /* the oldest buffer that is not written, and the one that is filled: modulo the number */
-	uint64_t added, settled; /* chunks that readers have brought, and those of them that the writer is done with */
+	_Atomic uint64_t added, settled; /* chunks that readers have brought, and that the writer is done with */
 	uint8_t *memory;
 	bool is_closed; /* the writer should end */
 };
@@ -48,12 +49,20 @@ void stage_free(struct stage *stage);
  * thread may call it. */
 bool stage_add(struct stage *stage, uint64_t key, uint32_t phase, const struct iovec *parts, int count);
 
-/* Whether STAGE_SPARE buffers are empty, beside the one that is filled. Any thread may call this and the next two. */
+/* Whether STAGE_SPARE buffers are empty, beside the one that is filled. Any thread may call it. */
 bool stage_has_room(struct stage *stage);
-/* Returns how many chunks were added, */
-uint64_t stage_added(struct stage *stage);
-/* and of how many of them, in the same order, nothing is left to do. */
-uint64_t stage_settled(struct stage *stage);
+
+/* Returns how many chunks were added. Any thread may call it, and stage_settled(). */
+static inline uint64_t stage_added(const struct stage *stage)
+{
+	return atomic_load(&stage->added);
+}
+
+/* Returns of how many of them, in the same order, nothing is left to do. */
+static inline uint64_t stage_settled(const struct stage *stage)
+{
+	return atomic_load(&stage->settled);
+}
 
 /* A part that is to be written. */
 struct stage_part {

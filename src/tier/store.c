@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,11 +24,6 @@
 #define STORE_LEAST  65536u /* chunks for which there is room in any map */
 #define STORE_SPARES 2u /* times the chunks of the volume, as later versions have others */
 #define STORE_MOST   16u /* times the buckets that are wanted, of a table that was saved */
-
-static uint32_t store_minute(void)
-{
-	return (uint32_t)(time(NULL) / 60);
-}
 
 /* ---- room ---- */
 
@@ -61,7 +55,7 @@ static bool store_reclaim(struct store *store)
 {
 	struct holdings *table = &store->table;
 
-	if (!slots_reclaim(&table->slots, store_minute()))
+	if (!slots_reclaim(&table->slots, shelf_minute()))
 		return false;
 	(void)map_sweep(&table->map, store_is_free, &table->slots);
 	return true;
@@ -118,7 +112,7 @@ static bool store_begin_slot(struct store *store)
 		store_rest(store, STORE_FULL, STORE_PAUSE);
 		return false;
 	}
-	if (!slots_take(slots, store_minute(), &store->slot)) {
+	if (!slots_take(slots, shelf_minute(), &store->slot)) {
 		store_rest(store, STORE_FULL, STORE_LONG);
 		return false;
 	}

@@ -115,11 +115,11 @@ static inline int store_failure(const struct store *store)
 }
 
 /* Whether much can be offered at once, and the readers of the mount find room for what they offer as well. Any thread
- * may call this and the next two. */
+ * may call it, store_staged(), and store_is_written(). */
 bool store_has_room(const struct store *store);
-/* Returns how many chunks were offered and taken until now, */
+/* Returns how many chunks were offered and taken until now. */
 uint64_t store_staged(const struct store *store);
-/* and whether as many can be found by now, or were dropped. */
+/* Whether as many chunks as were staged at some time can be found by now, or were dropped. */
 bool store_is_written(const struct store *store, uint64_t staged);
 
 /* Returns the bytes of all slots. */

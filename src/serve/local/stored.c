@@ -10,7 +10,6 @@
 #include "read/cached.h"
 #include "serve/local/local.h"
 #include "supervisor/keep.h"
-#include "tier/chunks.h"
 #include "tier/folder.h"
 
 static void stored_tell(const void *owner, const struct error *why)
@@ -130,7 +129,7 @@ void stored_hit(const struct serve *serve, uint64_t slot)
 	struct shelf *shelf = serve->cached ? serve->cached->shelf : NULL;
 
 	if (shelf && slot < shelf->table->slots.count)
-		chunks_hit(shelf, slot * SLOTS_SIZE);
+		shelf_hit(shelf, (uint32_t)slot);
 }
 
 struct store_state stored_state(const struct serve *serve)

@@ -165,7 +165,7 @@ static int warmer_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Two files at one place have the same content. */
+/* Of files that begin to be missing with the same chunk one is read; what the others still lack the next pass finds. */
 static void warmer_merge(void *kept, const void *other)
 {
 	(void)kept;
