@@ -67,6 +67,15 @@ void serve_rename_member(struct serve *serve, uint32_t slot, char *name)
 		log_debug("'%s' cannot be found again under another name: %s", name, why.reason);
 }
 
+uint32_t serve_count_crypt(const struct serve *serve)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < serve->volume.array->count; i++)
+		count += atomic_load(&serve->volume.members[i].is_crypt) && !serve_is_missing(serve, i);
+	return count;
+}
+
 void serve_forget_members(struct serve *serve)
 {
 	struct serve_volume *volume = &serve->volume;

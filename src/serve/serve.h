@@ -174,6 +174,8 @@ static inline struct serve_member_name serve_member_name(const struct serve *ser
  * answered or the time is up. This is the volume's array_source.is_silent; `owner` is the struct serve. */
 bool serve_is_silent(const void *owner, uint32_t slot);
 
+/* Returns how many of the members that can be read are on dm-crypt. */
+uint32_t serve_count_crypt(const struct serve *serve);
 /* Whether a member cannot be read because it was never found or is lost. */
 static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
 {

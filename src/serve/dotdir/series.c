@@ -155,12 +155,8 @@ static uint64_t series_damaged(const struct serve *serve, size_t offset)
 
 static uint64_t series_crypt(const struct serve *serve, size_t offset)
 {
-	uint64_t count = 0;
-
 	(void)offset;
-	for (uint32_t i = 0; i < serve->volume.array->count; i++)
-		count += atomic_load(&serve->volume.members[i].is_crypt) && !serve_is_missing(serve, i);
-	return count;
+	return serve_count_crypt(serve);
 }
 
 static uint64_t series_hedges(const struct serve *serve, size_t offset)
