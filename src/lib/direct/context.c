@@ -242,8 +242,9 @@ static void context_make_cached(struct direct *direct, struct cached *former)
 	if (shelf && cached_borrow(shelf, volume->array->count, &cached, NULL) < 0) {
 		if (!former) /* which others may still use */
 			shelf_return(shelf);
-	} else if (shelf)
+	} else if (shelf) {
 		array_extend(volume->array, shelf_data(shelf));
+	}
 	atomic_store(&volume->cached, cached);
 }
 
