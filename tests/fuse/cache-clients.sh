@@ -10,19 +10,11 @@ need_fuse
 need_root # or a program that did not mount gets nothing
 export PATH=$DATASETFS_BUILD/tests/library:$PATH
 
-mkdir -p source/folder
-python3 - "$SEED" <<'END'
-import random, sys
-random.seed(int(sys.argv[1]))
-for i in range(200):  # of one chunk, some of them compressible, and of several
-    size = random.choice((6000, 20000, 100000, 130000, 131072, 131073, 300000)) + random.randrange(900)
-    data = random.randbytes(size) if i % 3 else (random.randbytes(5000) * 70)[:size]
-    open(f"source/folder/{i:03}", "wb").write(data)
-open("source/empty", "wb").close()
-open("source/tiny", "wb").write(b"in the index")
-END
+mixed_files source/folder 200
+: >source/empty
+printf 'in the index' >source/tiny
 pack volume source --compress zstd
-CHUNKS=$(find source -size +4k -type f -printf '%s\n' | awk '{ n += int(($1 + 131071) / 131072) } END { print n }')
+CHUNKS=$(chunks_in source/folder)
 FILES=$(find source -type f | wc -l)
 all="$FILES right, 0 failed"
 OPTIONS=readahead=off,prefetch=off,cache=$PWD/cache,cache_size=80M

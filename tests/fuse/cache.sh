@@ -6,20 +6,13 @@
 . "$DATASETFS_SOURCE/tests/lib/cache.sh"
 need_fuse
 
-mkdir -p source/large
-python3 - "$SEED" <<'END'
-import random, sys
-random.seed(int(sys.argv[1]))
-for i in range(300):  # of one chunk, some of them compressible, and of several
-    size = random.choice((6000, 20000, 100000, 130000, 131072, 131073, 300000)) + random.randrange(900)
-    data = random.randbytes(size) if i % 3 else (random.randbytes(5000) * 70)[:size]
-    open(f"source/{i}", "wb").write(data)
-open("source/empty", "wb").close()
-open("source/tiny", "wb").write(b"in the index")
-open("source/large/file", "wb").write(random.randbytes(3 << 20))
-END
+mixed_files source 300
+mkdir source/large
+head -c 3M /dev/urandom >source/large/file
+: >source/empty
+printf 'in the index' >source/tiny
 pack volume source --compress zstd
-CHUNKS=$(find source -maxdepth 1 -size +4k -printf '%s\n' | awk '{ n += int(($1 + 131071) / 131072) } END { print n }')
+CHUNKS=$(chunks_in source)
 PLAIN=readahead=off,prefetch=off
 
 say "an option without its folder, and impossible sizes"

@@ -11,6 +11,17 @@ cached() {
     stats "$1" "local_cache_$2"
 }
 
+# mixed_files FOLDER COUNT: files that a cache may have, of one chunk and of several
+mixed_files() {
+    python3 "$LIB/mixed_files.py" "$1" "$SEED" "$2" || fail "mixed_files.py $*"
+}
+
+# chunks_in FOLDER: how many chunks its files have that are not in the index
+chunks_in() {
+    find "$1" -maxdepth 1 -type f -size +4k -printf '%s\n' |
+        awk '{ n += int(($1 + 131071) / 131072) } END { print n }'
+}
+
 # epoch MOUNT SOURCE [THREADS]: reads all files once; HITS, READS and WRONG say how many reads the cache and the volume
 # answered, and how many times the cache had something else
 epoch() {
