@@ -36,9 +36,17 @@ more_than 1 || fail "$(restarts mnt) servers ended, expected the one that was ki
 unmount mnt
 
 say "a request that crashes the server, twice"
-mount_volume volume mnt
-at_step READLINK aa
-assert_fails 1 "" sh -c 'readlink mnt/link || { echo refused >&2; exit 1; }'
+# The kernel sends a request again twice. While one copy ends the second server, the other one may pass the step, which
+# ends two, and be answered: then again.
+for _ in {1..10}; do
+    mount_volume volume mnt
+    at_step READLINK aa
+    rc=0
+    readlink mnt/link || rc=$?
+    [ $rc = 0 ] || break
+    unmount mnt
+done
+assert_eq "the request at fault" $rc 1
 assert_eq "the other request" "$(readlink mnt/other)" 4
 grep -q "crashed in the work on a request, which is answered EIO from now on, .*=READLINK.* times=2" daemon.log ||
     fail "no word of it: $(cat daemon.log)"
