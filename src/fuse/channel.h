@@ -49,7 +49,8 @@ struct channel_setup {
 };
 
 struct channel_ops {
-	/* Passes requests to the handlers until no request is left, which sets *ret_drained, or no slot is free.
+	/* Passes requests to the handlers until no request is left, which sets *ret_drained, or no slot is free, or
+	 * those of one turn are taken, which sets has_more.
 	 * -ENODEV: the filesystem is unmounted. -ECONNABORTED: its connection was aborted. */
 	int (*receive)(struct channel *channel, bool *ret_drained, struct error *err);
 	/* Called once by the channel's thread when it has its engine. NULL if there is nothing to do. */
@@ -72,6 +73,7 @@ struct channel {
 	void *context;
 	struct channel_request *requests; /* all slots */
 	unsigned slots, busy;             /* busy: slots taken */
+	bool has_more; /* receive() has left requests to the next turn */
 	bool ending; /* set by the owner: new requests are left to the end of the connection */
 	int poll_fd; /* readable when there are requests; -1: they come as completions of the engine */
 	unsigned commands; /* most commands that the engine has in flight on session_fd; 0: none */

@@ -20,6 +20,10 @@
 /* Room for one request: names, and as many forgets as the kernel batches. At least FUSE_MIN_READ_BUFFER. */
 #define RECEIVE_SIZE 65536u
 
+/* Requests that one call of receive() takes. Other workers can take the rest, and this one looks at its device reads
+ * before it does. */
+#define RECEIVE_MOST 4u
+
 struct channel_dev {
 	struct channel channel;
 	int fd;
@@ -105,12 +109,15 @@ static void channel_dev_handle(struct channel_dev *dev, size_t length)
 static int channel_dev_receive(struct channel *channel, bool *ret_drained, struct error *err)
 {
 	struct channel_dev *dev = (struct channel_dev *)channel;
+	unsigned taken = 0;
 	ssize_t n;
 
-	while (dev->free) {
+	channel->has_more = false;
+	while (dev->free && !channel->has_more) {
 		n = read(dev->fd, dev->receive, RECEIVE_SIZE);
 		if (n >= 0) {
 			channel_dev_handle(dev, (size_t)n);
+			channel->has_more = ++taken == RECEIVE_MOST;
 		} else if (errno == EAGAIN) {
 			*ret_drained = true;
 			return 0;

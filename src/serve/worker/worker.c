@@ -119,23 +119,35 @@ static void worker_limit(struct worker *worker, int64_t limit)
 	worker->engine->timeout = pause && (!limit || pause < limit) ? pause : limit;
 }
 
+/* Takes what was there when the worker started. */
+static int worker_receive_first(struct worker *worker, bool *ret_drained, struct error *err)
+{
+	int r;
+
+	do
+		r = channel_receive(worker->channel, ret_drained, err);
+	while (r == 0 && worker->channel->has_more);
+	return r;
+}
+
 /* Serves until the filesystem is unmounted, or worker_stop() or worker_leave() is called. While all slots are taken,
  * requests wait in the kernel and only device reads may end the wait. */
 static int worker_serve(struct worker *worker, struct error *err)
 {
-	bool drained = false, readable = true;
-	int r = channel_receive(worker->channel, &drained, err);
+	bool drained = false, readable = true, is_leaving;
+	int r = worker_receive_first(worker, &drained, err);
 
 	sem_post(worker->setup.received);
 	while (r == 0 && !worker_is_to_end(worker)) {
+		is_leaving = atomic_load(&worker->leaving);
 		readable = atomic_exchange(&worker->looks, false) || readable;
-		if ((readable || !drained) && !atomic_load(&worker->leaving))
+		if ((readable || !drained) && !is_leaving)
 			r = channel_receive(worker->channel, &drained, err);
-		worker->engine->polling = drained && !atomic_load(&worker->leaving);
+		worker->engine->polling = drained && !is_leaving;
 		placement_update(&worker->placement, worker->engine->completions);
 		worker_limit(worker, 0);
 		if (r == 0)
-			r = engine_wait(worker->engine, true, &readable, err);
+			r = engine_wait(worker->engine, is_leaving || !worker->channel->has_more, &readable, err);
 	}
 	return r < 0 ? r : error_set(err, -ENODEV, "stopped");
 }
