@@ -95,11 +95,13 @@ static struct stage_buffer *stage_begin(struct stage *stage, uint64_t key, uint3
 	return buffer;
 }
 
+/* Wakes the writer only for a full buffer: it looks at the one that is filled when its time is over. */
 static void stage_end(struct stage *stage, struct stage_buffer *buffer)
 {
+	if (atomic_fetch_sub(&buffer->copying, 1) != 1 || buffer == stage_at(stage, atomic_load(&stage->last)))
+		return;
 	pthread_mutex_lock(&stage->lock);
-	if (--buffer->copying == 0)
-		pthread_cond_signal(&stage->ready);
+	pthread_cond_signal(&stage->ready);
 	pthread_mutex_unlock(&stage->lock);
 }
 

@@ -27,15 +27,16 @@ struct stage_buffer {
 	unsigned count;        /* of chunks */
 	uint32_t taken;        /* bytes and chunks of it that the writer has had */
 	unsigned taken_chunks;
-	unsigned copying;      /* chunks that readers are copying just now */
+	_Atomic unsigned copying; /* chunks that readers are copying just now */
 	struct stage_chunk chunks[STAGE_CHUNKS];
 };
 
 struct stage {
-	pthread_mutex_t lock; /* protects all but the bytes */
+	pthread_mutex_t lock; /* protects all but the bytes, loads of what is atomic, and the end of a copy */
 	pthread_cond_t ready; /* a buffer is full, or may be taken; or the stage is closed */
 	struct stage_buffer buffers[STAGE_BUFFERS];
-	unsigned first, last; /* the oldest buffer that is not written, and the one that is filled: modulo the number */
+	unsigned first; /* the oldest buffer that is not written, modulo the number */
+	_Atomic unsigned last; /* the one that is filled */
 	_Atomic uint64_t added, settled; /* chunks that readers have brought, and that the writer is done with */
 	uint8_t *memory;
 	bool is_closed; /* the writer should end */
