@@ -42,6 +42,7 @@ class Row:
     buffer: int = 1 << 20
     cap: int | None = None
     memory: bool = False          # images in tmpfs instead of on the disk
+    drive_on_disk: bool = False   # that of a cache; otherwise it is where the images are
     compress: str | None = None   # of our image
     image: str | None = None      # ours, of another kind
     columns: tuple = ("dev", "ring", "xfs", *EROFS, "squashfs", "fio")
@@ -364,7 +365,7 @@ def sharing_rows():
 
 
 def tier_rows():
-    """A mount with a cache on a drive of the machine, as fast as the volume's, against one without."""
+    """A mount with a cache on a drive of the machine against one without. The drive is mostly as fast as the volume."""
     def row(name, words, variant, *targets, **more):
         pairs = tuple((f"{base}-{variant}", base) for base in ("dev", "ring"))
         caches = tuple(cache for cache, _ in pairs)
@@ -384,9 +385,11 @@ def tier_rows():
               most("half: reads of the volume beyond those of what it lacks ≤ 0.01 of all", "reads_more", 0.01,
                    ("dev-half",)),
               columns=("dev-tier", "dev", "ring-tier", "ring", "dev-half"))
-    yield row("fill", "the epoch that fills it, 16 threads", "filling", pair(0.93),
+    # A drive in memory would take CPU time for each byte, which a drive does not.
+    yield row("fill", "on the disk, the epoch that fills it, 16 threads", "filling", pair(0.93),
               most("p99 ≤ 1.2 × without", "p99_us", 1.2, ("dev-filling",), "dev"),
-              most("p99 ≤ 1.2 × without", "p99_us", 1.2, ("ring-filling",), "ring"), limit=60)
+              most("p99 ≤ 1.2 × without", "p99_us", 1.2, ("ring-filling",), "ring"), limit=60,
+              drive_on_disk=True)
     yield row("capped", "which is full, both devices limited, 64 threads", "tier",
               Target("≥ 0.95 × both caps together", "cap", 1.9, ()), threads=64, cap=SLOW, pairs=(), rounds=5,
               columns=("dev-tier", "ring-tier", "dev"))

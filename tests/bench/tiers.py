@@ -23,12 +23,13 @@ FILLED = {"tier": None, "filling": 0, "half": 0.5, "lost": None}
 
 @contextlib.contextmanager
 def drive(setting):
-    """(folder for a cache, device below it), a filesystem of its own that is as fast as the volume's device."""
+    """(folder for a cache, device below it), a filesystem of its own: on a device like the volume's, or on the disk."""
     row, work = setting.row, setting.programs.work
     if not shutil.which("mkfs.xfs"):
         raise Trouble("mkfs.xfs is not installed")
     with contextlib.ExitStack() as stack:
-        place = stack.enter_context(machine.memory_folder(work / "drive")) if row.memory else work
+        in_memory = row.memory and not row.drive_on_disk
+        place = stack.enter_context(machine.memory_folder(work / "drive")) if in_memory else work
         file, mountpoint = place / "drive.img", work / "tier"
         stack.callback(file.unlink, missing_ok=True)
         with open(file, "wb") as out:
