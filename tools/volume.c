@@ -227,6 +227,12 @@ int volume_load(struct volume *volume, struct error *err)
 	return r < 0 ? r : volume_check_mounted(volume, &volume->super, err);
 }
 
+void volume_read_beside(struct volume *volume)
+{
+	if (volume->array->count == 1)
+		volume->array->files[0]->patience = FILE_WAITS;
+}
+
 int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 {
 	auto_volume struct volume *volume = NULL;

@@ -33,6 +33,9 @@ must_check int volume_transaction(const struct volume *volume, enum degraded deg
  * preempt: as in struct transaction_setup. */
 must_check int volume_begin(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
 			    struct error *err);
+/* Lets reads of a few structures run at once until volume_load(), also if the volume has a single member: each has a
+ * thread, as those of several members always do. */
+void volume_read_beside(struct volume *volume);
 /* Loads superblock and catalogue. */
 must_check int volume_load(struct volume *volume, struct error *err);
 /* Opens the volume and loads superblock and catalogue. */

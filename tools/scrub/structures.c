@@ -45,14 +45,28 @@ static int structures_check_catalogue(struct source *source, uint32_t member, st
 	return r;
 }
 
+/* Looks at one of them again. */
 static int structures_look(struct source *source, uint32_t member, uint32_t number, struct error *err)
 {
-	bool is_empty;
+	struct ring_found found;
 
 	if (number == STRUCTURES_CATALOGUE)
 		return structures_check_catalogue(source, member, err);
-	return (number == STRUCTURES_RECORD ? ring_check_publisher : ring_check_slot)(source, member, number, &is_empty,
-										      err);
+	if (number == STRUCTURES_RECORD)
+		ring_check_publisher(source, member, &found);
+	else
+		ring_check_slot(source, member, number, &found);
+	return found.result < 0 ? error_pass(err, found.result, &found.err) : 0;
+}
+
+static void structures_look_at_all(struct source *source, uint32_t member, struct ring_found found[STRUCTURES_COUNT])
+{
+	struct ring_found *catalogue = &found[STRUCTURES_CATALOGUE];
+
+	ring_check_slots(source, member, found);
+	ring_check_publisher(source, member, &found[STRUCTURES_RECORD]);
+	*catalogue = (struct ring_found){ 0 };
+	catalogue->result = structures_check_catalogue(source, member, &catalogue->err);
 }
 
 static void structures_report(struct findings *findings, uint32_t member, const char *name, enum finding_state state,
@@ -65,18 +79,20 @@ static void structures_report(struct findings *findings, uint32_t member, const 
 int structures_check(struct source *source, uint32_t member, bool is_only, struct findings *findings,
 		     struct error *err)
 {
+	struct ring_found found[STRUCTURES_COUNT];
 	char name[STRUCTURES_NAME];
 
+	structures_look_at_all(source, member, found);
 	for (uint32_t i = 0; i < STRUCTURES_COUNT; i++) {
-		struct error why = { 0 };
+		const struct error *why = &found[i].err;
 
-		if (structures_look(source, member, i, &why) == 0)
+		if (found[i].result == 0)
 			continue;
-		if (why.code == -ENOMEM) /* lack of memory says nothing about the bytes */
-			return error_pass(err, why.code, &why);
+		if (why->code == -ENOMEM) /* lack of memory says nothing about the bytes */
+			return error_pass(err, why->code, why);
 		structures_name(i, member, is_only, name);
 		structures_report(findings, member, name,
-				  error_is_damage(why.code) ? FINDING_DAMAGED : FINDING_UNKNOWN, &why);
+				  error_is_damage(why->code) ? FINDING_DAMAGED : FINDING_UNKNOWN, why);
 	}
 	return 0;
 }
@@ -143,8 +159,8 @@ static int structures_mend(struct transaction *transaction, uint32_t member, uin
 						structures_empty_slot(transaction, member, number, err);
 }
 
-static void structures_mend_wrong(struct transaction *transaction, uint32_t member, const bool *is_wrong,
-				  const struct error *why, struct findings *findings)
+static void structures_mend_wrong(struct transaction *transaction, uint32_t member,
+				  const struct ring_found *found, struct findings *findings)
 {
 	char name[STRUCTURES_NAME];
 
@@ -152,19 +168,18 @@ static void structures_mend_wrong(struct transaction *transaction, uint32_t memb
 		struct error failed = { 0 };
 		bool is_sound;
 
-		if (!is_wrong[i])
+		if (found[i].result == 0)
 			continue;
 		structures_name(i, member, transaction->member_count == 1, name);
 		is_sound = structures_mend(transaction, member, i, &failed) == 0 &&
 			   structures_look(transaction->source, member, i, &failed) == 0;
 		structures_report(findings, member, name, is_sound ? FINDING_REPAIRED : FINDING_FAILED,
-				  is_sound ? &why[i] : &failed);
+				  is_sound ? &found[i].err : &failed);
 	}
 }
 
 struct structures {
-	bool is_wrong[STRUCTURES_COUNT];
-	struct error why[STRUCTURES_COUNT];
+	struct ring_found found[STRUCTURES_COUNT];
 };
 
 int structures_repair(struct transaction *transaction, struct findings *findings, struct error *err)
@@ -175,13 +190,13 @@ int structures_repair(struct transaction *transaction, struct findings *findings
 	if (!list)
 		return error_no_memory(err);
 	for (uint32_t m = 0; m < transaction->member_count; m++) {
-		if (!transaction->members[m].file)
+		if (transaction->members[m].file)
+			structures_look_at_all(transaction->source, m, list[m].found);
+		else
 			structures_missing(m, findings);
-		for (uint32_t i = 0; transaction->members[m].file && i < STRUCTURES_COUNT; i++)
-			list[m].is_wrong[i] = structures_look(transaction->source, m, i, &list[m].why[i]) < 0;
 	}
 	r = transaction_begin(transaction, err);
 	for (uint32_t m = 0; r == 0 && m < transaction->member_count; m++)
-		structures_mend_wrong(transaction, m, list[m].is_wrong, list[m].why, findings);
+		structures_mend_wrong(transaction, m, list[m].found, findings);
 	return r;
 }

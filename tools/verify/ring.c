@@ -10,59 +10,74 @@
 #include "image/members/publisher.h"
 #include "image/members/superblock.h"
 
-static int ring_slot_once(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
-			    struct error *err)
+static int ring_slot_decode(const struct dsfs_superblock *disk, uint32_t slot, struct ring_found *found)
 {
-	struct dsfs_superblock disk __attribute__((aligned(DIRECT_ALIGN)));
 	struct superblock super = { 0 };
 	int r;
 
-	r = source_read(source, member, (uint64_t)slot * DSFS_SLOT_SPACING, &disk, sizeof(disk), err);
-	if (r < 0)
-		return r;
-	*ret_empty = bytes_are_zero(&disk, sizeof(disk));
-	if (*ret_empty)
+	found->is_empty = bytes_are_zero(disk, sizeof(*disk));
+	if (found->is_empty)
 		return 0;
-	r = superblock_decode(&disk, &super, err);
+	r = superblock_decode(disk, &super, &found->err);
 	if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
-		r = error_set(err, -EBADMSG, "superblock: sequence %" PRIu64 " belongs to slot %" PRIu64,
+		r = error_set(&found->err, -EBADMSG, "superblock: sequence %" PRIu64 " belongs to slot %" PRIu64,
 			      super.sequence, super.sequence % DSFS_SLOT_COUNT);
 	return r;
 }
 
-static int ring_publisher_once(struct source *source, uint32_t member, uint32_t unused, bool *ret_empty,
-				 struct error *err)
+static void ring_read_slot(struct source *source, uint32_t member, uint32_t slot, struct ring_found *ret)
+{
+	struct dsfs_superblock disk __attribute__((aligned(DIRECT_ALIGN)));
+
+	*ret = (struct ring_found){ 0 };
+	ret->result = source_read(source, member, (uint64_t)slot * DSFS_SLOT_SPACING, &disk, sizeof(disk), &ret->err);
+	if (ret->result == 0)
+		ret->result = ring_slot_decode(&disk, slot, ret);
+}
+
+void ring_check_slot(struct source *source, uint32_t member, uint32_t slot, struct ring_found *ret)
+{
+	ring_read_slot(source, member, slot, ret);
+	if (ret->result < 0)
+		ring_read_slot(source, member, slot, ret);
+}
+
+void ring_check_slots(struct source *source, uint32_t member, struct ring_found found[DSFS_SLOT_COUNT])
+{
+	struct dsfs_superblock disks[DSFS_SLOT_COUNT] __attribute__((aligned(DIRECT_ALIGN)));
+	struct source_part parts[DSFS_SLOT_COUNT];
+
+	for (uint32_t i = 0; i < DSFS_SLOT_COUNT; i++)
+		parts[i] = (struct source_part){ .member = member, .offset = (uint64_t)i * DSFS_SLOT_SPACING,
+						 .buffer = &disks[i], .length = sizeof(disks[i]) };
+	source_read_parts(source, parts, DSFS_SLOT_COUNT);
+	for (uint32_t i = 0; i < DSFS_SLOT_COUNT; i++) {
+		found[i] = (struct ring_found){ .result = parts[i].err.code };
+		if (found[i].result < 0 || ring_slot_decode(&disks[i], i, &found[i]) < 0)
+			ring_read_slot(source, member, i, &found[i]);
+	}
+}
+
+static int ring_publisher_once(struct source *source, uint32_t member, struct ring_found *found)
 {
 	uint8_t disk[sizeof(struct dsfs_publisher)] __attribute__((aligned(DIRECT_ALIGN)));
 	uint64_t process, since;
 	char host[257];
 	int r;
 
-	(void)unused;
-	r = source_read(source, member, DSFS_PUBLISHER_AT, disk, sizeof(disk), err);
+	*found = (struct ring_found){ 0 };
+	r = source_read(source, member, DSFS_PUBLISHER_AT, disk, sizeof(disk), &found->err);
 	if (r < 0)
 		return r;
-	*ret_empty = bytes_are_zero(disk, sizeof(disk));
-	if (!*ret_empty && !publisher_read(source, member, host, &process, &since))
-		return error_set(err, -EBADMSG, "publisher record: neither empty nor valid");
+	found->is_empty = bytes_are_zero(disk, sizeof(disk));
+	if (!found->is_empty && !publisher_read(source, member, host, &process, &since))
+		return error_set(&found->err, -EBADMSG, "publisher record: neither empty nor valid");
 	return 0;
 }
 
-static int ring_twice(ring_check *once, struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
-		      struct error *err)
+void ring_check_publisher(struct source *source, uint32_t member, struct ring_found *ret)
 {
-	*ret_empty = false;
-	if (once(source, member, slot, ret_empty, NULL) == 0)
-		return 0;
-	return once(source, member, slot, ret_empty, err);
-}
-
-int ring_check_slot(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty, struct error *err)
-{
-	return ring_twice(ring_slot_once, source, member, slot, ret_empty, err);
-}
-
-int ring_check_publisher(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty, struct error *err)
-{
-	return ring_twice(ring_publisher_once, source, member, slot, ret_empty, err);
+	ret->result = ring_publisher_once(source, member, ret);
+	if (ret->result < 0)
+		ret->result = ring_publisher_once(source, member, ret);
 }

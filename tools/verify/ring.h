@@ -6,10 +6,17 @@
 
 #include "base/error.h"
 #include "base/source.h"
+#include "datasetfs/format.h"
 
-/* Checks one structure. -EBADMSG: it is damaged. *ret_empty: it is all zeros, which is sound. A damaged structure is
- * read twice, because a publisher may be rewriting it. */
-typedef int ring_check(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty, struct error *err);
+/* The state in which a structure was found. Zeros are sound. A damaged structure is read twice, because a publisher may
+ * be rewriting it. */
+struct ring_found {
+	int result; /* 0: sound; -EBADMSG: damaged; another negative errno: it cannot be read */
+	bool is_empty;
+	struct error err;
+};
 
-must_check ring_check ring_check_slot;
-must_check ring_check ring_check_publisher; /* ignores slot */
+void ring_check_slot(struct source *source, uint32_t member, uint32_t slot, struct ring_found *ret);
+/* Reads all slots of a member at once, if its source can. */
+void ring_check_slots(struct source *source, uint32_t member, struct ring_found found[DSFS_SLOT_COUNT]);
+void ring_check_publisher(struct source *source, uint32_t member, struct ring_found *ret);

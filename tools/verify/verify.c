@@ -110,23 +110,28 @@ static enum report_state verify_state(int r)
 	return error_is_damage(r) ? REPORT_DAMAGED : REPORT_UNKNOWN;
 }
 
-static void verify_in_place(struct verify *v, const char *what, uint32_t member, uint32_t slot, ring_check *check)
+static void verify_report_found(struct verify *v, const char *what, const struct ring_found *found)
 {
-	struct error err = { 0 };
-	bool empty = false;
-	int r = check(&v->volume->array->source, member, slot, &empty, &err);
+	bool is_empty = found->result == 0 && found->is_empty;
 
-	report_part(&v->report, what, r == 0 && empty ? REPORT_EMPTY : verify_state(r), &err);
+	report_part(&v->report, what, is_empty ? REPORT_EMPTY : verify_state(found->result), &found->err);
 }
 
-static void verify_slots(struct verify *v, uint32_t member, const char *whose)
+/* Checks the slots and the publisher record of a member. */
+static void verify_in_place(struct verify *v, uint32_t member, const char *whose)
 {
+	struct source *source = &v->volume->array->source;
+	struct ring_found found[DSFS_SLOT_COUNT];
 	char what[64];
 
+	ring_check_slots(source, member, found);
 	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
 		snprintf(what, sizeof(what), "superblock slot %" PRIu32 "%s", slot, whose);
-		verify_in_place(v, what, member, slot, ring_check_slot);
+		verify_report_found(v, what, &found[slot]);
 	}
+	ring_check_publisher(source, member, &found[0]);
+	snprintf(what, sizeof(what), "publisher record%s", whose);
+	verify_report_found(v, what, &found[0]);
 }
 
 /* Checks the slots, the publisher record and the copy of the catalogue of one member of several. */
@@ -146,9 +151,7 @@ static void verify_member(struct verify *v, uint32_t member)
 		return;
 	}
 	snprintf(whose, sizeof(whose), " of member %" PRIu32, member);
-	verify_slots(v, member, whose);
-	snprintf(what, sizeof(what), "publisher record%s", whose);
-	verify_in_place(v, what, member, 0, ring_check_publisher);
+	verify_in_place(v, member, whose);
 	r = superblock_find(source, member, &super, &err);
 	if (r == 0)
 		r = catalogue_load_by(source, &super, &catalogue, &err);
@@ -163,8 +166,7 @@ static bool verify_only_member(struct verify *v)
 	struct error err = { 0 };
 	int r;
 
-	verify_slots(v, 0, "");
-	verify_in_place(v, "publisher record", 0, 0, ring_check_publisher);
+	verify_in_place(v, 0, "");
 	r = superblock_find(&v->volume->array->source, 0, &v->volume->super, &err);
 	report_part(&v->report, "superblock", verify_state(r), &err);
 	return r == 0;
@@ -175,6 +177,7 @@ static void verify_structures(struct verify *v)
 	struct error err = { 0 };
 	int r;
 
+	volume_read_beside(v->volume);
 	if (v->volume->array->count == 1 && !verify_only_member(v))
 		return;
 	for (uint32_t i = 0; v->volume->array->count > 1 && i < v->volume->array->count; i++)
