@@ -73,7 +73,7 @@ struct channel {
 	void *context;
 	struct channel_request *requests; /* all slots */
 	unsigned slots, busy;             /* busy: slots taken */
-	bool has_more; /* receive() has left requests to the next turn */
+	bool has_more; /* receive() stopped at the end of its turn, so there may be more requests */
 	bool ending; /* set by the owner: new requests are left to the end of the connection */
 	int poll_fd; /* readable when there are requests; -1: they come as completions of the engine */
 	unsigned commands; /* most commands that the engine has in flight on session_fd; 0: none */

@@ -181,40 +181,6 @@ static void test_channel(void **state)
 	assert_false(is_open(ours));
 }
 
-static void count(void *context, struct channel_request *request)
-{
-	++*(unsigned *)context;
-	assert_true(channel_answer(request, -ENOSYS, NULL, 0));
-	channel_release(request);
-}
-
-/* A worker takes no more requests in a turn than it should, and knows that there are more. */
-static void test_turns(void **state)
-{
-	static const struct channel_handlers handlers = { .other = count };
-	struct fuse_in_header request = { .len = sizeof(request), .opcode = FUSE_STATFS };
-	unsigned seen = 0;
-	const struct channel_setup setup = {
-		.handlers = &handlers, .context = &seen, .session_fd = -1, .clone = ours, .slots = 1,
-		.payload_size = 4096,
-	};
-	struct channel *channel;
-	bool drained = false;
-
-	(void)state;
-	CHECK_OK(channel_dev_new(&setup, &channel, &err));
-	for (request.unique = 2; request.unique <= 40; request.unique += 2)
-		assert_int_equal(send(kernel, &request, sizeof(request), 0), sizeof(request));
-	CHECK_OK(channel_receive(channel, &drained, &err));
-	assert_in_range(seen, 1, 8);
-	assert_true(channel->has_more && !drained);
-	while (channel->has_more)
-		CHECK_OK(channel_receive(channel, &drained, &err));
-	assert_int_equal(seen, 20);
-	assert_true(drained);
-	channel_free(channel);
-}
-
 /* ---- descriptors ---- */
 
 static char folder_path[64];
@@ -323,7 +289,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		ROW(test_resend),  ROW(test_known),	 ROW(test_abort), ROW(test_init),
-		ROW(test_channel), ROW(test_turns), ROW(test_rendezvous), ROW(test_mount), ROW(test_mount_alone),
+		ROW(test_channel), ROW(test_rendezvous), ROW(test_mount), ROW(test_mount_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
