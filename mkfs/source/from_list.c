@@ -105,10 +105,8 @@ static int from_list_copy(int from, const char *path, FILE *copy, char *ret_sepa
 		if (fwrite(block, 1, (size_t)length, copy) != (size_t)length)
 			return error_errno(err, "cannot write a temporary file");
 	}
-	if (length < 0 && length != -EINTR)
-		return error_set(err, (int)length, "cannot read '%s': %s", path, strerror((int)-length));
 	if (length < 0)
-		return (int)length;
+		return length == -EINTR ? (int)length : error_wrap(err, (int)length, "cannot read '%s'", path);
 	return fflush(copy) ? error_errno(err, "cannot write a temporary file") : 0;
 }
 

@@ -48,7 +48,7 @@ void interrupt_end(void)
 	raise(number);
 }
 
-int interrupt_wait(int fd, struct error *err)
+static int interrupt_wait(int fd, struct error *err)
 {
 	struct pollfd input = { .fd = fd, .events = POLLIN };
 
