@@ -215,6 +215,12 @@ int volume_transaction(const struct volume *volume, enum degraded degraded, stru
 	return r;
 }
 
+void volume_set_patience(struct volume *volume, int64_t ns)
+{
+	if (volume->array->count == 1)
+		volume->array->files[0]->patience = ns;
+}
+
 int volume_load(struct volume *volume, struct error *err)
 {
 	int r;
@@ -222,15 +228,9 @@ int volume_load(struct volume *volume, struct error *err)
 	if (volume->super.sequence) /* it was loaded before */
 		memset(volume->rings, 0, SUPERBLOCK_RINGS * sizeof(*volume->rings));
 	r = catalogue_load_rings(&volume->array->source, volume->rings, &volume->super, &volume->catalogue, err);
-	if (r == 0 && volume->array->count == 1)
-		volume->array->files[0]->patience = 0;
+	if (r == 0)
+		volume_set_patience(volume, 0);
 	return r < 0 ? r : volume_check_mounted(volume, &volume->super, err);
-}
-
-void volume_read_beside(struct volume *volume)
-{
-	if (volume->array->count == 1)
-		volume->array->files[0]->patience = FILE_WAITS;
 }
 
 int volume_open_loaded(const char *name, struct volume **ret, struct error *err)

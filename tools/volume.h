@@ -33,10 +33,10 @@ must_check int volume_transaction(const struct volume *volume, enum degraded deg
  * preempt: as in struct transaction_setup. */
 must_check int volume_begin(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
 			    struct error *err);
-/* Lets reads of a few structures run at once until volume_load(), also if the volume has a single member: each has a
- * thread, as those of several members always do. */
-void volume_read_beside(struct volume *volume);
-/* Loads superblock and catalogue. */
+/* Sets the time that a read of a single member may take; those of several always have FILE_PATIENCE. FILE_WAITS: it may
+ * take any time in a thread of its own, so several are made at once. 0: it is made by the thread that wants it. */
+void volume_set_patience(struct volume *volume, int64_t ns);
+/* Loads superblock and catalogue, with FILE_WAITS as the volume was opened, and sets the patience to 0. */
 must_check int volume_load(struct volume *volume, struct error *err);
 /* Opens the volume and loads superblock and catalogue. */
 must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);

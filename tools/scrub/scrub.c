@@ -205,12 +205,14 @@ static int scrub_structures(struct scrub *scrub, struct error *err)
 
 	if (scrub->options.repair)
 		return structures_repair(&scrub->transaction, &scrub->findings, err);
+	volume_set_patience(scrub->volume, FILE_WAITS);
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
 		if (scrub->volume->names[i])
 			r = structures_check(scrub->source, i, count == 1, &scrub->findings, err);
 		else
 			structures_missing(i, &scrub->findings);
 	}
+	volume_set_patience(scrub->volume, 0);
 	return r;
 }
 

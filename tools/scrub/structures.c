@@ -178,25 +178,21 @@ static void structures_mend_wrong(struct transaction *transaction, uint32_t memb
 	}
 }
 
-struct structures {
-	struct ring_found found[STRUCTURES_COUNT];
-};
-
 int structures_repair(struct transaction *transaction, struct findings *findings, struct error *err)
 {
-	auto_free struct structures *list = calloc(transaction->member_count, sizeof(*list));
+	auto_free struct ring_found(*list)[STRUCTURES_COUNT] = calloc(transaction->member_count, sizeof(*list));
 	int r;
 
 	if (!list)
 		return error_no_memory(err);
 	for (uint32_t m = 0; m < transaction->member_count; m++) {
 		if (transaction->members[m].file)
-			structures_look_at_all(transaction->source, m, list[m].found);
+			structures_look_at_all(transaction->source, m, list[m]);
 		else
 			structures_missing(m, findings);
 	}
 	r = transaction_begin(transaction, err);
 	for (uint32_t m = 0; r == 0 && m < transaction->member_count; m++)
-		structures_mend_wrong(transaction, m, list[m].found, findings);
+		structures_mend_wrong(transaction, m, list[m], findings);
 	return r;
 }

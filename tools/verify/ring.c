@@ -12,17 +12,12 @@
 
 static int ring_slot_decode(const struct dsfs_superblock *disk, uint32_t slot, struct ring_found *found)
 {
-	struct superblock super = { 0 };
-	int r;
+	struct superblock super;
 
 	found->is_empty = bytes_are_zero(disk, sizeof(*disk));
 	if (found->is_empty)
 		return 0;
-	r = superblock_decode(disk, &super, &found->err);
-	if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
-		r = error_set(&found->err, -EBADMSG, "superblock: sequence %" PRIu64 " belongs to slot %" PRIu64,
-			      super.sequence, super.sequence % DSFS_SLOT_COUNT);
-	return r;
+	return superblock_decode_slot(disk, slot, &super, &found->err);
 }
 
 static void ring_read_slot(struct source *source, uint32_t member, uint32_t slot, struct ring_found *ret)
@@ -48,8 +43,7 @@ void ring_check_slots(struct source *source, uint32_t member, struct ring_found 
 	struct source_part parts[DSFS_SLOT_COUNT];
 
 	for (uint32_t i = 0; i < DSFS_SLOT_COUNT; i++)
-		parts[i] = (struct source_part){ .member = member, .offset = (uint64_t)i * DSFS_SLOT_SPACING,
-						 .buffer = &disks[i], .length = sizeof(disks[i]) };
+		parts[i] = superblock_part(member, i, &disks[i]);
 	source_read_parts(source, parts, DSFS_SLOT_COUNT);
 	for (uint32_t i = 0; i < DSFS_SLOT_COUNT; i++) {
 		found[i] = (struct ring_found){ .result = parts[i].err.code };

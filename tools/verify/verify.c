@@ -177,7 +177,7 @@ static void verify_structures(struct verify *v)
 	struct error err = { 0 };
 	int r;
 
-	volume_read_beside(v->volume);
+	volume_set_patience(v->volume, FILE_WAITS);
 	if (v->volume->array->count == 1 && !verify_only_member(v))
 		return;
 	for (uint32_t i = 0; v->volume->array->count > 1 && i < v->volume->array->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the mount for the number of each path. The last name of a path is no link that is followed. */
+/* Asks the mount for the number of each path. A link at the end of a path is not followed. */
 #include "warm/pathlist.h"
 
 #include <errno.h>

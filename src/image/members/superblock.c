@@ -135,8 +135,8 @@ static int reason_weight(const struct error *reason)
 	return strstr(reason->reason, "not a datasetfs") ? 1 : 2;
 }
 
-static int superblock_decode_slot(const struct dsfs_superblock *disk, uint32_t slot, struct superblock *ret,
-				  struct error *err)
+int superblock_decode_slot(const struct dsfs_superblock *disk, uint32_t slot, struct superblock *ret,
+			   struct error *err)
 {
 	int r = superblock_decode(disk, ret, err);
 
@@ -195,9 +195,7 @@ static void superblock_read_batch(struct source *source, uint32_t first, struct 
 	struct error why = { 0 };
 
 	for (uint32_t i = 0; disks && parts && i < count * DSFS_SLOT_COUNT; i++)
-		parts[i] = (struct source_part){ .member = first + list[i / DSFS_SLOT_COUNT],
-						 .offset = (uint64_t)(i % DSFS_SLOT_COUNT) * DSFS_SLOT_SPACING,
-						 .buffer = &disks[i], .length = sizeof(disks[i]) };
+		parts[i] = superblock_part(first + list[i / DSFS_SLOT_COUNT], i % DSFS_SLOT_COUNT, &disks[i]);
 	if (disks && parts)
 		source_read_parts(source, parts, (size_t)count * DSFS_SLOT_COUNT);
 	else

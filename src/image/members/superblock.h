@@ -38,6 +38,16 @@ struct superblock_ring {
 void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk);
 /* Decodes a slot. -EBADMSG: damaged or not a slot; -EOPNOTSUPP: a newer format or unknown incompatible features. */
 must_check int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret, struct error *err);
+/* Decodes a slot, and checks that its sequence belongs there. */
+must_check int superblock_decode_slot(const struct dsfs_superblock *disk, uint32_t slot, struct superblock *ret,
+				      struct error *err);
+
+/* Returns the read of a slot into disk. */
+static inline struct source_part superblock_part(uint32_t member, uint32_t slot, struct dsfs_superblock *disk)
+{
+	return (struct source_part){ .member = member, .offset = (uint64_t)slot * DSFS_SLOT_SPACING, .buffer = disk,
+				     .length = sizeof(*disk) };
+}
 
 /* Reads the rings of count members, from number `first` on, except those that were read already; reads all slots in
  * parallel. A member of size 0 has no ring. */
