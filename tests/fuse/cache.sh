@@ -8,7 +8,7 @@ need_fuse
 
 mixed_files source 300
 mkdir source/large
-head -c 3M /dev/urandom >source/large/file
+cat source/[0-9]* | tail -c 3M >source/large/file
 : >source/empty
 printf 'in the index' >source/tiny
 pack volume source --compress zstd
