@@ -106,7 +106,7 @@ static int main_set_digest(void *target, const char *value, struct error *err)
 static int main_set_file(const char *value, const char **ret, struct error *err)
 {
 	if (*value != '/')
-		return error_set(err, -EINVAL, "'%s' is no absolute path", value);
+		return error_set(err, -EINVAL, "'%s' is not an absolute path", value);
 	*ret = value;
 	return 0;
 }

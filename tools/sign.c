@@ -30,7 +30,7 @@ static const struct option_spec sign_table[] = {
 	{ "statement", 0, NULL, OPTION_TRUE(struct sign_options, statement), "print what is to be signed elsewhere" },
 	{ "attach", 0, "FILE", OPTION_TEXT(struct sign_options, attach, NULL), "add what was signed elsewhere" },
 	{ "any-volume", 0, NULL, OPTION_TRUE(struct sign_options, any_volume),
-	  "sign for every volume, not for this one" },
+	  "sign for every volume, not for this one alone" },
 	VERB_OPTION_DEGRADED,
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -132,7 +132,7 @@ static void sign_tell(const struct volume *volume, const struct version *version
 	struct json json = { .out = stdout };
 
 	if (!as_json) {
-		text_print("version '%s' of '%s' is signed, as that of %s\n", version->label, volume->path,
+		text_print("version '%s' of '%s', dated %s, is signed\n", version->label, volume->path,
 			   statement_date(statement->created, date));
 		return;
 	}

@@ -17,7 +17,7 @@ static const char *site_value(const char *argument, const char *name)
 static int site_set_path(const char **field, const char *value, struct error *err)
 {
 	if (*value != '/')
-		return error_set(err, -EINVAL, "'%s' is no absolute path", value);
+		return error_set(err, -EINVAL, "'%s' is not an absolute path", value);
 	*field = value;
 	return 0;
 }

@@ -121,8 +121,8 @@ static int folder_check_format(int fd, struct error *err)
 	if (sscanf(text, FOLDER_TEXT, &format) == 1)
 		return error_set(err, -EOPNOTSUPP, "it has the format %u, this release knows %u: name another folder, "
 				 "or empty this one", format, FOLDER_FORMAT);
-	return error_set(err, -EINVAL, "its file '" FOLDER_NOTE "' is none of a cache: name a folder that nothing else "
-			 "uses");
+	return error_set(err, -EINVAL, "its file '" FOLDER_NOTE "' was not written by datasetfs: name a folder that "
+			 "nothing else uses");
 }
 
 static int folder_open_fd(const char *path, int *ret, struct error *err)
@@ -133,7 +133,7 @@ static int folder_open_fd(const char *path, int *ret, struct error *err)
 	if (errno == ENOENT)
 		return error_set(err, -ENOENT, "there is no such folder: 'install -d -m 700 %s' makes it", path);
 	if (errno == ENOTDIR || errno == ELOOP)
-		return error_set(err, -ENOTDIR, "it is no folder, or a link to one");
+		return error_set(err, -ENOTDIR, "it is not a folder, or it is a symbolic link");
 	return error_errno(err, "cannot open it");
 }
 

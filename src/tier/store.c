@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text/format.h"
 #include "base/clock.h"
 #include "base/program/step.h"
 #include "base/transfer.h"
@@ -337,6 +338,7 @@ static int store_open_data(int folder, int *ret, struct error *err)
 /* Finds the bytes that the cache may take in all: what it has counts as free. */
 static int store_bytes(int folder, uint64_t wanted, uint64_t *ret, struct error *err)
 {
+	char size[SIZE_TEXT_SIZE], of[SIZE_TEXT_SIZE];
 	struct folder_room room = { 0 };
 	struct stat st;
 	int r = folder_room(folder, &room, err);
@@ -346,8 +348,8 @@ static int store_bytes(int folder, uint64_t wanted, uint64_t *ret, struct error 
 	if (fstatat(folder, STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		st.st_blocks = 0;
 	if (wanted > room.size / FOLDER_SPARE * (FOLDER_SPARE - 1))
-		return error_set(err, -ENOSPC, "%" PRIu64 " bytes are wanted, the filesystem has %" PRIu64
-				 ", a tenth of which stays free", wanted, room.size);
+		return error_set(err, -ENOSPC, "cache_size is %s, but the filesystem has %s, of which a tenth stays "
+				 "free", format_size(wanted, size), format_size(room.size, of));
 	*ret = wanted ? wanted : room.takes + (uint64_t)st.st_blocks * 512;
 	return 0;
 }
@@ -365,6 +367,7 @@ static uint64_t store_buckets(const struct store_setup *setup, uint64_t size, ui
 /* The table is saved to a second file before that takes the name of the first. */
 static int store_shape(const struct store_setup *setup, struct holdings_shape *ret, struct error *err)
 {
+	char has[SIZE_TEXT_SIZE], least[SIZE_TEXT_SIZE];
 	uint64_t size = 0, table, slots;
 	int r = store_bytes(setup->folder, setup->size, &size, err);
 
@@ -376,8 +379,8 @@ static int store_shape(const struct store_setup *setup, struct holdings_shape *r
 	ret->slots = (uint32_t)(slots < HOLDINGS_SLOTS_MAX ? slots : HOLDINGS_SLOTS_MAX);
 	if (slots)
 		return 0;
-	return error_set(err, -ENOSPC, "it may take %" PRIu64 " bytes, expected %" PRIu64 " at least", size,
-			 table + SLOTS_SIZE);
+	return error_set(err, -ENOSPC, "it may take only %s and needs %s", format_size(size, has),
+			 format_size(table + SLOTS_SIZE, least));
 }
 
 /* A table of another size cannot be taken over: its words do not say where they belong. So it keeps its own, as long as

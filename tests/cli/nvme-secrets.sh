@@ -79,7 +79,7 @@ refused "'bad' has a secret that was changed: its check sum does not fit" --dhch
 
 assert_fails 2 "in a file or in a key, not in both" tries --dhchap-secret-file host --dhchap-secret-key name
 assert_fails 2 "only to a host that does: --dhchap-secret-file is missing" tries --dhchap-ctrl-secret-file ctrl
-assert_fails 2 "--tls-key and --tls-keyring need --tls" tries --tls-key 5
+assert_fails 2 "options '--tls-key' and '--tls-keyring' need '--tls'" tries --tls-key 5
 assert_fails 2 "only tcp has TLS" datasetfsctl nvme connect --tls $nqn $portal rdma://192.0.2.4
 assert_fails 2 "in a file or in a key, not in both" \
     datasetfsctl nvme discover --dhchap-ctrl-secret-file ctrl --dhchap-ctrl-secret-key name $portal

@@ -92,7 +92,7 @@ if plan --measure 2>said.txt; then
     ! grep -qE -- '"--(device|latency)"' plan.json || fail "assumed: $(cat plan.json)"
     assert_eq "the volume" "$(sha256sum <volume)" "$sum"
     if [ "$mounted" ]; then
-        grep -qF "slows down these mounts" said.txt || fail "it said: $(cat said.txt)"
+        grep -qF "slows these mounts down" said.txt || fail "it said: $(cat said.txt)"
         grep -qF "'$PWD/mnt' serves version 'v1'" said.txt || fail "it said: $(cat said.txt)"
         assert_eq "mount" "$(planned mounts.0)" "$PWD/mnt"
     else

@@ -48,7 +48,7 @@ one=$(index 0 length) two=$(index 1 length)
 [ -f "$(dirname "$(copy 0)")" ] && fail "there is a folder already"
 
 say "which folders it takes"
-assert_fails 2 "mount option 'cache': 'cache' is no absolute path" datasetfs -o cache=cache volume mnt
+assert_fails 2 "mount option 'cache': 'cache' is not an absolute path" datasetfs -o cache=cache volume mnt
 assert_fails 2 "'kernel' cannot be combined with 'cache'" datasetfs -o "kernel,cache=$cache" volume mnt
 assert_fails 2 "'cache' cannot be combined with 'verify=never'" datasetfs -o "cache=$cache,verify=never" volume mnt
 mkdir -p mnt
@@ -57,15 +57,15 @@ refused() {
     assert_fails 32 "cache '$PWD/$1': $2" datasetfs -o "cache=$PWD/$1" volume mnt
 }
 refused none "there is no such folder: 'install -d -m 700 $PWD/none' makes it"
-touch file && refused file "it is no folder, or a link to one"
-ln -s cache link && refused link "it is no folder, or a link to one"
+touch file && refused file "it is not a folder, or it is a symbolic link"
+ln -s cache link && refused link "it is not a folder, or it is a symbolic link"
 chmod 770 cache && refused cache "it has the mode 0770, so others may write it"
 chmod 702 cache && refused cache "it has the mode 0702, so others may write it"
 chmod 500 cache && refused cache "it has the mode 0500, so its owner may not write it"
 chmod 700 cache
 echo "datasetfs cache 2" >cache/format && refused cache "it has the format 2, this release knows 1"
 echo "datasetfs cache 0" >cache/format && refused cache "it has the format 0, this release knows 1"
-echo "something else" >cache/format && refused cache "its file 'format' is none of a cache"
+echo "something else" >cache/format && refused cache "its file 'format' was not written by datasetfs"
 rm cache/format
 mount_volume volume fuse
 refused fuse "it lies on FUSE, expected a filesystem of a local drive"

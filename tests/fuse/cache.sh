@@ -20,7 +20,7 @@ cache_folder cache
 assert_fails 2 "mount option 'cache_size' needs 'cache', the folder" datasetfs -o cache_size=1G volume mnt
 assert_fails 2 "mount option 'cache_size': '1M'" datasetfs -o "cache=$PWD/cache,cache_size=1M" volume mnt
 mkdir -p mnt
-assert_fails 32 "a tenth of which stays free" datasetfs -o "cache=$PWD/cache,cache_size=1000T" volume mnt
+assert_fails 32 "of which a tenth stays free" datasetfs -o "cache=$PWD/cache,cache_size=1000T" volume mnt
 
 say "the second epoch"
 mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"

@@ -80,7 +80,7 @@ for wrong in "dataset x /v" "paths all" paths trust; do
     assert_fails 1 "'csi.conf', line 1: '${wrong%% *}': expected 'paths inline'" \
         datasetfs-csi --config csi.conf --kubelet "$K"
 done
-for wrong in "trust signers:'signers' is no absolute path" "trust /a,b:'/a,b' is no absolute path" \
+for wrong in "trust signers:'signers' is not an absolute path" "trust /a,b:'/a,b' is not an absolute path" \
     "revoked /r:'revoked' needs 'trust'"; do
     echo "${wrong%%:*}" >csi.conf
     assert_fails 1 "${wrong#*:}" datasetfs-csi --config csi.conf --kubelet "$K"

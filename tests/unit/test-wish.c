@@ -160,7 +160,7 @@ static void test_site(void **state)
 	assert_string_equal(site.folder, "/d");
 	assert_string_equal(site.places, "/scratch:/project");
 	assert_int_equal(site.timeout, 7);
-	CHECK_FAILS(site_say(&site, "control=datasetfsctl", &err), -EINVAL, "'datasetfsctl' is no absolute path");
+	CHECK_FAILS(site_say(&site, "control=datasetfsctl", &err), -EINVAL, "'datasetfsctl' is not an absolute path");
 	CHECK_FAILS(site_say(&site, "timeout=0", &err), -ERANGE, "expected 1 to 86400");
 	CHECK_FAILS(site_say(&site, "place=/x", &err), -EINVAL, "'place=/x': expected folder=");
 }

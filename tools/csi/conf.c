@@ -15,7 +15,7 @@ static int conf_set_file(char **field, char *words[], struct error *err)
 	if (*field)
 		return error_set(err, -EINVAL, "'%s' is there twice", words[0]);
 	if (*words[1] != '/' || strchr(words[1], ','))
-		return error_set(err, -EINVAL, "'%s' is no absolute path without a comma", words[1]);
+		return error_set(err, -EINVAL, "'%s' is not an absolute path without a comma", words[1]);
 	*field = strdup(words[1]);
 	return *field ? 0 : error_no_memory(err);
 }

@@ -15,7 +15,7 @@ int nvme_secrets_check(const struct nvme_options *options, struct error *err)
 		return error_set(err, -EINVAL, "a target proves who it is only to a host that does: "
 				 "--dhchap-secret-file is missing");
 	if ((options->settings.tls_key || options->settings.tls_keyring) && !options->settings.tls)
-		return error_set(err, -EINVAL, "--tls-key and --tls-keyring need --tls");
+		return error_set(err, -EINVAL, "options '--tls-key' and '--tls-keyring' need '--tls'");
 	return 0;
 }
 

@@ -46,8 +46,9 @@ void assume_inputs(struct formulas_inputs *inputs, bool has_library, struct assu
 	       (struct assumed){ "--readers", "16 for each GPU", "processes of a loader, one file each" });
 	assume(ret, &inputs->cpus, 4, (struct assumed){ "--cpus", "4", "the loader needs the others" });
 	if (has_library)
-		assume(ret, &inputs->cpu_time, 9e-6, (struct assumed){ "--cpu-time", "9", "measured, of the library" });
+		assume(ret, &inputs->cpu_time, 9e-6,
+		       (struct assumed){ "--cpu-time", "9", "measured with the library" });
 	else
-		assume(ret, &inputs->cpu_time, 45e-6, (struct assumed){ "--cpu-time", "45", "measured, of a mount" });
+		assume(ret, &inputs->cpu_time, 45e-6, (struct assumed){ "--cpu-time", "45", "measured on a mount" });
 	assume_cache(inputs, ret);
 }

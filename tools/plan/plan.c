@@ -165,7 +165,7 @@ static int plan_warn(const struct subject *subject, struct served *served, struc
 	int r = served_open(subject->volume, subject->volume->super.volume_uuid, served, err);
 
 	if (r == 0 && served_concern_all(served))
-		log_warn("measuring slows down these mounts for some seconds, and those of other hosts:");
+		log_warn("measuring slows these mounts down for some seconds, and mounts on other hosts too:");
 	return r == 0 ? served_refuse(served, true, "", err) : r;
 }
 

@@ -42,13 +42,13 @@ static void sheet_head(const struct sheet *sheet)
 
 	text_print("volume       '%s'\n", sheet->subject->volume->path);
 	subject_text(sheet->subject, "version");
-	printf("files        %.0f, %s of the volume for each, %.3f reads\n", sheet->data.files,
+	printf("files        %.0f; each takes %s and %.3f reads of the volume\n", sheet->data.files,
 	       format_size((uint64_t)(sheet->data.bytes / sheet->data.files), size),
 	       sheet->data.reads / sheet->data.files);
 	printf("demand       %s files/s", rate_format_number(sheet->plan.demand, a));
-	printf(", %s: %.0f workers, %.0f GPUs each, %s files/s for each GPU\n",
+	printf(", %s: %.0f workers, %.0f GPU%s each, %s files/s for each GPU\n",
 	       rate_format(sheet->plan.demand_bytes, a), inputs->workers, inputs->gpus,
-	       rate_format_number(inputs->rate, b));
+	       inputs->gpus == 1 ? "" : "s", rate_format_number(inputs->rate, b));
 	printf("members      %.0f, %s reads/s and %s each%s, %u cop%s\n", inputs->members,
 	       rate_format_number(inputs->iops, a), rate_format(inputs->bandwidth, b),
 	       sheet->is_measured ? " (measured)" : "", sheet->copies, sheet->copies == 1 ? "y" : "ies");

@@ -112,7 +112,7 @@ static void status_old_versions(const struct reported *reported)
 static void status_signer(const struct reported *reported)
 {
 	if (*reported_text(reported, DSFS_CONTROL_SIGNER_KEY))
-		status_say("signed by", "%s, with the key %s, as the version of %s",
+		status_say("signed by", "%s, with the key %s, dated %s",
 			   reported_text(reported, DSFS_CONTROL_SIGNER),
 			   reported_text(reported, DSFS_CONTROL_SIGNER_KEY),
 			   reported_text(reported, DSFS_CONTROL_SIGNED));

@@ -26,7 +26,7 @@ struct warm_options {
 
 static const struct option_spec warm_table[] = {
 	{ "from", 0, "FILE", OPTION_TEXT(struct warm_options, from, NULL),
-	  "also the paths in FILE ('-': standard input)" },
+	  "the paths in FILE as well ('-': standard input)" },
 	VERB_OPTION_JSON,
 	{ "progress", 0, "KIND", OPTION_WORD(struct warm_options, progress, "auto", "bar", "plain", "json", "none"),
 	  "auto (default), bar, plain, json or none" },
@@ -38,7 +38,7 @@ const struct command_line warm_line = {
 	.usage = "MNT [PATH]...",
 	.operands = { 1, OPERANDS_ANY },
 	.summary = "Fill the cache of a mount with files.\n"
-		   "Without PATH, with all. PATH is a file, or a directory with what is below, from the root of the\n"
+		   "Without PATH, all files. PATH is a file, or a directory with what is below, from the root of the\n"
 		   "mount. Returns when they can be read from the cache, and says how much fitted.",
 	.options = warm_table,
 };
