@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=gcc,asan timeout=300
 # The server of a mount with a cache is killed while it fills: between a slot and its bytes, the bytes and their words,
-# two words, and at any time under readers. They see nothing, and the next server goes on with what there is.
+# two words, and at any time under readers. They see nothing, and the next server goes on with what there is, or leaves
+# the cache to other mounts.
 . "$DATASETFS_SOURCE/tests/lib/cache.sh"
 . "$LIB/steps.sh"
 need_fuse
@@ -45,5 +46,23 @@ for ((round = 1; round <= rounds; round++)); do
     wait $reader || fail "an epoch in round $round"
 done
 wait_for 60 is_full || fail "it is not full: $HITS reads of the cache, $READS of the volume, $WRONG in vain"
+without_trouble mnt
+unmount mnt
+
+say "without the volume's folder"
+# is_unlocked FOLDER: no process holds the lock there
+is_unlocked() {
+    flock --nonblock "$1/lock" true
+}
+cache_folder cache
+mount_volume volume mnt -o "$OPTIONS"
+wait_for 60 is_full || fail "it is not full: $HITS reads of the cache, $READS of the volume"
+folder=$(dirname cache/*/lock)
+! is_unlocked "$folder" || fail "a mount that fills the cache has not locked it"
+mv "$folder" moved
+touch "$folder"
+kill_server mnt
+assert_contains "without the folder" "$(cat daemon.log)" "Not a directory, no contents are kept"
+wait_for 20 is_unlocked moved || fail "a mount that goes on without the cache keeps it locked"
 without_trouble mnt
 unmount mnt

@@ -30,42 +30,15 @@ static void stored_locked(const void *owner, int lock)
 		log_error(&err, "cache '%s': the lock is not kept for another server", serve->options.cache);
 }
 
-static struct store_setup stored_setup(struct serve *serve, int folder)
+static struct store_setup stored_setup(struct serve *serve, int folder, struct store_kept *kept)
 {
 	const struct version *version = &serve_current(serve)->version;
 	struct store_setup setup = { .folder = folder, .size = serve->options.cache_size,
 				     .chunks = version->shape.chunk_count, .bytes = version->stored_bytes,
-				     .tell = stored_tell, .locked = stored_locked, .owner = serve };
+				     .tell = stored_tell, .locked = stored_locked, .owner = serve, .kept = kept };
 
 	memcpy(setup.volume, serve->volume.uuid, sizeof(setup.volume));
 	return setup;
-}
-
-/* Without a cache this mount must not keep others from filling it. */
-static void stored_leave(struct serve *serve)
-{
-	keep_drop(serve->keep, "cache-map");
-	keep_drop(serve->keep, "cache-data");
-	keep_drop(serve->keep, "cache-lock");
-}
-
-static int stored_adopt(struct serve *serve, struct store_setup *setup, struct store **ret, struct error *err)
-{
-	struct store_kept kept = { keep_take(serve->keep, "cache-map"), keep_take(serve->keep, "cache-data"),
-				   keep_take(serve->keep, "cache-lock") };
-	int r = -ENOENT;
-
-	setup->kept = &kept;
-	if (kept.map < 0 || kept.data < 0)
-		error_set(err, r, "the former server left no map of it");
-	else
-		r = store_open(setup, ret, err);
-	close_fd(&kept.map);
-	close_fd(&kept.data);
-	close_fd(&kept.lock);
-	if (r < 0 && !keep_is_rehearsal(serve->keep))
-		stored_leave(serve);
-	return r;
 }
 
 /* A successor has what the former server knew until it died, and not only what that had saved. */
@@ -90,7 +63,8 @@ static int stored_use(struct serve *serve, struct store *store, struct error *er
 	return r;
 }
 
-static int stored_make(struct serve *serve, struct error *err)
+/* kept: what a former server had; NULL: there was none. */
+static int stored_make(struct serve *serve, struct store_kept *kept, struct error *err)
 {
 	auto_close int folder = -1;
 	struct store_setup setup;
@@ -99,17 +73,44 @@ static int stored_make(struct serve *serve, struct error *err)
 
 	if (r < 0)
 		return r;
-	setup = stored_setup(serve, folder);
-	r = serve->adopts ? stored_adopt(serve, &setup, &store, err) : store_open(&setup, &store, err);
+	if (kept && (kept->map < 0 || kept->data < 0))
+		return error_set(err, -ENOENT, "the former server left no map of it");
+	setup = stored_setup(serve, folder, kept);
+	r = store_open(&setup, &store, err);
 	return r < 0 ? r : stored_use(serve, store, err);
+}
+
+/* Without a cache this mount must not keep others from filling it: the supervisor has the lock as well. */
+static void stored_leave(struct serve *serve)
+{
+	keep_drop(serve->keep, "cache-map");
+	keep_drop(serve->keep, "cache-data");
+	keep_drop(serve->keep, "cache-lock");
+}
+
+static int stored_adopt(struct serve *serve, struct error *err)
+{
+	struct store_kept kept = { keep_take(serve->keep, "cache-map"), keep_take(serve->keep, "cache-data"),
+				   keep_take(serve->keep, "cache-lock") };
+	int r = serve->local ? stored_make(serve, &kept, err) : 0;
+
+	close_fd(&kept.map);
+	close_fd(&kept.data);
+	close_fd(&kept.lock);
+	if (!serve->cached && !keep_is_rehearsal(serve->keep))
+		stored_leave(serve);
+	return r;
 }
 
 /* A drive that is full holds indexes, perhaps, and was not promised to hold more. */
 int stored_open(struct serve *serve, struct error *err)
 {
 	struct error why = { 0 };
-	int r = serve->local ? stored_make(serve, &why) : 0;
+	int r;
 
+	if (!serve->options.cache)
+		return 0;
+	r = serve->adopts ? stored_adopt(serve, &why) : stored_make(serve, NULL, &why);
 	if (r < 0 && (serve->adopts || (r == -ENOSPC && !serve->options.cache_size))) {
 		log_warn("cache '%s': %s, no contents are kept", serve->options.cache, why.reason);
 		return 0;

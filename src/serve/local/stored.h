@@ -4,8 +4,8 @@
 #include "serve/serve.h"
 #include "tier/store.h"
 
-/* Opens them and sets serve->cached, if the mount has a folder. A successor that cannot goes on without. Call it when
- * the volume and a version are open, and before there are engines. */
+/* Opens them and sets serve->cached, if the mount has a folder. A successor that cannot goes on without, and leaves
+ * the cache to other mounts. Call it when the volume and a version are open, and before there are engines. */
 must_check int stored_open(struct serve *serve, struct error *err);
 /* Returns the store, which stays for the life of the mount; NULL: it has none. */
 const struct store *stored_store(const struct serve *serve);
