@@ -228,7 +228,12 @@ bool locate_is_crypt(int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || !(S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode)))
-		return false;
-	return mapping_is_crypt(topology_root(), S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
+	return fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && mapping_is_crypt(topology_root(), st.st_rdev);
+}
+
+bool locate_is_plain(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && major(st.st_dev) && mapping_is_plain(topology_root(), st.st_dev);
 }

@@ -20,8 +20,12 @@ must_check int locate_node(const struct topology_namespace *namespace, char **re
 must_check int locate_path(const char *volume, char **ret, struct error *err);
 /* Returns the identity of the namespace that is open as fd, or below the mapping that is; "": there is none. */
 must_check int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error *err);
-/* Whether the device that is open as fd is a mapping of dm-crypt, or lies on one; of a directory, its filesystem's. */
+/* Whether the device that is open as fd is a mapping of dm-crypt, or lies on one. */
 bool locate_is_crypt(int fd);
+/* Whether it is known that the filesystem of this file or folder lies on a drive without dm-crypt. It is not known of a
+ * filesystem that does not tell its device (btrfs, overlayfs), or whose device lies on several or on a file; one in
+ * memory lies on none. */
+bool locate_is_plain(int fd);
 /* Returns the volume's failure domain: the NQN of the subsystem with the namespace, or partition of one, that is open
  * as fd or below the mapping that is; "": there is none. */
 must_check int locate_domain(int fd, char domain[TOPOLOGY_DOMAIN_SIZE], struct error *err);

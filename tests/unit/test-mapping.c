@@ -68,6 +68,9 @@ static void test_crypt(void **state)
 	assert_int_equal(mapping_below(sysfs_root, SECOND), SECOND); /* there is none */
 	assert_true(mapping_is_crypt(sysfs_root, CRYPT));
 	assert_false(mapping_is_crypt(sysfs_root, TRAIN));
+	assert_false(mapping_is_plain(sysfs_root, CRYPT));
+	assert_true(mapping_is_plain(sysfs_root, TRAIN));
+	assert_false(mapping_is_plain(sysfs_root, SECOND)); /* nobody knows */
 	CHECK_OK(mapping_above(sysfs_root, TRAIN, &above, &err));
 	assert_int_equal(above.device, CRYPT);
 	assert_string_equal(above.block, "dm-0");
@@ -85,6 +88,7 @@ static void test_on_each_other(void **state)
 	add_second("LVM-1", "../../block/dm-0", "dm-0");
 	assert_int_equal(mapping_below(sysfs_root, SECOND), TRAIN);
 	assert_true(mapping_is_crypt(sysfs_root, SECOND));
+	assert_false(mapping_is_plain(sysfs_root, SECOND));
 	check_above("second", true);
 	drop_second("../../block/dm-0", "dm-0");
 	check_above("train", true);
@@ -98,12 +102,14 @@ static void test_beside_each_other(void **state)
 	add_second("", "nvme-subsys0/nvme0n1", "nvme0n1");
 	assert_int_equal(mapping_below(sysfs_root, SECOND), TRAIN);
 	assert_false(mapping_is_crypt(sysfs_root, SECOND));
+	assert_true(mapping_is_plain(sysfs_root, SECOND));
 	CHECK_FAILS(mapping_above(sysfs_root, TRAIN, &above, &err), -EMLINK,
 		    "the mappings 'train' and 'second' both lie on it");
 	assert_int_equal(above.device, 7);
 	/* One of them is multipath's: that is another device. */
 	sysfs_write(BLOCK "dm-1/dm/uuid", "mpath-3600");
 	assert_int_equal(mapping_below(sysfs_root, SECOND), SECOND);
+	assert_false(mapping_is_plain(sysfs_root, SECOND));
 	check_above("train", true);
 	drop_second("nvme-subsys0/nvme0n1", "nvme0n1");
 }
@@ -118,6 +124,7 @@ static void test_several_slaves(void **state)
 	sysfs_write(BLOCK "dm-0/slaves/nvme2n1", link);
 	assert_int_equal(mapping_below(sysfs_root, CRYPT), CRYPT);
 	assert_false(mapping_is_crypt(sysfs_root, CRYPT));
+	assert_false(mapping_is_plain(sysfs_root, CRYPT));
 	check_above("", false);
 	sysfs_drop(BLOCK "dm-0/slaves/nvme2n1");
 	check_above("train", true);
@@ -146,8 +153,32 @@ static void test_partition(void **state)
 	assert_int_equal(mapping_below(sysfs_root, SECOND), part);
 	assert_int_equal(topology_whole(sysfs_root, SECOND), TRAIN);
 	assert_int_equal(topology_whole(sysfs_root, CRYPT), TRAIN);
+	assert_true(mapping_is_plain(sysfs_root, part));
 	check_above("train", true); /* what lies on a partition does not lie on the whole */
 	drop_second("nvme-subsys0/nvme0n1/nvme0n1p1", "nvme0n1p1");
+}
+
+/* Mappings below md, and the file below a loop device, may be encrypted; then a partition is as well. */
+static void test_device_on_others(void **state)
+{
+	const dev_t part = makedev(259, 6);
+
+	(void)state;
+	sysfs_write(BLOCK "md0/dev", "9:0");
+	sysfs_write(BLOCK "md0/md0p1/dev", "259:6");
+	sysfs_write(BLOCK "md0/md0p1/partition", "1");
+	sysfs_write(NUMBER "9:0", "-> ../../block/md0");
+	sysfs_write(NUMBER "259:6", "-> ../../block/md0/md0p1");
+	assert_true(mapping_is_plain(sysfs_root, makedev(9, 0)));
+	assert_true(mapping_is_plain(sysfs_root, part));
+	sysfs_write(BLOCK "md0/slaves/dm-0", "-> ../../dm-0");
+	assert_false(mapping_is_plain(sysfs_root, makedev(9, 0)));
+	assert_false(mapping_is_plain(sysfs_root, part));
+	sysfs_drop(BLOCK "md0/slaves/dm-0");
+	sysfs_write(BLOCK "md0/loop/backing_file", "/disk");
+	assert_false(mapping_is_plain(sysfs_root, part));
+	sysfs_drop(BLOCK "md0/loop/backing_file");
+	assert_true(mapping_is_plain(sysfs_root, part));
 }
 
 /* Nothing in sysfs is trusted to be short, a number, or free of circles. */
@@ -219,7 +250,8 @@ int main(void)
 		cmocka_unit_test(test_crypt),	       cmocka_unit_test(test_on_each_other),
 		cmocka_unit_test(test_beside_each_other), cmocka_unit_test(test_several_slaves),
 		cmocka_unit_test(test_device_that_went), cmocka_unit_test(test_partition),
-		cmocka_unit_test(test_hostile),	       cmocka_unit_test(test_locate),
+		cmocka_unit_test(test_device_on_others), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_locate),
 	};
 
 	return cmocka_run_group_tests(tests, add_crypt, sysfs_remove);

@@ -3,6 +3,7 @@
  *
  *   dm/name, dm/uuid    of a mapping; the UUID begins with who set it up: CRYPT-, LVM-, mpath-
  *   slaves/nvme0n1      devices below it
+ *   loop/               of a loop device: a file below it
  *   holders/dm-0        devices that lie on one
  */
 #include "device/nvme/mapping.h"
@@ -107,6 +108,37 @@ bool mapping_is_crypt(const char *root, dev_t device)
 
 	(void)mapping_descend(root, device, &is_crypt);
 	return is_crypt;
+}
+
+static int mapping_see_any(void *argument, const char *path, const char *name, struct error *err)
+{
+	(void)argument;
+	(void)path;
+	(void)name;
+	(void)err;
+	return 1;
+}
+
+static bool mapping_has(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+
+	return (size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path) ||
+	       sysfs_each(path, mapping_see_any, NULL, NULL) != 0;
+}
+
+/* Devices of md have slaves, too. A partition has those of the whole device, in whose folder its own lies. */
+bool mapping_is_plain(const char *root, dev_t device)
+{
+	char folder[PATH_MAX], text[32];
+	bool is_crypt;
+
+	device = mapping_descend(root, device, &is_crypt);
+	mapping_folder(root, device, "", folder);
+	if (sysfs_text(folder, "partition", text, sizeof(text)))
+		mapping_folder(root, device, "..", folder);
+	return !is_crypt && sysfs_device(folder) && !mapping_has(folder, "dm") && !mapping_has(folder, "slaves") &&
+	       !mapping_has(folder, "loop");
 }
 
 static int mapping_see_above(void *argument, const char *path, const char *name, struct error *err)

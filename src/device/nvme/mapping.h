@@ -22,6 +22,9 @@ struct mapping {
 dev_t mapping_below(const char *root, dev_t device);
 /* Whether one of the mappings that device is encrypts. */
 bool mapping_is_crypt(const char *root, dev_t device);
+/* Whether it is known that none of them encrypts. False also if nobody can tell: the lowest lies on several devices or
+ * on a file, or sysfs does not have it. */
+bool mapping_is_plain(const char *root, dev_t device);
 /* Finds the highest of the mappings that lie one on another and on device, which they have for themselves.
  * -EMLINK: several lie beside each other. */
 must_check int mapping_above(const char *root, dev_t device, struct mapping *ret, struct error *err);

@@ -68,7 +68,7 @@ int local_open(struct serve *serve, struct error *err)
 /* The drive of the cache may be stolen as well as those of the volume. */
 static void local_warn_of_clear_text(const struct serve *serve)
 {
-	if (serve_count_crypt(serve) && !locate_is_crypt(serve->local->folder))
+	if (serve_count_crypt(serve) && locate_is_plain(serve->local->folder))
 		log_warn("cache '%s': it has contents of an encrypted volume in clear text: use a folder on an "
 			 "encrypted filesystem", serve->options.cache);
 }
