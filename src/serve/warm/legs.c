@@ -247,13 +247,18 @@ void legs_close(struct legs *legs)
 	legs->is_open = false;
 }
 
+void legs_begin_pass(struct legs *legs)
+{
+	legs->failed = legs->first = 0;
+	error_clear(&legs->why);
+}
+
 void legs_begin(struct legs *legs, const struct generation *generation)
 {
 	legs->generation = generation;
 	atomic_store(&legs->wanted, 1);
 	legs->again_count = 0;
-	legs->files = legs->bytes = legs->failed = 0;
+	legs->files = legs->bytes = 0;
 	legs->failures = 0;
-	legs->first = 0;
-	error_clear(&legs->why);
+	legs_begin_pass(legs);
 }

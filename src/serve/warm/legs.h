@@ -29,10 +29,11 @@ struct legs {
 	uint64_t *again; /* files whose leg failed, to be read alone */
 	size_t again_count, again_room;
 	uint64_t files, bytes; /* that were read; bytes of contents */
+	unsigned failures; /* legs that failed one after the other */
+	/* Of the pass: */
 	uint64_t failed; /* files that cannot be read */
 	uint64_t first;  /* ordinal of the first of them */
 	struct error why; /* the reason why that one cannot; code 0: all can */
-	unsigned failures; /* legs that failed one after the other */
 };
 
 /* Gets memory and an engine, on the thread that will use them; nothing is done if they are there. */
@@ -41,6 +42,8 @@ must_check int legs_open(struct legs *legs, struct counters *counters, struct er
 void legs_close(struct legs *legs);
 /* Begins a job, whose version the caller keeps open. */
 void legs_begin(struct legs *legs, const struct generation *generation);
+/* Begins a pass over files of the job, some of which may have failed in the one before. */
+void legs_begin_pass(struct legs *legs);
 
 /* Whether a further leg may begin. */
 static inline bool legs_has_room(const struct legs *legs)

@@ -6,8 +6,6 @@
 #include "read/op.h"
 #include "tier/chunks.h"
 
-#define STOCK_DAMAGED 1u /* an address before all chunks */
-
 /* A record that is wrong counts as a chunk that is missing: the file is tried, and named. */
 enum stock_place stock_find(const struct store *store, const struct index *index, const struct inode *inode,
 			    uint64_t *ret_address)

@@ -7,6 +7,8 @@
 #include "image/inode.h"
 #include "tier/store.h"
 
+#define STOCK_DAMAGED 1u /* the address of each file with damaged records: before all chunks */
+
 enum stock_place {
 	STOCK_CACHED,  /* all of it that is on the volume */
 	STOCK_MISSING, /* not all of it */
@@ -20,7 +22,7 @@ struct stock {
 	uint64_t files[STOCK_PLACES], bytes[STOCK_PLACES];
 };
 
-/* Finds where a regular file is. *ret_address: if it is missing, that of the first chunk that is. */
+/* Finds where a regular file is. *ret_address: if it is missing, that of the first chunk that is, or STOCK_DAMAGED. */
 enum stock_place stock_find(const struct store *store, const struct index *index, const struct inode *inode,
 			    uint64_t *ret_address);
 void stock_add(struct stock *stock, enum stock_place place, uint64_t bytes);

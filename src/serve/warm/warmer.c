@@ -44,7 +44,7 @@ struct warmer {
 	struct dsfs_warm answer; /* of the job */
 	struct stock stock;      /* as of the last look */
 	struct lowest window;    /* files that are missing, from the lowest place on */
-	uint64_t last;           /* the place of the last file of the window before */
+	struct legs_file last;   /* of the window before */
 	int64_t looked;          /* when it last looked whether the job is wanted */
 };
 
@@ -158,10 +158,13 @@ static void warmer_wait(struct warmer *warmer, int64_t limit)
 
 /* ---- a look ---- */
 
+/* Files with damaged records have one address, but no chunk in common: each of them is tried and counted. */
 static int warmer_compare(const void *a, const void *b)
 {
 	const struct legs_file *x = a, *y = b;
 
+	if (x->address == y->address && x->address == STOCK_DAMAGED)
+		return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
 	return (x->address > y->address) - (x->address < y->address);
 }
 
@@ -191,7 +194,7 @@ static void warmer_see(struct warmer *warmer, uint64_t ordinal, bool is_first)
 	place = stock_find(warmer_store(warmer), index, &inode, &file.address);
 	if (is_first)
 		stock_add(&warmer->stock, place, inode.size);
-	if (place == STOCK_MISSING && file.address > warmer->last)
+	if (place == STOCK_MISSING && warmer_compare(&file, &warmer->last) > 0)
 		lowest_add(&warmer->window, &file);
 }
 
@@ -223,7 +226,7 @@ static void warmer_fill(struct warmer *warmer, bool is_first)
 static void warmer_look(struct warmer *warmer)
 {
 	warmer->stock = (struct stock){ 0 };
-	warmer->last = 0;
+	warmer->last = (struct legs_file){ 0 };
 	warmer_fill(warmer, true);
 }
 
@@ -272,7 +275,7 @@ static void warmer_read_all(struct warmer *warmer)
 	warmer_read_window(warmer);
 	while (warmer->window.is_cut && !warmer_has_ended(warmer)) {
 		files = warmer->window.items;
-		warmer->last = files[warmer->window.count - 1].address;
+		warmer->last = files[warmer->window.count - 1];
 		warmer_fill(warmer, false);
 		warmer_read_window(warmer);
 	}
@@ -328,7 +331,7 @@ static bool warmer_pass(struct warmer *warmer, uint64_t *before)
 		return false;
 	*before = missing;
 	warmer->answer.state = DSFS_WARM_READS;
-	warmer->legs.failed = 0;
+	legs_begin_pass(&warmer->legs);
 	warmer_read_all(warmer);
 	warmer_settle(warmer);
 	if (warmer_has_ended(warmer))

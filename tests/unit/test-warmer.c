@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread that warms a cache, on a volume in memory: what it says of files that cannot be read. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "datasetfs/control.h"
+#include "image/catalogue/index_load.h"
+#include "lib/check.h"
+#include "lib/section.h"
+#include "read/cached.h"
+#include "serve/serve.h"
+#include "serve/warm/warmer.h"
+
+#define AT     DSFS_DATA_AT
+#define CHUNK  131072u
+#define DEVICE (AT + 8 * CHUNK)
+
+static uint8_t device[DEVICE];
+static char folder_name[] = "/tmp/test-warmer-XXXXXX";
+static int folder, fds[2]; /* fds: of the volume and the cache */
+static struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
+static struct array_source array = { .count = 1, .fds = fds, .fd_count = 2, .geometry = &geometry };
+static struct store *store;
+static struct section section;
+static struct generation generation = { .sequence = 7, .uses = 1, .key = 1, .version = { .label = "v1" } };
+static struct serve serve;
+static void (*written)(void); /* called once when a pass has read all */
+
+bool __real_store_is_written(const struct store *of, uint64_t staged);
+bool __wrap_store_is_written(const struct store *of, uint64_t staged);
+
+bool __wrap_store_is_written(const struct store *of, uint64_t staged)
+{
+	void (*call)(void) = written;
+
+	written = NULL;
+	if (call)
+		call();
+	return __real_store_is_written(of, staged);
+}
+
+static void tell(const void *owner, const struct error *why)
+{
+	(void)owner;
+	(void)why;
+}
+
+/* ---- a volume ---- */
+
+static uint64_t chunk_at(uint64_t at, uint32_t length)
+{
+	return section_chunk_with(&section, at, sum_of(DSFS_SUM_XXH3_64, device + at, length), length, DSFS_CODEC_RAW);
+}
+
+/* Past the end of the device. */
+static uint64_t damaged_record(void)
+{
+	return section_chunk(&section, DEVICE, 1, 100, DSFS_CODEC_RAW);
+}
+
+static void put(uint64_t at, const uint8_t *bytes, size_t length)
+{
+	assert_int_equal(pwrite(fds[0], bytes, length, (off_t)at), length);
+}
+
+/* Changes a byte there, but not in device. */
+static void spoil(uint64_t at)
+{
+	uint8_t other = device[at] ^ 1;
+
+	put(at, &other, 1);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < DEVICE; i++)
+		device[i] = (uint8_t)(i * 2654435761u >> 13);
+	fds[0] = memfd_create("volume", MFD_CLOEXEC);
+	assert_true(fds[0] >= 0);
+	put(0, device, DEVICE);
+	section_init(&section);
+	return 0;
+}
+
+/* ---- a mount ---- */
+
+static void open_mount(void)
+{
+	struct store_setup setup = { .size = 64u << 20, .chunks = 200, .bytes = 4000000, .tell = tell };
+	struct version version = { 0 };
+	uint64_t size = DEVICE;
+
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, size, NULL, &generation.index, &err));
+	snprintf(folder_name, sizeof(folder_name), "/tmp/test-warmer-XXXXXX");
+	assert_non_null(mkdtemp(folder_name));
+	folder = setup.folder = open(folder_name, O_RDONLY | O_DIRECTORY);
+	CHECK_OK(store_open(&setup, &store, &err));
+	fds[1] = store->data;
+	serve = (struct serve){ .options.read.verify = true, .volume.array = &array };
+	pthread_mutex_init(&serve.generations.lock, NULL);
+	atomic_store(&serve.generations.current, &generation);
+	CHECK_OK(cached_new(store, 1, &serve.cached, &err));
+	CHECK_OK(warmer_start(&serve, &err));
+}
+
+static int end(void **state)
+{
+	(void)state;
+	assert_true(warmer_stop(serve.warmer));
+	warmer_free(serve.warmer);
+	assert_true(store_stop(store));
+	cached_free(serve.cached);
+	store_free(store);
+	store_remove(folder);
+	close(folder);
+	assert_int_equal(rmdir(folder_name), 0);
+	index_close(generation.index);
+	assert_int_equal(generation.uses, 1);
+	close(fds[0]);
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+static struct dsfs_warm answer;
+
+/* Begins a job for all files, or asks about one. */
+static void ask(uint64_t job, uint32_t flags)
+{
+	answer = (struct dsfs_warm){ .job = job, .flags = flags, .count = !job, .files = { INODE_ROOT } };
+	CHECK_OK(warmer_command(serve.warmer, &answer, &err));
+}
+
+static void wait_for_end(uint64_t job)
+{
+	for (ask(job, 0); answer.state < DSFS_WARM_DONE; ask(job, 0))
+		usleep(1000);
+}
+
+static void warm(void)
+{
+	CHECK_OK(store_start(store, &err));
+	ask(0, DSFS_WARM_GO);
+	wait_for_end(answer.job);
+}
+
+/* ---- the tests ---- */
+
+static void test_files_are_read(void **state)
+{
+	(void)state;
+	section_file(&section, 1, "a", CHUNK, chunk_at(AT, CHUNK));
+	section_file(&section, 1, "b", 4096, chunk_at(AT + CHUNK, 4096));
+	open_mount();
+	warm();
+	assert_string_equal(answer.reason, "");
+	assert_int_equal(answer.state, DSFS_WARM_DONE);
+	assert_int_equal(answer.cached.files, 2);
+	assert_int_equal(answer.read.bytes, CHUNK + 4096);
+}
+
+static void test_each_file_with_damaged_records_counts(void **state)
+{
+	(void)state;
+	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
+	section_file(&section, 1, "b", 100, damaged_record());
+	section_file(&section, 1, "c", 100, damaged_record());
+	section_file(&section, 1, "d", 100, damaged_record());
+	open_mount();
+	warm();
+	assert_string_equal(answer.reason, "3 files cannot be read, the first is '/b': its records are damaged");
+	assert_int_equal(answer.state, DSFS_WARM_FAILED);
+	assert_int_equal(answer.cached.files, 1);
+	assert_int_equal(answer.missing.files, 3);
+}
+
+/* The first file can be read now, and the ends of the others cannot. */
+static void after_a_pass(void)
+{
+	put(AT, device + AT, 1);
+	spoil(AT + 2 * CHUNK);
+	spoil(AT + 3 * CHUNK);
+}
+
+/* One of two files with the same beginning is read in the second pass. */
+static void test_a_pass_names_a_file_of_its_own(void **state)
+{
+	uint64_t common;
+
+	(void)state;
+	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
+	spoil(AT);
+	common = chunk_at(AT + CHUNK, CHUNK);
+	chunk_at(AT + 2 * CHUNK, 4096);
+	section_file(&section, 1, "b", CHUNK + 4096, common);
+	common = chunk_at(AT + CHUNK, CHUNK);
+	chunk_at(AT + 3 * CHUNK, 4096);
+	section_file(&section, 1, "c", CHUNK + 4096, common);
+	written = after_a_pass;
+	open_mount();
+	warm();
+	assert_non_null(strstr(answer.reason, "1 file cannot be read, the first is '/"));
+	assert_null(strstr(answer.reason, "'/a'"));
+	assert_int_equal(answer.cached.files, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_files_are_read, begin, end),
+		cmocka_unit_test_setup_teardown(test_each_file_with_damaged_records_counts, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_pass_names_a_file_of_its_own, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
