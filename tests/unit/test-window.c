@@ -271,7 +271,8 @@ static unsigned round_trip(enum window_class class, unsigned count, int64_t took
 	return taken;
 }
 
-/* A tool that has a device for itself soon has as many under way as it wants, until a read is slow. */
+/* A tool that has a device for itself soon has as many under way as it wants, until so many reads are slow that its
+ * window is cut. */
 static void test_background_is_steep(void **state)
 {
 	(void)state;
@@ -285,6 +286,30 @@ static void test_background_is_steep(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		round_trip(WINDOW_BACKGROUND, 64, 100 * US);
 	assert_true(size(WINDOW_BACKGROUND) < 30);
+	window_free(window);
+}
+
+/* One read of 16 takes longer than the others, as on any device now and then. */
+static void test_background_stays_steep(void **state)
+{
+	unsigned taken = 0;
+	int64_t begun;
+
+	(void)state;
+	window = make(1, 0, 0);
+	now = 1000 * MS;
+	while (taken < 16)
+		taken = round_trip(WINDOW_BACKGROUND, 16, 100 * US);
+	begun = now;
+	assert_int_equal(take(WINDOW_BACKGROUND, 16), 16);
+	now += 100 * US;
+	give(WINDOW_BACKGROUND, 15, begun);
+	now += 10 * MS;
+	give(WINDOW_BACKGROUND, 1, begun);
+	assert_true(size(WINDOW_BACKGROUND) < 20);
+	for (unsigned i = 0; i < 20; i++)
+		round_trip(WINDOW_BACKGROUND, 64, 100 * US);
+	assert_true(size(WINDOW_BACKGROUND) > 30);
 	window_free(window);
 }
 
@@ -669,6 +694,7 @@ int main(void)
 		cmocka_unit_test(test_background_never_opens),
 		cmocka_unit_test(test_background_in_an_open_window),
 		cmocka_unit_test(test_background_is_steep),
+		cmocka_unit_test(test_background_stays_steep),
 		cmocka_unit_test(test_one_cut_a_round_trip),
 		cmocka_unit_test(test_sizes_apart),
 		cmocka_unit_test(test_single_slow_reads),
