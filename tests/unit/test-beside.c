@@ -93,6 +93,30 @@ static void test_few_are_under_way_at_a_time(void **state)
 	beside_close(&beside);
 }
 
+/* Nothing was slow when they began, so no peak is noted: the limit comes from those that are still under way. */
+static void test_all_under_way_are_slow(void **state)
+{
+	unsigned hits = 0;
+	int64_t begun;
+
+	(void)state;
+	begin();
+	begun = now;
+	for (unsigned i = 0; i < 64; i++) {
+		assert_true(beside_takes(&beside, now));
+		route_begin(beside.route, BESIDE_CACHE, now);
+	}
+	now += 50 * MS;
+	for (unsigned i = 0; i < 64; i++) {
+		route_end(beside.route, BESIDE_CACHE, begun, now, 4096);
+		beside_learn(&beside, true, begun, now);
+	}
+	for (unsigned i = 0; i < 64 && beside_takes(&beside, now); i++, hits++)
+		route_begin(beside.route, BESIDE_CACHE, now);
+	assert_in_range(hits, 30, 40);
+	beside_close(&beside);
+}
+
 static void test_a_suspect_is_probed(void **state)
 {
 	(void)state;
@@ -115,6 +139,7 @@ int main(void)
 		cmocka_unit_test(test_it_is_asked_first),
 		cmocka_unit_test(test_a_slow_one_is_tried_now_and_then),
 		cmocka_unit_test(test_few_are_under_way_at_a_time),
+		cmocka_unit_test(test_all_under_way_are_slow),
 		cmocka_unit_test(test_a_suspect_is_probed),
 	};
 
