@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that warms a cache, on a volume in memory: what it says of files that cannot be read. */
+/* The thread that warms a cache, on a volume in memory: what it says of files that cannot be read, and what it does
+ * for other jobs. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "datasetfs/control.h"
 #include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
 #include "read/cached.h"
 #include "serve/serve.h"
+#include "serve/warm/legs.h"
 #include "serve/warm/warmer.h"
+#include "serve/warm/warming.h"
 
 #define AT     DSFS_DATA_AT
 #define CHUNK  131072u
@@ -208,12 +213,89 @@ static void test_a_pass_names_a_file_of_its_own(void **state)
 	assert_int_equal(answer.cached.files, 2);
 }
 
+/* The first job waits for the table of the cache, which is not loaded before its thread runs. */
+static void test_ended_jobs_make_room_while_one_runs(void **state)
+{
+	uint64_t running;
+
+	(void)state;
+	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
+	open_mount();
+	ask(0, DSFS_WARM_GO);
+	for (running = answer.job; answer.state == DSFS_WARM_WAITS; ask(running, 0))
+		usleep(1000);
+	for (unsigned i = 0; i < 2 * WARMING_JOBS; i++) {
+		do
+			answer = (struct dsfs_warm){ .flags = DSFS_WARM_STOP };
+		while (warmer_command(serve.warmer, &answer, NULL) == -EBUSY && usleep(1000) == 0);
+		assert_int_equal(answer.state, DSFS_WARM_STOPPED);
+	}
+	ask(running, 0);
+	assert_int_equal(answer.state, DSFS_WARM_LOOKS);
+	CHECK_OK(store_start(store, &err));
+	wait_for_end(running);
+	assert_int_equal(answer.state, DSFS_WARM_DONE);
+}
+
+/* ---- a drive that does not return a read ---- */
+
+static struct io_read *held;
+
+static void hold_read(struct engine *engine, struct io_read *read)
+{
+	(void)engine;
+	held = read;
+}
+
+static int hold_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
+{
+	(void)engine;
+	(void)block;
+	(void)err;
+	*ret_readable = false;
+	return 0;
+}
+
+static void test_a_stuck_leg_is_not_read_again_when_its_job_has_ended(void **state)
+{
+	static const struct engine_ops ops = { .read = hold_read, .wait = hold_wait };
+	static struct counters counters;
+	static struct legs legs;
+	const struct legs_file file = { .ordinal = 2 };
+	struct engine engine = { .ops = &ops };
+	struct wake wake;
+
+	(void)state;
+	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
+	open_mount();
+	warm();
+	CHECK_OK(wake_open(&wake, &err));
+	legs = (struct legs){ .serve = &serve, .wake = &wake, .goes_on = true };
+	CHECK_OK(legs_open(&legs, &counters, &err));
+	legs.queue.reader.engine = &engine;
+	legs_begin(&legs, &generation);
+	assert_int_equal(legs_read(&legs, &file, 1), 1);
+	assert_int_equal(held->member, serve.cached->member);
+	atomic_store(&serve.cached->beside.route->members[BESIDE_CACHE].progress, clock_now() - INT64_C(10000000000));
+	legs.queue.looked = 0;
+	legs_cancel(&legs);
+	legs_wait(&legs, 1);
+	assert_int_equal(legs.queue.left, 1);
+	assert_false(legs_is_busy(&legs));
+	held->done(held, -EIO);
+	assert_int_equal(legs.queue.left, 0);
+	legs_close(&legs);
+	wake_close(&wake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_files_are_read, begin, end),
 		cmocka_unit_test_setup_teardown(test_each_file_with_damaged_records_counts, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_pass_names_a_file_of_its_own, begin, end),
+		cmocka_unit_test_setup_teardown(test_ended_jobs_make_room_while_one_runs, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_stuck_leg_is_not_read_again_when_its_job_has_ended, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
