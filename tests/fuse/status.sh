@@ -104,12 +104,26 @@ assert_eq "verify" "$(grep '^verify' lines)" "verify never"
 assert_eq "prefetch" "$(grep '^prefetch' lines)" "prefetch off"
 assert_eq "deadline" "$(grep '^deadline' lines)" "deadline 77 s"
 assert_eq "workers" "$(grep '^workers' lines)" "workers 3"
+assert_eq "max_iops" "$(grep '^max_iops' lines)" "max_iops 123 reads/s"
+assert_eq "max_bandwidth" "$(grep '^max_bandwidth' lines)" "max_bandwidth 2.00 MiB/s"
+assert_eq "cache_size" "$(grep '^cache_size' lines)" "cache_size off"
 assert_eq "lines" "$(wc -l <lines)" "$(options | wc -l)"
 ! grep -q 'options\.' text || fail "the options are among the counters"
 unmount mnt
 mount_volume volume mnt -o follow=current:60
 assert_eq "follow" "$(options | grep '^follow=')" follow=60
 unmount mnt
+# cache_size OPTIONS LINE: the line of a mount with a cache
+cache_size() {
+    mount_volume volume mnt -o "cache=$PWD/cache$1"
+    datasetfsctl status mnt >text
+    part "mount options" >lines
+    assert_eq "cache_size$1" "$(grep '^cache_size' lines)" "cache_size $2"
+    unmount mnt
+}
+mkdir -m 700 cache
+cache_size "" "all but a tenth of the filesystem"
+cache_size ,cache_size=64M "64.0 MiB"
 
 say "JSON is what the mount reports"
 mount_volume volume mnt

@@ -308,31 +308,63 @@ static int status_members(const struct reported *reported, struct error *err)
 	return grid_print(grid, 2, err);
 }
 
-static bool status_is_size(const char *name)
+/* How the number of an option is shown; other numbers are seconds. */
+static const struct status_unit {
+	const char *name;
+	bool is_size;
+	const char *after; /* the number or size */
+	const char *none;  /* instead of 0 */
+} status_units[] = {
+	{ "workers", false, "", "one for each CPU" },
+	{ "readahead", true, "", "off" },
+	{ "prefetch", true, "", "off" },
+	{ "max_iops", false, " reads/s", "off" },
+	{ "max_bandwidth", true, "/s", "off" },
+	{ "cache_size", true, "", "all but a tenth of the filesystem" },
+};
+
+static const struct status_unit *status_unit(const char *name)
 {
-	return !strcmp(name, "readahead") || !strcmp(name, "prefetch");
+	static const struct status_unit seconds = { "", false, " s", "off" };
+
+	for (size_t i = 0; i < sizeof(status_units) / sizeof(*status_units); i++)
+		if (!strcmp(name, status_units[i].name))
+			return &status_units[i];
+	return &seconds;
 }
 
 static void status_number(const char *name, uint64_t number)
 {
+	const struct status_unit *unit = status_unit(name);
 	char size[SIZE_TEXT_SIZE];
 
 	if (!number)
-		status_say(name, "%s", strcmp(name, "workers") ? "off" : "one for each CPU");
-	else if (status_is_size(name))
-		status_say(name, "%s", format_size(number, size));
+		status_say(name, "%s", unit->none);
+	else if (unit->is_size)
+		status_say(name, "%s%s", format_size(number, size), unit->after);
 	else
-		status_say(name, "%" PRIu64 "%s", number, strcmp(name, "workers") ? " s" : "");
+		status_say(name, "%" PRIu64 "%s", number, unit->after);
+}
+
+/* A mount without a cache has no size of one either. */
+static bool status_is_moot(const struct reported_field *option, const char *cache)
+{
+	return !strcmp(option->name, "cache_size") && !option->number && !*cache;
 }
 
 static void status_options(const struct reported *reported)
 {
 	struct reported_field option;
+	const char *cache = "";
 
 	for (size_t i = 0; reported_option(reported, i, &option); i++) {
 		if (i == 0)
 			printf("\nmount options\n");
-		if (option.is_number)
+		if (!strcmp(option.name, "cache"))
+			cache = option.value;
+		if (status_is_moot(&option, cache))
+			status_say(option.name, "off");
+		else if (option.is_number)
 			status_number(option.name, option.number);
 		else
 			status_say(option.name, "%s", *option.value ? option.value : "-");
