@@ -37,7 +37,7 @@ static uint64_t store_room(int data)
 }
 
 /* A folder or a file that was removed would fill the disk where nobody sees it. */
-static bool store_is_removed(const struct store *store)
+bool store_is_removed(const struct store *store)
 {
 	struct stat data, folder;
 

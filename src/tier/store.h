@@ -108,6 +108,9 @@ static inline bool store_accepts(const struct store *store)
 	return store_admission(store) == STORE_ADMITS;
 }
 
+/* Whether its folder or its data was removed, also if the thread has not noticed yet. Any thread may call it. */
+bool store_is_removed(const struct store *store);
+
 /* Returns why it fails, as an errno. */
 static inline int store_failure(const struct store *store)
 {

@@ -125,6 +125,17 @@ unmount mnt
 DAEMON=$SECOND
 unmount second
 
+say "a cache that was removed"
+fresh volume
+datasetfsctl warm mnt
+READS=$(stats mnt device_reads)
+datasetfsctl cache drop cache
+assert_fails 1 "cannot warm 'mnt': the cache was removed, mount again" datasetfsctl warm mnt
+rm -r cache
+assert_fails 1 "cannot warm 'mnt': the cache was removed, mount again" datasetfsctl warm mnt
+assert_eq "reads for nothing" "$(stats mnt device_reads)" "$READS"
+unmount mnt
+
 say "a file that is damaged, in the midst of others"
 spoil volume "$(datasetfsctl stat --json volume small7 | json chunks.0.device_offset)"
 fresh volume

@@ -121,6 +121,11 @@ static void warmer_end_unread(struct warmer *warmer)
 	warmer_end(warmer, DSFS_WARM_FAILED, reason);
 }
 
+static void warmer_end_removed(struct warmer *warmer)
+{
+	warmer_end(warmer, DSFS_WARM_FAILED, "the cache was removed, mount again");
+}
+
 /* Whether the cache takes chunks, or will soon. */
 static void warmer_check_store(struct warmer *warmer)
 {
@@ -136,7 +141,7 @@ static void warmer_check_store(struct warmer *warmer)
 			   "another mount of the volume on this machine fills its cache, warm that one");
 		break;
 	case STORE_REMOVED:
-		warmer_end(warmer, DSFS_WARM_FAILED, "the cache was removed, mount again");
+		warmer_end_removed(warmer);
 		break;
 	case STORE_FAILS:
 		snprintf(reason, sizeof(reason), "the cache cannot be written to: %s",
@@ -341,10 +346,13 @@ static bool warmer_pass(struct warmer *warmer, uint64_t *before)
 	return !warmer_has_ended(warmer);
 }
 
-/* Files that are still missing, although everything was read, found no room: in the data, or in the table. */
+/* Files that are still missing, although everything was read, found no room: in the data, or in the table. A cache that
+ * was removed is read on, but nothing of it is kept. */
 static void warmer_conclude(struct warmer *warmer)
 {
 	warmer_count(warmer);
+	if (store_is_removed(warmer_store(warmer)))
+		warmer_end_removed(warmer);
 	if (!warmer->stock.files[STOCK_MISSING] && warmer->answer.state == DSFS_WARM_FULL)
 		warmer->answer.state = DSFS_WARM_DONE;
 	if (!warmer->stock.files[STOCK_MISSING])
@@ -386,6 +394,8 @@ static int warmer_prepare(struct warmer *warmer, struct error *err)
 	int r;
 
 	warmer_await_store(warmer);
+	if (store_is_removed(warmer_store(warmer)))
+		warmer_end_removed(warmer);
 	r = wanted_expand(&warmer->job->wanted, generation->index, err);
 	if (r == 0)
 		r = lowest_reserve(&warmer->window, lowest_share(generation->index->shape.inode_count), err);
