@@ -354,6 +354,9 @@ struct dsfs_daemon_facts {
 							* (the volume is another one); null: it is there */
 #define DSFS_CONTROL_OUTDATED_UNTIL   "outdated_until" /* when the mount last switched away from such a version,
 							* seconds since 1970; 0: never. It explains earlier failures */
+#define DSFS_CONTROL_FOLLOW_FAILURE   "follow_failure" /* why a mount with follow= does not serve the volume's current
+							* version, as of its last look; null: it does, or it does not
+							* follow */
 #define DSFS_CONTROL_STALLS           "stalls"         /* reads that waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */

@@ -78,6 +78,7 @@ struct serve_history {
 	_Atomic uint64_t serving_since;  /* since when the current version is served, seconds since 1970 */
 	_Atomic uint64_t outdated_until; /* when it last left a version gone from the volume, seconds since 1970 */
 	_Atomic bool follow_failed;      /* the last check of the volume's current version failed */
+	char follow_failure[sizeof(((struct error *)0)->reason)]; /* why; "": it did not. See follow_why() */
 	_Atomic uint64_t loads;          /* how often a version was loaded, including failures */
 	_Atomic uint64_t index_read;     /* bytes of indexes that were loaded from the volume */
 	_Atomic uint64_t index_copied;   /* bytes of indexes that were loaded from copies in the folder of cache= */

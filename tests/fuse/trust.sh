@@ -118,6 +118,13 @@ say "following"
 refusals() { grep -c "cannot follow the volume's current version, trying again: .*$1" daemon.log || true; }
 # declines TEXT NUMBER: there are so many of them
 declines() { [ "$(refusals "$1")" -ge "$2" ]; }
+# is_behind TEXT: status and top say so, and why
+is_behind() {
+    datasetfsctl status mnt | grep -q "^behind: the current version is not taken: $1" &&
+        datasetfsctl top --json --batch 1 mnt | json mounts.0.trouble | grep -q "$1"
+}
+# is_healthy: status says that the version is taken, or that no other one is current
+is_healthy() { datasetfsctl status mnt | grep -q '^healthy: '; }
 for label in old $refused_labels; do
     : >daemon.log
     datasetfsctl current volume new
@@ -131,10 +138,16 @@ for label in old $refused_labels; do
     kill_server mnt
     wait_for 20 declines "$reason" $((lines + 1)) || fail "no word of the successor about '$label': $(<daemon.log)"
     assert_eq "content" "$(<mnt/file)" new
+    wait_for 20 is_behind "$reason" || fail "status of '$label': $(datasetfsctl status mnt | head -n 3)"
     [ $label = expired ] || unmount mnt
 done
+datasetfsctl current volume new
+wait_for 20 is_healthy || fail "the version is current again: $(datasetfsctl status mnt | head -n 3)"
+datasetfsctl current volume expired
+wait_for 20 is_behind "$reason" || fail "status, once more: $(datasetfsctl status mnt | head -n 3)"
 pack_at 1850000000 newer --sign alice
 wait_for 20 grep -qx newer mnt/file
+wait_for 20 is_healthy || fail "the version was taken: $(datasetfsctl status mnt | head -n 3)"
 unmount mnt
 
 say "nothing is remembered over an unmount"

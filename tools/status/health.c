@@ -78,6 +78,14 @@ static bool health_damaged(const struct health_mount *mount, char *text)
 			  mount->stats->damaged, mount->stats->damaged == 1 ? "" : "s", mount->point);
 }
 
+/* Describes a mount with follow= that keeps an older version, as it refuses the current one or cannot read it. */
+static bool health_behind(const struct health_mount *mount, char *text)
+{
+	if (!*mount->stats->behind || *mount->stats->outdated) /* that is why */
+		return false;
+	return HEALTH_SAY(text, "the current version is not taken: %s", mount->stats->behind);
+}
+
 static uint64_t health_failures(const struct reported_stats *stats)
 {
 	return stats->read_failures + stats->client_read_failures;
@@ -161,6 +169,7 @@ static const struct {
 	{ "suspect", health_suspect },
 	{ "damage", health_damaged },
 	{ "failures", health_failed },
+	{ "behind", health_behind },
 	{ "errors", health_repeated },
 };
 

@@ -311,6 +311,8 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 	stats.in_flight -= stats.in_flight > 0; /* our own request */
 	snprintf(stats.outdated, sizeof(stats.outdated), "%s",
 		 reported_string(reported->stats, DSFS_CONTROL_OUTDATED));
+	snprintf(stats.behind, sizeof(stats.behind), "%s",
+		 reported_string(reported->stats, DSFS_CONTROL_FOLLOW_FAILURE));
 	stats.files = reported_number(reported->version, DSFS_CONTROL_FILES);
 	stats.bytes = reported_number(reported->version, DSFS_CONTROL_BYTES);
 	stats.uptime = reported_real(reported->stats, DSFS_CONTROL_UPTIME, 0);

@@ -50,6 +50,7 @@ struct reported_stats {
 	bool is_protected;                  /* the next two fields are known: the volume has several members */
 	unsigned protected_percent, one_copy_percent;
 	char outdated[16];                  /* why the version is not on the volume any more; "": it is */
+	char behind[400];                   /* why it does not follow the volume's current version; "": it does */
 	char degraded[256];                 /* which members are missing, in words; "": none */
 };
 

@@ -2,6 +2,8 @@
 /* Reads the superblocks of all members at every check, and the catalogue only if it has changed. */
 #include "serve/control/follow.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,6 +17,8 @@
 #include "trust/trust.h"
 
 #define FOLLOW_PERIOD 30 /* seconds between two checks of a mount that does not follow */
+
+static pthread_mutex_t follow_lock = PTHREAD_MUTEX_INITIALIZER; /* protects history.follow_failure */
 
 static int64_t follow_next(const struct serve *serve)
 {
@@ -117,6 +121,22 @@ static int follow_try(struct serve *serve, struct follow *follow, struct error *
 	return r;
 }
 
+static void follow_tell(struct serve *serve, const char *why)
+{
+	struct serve_history *history = &serve->history;
+
+	pthread_mutex_lock(&follow_lock);
+	snprintf(history->follow_failure, sizeof(history->follow_failure), "%s", why);
+	pthread_mutex_unlock(&follow_lock);
+}
+
+void follow_why(const struct serve *serve, char *text, size_t size)
+{
+	pthread_mutex_lock(&follow_lock);
+	snprintf(text, size, "%s", serve->history.follow_failure);
+	pthread_mutex_unlock(&follow_lock);
+}
+
 static void follow_current(struct serve *serve, struct follow *follow)
 {
 	static struct log_limit limit = { .burst = 2 };
@@ -125,6 +145,7 @@ static void follow_current(struct serve *serve, struct follow *follow)
 	int r = follow_try(serve, follow, &err);
 
 	atomic_store(&serve->history.follow_failed, r < 0);
+	follow_tell(serve, r < 0 ? err.reason : "");
 	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot follow the volume's current version, trying again");
 }

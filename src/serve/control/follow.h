@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks the volume's catalogue periodically: what became of the open versions and, for a mount with the option
- * follow=, which version is current. Control thread only. */
+ * follow=, which version is current. Control thread only, unless a function says otherwise. */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 #include "serve/serve.h"
@@ -10,6 +11,10 @@ struct follow {
 	uint8_t acted[32];   /* SHA-256 of the catalogue handled last; its sequence would not do, as it may be reused */
 	uint8_t pointed[16]; /* UUID of the version that was current in that catalogue */
 };
+
+/* Copies why a mount that follows does not serve the volume's current version; "": it does, or does not follow. Any
+ * thread may call it. */
+void follow_why(const struct serve *serve, char *text, size_t size);
 
 /* Starts where the former server stopped, or from the assumption that the served version is the volume's current one.
  * Returns when to call follow_look() first, ns, monotonic. */

@@ -12,6 +12,7 @@
 #include "image/catalogue/block_sums.h"
 #include "image/sums/sum.h"
 #include "serve/clients/clients.h"
+#include "serve/control/follow.h"
 #include "serve/control/stale.h"
 #include "serve/dotdir/protection.h"
 #include "serve/dotdir/series.h"
@@ -221,6 +222,17 @@ static void stats_outdated(struct serve *serve, struct json *json)
 		json_null(json, DSFS_CONTROL_OUTDATED);
 }
 
+static void stats_follow(const struct serve *serve, struct json *json)
+{
+	char why[sizeof(serve->history.follow_failure)];
+
+	follow_why(serve, why, sizeof(why));
+	if (*why)
+		json_string(json, DSFS_CONTROL_FOLLOW_FAILURE, why);
+	else
+		json_null(json, DSFS_CONTROL_FOLLOW_FAILURE);
+}
+
 void stats_write(struct serve *serve, struct json *json)
 {
 	json_begin_object(json, NULL);
@@ -232,6 +244,7 @@ void stats_write(struct serve *serve, struct json *json)
 	json_real(json, DSFS_CONTROL_LONGEST_STALL, watchdog_stalls(serve->watchdog).longest);
 	stats_members(serve, json);
 	stats_outdated(serve, json);
+	stats_follow(serve, json);
 	json_string(json, DSFS_CONTROL_CLIENT_REASON, clients_reason(serve->clients));
 	protection_write(serve, json);
 	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency.buckets));
