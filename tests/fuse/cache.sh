@@ -36,6 +36,13 @@ without_trouble mnt
 [ "$(cached mnt used)" -gt 10000000 ] && [ "$(cached mnt used)" -le "$(cached mnt size)" ] ||
     fail "used: $(cached mnt used) of $(cached mnt size)"
 datasetfsctl status mnt | grep 'local cache' || fail "status says nothing of it"
+datasetfsctl describe mnt >text
+grep -E "^cache +'$PWD/cache' of this machine keeps contents, [0-9.]+ MiB of [0-9.]+ MiB used$" text ||
+    fail "describe: $(head text)"
+datasetfsctl describe --json mnt >survey.json
+assert_eq "folder" "$(json cache.folder survey.json)" "$PWD/cache"
+assert_eq "bytes" "$(json cache.used_bytes survey.json) of $(json cache.size_bytes survey.json)" \
+    "$(cached mnt used) of $(cached mnt size)"
 unmount mnt
 
 say "another mount finds it, with each engine"

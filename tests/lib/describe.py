@@ -175,6 +175,7 @@ def survey(top, chunk, limit, folder=""):
             first.add(entry.sha)
     splits = splits_of(names, below, folders_of(names, below, sys.maxsize))
     return {
+        "cache": None,
         "folder": folder or None,
         **counts(files),
         "empty_files": sum(entry.size == 0 for entry in files),

@@ -119,7 +119,7 @@ may mkfs/layout  $base $image $volume datasetfs spill source options content out
 may mkfs         $base $image trust io $device $volume datasetfs spill source source/archive options content output \
     layout .
 may tools/cache  $base $image datasetfs tier cache .
-may tools/describe/subject $base $image datasetfs describe/subject .
+may tools/describe/subject $base $image datasetfs watch describe/subject .
 may tools/describe/survey  $base $image datasetfs describe/subject describe/survey .
 may tools/describe/diff    $base $image datasetfs describe/subject describe/diff .
 may tools/describe $base $image datasetfs describe/subject describe/survey describe/diff describe .

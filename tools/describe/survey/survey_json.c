@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "describe/subject/kept.h"
+
 /* Prints files and bytes, under the same keys in every object. */
 static void survey_json_counts(struct json *json, uint64_t files, uint64_t bytes)
 {
@@ -154,6 +156,7 @@ void survey_json(const struct subject *subject, const struct survey *survey)
 	json_begin_object(&json, NULL);
 	json_string(&json, "volume", subject->volume->path);
 	subject_json(subject, &json, "version");
+	kept_json(subject->volume, &json);
 	if (subject->below)
 		json_string(&json, "folder", subject->below);
 	else

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/format.h"
+#include "describe/subject/kept.h"
 #include "grid.h"
 #include "text.h"
 
@@ -25,6 +26,7 @@ static void survey_text_head(const struct subject *subject, const struct survey 
 	text_write(stdout, subject->volume->path, strlen(subject->volume->path));
 	printf("'\n");
 	subject_text(subject, "version");
+	kept_text(subject->volume);
 	if (subject->below) {
 		printf("folder       '");
 		text_write(stdout, subject->below, strlen(subject->below));
