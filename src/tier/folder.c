@@ -161,11 +161,22 @@ int folder_open(const char *path, int *ret, struct error *err)
 	return 0;
 }
 
+/* A folder that no mount has used yet, or another one that was meant by mistake. */
+static int folder_check_used(int fd, struct error *err)
+{
+	if (faccessat(fd, FOLDER_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return error_set(err, -ENOENT, "it is no folder of the mount option cache=, or none that a mount has used: "
+			 "it has no file '" FOLDER_NOTE "'");
+}
+
 int folder_look(const char *path, int *ret, struct error *err)
 {
 	auto_close int fd = -1;
 	int r = folder_open_fd(path, &fd, err);
 
+	if (r == 0)
+		r = folder_check_used(fd, err);
 	if (r == 0)
 		r = folder_check_format(fd, err);
 	if (r < 0)

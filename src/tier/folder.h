@@ -30,7 +30,7 @@ must_check int folder_room(int fd, struct folder_room *ret, struct error *err);
 /* Opens the folder for the daemon of a mount. The error says in a line why it cannot be one: others may write it, it is
  * on a network filesystem, read-only or full, or has another format. The last part of the path must be no link. */
 must_check int folder_open(const char *path, int *ret, struct error *err);
-/* Opens the folder to see what is in it, whoever its owner is. */
+/* Opens the folder to see what is in it, whoever its owner is. -ENOENT: there is none, or no mount has used it. */
 must_check int folder_look(const char *path, int *ret, struct error *err);
 /* Opens the folder of a volume. -ENOENT: there is none. */
 must_check int folder_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err);

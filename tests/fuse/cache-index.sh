@@ -190,7 +190,11 @@ assert_eq "files left" "$(find cache -type f | wc -l)" $((before - dropped))
 touch "$(copy 1).new"
 assert_contains "drop" "$(datasetfsctl cache drop cache)" " dropped, "
 assert_eq "what is left" "$(ls -A cache)" format
-mkdir other && assert_eq "an empty one" "$(datasetfsctl cache list other)" ""
+assert_eq "what is left to list" "$(datasetfsctl cache list cache)" ""
+for verb in list drop; do
+    assert_fails 1 "cache 'source': it is no folder of the mount option cache=, or none that a mount has used: it has \
+no file 'format'" datasetfsctl cache $verb source
+done
 mount_volume volume mnt -o "cache=$cache"
 from "$one" 0
 wait_for 20 is_whole 0
