@@ -57,7 +57,8 @@ done
 datasetfsctl cache list cache | grep -E ' contents +- +[0-9.]+ MiB ' || fail "list: $(datasetfsctl cache list cache)"
 [ "$(datasetfsctl cache list --json cache | json volumes.0.content_bytes)" -gt 20000000 ] || fail "no contents"
 mount_volume volume mnt -o "$PLAIN,cache=$PWD/cache,cache_size=80M"
-datasetfsctl cache drop cache
+datasetfsctl cache drop cache >text
+grep -Ex "contents and [0-9]+ cop(y|ies) dropped, [0-9.]+ MiB" text || fail "drop: $(cat text)"
 assert_eq "what is left" "$(find cache -name data -o -name map)" ""
 epoch mnt source # of what is no longer there
 without_trouble mnt

@@ -11,7 +11,6 @@
 #include "base/text/json.h"
 #include "base/text/parse.h"
 #include "cache/cache.h"
-#include "text.h"
 #include "tier/copy.h"
 #include "tier/folder.h"
 #include "tier/store.h"
@@ -22,7 +21,7 @@ const struct command_line cache_drop_line = {
 	.program = "datasetfsctl cache drop",
 	.usage = "DIR [VOLUME [LABEL]]",
 	.operands = { 1, 3 },
-	.summary = "Drop the copies of all volumes, of one, or of a version.\n"
+	.summary = "Drop what is kept of all volumes, of one, or the copies of a version.\n"
 		   "VOLUME is a UUID, as 'cache list' shows it. Mounts go on.",
 	.options = drop_table,
 };
@@ -33,7 +32,8 @@ struct drop {
 	uint8_t uuid[16];  /* of the volume, if has_volume */
 	const char *label; /* of the version; NULL: all */
 	bool found;        /* the volume has a folder */
-	uint64_t count, bytes;
+	uint64_t count, bytes; /* of copies */
+	uint64_t contents;     /* bytes of contents, and of the table that says where they are */
 };
 
 static int drop_copy(void *argument, const struct copy_file *file, struct error *err)
@@ -61,7 +61,7 @@ static int drop_volume(void *argument, const uint8_t uuid[16], int volume, struc
 	r = copy_each(volume, drop_copy, drop, err);
 	if (r == 0 && !drop->label) {
 		r = copy_prune(volume, NULL, 0, err); /* what killed processes left */
-		drop->bytes += store_look(volume).bytes;
+		drop->contents += store_look(volume).bytes;
 		store_remove(volume);
 	}
 	if (r == 0)
@@ -82,19 +82,25 @@ static int drop_all(struct drop *drop, const char *path, char *const *words, str
 	return 0;
 }
 
-static void drop_tell(const struct drop *drop, bool as_json)
+static void drop_text(const struct drop *drop)
 {
-	struct json json = { .out = stdout };
 	char size[SIZE_TEXT_SIZE];
 
-	if (!as_json) {
-		text_print("%" PRIu64 " %s dropped, %s\n", drop->count, drop->count == 1 ? "copy" : "copies",
-			   format_size(drop->bytes, size));
-		return;
-	}
+	if (drop->contents && !drop->count)
+		printf("contents dropped, %s\n", format_size(drop->contents, size));
+	else
+		printf("%s%" PRIu64 " %s dropped, %s\n", drop->contents ? "contents and " : "", drop->count,
+		       drop->count == 1 ? "copy" : "copies", format_size(drop->bytes + drop->contents, size));
+}
+
+static void drop_json(const struct drop *drop)
+{
+	struct json json = { .out = stdout };
+
 	json_begin_object(&json, NULL);
 	json_number(&json, "copies", drop->count);
-	json_number(&json, "bytes", drop->bytes);
+	json_number(&json, "content_bytes", drop->contents);
+	json_number(&json, "bytes", drop->bytes + drop->contents);
 	json_end_object(&json);
 	putchar('\n');
 }
@@ -122,6 +128,6 @@ int cache_drop_run(int argc, char **argv)
 		log_err("%s", err.reason);
 		return VERB_FAILED;
 	}
-	drop_tell(&drop, options.json);
+	(options.json ? drop_json : drop_text)(&drop);
 	return VERB_DONE;
 }
