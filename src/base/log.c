@@ -15,6 +15,8 @@
 #include "base/utf8.h"
 
 #define LINE_SIZE 1024
+#define TAME_SIZE 2048
+#define TAME_MOST 4u /* bytes that a character takes in a line that is written */
 
 static atomic_int max_level = LOG_INFO;
 static atomic_bool use_syslog, use_time;
@@ -73,30 +75,35 @@ static void log_line(int level, const char *line)
 		fprintf(stderr, "%s: %s\n", program, line);
 }
 
-/* Names may hold any byte; replacing control characters keeps a message on one line. */
-static void log_tame(char *line)
+/* Names may hold any byte: those that a terminal would obey are written as \xNN, as in all that programs print. A line
+ * that grows too long by that is cut off. */
+static void log_tame(const char *line, char tame[TAME_SIZE])
 {
-	size_t left = strlen(line), n;
+	size_t left = strlen(line), used = 0, n;
 
-	for (char *c = line; left; c += n, left -= n) {
-		n = utf8_shown((const uint8_t *)c, left);
-		if (n)
-			continue;
-		*c = '?';
-		n = 1;
+	for (; left && used + TAME_MOST < TAME_SIZE; line += n, left -= n) {
+		n = utf8_shown((const uint8_t *)line, left);
+		if (n) {
+			memcpy(tame + used, line, n);
+			used += n;
+		} else {
+			used += (size_t)sprintf(tame + used, "\\x%02x", (uint8_t)*line);
+			n = 1;
+		}
 	}
+	tame[used] = 0;
 }
 
 void log_write(int level, const char *fmt, ...)
 {
-	char line[LINE_SIZE];
+	char line[LINE_SIZE], tame[TAME_SIZE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	log_tame(line);
-	log_line(level, line);
+	log_tame(line, tame);
+	log_line(level, tame);
 }
 
 int log_error(const struct error *err, const char *fmt, ...)

@@ -103,4 +103,4 @@ assert_contains "the name in text" "$(datasetfsctl stat odd.volume $'holiday-\u2
     'holiday-\xe2\x80\xaegpj.exe'
 assert_contains "the name in JSON" "$(datasetfsctl stat --json odd.volume $'holiday-\u202egpj.exe')" \
     'holiday-\u202egpj.exe'
-assert_fails 1 'holiday-???gpj' datasetfsctl stat odd.volume $'holiday-\u202egpj'
+assert_fails 1 'holiday-\xe2\x80\xaegpj' datasetfsctl stat odd.volume $'holiday-\u202egpj'

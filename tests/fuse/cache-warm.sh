@@ -69,6 +69,8 @@ assert_fails 1 "'../source' leads out of the mount" datasetfsctl warm mnt ../sou
 assert_fails 1 "'.datasetfs/control' is a control file of the mount" datasetfsctl warm mnt .datasetfs/control
 assert_fails 1 "list 'nowhere': open: No such file or directory" datasetfsctl warm --from nowhere mnt
 assert_fails 1 "list '-': it is empty" datasetfsctl warm --from - mnt
+printf 'val/2\r\n' >dos
+assert_fails 1 "list 'dos': 'val/2\\x0d': No such file or directory" datasetfsctl warm --from dos mnt
 printf '\n\n' >blank
 assert_fails 1 "list 'blank': it names nothing" datasetfsctl warm --from blank mnt
 assert_eq "reads for nothing" "$(stats mnt device_reads)" 0
