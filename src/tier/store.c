@@ -84,6 +84,17 @@ static void store_fail(struct store *store, const struct error *why)
 	store_rest(store, STORE_FAILS, STORE_PAUSE);
 }
 
+/* Something else has filled the filesystem. */
+static void store_wait_for_room(struct store *store)
+{
+	struct error why = { 0 };
+
+	error_set(&why, -ENOSPC, "its filesystem is full but for the tenth that stays free, nothing is added until "
+		  "there is room again");
+	store_complain(store, &why);
+	store_rest(store, STORE_FULL, STORE_PAUSE);
+}
+
 static void store_give_up(struct store *store)
 {
 	struct error why = { 0 };
@@ -110,7 +121,7 @@ static bool store_begin_slot(struct store *store)
 		return false;
 	}
 	if (store_room(store->data) < SLOTS_SIZE) {
-		store_rest(store, STORE_FULL, STORE_PAUSE);
+		store_wait_for_room(store);
 		return false;
 	}
 	if (!slots_take(slots, shelf_minute(), &store->slot)) {

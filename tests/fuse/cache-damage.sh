@@ -77,11 +77,12 @@ at_exit umount small
 mount_volume volume mnt -o "$PLAIN,cache=$PWD/small"
 size=$(cached mnt size)
 [ "$size" -gt 30000000 ] && [ "$size" -le 45000000 ] || fail "it may take $size bytes of 48 MiB"
-head -c 30M /dev/zero >small/other
+head -c 40M /dev/zero >small/other
 epoch mnt source
 epoch mnt source
 used=$(df --output=avail -B1 small | tail -n 1)
 [ "$used" -ge $((4 << 20)) ] || fail "$used bytes are left of 48 MiB"
+assert_eq "lines about it" "$(grep -c "nothing is added until there is room again" daemon.log)" 1
 without_trouble mnt
 rm small/other
 wait_for 60 eval 'epoch mnt source; [ "$HITS" -gt 50 ]' || fail "it does not go on when there is room: $HITS"
