@@ -86,7 +86,7 @@ for command in "list --json" "inspect --json nvme:uuid:$uuid"; do
     assert_contains "$command" "$(cat evil.json)" '"ana_state": "\udce9\u001b7"'
     python3 -m json.tool evil.json >/dev/null || fail "no JSON: $(cat evil.json)"
 done
-assert_fails 2 "'?[2J://x' is not tcp://" datasetfsctl nvme connect nqn.x $'\e[2J://x'
+assert_fails 2 '\x1b[2J://x'"' is not tcp://" datasetfsctl nvme connect nqn.x $'\e[2J://x'
 
 # --- connect and disconnect ---
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define OPEN 64u /* reads that a stream has under way */
+#define STRAYS 8 /* reads of the device by udev, which looks at it when it was attached */
 
 static struct dsfs *fs;
 static struct files files;
@@ -121,7 +122,7 @@ static void run(const char *way, void (*read)(struct dsfs_queue *queue), unsigne
 	read(queue);
 	before = device_reads() - before;
 	printf("%s: %zu files, %" PRIu64 " reads\n", way, files.count, before);
-	if (before * least_files > files.count)
+	if (before > files.count / least_files + STRAYS)
 		FAIL("%s: expected at least %zu files a read", way, least_files);
 	dsfs_queue_free(queue);
 }
