@@ -16,7 +16,6 @@
 
 #define LINE_SIZE 1024
 #define TAME_SIZE 2048
-#define TAME_MOST 4u /* bytes that a character takes in a line that is written */
 
 static atomic_int max_level = LOG_INFO;
 static atomic_bool use_syslog, use_time;
@@ -81,17 +80,11 @@ static void log_tame(const char *line, char tame[TAME_SIZE])
 {
 	size_t left = strlen(line), used = 0, n;
 
-	for (; left && used + TAME_MOST < TAME_SIZE; line += n, left -= n) {
-		n = utf8_shown((const uint8_t *)line, left);
-		if (n) {
-			memcpy(tame + used, line, n);
-			used += n;
-		} else {
-			used += (size_t)sprintf(tame + used, "\\x%02x", (uint8_t)*line);
-			n = 1;
-		}
+	tame[0] = 0;
+	for (; left && used + UTF8_SHOWN_SIZE <= TAME_SIZE; line += n, left -= n) {
+		n = utf8_show((const uint8_t *)line, left, "", tame + used);
+		used += strlen(tame + used);
 	}
-	tame[used] = 0;
 }
 
 void log_write(int level, const char *fmt, ...)

@@ -2,6 +2,9 @@
 /* Decodes UTF-8 (RFC 3629) and knows which characters are safe to show. */
 #include "base/utf8.h"
 
+#include <stdio.h>
+#include <string.h>
+
 size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -54,4 +57,17 @@ size_t utf8_shown(const uint8_t *text, size_t left)
 	size_t n = utf8_decode(text, left, &point);
 
 	return n && !utf8_is_hidden(point) ? n : 0;
+}
+
+size_t utf8_show(const uint8_t *text, size_t left, const char *refused, char ret[UTF8_SHOWN_SIZE])
+{
+	size_t n = utf8_shown(text, left);
+
+	if (!n || strchr(refused, text[0])) {
+		snprintf(ret, UTF8_SHOWN_SIZE, "\\x%02x", text[0]);
+		return 1;
+	}
+	memcpy(ret, text, n);
+	ret[n] = 0;
+	return n;
 }

@@ -13,13 +13,10 @@
  * text that took. */
 static size_t shown_one(FILE *out, const uint8_t *text, size_t left, const char *refused)
 {
-	size_t n = utf8_shown(text, left);
+	char shown[UTF8_SHOWN_SIZE];
+	size_t n = utf8_show(text, left, refused, shown);
 
-	if (!n || strchr(refused, text[0])) {
-		fprintf(out, "\\x%02x", text[0]);
-		return 1;
-	}
-	fwrite(text, 1, n, out);
+	fputs(shown, out);
 	return n;
 }
 
