@@ -347,22 +347,22 @@ static void status_number(const char *name, uint64_t number)
 }
 
 /* A mount without a cache has no size of one either. */
-static bool status_is_moot(const struct reported_field *option, const char *cache)
+static bool status_is_moot(const struct reported *reported, const struct reported_field *option)
 {
-	return !strcmp(option->name, "cache_size") && !option->number && !*cache;
+	struct reported_field cache;
+
+	return !strcmp(option->name, "cache_size") && !option->number &&
+	       !(reported_option_by_name(reported, "cache", &cache) && *cache.value);
 }
 
 static void status_options(const struct reported *reported)
 {
 	struct reported_field option;
-	const char *cache = "";
 
 	for (size_t i = 0; reported_option(reported, i, &option); i++) {
 		if (i == 0)
 			printf("\nmount options\n");
-		if (!strcmp(option.name, "cache"))
-			cache = option.value;
-		if (status_is_moot(&option, cache))
+		if (status_is_moot(reported, &option))
 			status_say(option.name, "off");
 		else if (option.is_number)
 			status_number(option.name, option.number);

@@ -346,6 +346,13 @@ bool reported_member(const struct reported *reported, size_t index, struct repor
 	return true;
 }
 
+static struct reported_field reported_field_of(const char *name, struct json_object *value)
+{
+	return (struct reported_field){ .name = name, .value = value ? json_object_get_string(value) : "",
+					.is_number = json_object_is_type(value, json_type_int),
+					.number = json_object_get_uint64(value) };
+}
+
 bool reported_option(const struct reported *reported, size_t index, struct reported_field *ret)
 {
 	struct json_object *options = reported_part(reported->stats, DSFS_CONTROL_OPTIONS, json_type_object), *value;
@@ -357,10 +364,17 @@ bool reported_option(const struct reported *reported, size_t index, struct repor
 	for (end = json_object_iter_end(options); index && !json_object_iter_equal(&i, &end); index--)
 		json_object_iter_next(&i);
 	value = json_object_iter_peek_value(&i);
-	ret->name = json_object_iter_peek_name(&i);
-	ret->value = value ? json_object_get_string(value) : "";
-	ret->is_number = json_object_is_type(value, json_type_int);
-	ret->number = json_object_get_uint64(value);
+	*ret = reported_field_of(json_object_iter_peek_name(&i), value);
+	return true;
+}
+
+bool reported_option_by_name(const struct reported *reported, const char *name, struct reported_field *ret)
+{
+	struct json_object *options = reported_part(reported->stats, DSFS_CONTROL_OPTIONS, json_type_object), *value;
+
+	if (!options || !json_object_object_get_ex(options, name, &value))
+		return false;
+	*ret = reported_field_of(name, value);
 	return true;
 }
 

@@ -82,6 +82,8 @@ const char *reported_text(const struct reported *reported, const char *key);
 /* Returns member or option number index. False: there are no more. */
 bool reported_member(const struct reported *reported, size_t index, struct reported_member *ret);
 bool reported_option(const struct reported *reported, size_t index, struct reported_field *ret);
+/* Returns the option with this name. False: there is none. */
+bool reported_option_by_name(const struct reported *reported, const char *name, struct reported_field *ret);
 /* Returns an open version other than the served one, and how many of its names the kernel holds. False: no more. */
 bool reported_old_version(const struct reported *reported, size_t index, const char **ret_label, uint64_t *ret_lookups);
 /* Writes the whole report as it was read, as one JSON object on a line. */

@@ -9,32 +9,21 @@
 #include "text.h"
 #include "watch/reported.h"
 
-/* Finds the folder of a mount's cache. False: it has none. */
-static bool kept_folder(const struct reported *reported, const char **ret)
-{
-	struct reported_field option;
-
-	for (size_t i = 0; reported_option(reported, i, &option); i++) {
-		if (strcmp(option.name, "cache") != 0 || !*option.value)
-			continue;
-		*ret = option.value;
-		return true;
-	}
-	return false;
-}
-
 /* NULL: there is no mount, it does not answer, or has no cache. */
 static struct reported *kept_ask(const struct volume *volume, const char **ret_folder, struct reported_stats *ret_stats)
 {
+	struct reported_field cache;
 	struct reported *reported;
 
 	if (!volume->mount || reported_open(volume->mount, &reported, NULL) < 0)
 		return NULL;
 	reported_take(reported, ret_stats);
-	if (kept_folder(reported, ret_folder))
-		return reported;
-	reported_close(reported);
-	return NULL;
+	if (!reported_option_by_name(reported, "cache", &cache) || !*cache.value) {
+		reported_close(reported);
+		return NULL;
+	}
+	*ret_folder = cache.value;
+	return reported;
 }
 
 void kept_text(const struct volume *volume)
