@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/text/format.h"
 #include "base/clock.h"
 #include "base/program/step.h"
+#include "base/text/format.h"
 #include "base/transfer.h"
 #include "tier/folder.h"
 
