@@ -33,10 +33,10 @@ ranks() {
     done
     for rank in 0 1; do wait "${running[rank]}" || echo "rank $rank: status $?"; done
 }
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# The kernel gives others ports above these, and no test that runs at the same time has our process ID.
+port=$((10000 + $$ % 20000))
 
 say "a user who may not switch"
-port=$(free_port)
 assert_eq "ranks" "$(ranks 2001)" "rank 0: status 1
 rank 1: status 1"
 for rank in 0 1; do
@@ -45,7 +45,7 @@ done
 assert_eq "version" "$(json label mnt/.datasetfs/version)" v1
 
 say "one who may"
-port=$(free_port)
+port=$((port + 1))
 assert_eq "ranks" "$(ranks 2000)" ""
 cat rank0.log rank1.log
 for epoch in 0 1 2; do
