@@ -45,9 +45,9 @@ struct ring {
 	struct io_read *queue_first, **queue_end; /* reads that wait for room */
 };
 
-/* liburing maps and unmaps its rings by system calls of its own, which ThreadSanitizer does not see: a ring at the place
- * of one that another thread freed would count as the same memory. So the end of every ring comes before each later
- * one's beginning, as it does in the kernel. */
+/* liburing maps and unmaps its rings by system calls of its own, which ThreadSanitizer does not see: it would take a
+ * ring at the place of one that another thread freed for the same memory. So it is told that the end of every ring
+ * comes before the beginning of each later one, as in the kernel. */
 static char rings;
 
 static int ring_map(struct ring *ring, unsigned entries, unsigned flags)
