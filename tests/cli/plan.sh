@@ -103,3 +103,14 @@ else
         fail "$(cat said.txt)"
 fi
 [ -z "$mounted" ] || unmount mnt
+
+if (need_loop; need_throttle) >/dev/null; then
+    say "measured on a device that limits reads and not their bytes"
+    loop_device volume --direct-io=on --read-only
+    throttle $$
+    throttle_reads 500 iops
+    datasetfsctl plan --json "${need[@]}" --measure "$LOOP" >plan.json
+    assert_eq "bytes a second" "$(planned inputs.device_bytes_per_s)" None
+    datasetfsctl plan "${need[@]}" --measure "$LOOP" | grep '^members' >members.txt
+    assert_contains "members" "$(cat members.txt)" " reads/s and no limit of bytes each (measured)"
+fi

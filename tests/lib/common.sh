@@ -534,14 +534,15 @@ throttle() {
 throttle_end() {
     local pid
     throttle_reads 0
+    throttle_reads 0 iops
     while read -r pid; do echo "$pid" >"$2/cgroup.procs"; done <"$1/cgroup.procs"
     wait_for 10 rmdir "$1"
 }
 
-# throttle_reads BYTES: so many a second from $LOOP; 0: as many as there are
+# throttle_reads BYTES, throttle_reads READS iops: so many a second from $LOOP; 0: as many as there are
 throttle_reads() {
     echo "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ') $1" \
-        >"/sys/fs/cgroup/blkio/datasetfs-test-$$/blkio.throttle.read_bps_device"
+        >"/sys/fs/cgroup/blkio/datasetfs-test-$$/blkio.throttle.read_${2:-bps}_device"
 }
 
 # cpuset CPUS: an empty control group that may run on these CPUs, and its folder in CPUSET; skips where there is none

@@ -3,6 +3,7 @@
 #include "plan/gauge.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@
 #define GAUGE_VAIN  2u                     /* depths one after the other that brought no more reads a second */
 #define GAUGE_MEMORY (32u << 20)           /* of reads under way: many large ones share their memory */
 #define GAUGE_MORE  1.1                    /* times as many reads a second, for which a longer wait is worth it */
+#define GAUGE_NOISE 1.05                   /* times as many small reads a second, which large ones may have by chance */
 #define GAUGE_TURN  INT64_C(100000000)     /* ns: the kernel's limits let reads pass in turns that are so long */
 #define GAUGE_TIMES 4096u
 #define GAUGE_HANGS INT64_C(5000000000)    /* ns without any read coming back */
@@ -199,13 +201,10 @@ static int gauge_size(struct gauge_reads *run, uint32_t size, int64_t ns, double
 static struct gauge gauge_model(double small, double large, double latency)
 {
 	double byte = (1 / large - 1 / small) / (GAUGE_LARGE - GAUGE_SMALL), read = 1 / small - GAUGE_SMALL * byte;
-	struct gauge gauge = { .latency = latency };
 
-	if (byte <= 0) /* a large read costs no more than a small one: then it shows no limit of bytes */
-		byte = 1 / (large * GAUGE_LARGE * 1e3);
-	gauge.bandwidth = 1 / byte;
-	gauge.iops = read > 0 ? 1 / read : small;
-	return gauge;
+	if (large * GAUGE_NOISE > small)
+		return (struct gauge){ .iops = small, .bandwidth = INFINITY, .latency = latency };
+	return (struct gauge){ .iops = read > 0 ? 1 / read : small, .bandwidth = 1 / byte, .latency = latency };
 }
 
 static int gauge_member(struct gauge_reads *run, int64_t ns, struct gauge *ret, struct error *err)

@@ -8,7 +8,7 @@
 
 /* The slowest member's figures. A read of n bytes takes it 1/iops + n/bandwidth. */
 struct gauge {
-	double iops, bandwidth;
+	double iops, bandwidth; /* bandwidth INFINITY: large reads took no longer than small ones */
 	double latency; /* s, of a small read that waits for no other */
 };
 

@@ -3,6 +3,7 @@
 #include "plan/rate.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,10 @@ const char *rate_format(double rate, char text[RATE_TEXT_SIZE])
 	static const char *const units[] = { "B", "KB", "MB", "GB", "TB", "PB" };
 	unsigned unit = 0;
 
+	if (isinf(rate)) {
+		snprintf(text, RATE_TEXT_SIZE, "no limit of bytes");
+		return text;
+	}
 	for (; rate >= 1000 && unit < 5; unit++)
 		rate /= 1000;
 	snprintf(text, RATE_TEXT_SIZE, "%.*f %s/s", rate < 100 && unit ? 1 : 0, rate, units[unit]);

@@ -263,7 +263,7 @@ static void sheet_json_inputs(struct json *json, const struct sheet *sheet)
 	json_real(json, "members", inputs->members);
 	json_number(json, "copies", sheet->copies);
 	json_real(json, "device_reads_per_s", inputs->iops);
-	json_real(json, "device_bytes_per_s", inputs->bandwidth);
+	sheet_json_limit(json, "device_bytes_per_s", inputs->bandwidth);
 	json_bool(json, "measured", sheet->is_measured);
 	json_real(json, "port_bytes_per_s", inputs->port);
 	json_real(json, "nic_bytes_per_s", inputs->nic);
