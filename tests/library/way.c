@@ -319,12 +319,15 @@ static void threads(void)
 	}
 }
 
+static int has_called; /* a thread that begins is in malloc(3) without forking_read() */
+
 static void *call_until_told(void *argument)
 {
 	while (!__atomic_load_n((int *)argument, __ATOMIC_RELAXED)) {
 		forking_read();
 		make_calls(NULL);
 		forking_unlock();
+		__atomic_store_n(&has_called, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -337,6 +340,8 @@ static void fork_while_reading(void)
 
 	if (pthread_create(&thread, NULL, call_until_told, &ending) != 0)
 		stop("no thread");
+	while (!__atomic_load_n(&has_called, __ATOMIC_RELAXED))
+		usleep(1000);
 	for (int i = 0; i < 5; i++) {
 		fflush(stdout);
 		forking_begin();
