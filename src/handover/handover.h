@@ -9,7 +9,7 @@
  *                      an index their table (table.h)
  *   client  report     at any time after that, without an answer: what it read and what it found
  *   client  cache      asks for what the mount keeps of the volume on a drive of this machine
- *   daemon  cached     whose it is, with descriptors: the table, and the file with the chunks; or a refusal
+ *   daemon  cached     with descriptors: the table, and the file with the chunks; or a refusal
  *   client  hits       with a report: which slots of that file it read
  *
  * The daemon of another mount of the same user may ask for an index alone, which both then have in memory once:
@@ -132,7 +132,6 @@ enum handover_cache_fd { HANDOVER_TABLE, HANDOVER_CHUNKS, HANDOVER_CACHE_FDS };
 
 struct handover_cached {
 	struct handover_answer answer;
-	uint8_t volume_uuid[16]; /* which the table names, too */
 };
 
 #define HANDOVER_HIT_WORDS 504u

@@ -55,7 +55,8 @@ static struct holdings_head holdings_encode(const struct holdings *table)
 	return head;
 }
 
-static int holdings_decode(const struct holdings_head *head, const uint8_t volume[16], struct holdings_shape *ret,
+/* volume: the one it must be of; NULL: any. */
+static int holdings_decode(const struct holdings_head *head, const uint8_t *volume, struct holdings_shape *ret,
 			   struct error *err)
 {
 	uint64_t buckets = dsfs_le64_get(head->buckets);
@@ -65,7 +66,7 @@ static int holdings_decode(const struct holdings_head *head, const uint8_t volum
 		return error_set(err, -EBADMSG, "it is no map of a cache");
 	if (version != HOLDINGS_VERSION || dsfs_le32_get(head->slot_size) != SLOTS_SIZE)
 		return error_set(err, -EBADMSG, "its format is %" PRIu32 ", expected %u", version, HOLDINGS_VERSION);
-	if (memcmp(head->volume, volume, sizeof(head->volume)) != 0)
+	if (volume && memcmp(head->volume, volume, sizeof(head->volume)) != 0)
 		return error_set(err, -EBADMSG, "it is of another volume");
 	if (!buckets || buckets > HOLDINGS_BUCKETS_MAX || slots > HOLDINGS_SLOTS_MAX)
 		return error_set(err, -EBADMSG, "%" PRIu64 " buckets and %" PRIu32 " slots are impossible", buckets,
@@ -108,15 +109,13 @@ static void holdings_begin(struct holdings *table, const struct holdings_shape *
 	slots_open(&table->slots, (void *)(bytes + sizeof(struct holdings_head)), shape->slots);
 }
 
-static int holdings_map(int fd, size_t size, int access, const uint8_t volume[16], struct holdings *ret,
-			struct error *err)
+static int holdings_map(int fd, size_t size, int access, struct holdings *ret, struct error *err)
 {
 	void *memory = mmap(NULL, size, access, MAP_SHARED, fd, 0);
 
 	if (memory == MAP_FAILED)
 		return error_errno(err, "cannot map %zu bytes", size);
 	*ret = (struct holdings){ .memory = memory, .size = size, .fd = fd };
-	memcpy(ret->volume, volume, sizeof(ret->volume));
 	return 0;
 }
 
@@ -128,10 +127,11 @@ int holdings_new(const struct holdings_shape *shape, const uint8_t volume[16], s
 	if (r == 0 && (fchmod(fd, 0600) < 0 || fcntl(fd, F_ADD_SEALS, HOLDINGS_SEALS) < 0))
 		r = error_errno(err, "cannot seal the map");
 	if (r == 0)
-		r = holdings_map(fd, holdings_size(shape), PROT_READ | PROT_WRITE, volume, ret, err);
+		r = holdings_map(fd, holdings_size(shape), PROT_READ | PROT_WRITE, ret, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&fd);
+	memcpy(ret->volume, volume, sizeof(ret->volume));
 	holdings_begin(ret, shape);
 	holdings_note(ret);
 	return 0;
@@ -155,34 +155,35 @@ static int holdings_check_file(int fd, size_t *ret, struct error *err)
 }
 
 /* Looks at a copy of the head, as another process may write to it: the one that left it may not have ended wholly. */
-static int holdings_check_memory(struct holdings *table, struct error *err)
+static int holdings_check_memory(struct holdings *table, const uint8_t *volume, struct error *err)
 {
 	struct holdings_shape shape = { 0 };
 	struct holdings_head head;
 	int r;
 
 	memcpy(&head, table->memory, sizeof(head));
-	r = holdings_decode(&head, table->volume, &shape, err);
+	r = holdings_decode(&head, volume, &shape, err);
 	if (r == 0)
 		r = holdings_check_size(table->size, &shape, err);
 	if (r < 0)
 		return r;
+	memcpy(table->volume, head.volume, sizeof(table->volume));
 	holdings_begin(table, &shape);
 	holdings_take_turn(table, &head);
 	return 0;
 }
 
-static int holdings_open(int fd, int access, const uint8_t volume[16], struct holdings *ret, struct error *err)
+static int holdings_open(int fd, int access, const uint8_t *volume, struct holdings *ret, struct error *err)
 {
 	struct holdings table = { 0 };
 	size_t size = 0;
 	int r = holdings_check_file(fd, &size, err);
 
 	if (r == 0)
-		r = holdings_map(fd, size, access, volume, &table, err);
+		r = holdings_map(fd, size, access, &table, err);
 	if (r < 0)
 		return r;
-	r = holdings_check_memory(&table, err);
+	r = holdings_check_memory(&table, volume, err);
 	if (r < 0)
 		munmap(table.memory, table.size);
 	else
@@ -195,9 +196,9 @@ int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struc
 	return holdings_open(fd, PROT_READ | PROT_WRITE, volume, ret, err);
 }
 
-int holdings_borrow(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err)
+int holdings_borrow(int fd, struct holdings *ret, struct error *err)
 {
-	int r = holdings_open(fd, PROT_READ, volume, ret, err);
+	int r = holdings_open(fd, PROT_READ, NULL, ret, err);
 
 	if (r == 0)
 		ret->fd = -1;

@@ -50,8 +50,8 @@ must_check int holdings_new(const struct holdings_shape *shape, const uint8_t vo
 			    struct error *err);
 /* Makes one of the memory file of another table, which is taken on success. -EBADMSG: it is no table of this volume. */
 must_check int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err);
-/* Maps for reading what another process lends. The caller keeps fd. Failures are those of holdings_adopt(). */
-must_check int holdings_borrow(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err);
+/* Maps for reading what another process lends, of whichever volume. The caller keeps fd. -EBADMSG: it is no table. */
+must_check int holdings_borrow(int fd, struct holdings *ret, struct error *err);
 /* Writes into the memory where the slots go on, for holdings_adopt(). */
 void holdings_note(struct holdings *table);
 /* A zeroed table may be closed too. */

@@ -54,13 +54,13 @@ static void shelf_free(struct shelf_lent *lent)
 	free(lent);
 }
 
-int shelf_borrow(int table, int data, const uint8_t volume[16], struct shelf **ret, struct error *err)
+int shelf_borrow(int table, int data, struct shelf **ret, struct error *err)
 {
 	struct shelf_lent *lent = calloc(1, sizeof(*lent));
 	int r = lent ? shelf_check_data(data, lent, err) : error_no_memory(err);
 
 	if (r == 0)
-		r = holdings_borrow(table, volume, &lent->table, err);
+		r = holdings_borrow(table, &lent->table, err);
 	if (r == 0) {
 		lent->wrong = (struct map){ .words = calloc(1, map_bytes(SHELF_WRONG)), .buckets = SHELF_WRONG };
 		lent->hits = calloc(shelf_words(&lent->table), sizeof(*lent->hits));

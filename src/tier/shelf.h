@@ -20,8 +20,8 @@ struct shelf {
 };
 
 /* Makes a shelf of what another process lends: the table, and the file with the chunks. Takes data on success; the
- * caller keeps table. -EBADMSG: the table is none of this volume. -EPROTO: data is not what it should be. */
-must_check int shelf_borrow(int table, int data, const uint8_t volume[16], struct shelf **ret, struct error *err);
+ * caller keeps table. -EBADMSG: it is no table. -EPROTO: data is not what it should be. */
+must_check int shelf_borrow(int table, int data, struct shelf **ret, struct error *err);
 /* Frees a lent shelf. NULL does nothing. */
 void shelf_return(struct shelf *shelf);
 /* Returns the descriptor of the chunks of a lent shelf. */

@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import sys
+from uuid import UUID
 
 MAGIC = 0x48534644
 GREETING, OPEN, OPENED, REPORT = 1, 2, 3, 4
@@ -166,8 +167,9 @@ def cache(mount):
     """The cache on the machine can be read by who may read the volume, and changed by nobody who gets it."""
     peer = greeted(mount)
     answer, (table, chunks) = answered(peer, message(CACHE, b""))
-    volume = os.pread(table, 32, 0)[16:]
-    assert volume == answer[ANSWER:] and volume != bytes(16), (volume, answer[ANSWER:])
+    with open(f"{mount}/.datasetfs/version", encoding="utf-8") as version:
+        volume = UUID(json.load(version)["volume_uuid"])
+    assert reason(answer)[0] == 0 and os.pread(table, 32, 0)[16:] == volume.bytes, volume
     assert len(mmap.mmap(table, 4096, mmap.MAP_SHARED, mmap.PROT_READ)) == 4096 and os.pread(chunks, 0, 0) == b""
     grow, shrink, seal = 4, 2, 1
     assert fcntl.fcntl(table, 1034) & 7 == grow | shrink | seal

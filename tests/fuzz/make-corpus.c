@@ -299,7 +299,7 @@ static void seed_handover(const char *folder)
 	struct handover_open query = { .sequence = 1 };
 	struct handover_report report = { .counts = { 1, 2, 3, 4, 5 } };
 	struct handover_greeting greeting = { 0 };
-	struct handover_cached cached = { .volume_uuid = { 1 } };
+	struct handover_cached cached = { 0 };
 	struct handover_cache wish;
 	struct handover_hits hits = { .bits = { 1 } };
 

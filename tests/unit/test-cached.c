@@ -435,8 +435,8 @@ static struct cached *borrow(int *ret_data)
 	snprintf(path[0], sizeof(path[0]), "/proc/self/fd/%d", store->table.fd);
 	snprintf(path[1], sizeof(path[1]), "/proc/self/fd/%d", store->data);
 	table = open(path[0], O_RDONLY);
-	CHECK_OK(shelf_borrow(table, open(path[1], O_RDONLY | (fcntl(store->data, F_GETFL) & O_DIRECT)),
-			      store->table.volume, &shelf, &err));
+	CHECK_OK(shelf_borrow(table, open(path[1], O_RDONLY | (fcntl(store->data, F_GETFL) & O_DIRECT)), &shelf,
+			      &err));
 	close(table);
 	*ret_data = shelf_data(shelf);
 	CHECK_OK(cached_borrow(shelf, 1, &lent, &err));

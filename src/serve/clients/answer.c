@@ -221,7 +221,7 @@ static int answer_check_chunks(int data, struct error *err)
 	return 0;
 }
 
-int answer_cache(const struct serve *serve, struct handover_cached *ret, int fds[HANDOVER_CACHE_FDS], struct error *err)
+int answer_cache(const struct serve *serve, int fds[HANDOVER_CACHE_FDS], struct error *err)
 {
 	const struct store *store = stored_store(serve);
 	int r;
@@ -234,10 +234,7 @@ int answer_cache(const struct serve *serve, struct handover_cached *ret, int fds
 	if (r == 0)
 		r = answer_reopen(store->data, fcntl(store->data, F_GETFL) & O_DIRECT, "the cache",
 				  &fds[HANDOVER_CHUNKS], err);
-	if (r < 0)
-		return r;
-	memcpy(ret->volume_uuid, store->table.volume, sizeof(ret->volume_uuid));
-	return 0;
+	return r;
 }
 
 void answer_close(struct answer *answer)

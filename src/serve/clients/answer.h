@@ -23,7 +23,6 @@ must_check int answer_make(struct serve *serve, const struct state *state, uint6
 must_check int answer_lend(struct serve *serve, const struct handover_borrow *query, int *ret, struct error *err);
 /* Opens what the mount keeps of the volume on this machine, for reading. -ENOENT: nothing. The caller closes the
  * descriptors, also those that were opened before a failure. */
-must_check int answer_cache(const struct serve *serve, struct handover_cached *ret, int fds[HANDOVER_CACHE_FDS],
-			    struct error *err);
+must_check int answer_cache(const struct serve *serve, int fds[HANDOVER_CACHE_FDS], struct error *err);
 /* Closes the descriptors, once they are sent. */
 void answer_close(struct answer *answer);

@@ -212,7 +212,7 @@ static int clients_lend(struct clients *clients, int fd, const struct passing_pa
 
 static int clients_give_cache(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
 {
-	struct handover_cached cached = { .volume_uuid = { 0 } };
+	struct handover_cached cached = { 0 };
 	int fds[HANDOVER_CACHE_FDS] = { -1, -1 };
 	struct error why = { 0 };
 	int r = handover_check(packet->bytes, packet->length, HANDOVER_CACHE, sizeof(struct handover_cache), err);
@@ -222,7 +222,7 @@ static int clients_give_cache(struct clients *clients, int fd, const struct pass
 	if (r < 0)
 		return r;
 	handover_begin(&cached.answer.head, HANDOVER_CACHED, sizeof(cached));
-	r = answer_cache(clients->serve, &cached, fds, &why);
+	r = answer_cache(clients->serve, fds, &why);
 	if (r < 0)
 		handover_refuse(&cached.answer, &why);
 	r = passing_send(fd, &cached, sizeof(cached), fds, r < 0 ? 0 : HANDOVER_CACHE_FDS, err);

@@ -279,7 +279,7 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 
 /* ---- the machine's cache ---- */
 
-static int link_receive_cache(int fd, struct passing_packet *packet, struct handover_cached *ret, struct error *err)
+static int link_receive_cache(int fd, struct passing_packet *packet, struct error *err)
 {
 	struct handover_cache query;
 	int r;
@@ -289,27 +289,23 @@ static int link_receive_cache(int fd, struct passing_packet *packet, struct hand
 	if (r == 0)
 		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_CACHE_FDS, packet, err);
 	if (r == 0)
-		r = handover_check_answer(packet->bytes, packet->length, HANDOVER_CACHED, sizeof(*ret), err);
+		r = handover_check_answer(packet->bytes, packet->length, HANDOVER_CACHED,
+					  sizeof(struct handover_cached), err);
 	if (r == 0 && packet->fd_count != HANDOVER_CACHE_FDS)
 		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count,
 				 HANDOVER_CACHE_FDS);
-	if (r < 0)
-		return r;
-	memcpy(ret, packet->bytes, sizeof(*ret));
-	return 0;
+	return r;
 }
 
 /* Asks for the cache. Nothing is said of one that cannot be had: the volume has all that is in it. */
 static struct shelf *link_ask_cache(int fd, const struct handover_opened *opened)
 {
 	struct passing_packet packet = { .fd_count = 0 };
-	struct handover_cached cached;
 	struct shelf *shelf = NULL;
 
-	if (opened->has_cache && link_receive_cache(fd, &packet, &cached, NULL) == 0) {
+	if (opened->has_cache && link_receive_cache(fd, &packet, NULL) == 0) {
 		high_move(&packet.fds[HANDOVER_CHUNKS]);
-		if (shelf_borrow(packet.fds[HANDOVER_TABLE], packet.fds[HANDOVER_CHUNKS], cached.volume_uuid, &shelf,
-				 NULL) == 0)
+		if (shelf_borrow(packet.fds[HANDOVER_TABLE], packet.fds[HANDOVER_CHUNKS], &shelf, NULL) == 0)
 			(void)take_fd(&packet.fds[HANDOVER_CHUNKS]);
 	}
 	passing_close(&packet);
