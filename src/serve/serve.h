@@ -77,8 +77,8 @@ struct serve_history {
 	_Atomic uint64_t switches;
 	_Atomic uint64_t serving_since;  /* since when the current version is served, seconds since 1970 */
 	_Atomic uint64_t outdated_until; /* when it last left a version gone from the volume, seconds since 1970 */
-	_Atomic bool follow_failed;      /* the last check of the volume's current version failed */
-	char follow_failure[sizeof(((struct error *)0)->reason)]; /* why; "": it did not. See follow_why() */
+	/* Why the last check of the volume's current version failed; "": it did not. See follow_fails(). */
+	char follow_failure[sizeof(((struct error *)0)->reason)];
 	_Atomic uint64_t loads;          /* how often a version was loaded, including failures */
 	_Atomic uint64_t index_read;     /* bytes of indexes that were loaded from the volume */
 	_Atomic uint64_t index_copied;   /* bytes of indexes that were loaded from copies in the folder of cache= */

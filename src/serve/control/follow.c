@@ -130,11 +130,14 @@ static void follow_tell(struct serve *serve, const char *why)
 	pthread_mutex_unlock(&follow_lock);
 }
 
-void follow_why(const struct serve *serve, char *text, size_t size)
+bool follow_fails(const struct serve *serve, char *text, size_t size)
 {
+	int length;
+
 	pthread_mutex_lock(&follow_lock);
-	snprintf(text, size, "%s", serve->history.follow_failure);
+	length = snprintf(text, size, "%s", serve->history.follow_failure);
 	pthread_mutex_unlock(&follow_lock);
+	return length > 0;
 }
 
 static void follow_current(struct serve *serve, struct follow *follow)
@@ -144,7 +147,6 @@ static void follow_current(struct serve *serve, struct follow *follow)
 	unsigned suppressed;
 	int r = follow_try(serve, follow, &err);
 
-	atomic_store(&serve->history.follow_failed, r < 0);
 	follow_tell(serve, r < 0 ? err.reason : "");
 	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot follow the volume's current version, trying again");

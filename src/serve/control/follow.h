@@ -2,6 +2,7 @@
 /* Checks the volume's catalogue periodically: what became of the open versions and, for a mount with the option
  * follow=, which version is current. Control thread only, unless a function says otherwise. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,9 +13,9 @@ struct follow {
 	uint8_t pointed[16]; /* UUID of the version that was current in that catalogue */
 };
 
-/* Copies why a mount that follows does not serve the volume's current version; "": it does, or does not follow. Any
+/* Whether a mount that follows does not serve the volume's current version. Copies why, or "", unless size is 0. Any
  * thread may call it. */
-void follow_why(const struct serve *serve, char *text, size_t size);
+bool follow_fails(const struct serve *serve, char *text, size_t size);
 
 /* Starts where the former server stopped, or from the assumption that the served version is the volume's current one.
  * Returns when to call follow_look() first, ns, monotonic. */

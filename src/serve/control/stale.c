@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "serve/control/follow.h"
 #include "serve/damage.h"
 #include "serve/opening/mounted.h"
 #include "serve/serve.h"
@@ -64,7 +65,7 @@ const char *stale_word(struct serve *serve)
 	static const char *const words[] = { NULL, "removed", "moved", "reformatted" };
 	enum generation_fate fate = atomic_load(&serve_current(serve)->fate);
 
-	if (fate == GENERATION_MOVED && serve->options.follow && !atomic_load(&serve->history.follow_failed))
+	if (fate == GENERATION_MOVED && serve->options.follow && !follow_fails(serve, NULL, 0))
 		return NULL;
 	return words[fate];
 }

@@ -10,6 +10,7 @@
 #include "base/text/label.h"
 #include "base/thread/counter.h"
 #include "image/catalogue/block_sums.h"
+#include "serve/control/follow.h"
 #include "serve/control/stale.h"
 #include "serve/dotdir/protection.h"
 #include "serve/dotdir/series.h"
@@ -100,7 +101,7 @@ static void metrics_switch_pending(struct serve *serve, FILE *out)
 	metrics_number(out, "switch_pending", "gauge",
 		       "1 while a switch is not done yet, or with follow= while the volume's current version cannot be "
 		       "told or opened.",
-		       !is_announced || atomic_load(&serve->history.follow_failed));
+		       !is_announced || follow_fails(serve, NULL, 0));
 }
 
 /* Writes a series for each reason, so that a rule can say what to do. */

@@ -226,8 +226,7 @@ static void stats_follow(const struct serve *serve, struct json *json)
 {
 	char why[sizeof(serve->history.follow_failure)];
 
-	follow_why(serve, why, sizeof(why));
-	if (*why)
+	if (follow_fails(serve, why, sizeof(why)))
 		json_string(json, DSFS_CONTROL_FOLLOW_FAILURE, why);
 	else
 		json_null(json, DSFS_CONTROL_FOLLOW_FAILURE);
