@@ -121,9 +121,11 @@ static void warmer_end_unread(struct warmer *warmer)
 	warmer_end(warmer, DSFS_WARM_FAILED, reason);
 }
 
-static void warmer_end_removed(struct warmer *warmer)
+/* A cache that was removed still has its chunks for this mount, but for no later one, and takes no more. */
+static void warmer_check_removed(struct warmer *warmer)
 {
-	warmer_end(warmer, DSFS_WARM_FAILED, "the cache was removed, mount again");
+	if (store_is_removed(warmer_store(warmer)))
+		warmer_end(warmer, DSFS_WARM_FAILED, "the cache was removed, mount again");
 }
 
 /* Whether the cache takes chunks, or will soon. */
@@ -132,6 +134,7 @@ static void warmer_check_store(struct warmer *warmer)
 	const struct store *store = warmer_store(warmer);
 	char reason[160];
 
+	warmer_check_removed(warmer);
 	switch (store_admission(store)) {
 	case STORE_FULL:
 		warmer_end(warmer, DSFS_WARM_FULL, "");
@@ -140,9 +143,6 @@ static void warmer_check_store(struct warmer *warmer)
 		warmer_end(warmer, DSFS_WARM_FAILED,
 			   "another mount of the volume on this machine fills its cache, warm that one");
 		break;
-	case STORE_REMOVED:
-		warmer_end_removed(warmer);
-		break;
 	case STORE_FAILS:
 		snprintf(reason, sizeof(reason), "the cache cannot be written to: %s",
 			 strerror(store_failure(store)));
@@ -150,6 +150,7 @@ static void warmer_check_store(struct warmer *warmer)
 		break;
 	case STORE_ADMITS:
 	case STORE_LOADS:
+	case STORE_REMOVED:
 		break;
 	}
 }
@@ -227,9 +228,10 @@ static void warmer_fill(struct warmer *warmer, bool is_first)
 	lowest_sort(&warmer->window);
 }
 
-/* Counts, and begins a pass. */
+/* Counts, and begins a pass. The last look of a job is here too. */
 static void warmer_look(struct warmer *warmer)
 {
+	warmer_check_removed(warmer);
 	warmer->stock = (struct stock){ 0 };
 	warmer->last = (struct legs_file){ 0 };
 	warmer_fill(warmer, true);
@@ -346,13 +348,10 @@ static bool warmer_pass(struct warmer *warmer, uint64_t *before)
 	return !warmer_has_ended(warmer);
 }
 
-/* Files that are still missing, although everything was read, found no room: in the data, or in the table. A cache that
- * was removed is read on, but nothing of it is kept. */
+/* Files that are still missing, although everything was read, found no room: in the data, or in the table. */
 static void warmer_conclude(struct warmer *warmer)
 {
 	warmer_count(warmer);
-	if (store_is_removed(warmer_store(warmer)))
-		warmer_end_removed(warmer);
 	if (!warmer->stock.files[STOCK_MISSING] && warmer->answer.state == DSFS_WARM_FULL)
 		warmer->answer.state = DSFS_WARM_DONE;
 	if (!warmer->stock.files[STOCK_MISSING])
@@ -394,8 +393,6 @@ static int warmer_prepare(struct warmer *warmer, struct error *err)
 	int r;
 
 	warmer_await_store(warmer);
-	if (store_is_removed(warmer_store(warmer)))
-		warmer_end_removed(warmer);
 	r = wanted_expand(&warmer->job->wanted, generation->index, err);
 	if (r == 0)
 		r = lowest_reserve(&warmer->window, lowest_share(generation->index->shape.inode_count), err);
