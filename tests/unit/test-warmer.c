@@ -183,6 +183,38 @@ static void test_each_file_with_damaged_records_counts(void **state)
 	assert_int_equal(answer.missing.files, 3);
 }
 
+/* Two files begin with the same chunk, and one of them has a damaged record behind it. */
+static void damaged_beside_good(bool is_damaged_first)
+{
+	uint64_t good, damaged;
+
+	good = chunk_at(AT, CHUNK);
+	chunk_at(AT + CHUNK, 4096);
+	damaged = chunk_at(AT, CHUNK);
+	damaged_record();
+	section_file(&section, 1, "a", CHUNK + 4096, is_damaged_first ? damaged : good);
+	section_file(&section, 1, "b", CHUNK + 4096, is_damaged_first ? good : damaged);
+	open_mount();
+	warm();
+	assert_int_equal(answer.state, DSFS_WARM_FAILED);
+	assert_string_equal(answer.reason, is_damaged_first ?
+			    "1 file cannot be read, the first is '/a': its records are damaged" :
+			    "1 file cannot be read, the first is '/b': its records are damaged");
+	assert_int_equal(answer.cached.files, 1);
+}
+
+static void test_a_damaged_file_hides_no_other_after_it(void **state)
+{
+	(void)state;
+	damaged_beside_good(true);
+}
+
+static void test_a_damaged_file_hides_no_other_before_it(void **state)
+{
+	(void)state;
+	damaged_beside_good(false);
+}
+
 /* The first file can be read now, and the ends of the others cannot. */
 static void after_a_pass(void)
 {
@@ -293,6 +325,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_files_are_read, begin, end),
 		cmocka_unit_test_setup_teardown(test_each_file_with_damaged_records_counts, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_after_it, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_before_it, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_pass_names_a_file_of_its_own, begin, end),
 		cmocka_unit_test_setup_teardown(test_ended_jobs_make_room_while_one_runs, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_stuck_leg_is_not_read_again_when_its_job_has_ended, begin, end),
