@@ -102,19 +102,20 @@ static void keep(struct store *store, const struct inode *inode, uint64_t i)
 	assert_true(map_put(&store->table.map, map_key(&chunk), 1 + i));
 }
 
-static enum stock_place find(struct store *store, uint64_t ordinal, uint64_t *ret_address)
+static struct stock_file find(struct store *store, uint64_t ordinal)
 {
 	struct inode inode;
 
 	CHECK_OK(inode_get(index_of, ordinal, &inode, &err));
-	return stock_find(store, index_of, &inode, ret_address);
+	return stock_find(store, index_of, &inode);
 }
 
 static void test_where_files_are(void **state)
 {
 	struct store store = { .table = { .map = { words, 64 }, .slots = { .list = slots, .count = 4 } },
 			       .shelf.table = &store.table };
-	uint64_t first, address = 0, inline_at;
+	uint64_t first, inline_at;
+	struct stock_file file;
 	struct inode inode;
 
 	(void)state;
@@ -133,18 +134,22 @@ static void test_where_files_are(void **state)
 	section_file(&section, 1, "6", 131072 + 100, section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW));
 	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
 	load();
-	assert_int_equal(find(&store, 2, &address), STOCK_MISSING);
-	assert_int_equal(address, SECTION_ON(0));
+	file = find(&store, 2);
+	assert_int_equal(file.place, STOCK_MISSING);
+	assert_int_equal(file.missing, 2);
+	assert_int_equal(file.address, SECTION_ON(0));
 	CHECK_OK(inode_get(index_of, 2, &inode, &err));
 	keep(&store, &inode, 0);
-	assert_int_equal(find(&store, 2, &address), STOCK_MISSING); /* half of it is not enough */
-	assert_int_equal(address, SECTION_ON(0) + 131072);
+	file = find(&store, 2);
+	assert_int_equal(file.place, STOCK_MISSING); /* half of it is not enough */
+	assert_int_equal(file.missing, 1);
+	assert_int_equal(file.address, SECTION_ON(0) + 131072);
 	keep(&store, &inode, 1);
-	assert_int_equal(find(&store, 2, &address), STOCK_CACHED);
-	assert_int_equal(find(&store, 3, &address), STOCK_INDEX);
-	assert_int_equal(find(&store, 4, &address), STOCK_INDEX);
-	assert_int_equal(find(&store, 5, &address), STOCK_LARGE);
-	assert_int_equal(find(&store, 6, &address), STOCK_INDEX); /* a hole */
+	assert_int_equal(find(&store, 2).place, STOCK_CACHED);
+	assert_int_equal(find(&store, 3).place, STOCK_INDEX);
+	assert_int_equal(find(&store, 4).place, STOCK_INDEX);
+	assert_int_equal(find(&store, 5).place, STOCK_LARGE);
+	assert_int_equal(find(&store, 6).place, STOCK_INDEX); /* a hole */
 	index_close(index_of);
 }
 

@@ -215,6 +215,25 @@ static void test_a_damaged_file_hides_no_other_before_it(void **state)
 	damaged_beside_good(false);
 }
 
+/* As above, but the end of the first file cannot be read, and no other file is missing. */
+static void test_an_unreadable_file_hides_no_other(void **state)
+{
+	uint64_t common;
+
+	(void)state;
+	for (unsigned i = 1; i < 4; i++) {
+		common = chunk_at(AT, CHUNK);
+		chunk_at(AT + i * CHUNK, 4096);
+		section_file(&section, 1, (char[]){ (char)('a' + i), 0 }, CHUNK + 4096, common);
+	}
+	spoil(AT + CHUNK);
+	open_mount();
+	warm();
+	assert_int_equal(answer.state, DSFS_WARM_FAILED);
+	assert_non_null(strstr(answer.reason, "1 file cannot be read, the first is '/b': "));
+	assert_int_equal(answer.cached.files, 2);
+}
+
 /* The first file can be read now, and the ends of the others cannot. */
 static void after_a_pass(void)
 {
@@ -327,6 +346,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_each_file_with_damaged_records_counts, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_after_it, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_before_it, begin, end),
+		cmocka_unit_test_setup_teardown(test_an_unreadable_file_hides_no_other, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_pass_names_a_file_of_its_own, begin, end),
 		cmocka_unit_test_setup_teardown(test_ended_jobs_make_room_while_one_runs, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_stuck_leg_is_not_read_again_when_its_job_has_ended, begin, end),

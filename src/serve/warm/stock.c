@@ -8,32 +8,29 @@
 
 /* A file with a record that is wrong, whichever it is, counts as missing: it is tried, and named. It does not stand for
  * other files that begin with the same chunk, as it cannot be read. */
-enum stock_place stock_find(const struct store *store, const struct index *index, const struct inode *inode,
-			    uint64_t *ret_address)
+struct stock_file stock_find(const struct store *store, const struct index *index, const struct inode *inode)
 {
-	uint64_t count = inode_chunk_count(index, inode), address = 0, where;
-	enum stock_place place = STOCK_INDEX;
+	uint64_t count = inode_chunk_count(index, inode), where;
+	struct stock_file file = { .place = STOCK_INDEX };
 	struct chunk chunk;
 
 	if (inode->size > READ_MAX)
-		return STOCK_LARGE;
+		return (struct stock_file){ .place = STOCK_LARGE };
 	for (uint64_t i = 0; i < count; i++) {
-		if (chunk_get(index, inode, i, &chunk, NULL) < 0) {
-			*ret_address = STOCK_DAMAGED;
-			return STOCK_MISSING;
-		}
-		if (address || chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
+		if (chunk_get(index, inode, i, &chunk, NULL) < 0)
+			return (struct stock_file){ STOCK_MISSING, 1, STOCK_DAMAGED };
+		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
 			continue;
-		place = STOCK_CACHED;
-		if (!chunks_find(&store->shelf, &chunk, &where))
-			address = chunk.address;
+		if (!chunks_find(&store->shelf, &chunk, &where) && !file.missing++)
+			file.address = chunk.address;
+		file.place = file.missing ? STOCK_MISSING : STOCK_CACHED;
 	}
-	*ret_address = address;
-	return address ? STOCK_MISSING : place;
+	return file;
 }
 
-void stock_add(struct stock *stock, enum stock_place place, uint64_t bytes)
+void stock_add(struct stock *stock, const struct stock_file *file, uint64_t bytes)
 {
-	stock->files[place]++;
-	stock->bytes[place] += bytes;
+	stock->files[file->place]++;
+	stock->bytes[file->place] += bytes;
+	stock->chunks += file->missing;
 }

@@ -17,12 +17,18 @@ enum stock_place {
 	STOCK_PLACES,
 };
 
+struct stock_file {
+	enum stock_place place;
+	uint32_t missing; /* chunks that the cache lacks; 1 if it has damaged records */
+	uint64_t address; /* of the first of these chunks, or STOCK_DAMAGED */
+};
+
 /* How many files are there, and the bytes of their contents. */
 struct stock {
 	uint64_t files[STOCK_PLACES], bytes[STOCK_PLACES];
+	uint64_t chunks; /* that files lack, each time that one does */
 };
 
-/* Finds where a regular file is. *ret_address: if it is missing, that of the first chunk that is, or STOCK_DAMAGED. */
-enum stock_place stock_find(const struct store *store, const struct index *index, const struct inode *inode,
-			    uint64_t *ret_address);
-void stock_add(struct stock *stock, enum stock_place place, uint64_t bytes);
+/* Finds where a regular file is. */
+struct stock_file stock_find(const struct store *store, const struct index *index, const struct inode *inode);
+void stock_add(struct stock *stock, const struct stock_file *file, uint64_t bytes);

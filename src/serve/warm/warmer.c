@@ -191,17 +191,18 @@ static const struct lowest_kind warmer_kind = {
 static void warmer_see(struct warmer *warmer, uint64_t ordinal, bool is_first)
 {
 	const struct index *index = warmer->job->generation->index;
-	struct legs_file file = { .ordinal = ordinal };
-	enum stock_place place;
+	struct legs_file missing = { .ordinal = ordinal };
+	struct stock_file file;
 	struct inode inode;
 
 	if (inode_get(index, ordinal, &inode, NULL) < 0 || !S_ISREG(inode.mode))
 		return;
-	place = stock_find(warmer_store(warmer), index, &inode, &file.address);
+	file = stock_find(warmer_store(warmer), index, &inode);
 	if (is_first)
-		stock_add(&warmer->stock, place, inode.size);
-	if (place == STOCK_MISSING && warmer_compare(&file, &warmer->last) > 0)
-		lowest_add(&warmer->window, &file);
+		stock_add(&warmer->stock, &file, inode.size);
+	missing.address = file.address;
+	if (file.place == STOCK_MISSING && warmer_compare(&missing, &warmer->last) > 0)
+		lowest_add(&warmer->window, &missing);
 }
 
 /* Goes to the end also if the job has ended: how much fitted is asked then. */
@@ -324,19 +325,20 @@ static void warmer_count(struct warmer *warmer)
 	}
 }
 
-/* Looks, and reads what is missing. Returns whether another pass may help. */
+/* Looks, and reads what is missing. *before: the chunks that were missing before the last pass. They count, not files:
+ * where one cannot be read, those that begin with the same chunk come in the next pass. Returns whether another pass
+ * may help. */
 static bool warmer_pass(struct warmer *warmer, uint64_t *before)
 {
-	uint64_t missing;
+	const struct stock *stock = &warmer->stock;
 
 	warmer_look(warmer);
-	missing = warmer->stock.files[STOCK_MISSING];
 	warmer_count(warmer);
 	if (*before == UINT64_MAX)
 		warmer->answer.to_read = warmer->answer.missing;
-	if (warmer_has_ended(warmer) || missing <= warmer->legs.failed || missing >= *before)
+	if (warmer_has_ended(warmer) || stock->files[STOCK_MISSING] <= warmer->legs.failed || stock->chunks >= *before)
 		return false;
-	*before = missing;
+	*before = stock->chunks;
 	warmer->answer.state = DSFS_WARM_READS;
 	legs_begin_pass(&warmer->legs);
 	warmer_read_all(warmer);
