@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/same.h"
 #include "base/utf8.h"
 
 #define LINE_SIZE 1024
@@ -53,10 +53,9 @@ static bool log_goes_to_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long device, inode;
-	struct stat st;
 
-	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
-	       st.st_dev == device && st.st_ino == inode;
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       same_fd(STDERR_FILENO, &(struct stat){ .st_dev = device, .st_ino = inode });
 }
 
 /* One stdio call per line, so that lines of two threads do not mix. */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/same.h"
 #include "io/engine.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -320,10 +321,9 @@ static void ring_renew(struct engine *engine)
 
 static bool ring_is_open(struct engine *engine)
 {
-	struct ring *ring = (struct ring *)engine;
-	struct stat st;
+	const struct ring *ring = (const struct ring *)engine;
 
-	return fstat(ring->uring.ring_fd, &st) == 0 && st.st_dev == ring->file.st_dev && st.st_ino == ring->file.st_ino;
+	return same_fd(ring->uring.ring_fd, &ring->file);
 }
 
 static void ring_forget(struct engine *engine)

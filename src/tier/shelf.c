@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/same.h"
 
 #define SHELF_WRONG 8192u /* buckets for words that were wrong: 512 KiB, of which untouched pages take no memory */
 
@@ -17,8 +18,7 @@ struct shelf_lent {
 	struct shelf shelf; /* must be first */
 	struct holdings table;
 	_Atomic int data;
-	dev_t device; /* of the data, with inode: the program may give the number to something else */
-	ino_t inode;
+	struct stat file; /* of the data: the program may give the number to something else */
 	_Atomic bool is_lost; /* it did */
 	_Atomic bool has_wrong;
 	struct map wrong;
@@ -35,14 +35,11 @@ static uint32_t shelf_words(const struct holdings *table)
 static int shelf_check_data(int data, struct shelf_lent *lent, struct error *err)
 {
 	int flags = fcntl(data, F_GETFL);
-	struct stat st;
 
-	if (flags < 0 || fstat(data, &st) < 0)
+	if (flags < 0 || fstat(data, &lent->file) < 0)
 		return error_errno(err, "the chunks");
-	if (!S_ISREG(st.st_mode) || (flags & O_ACCMODE) != O_RDONLY)
+	if (!S_ISREG(lent->file.st_mode) || (flags & O_ACCMODE) != O_RDONLY)
 		return error_set(err, -EPROTO, "the chunks are no regular file that is open for reading alone");
-	lent->device = st.st_dev;
-	lent->inode = st.st_ino;
 	return 0;
 }
 
@@ -81,9 +78,7 @@ int shelf_borrow(int table, int data, struct shelf **ret, struct error *err)
 
 static bool shelf_is_there(const struct shelf_lent *lent)
 {
-	struct stat st;
-
-	return fstat(atomic_load(&lent->data), &st) == 0 && st.st_dev == lent->device && st.st_ino == lent->inode;
+	return same_fd(atomic_load(&lent->data), &lent->file);
 }
 
 void shelf_return(struct shelf *shelf)

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdname.h"
+#include "base/same.h"
 #include "datasetfs/format.h"
 #include "image/names/names_find.h"
 #include "image/names/names_page.h"
@@ -116,11 +117,9 @@ int names_open(int fd, struct span file, struct names **ret, struct error *err)
 /* False if the program closed unknown descriptors and LMDB's number now belongs to a file of its own. */
 static bool names_is_kept(const struct names *names)
 {
-	struct stat st;
 	int fd;
 
-	return !names->file.st_ino || (mdb_env_get_fd(names->env, &fd) == 0 && fstat(fd, &st) == 0 &&
-				       st.st_dev == names->file.st_dev && st.st_ino == names->file.st_ino);
+	return !names->file.st_ino || (mdb_env_get_fd(names->env, &fd) == 0 && same_fd(fd, &names->file));
 }
 
 void names_close(struct names *names)

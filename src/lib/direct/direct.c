@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/same.h"
 #include "base/text/format.h"
 #include "base/text/parse.h"
 #include "image/catalogue/dump.h"
@@ -57,13 +58,9 @@ int direct_volume_new(struct array_source *array, struct direct_volume **ret, st
 
 static bool direct_has_member(const struct direct_volume *volume, uint32_t member)
 {
-	const struct stat *identity = &volume->identities[member];
-	struct stat st;
+	int fd = volume->array->fds[member];
 
-	if (volume->array->fds[member] < 0) /* the member is missing */
-		return true;
-	return fstat(volume->array->fds[member], &st) == 0 && st.st_dev == identity->st_dev &&
-	       st.st_ino == identity->st_ino && st.st_rdev == identity->st_rdev;
+	return fd < 0 || same_fd(fd, &volume->identities[member]); /* fd < 0: the member is missing */
 }
 
 /* Closes the volume, but leaves open each descriptor that the program has reused for something else. */
