@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/same.h"
 #include "device/busy.h"
 #include "device/locate.h"
 #include "device/nvme/protect.h"
@@ -306,7 +307,7 @@ bool medium_is_same(const struct medium *a, const struct medium *b)
 		return false;
 	if (a->is_device && b->is_device)
 		return x.st_rdev == y.st_rdev;
-	return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return same_file(&x, &y);
 }
 
 int medium_know(struct medium *medium, struct file_source *file, bool dry_run, struct error *err)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdname.h"
+#include "base/same.h"
 #include "base/transfer.h"
 
 /* Opens a file that never has a name, so it leaves nothing behind, however we end. */
@@ -41,8 +42,7 @@ int temp_remove_directory(int parent, const char *name, const struct stat *made,
 {
 	struct stat st;
 
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (st.st_ino != made->st_ino || st.st_dev != made->st_dev))
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !same_file(&st, made))
 		return error_set(err, -ESTALE, "another one took the name of the temporary directory '%s'", name);
 	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ?
 		       error_errno(err, "cannot remove the temporary directory '%s'", name) : 0;
@@ -61,7 +61,7 @@ static int temp_make_own(struct temp *temp, struct error *err)
 	temp->fd = openat(temp->parent, temp->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (temp->fd < 0 || fstat(temp->fd, &st) < 0)
 		return error_errno(err, "cannot open temporary directory '%s/%s'", temp->name, temp->own);
-	if (st.st_dev != made.st_dev || st.st_ino != made.st_ino)
+	if (!same_file(&st, &made))
 		return error_set(err, -ESTALE, "another one took the name of the temporary directory '%s/%s'",
 				 temp->name, temp->own);
 	return 0;

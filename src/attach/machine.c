@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/same.h"
 
 static int machine_find(int *ret_own, int *ret_there, struct stat *own, struct error *err)
 {
@@ -23,7 +24,7 @@ static int machine_find(int *ret_own, int *ret_there, struct stat *own, struct e
 		return error_errno(err, "cannot open '/proc/1/ns/mnt'");
 	if (there >= 0 && fstat(there, &st) < 0)
 		return error_errno(err, "cannot look at '/proc/1/ns/mnt'");
-	if (there >= 0 && (st.st_ino != own->st_ino || st.st_dev != own->st_dev)) {
+	if (there >= 0 && !same_file(&st, own)) {
 		*ret_own = take_fd(&here);
 		*ret_there = take_fd(&there);
 	}

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdname.h"
+#include "base/same.h"
 
 /* --- finding --- */
 
@@ -20,7 +21,7 @@ bool site_is_same(const struct stat *a, const struct stat *b)
 {
 	if (S_ISBLK(a->st_mode) || S_ISBLK(b->st_mode))
 		return S_ISBLK(a->st_mode) && S_ISBLK(b->st_mode) && a->st_rdev == b->st_rdev;
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+	return same_file(a, b);
 }
 
 /* Names the directory that stops the path walk in err; returns 0 if there is none. */
@@ -245,7 +246,7 @@ bool site_has(int folder, const char *name, int fd)
 	struct stat open, named;
 
 	return fstat(fd, &open) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+	       same_file(&open, &named);
 }
 
 bool site_is(const struct site *site, int fd)

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/same.h"
 #include "spill/temp.h"
 
 #define TAR_JAIL_MEMORY (UINT64_C(2) << 30) /* more than the largest decompression window */
@@ -111,7 +112,7 @@ static int tar_jail_chroot(int folder, const char *name, const struct stat *made
 
 	if (fchdir(folder) < 0 || chroot(name) < 0 || chdir("/") < 0 || stat("/", &root) < 0)
 		return error_errno(err, "cannot enter an empty directory");
-	if (root.st_ino != made->st_ino || root.st_dev != made->st_dev)
+	if (!same_file(&root, made))
 		return error_set(err, -ESTALE, "another one took the name of the empty directory '%s'", name);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/descent.h"
+#include "base/same.h"
 
 #define INSTALLED_GONE " (deleted)" /* the kernel's mark of a file that has lost its name: proc_pid_exe(5) */
 
@@ -30,7 +31,7 @@ bool installed_is_another(void)
 	char path[PATH_MAX];
 
 	return installed_path(path, NULL) == 0 && stat(path, &there) == 0 && stat("/proc/self/exe", &ours) == 0 &&
-	       (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino);
+	       !same_file(&ours, &there);
 }
 
 static int installed_check(const void *argument, int fd, bool is_program, const char *path, struct error *err)

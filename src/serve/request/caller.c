@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/same.h"
 #include "serve/serve.h"
 
 #define CALLER_MAP_SIZE 4096u /* bytes of a uid_map that are compared */
@@ -145,7 +146,7 @@ static bool caller_is_in_our_namespace(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%u/ns/user", pid);
 	if (stat(path, &theirs) < 0)
 		return (errno == EACCES || errno == EPERM) && caller_has_our_map(pid);
-	return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	return same_file(&ours, &theirs);
 }
 
 bool caller_is_admin(uint32_t pid)
