@@ -121,7 +121,7 @@ static void verify_report_found(struct verify *v, const char *what, const struct
 static void verify_in_place(struct verify *v, uint32_t member, const char *whose)
 {
 	struct source *source = &v->volume->array->source;
-	struct ring_found found[DSFS_SLOT_COUNT];
+	struct ring_found found[DSFS_SLOT_COUNT], record;
 	char what[64];
 
 	ring_check_slots(source, member, found);
@@ -129,9 +129,9 @@ static void verify_in_place(struct verify *v, uint32_t member, const char *whose
 		snprintf(what, sizeof(what), "superblock slot %" PRIu32 "%s", slot, whose);
 		verify_report_found(v, what, &found[slot]);
 	}
-	ring_check_publisher(source, member, &found[0]);
+	ring_check_publisher(source, member, &record);
 	snprintf(what, sizeof(what), "publisher record%s", whose);
-	verify_report_found(v, what, &found[0]);
+	verify_report_found(v, what, &record);
 }
 
 /* Checks the slots, the publisher record and the copy of the catalogue of one member of several. */
