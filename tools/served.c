@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "attach/uses.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
-#include "base/program/interrupt.h"
 #include "base/text/format.h"
 #include "device/locate.h"
 #include "io/site.h"
@@ -23,7 +20,6 @@
 
 #define SERVED_PATIENCE INT64_C(5000000000) /* ns for an answer */
 #define SERVED_TEXT_SIZE (PATH_MAX + 64)
-#define SERVED_FDS      256                 /* mounts whose answers wake us; the others are read with them */
 
 /* ---- choosing mounts ---- */
 
@@ -86,18 +82,6 @@ static int served_see(void *argument, const struct mounted *mounted, struct erro
 
 /* ---- their answers ---- */
 
-static int served_wait(struct watch *watch, struct error *err)
-{
-	int64_t until = clock_now() + SERVED_PATIENCE, now;
-	struct pollfd fds[SERVED_FDS];
-	int r = 0;
-
-	while (r == 0 && !watch_take(watch) && (now = clock_now()) < until)
-		r = interrupt_poll(fds, watch_fds(watch, fds, SERVED_FDS), until - now, err);
-	watch_settle(watch);
-	return r;
-}
-
 static int served_ask(struct served *served, const struct served_search *search, struct error *err)
 {
 	int r;
@@ -113,7 +97,7 @@ static int served_ask(struct served *served, const struct served_search *search,
 			served_match(search->volume, served->watch.mounts[i]->mounted.source) == SERVED_CERTAIN;
 	if (r == 0)
 		r = watch_ask(&served->watch, err);
-	return r < 0 ? r : served_wait(&served->watch, err);
+	return r < 0 ? r : watch_wait(&served->watch, SERVED_PATIENCE, err);
 }
 
 int served_open(const struct volume *volume, const uint8_t volume_uuid[16], struct served *ret, struct error *err)

@@ -12,9 +12,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/program/interrupt.h"
 
 #define WATCH_KEEP INT64_C(60000000000) /* ns for which a mount that is gone is still shown, unless it was named */
 #define WATCH_END  INT64_C(100000000)   /* ns to wait until the probes have closed their files on mounts */
+#define WATCH_FDS  256u                 /* mounts whose answers wake watch_wait(); the others are read with them */
 
 /* ---- the list ---- */
 
@@ -282,4 +284,16 @@ size_t watch_fds(const struct watch *watch, struct pollfd *fds, size_t count)
 		if (watch->mounts[i]->probe && probe_is_asked(watch->mounts[i]->probe))
 			fds[used++] = (struct pollfd){ .fd = probe_fd(watch->mounts[i]->probe), .events = POLLIN };
 	return used;
+}
+
+int watch_wait(struct watch *watch, int64_t patience, struct error *err)
+{
+	int64_t until = clock_now() + patience, now;
+	struct pollfd fds[WATCH_FDS];
+	int r = 0;
+
+	while (r == 0 && !watch_take(watch) && (now = clock_now()) < until)
+		r = interrupt_poll(fds, watch_fds(watch, fds, WATCH_FDS), until - now, err);
+	watch_settle(watch);
+	return r;
 }
