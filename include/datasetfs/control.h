@@ -308,6 +308,7 @@ struct dsfs_daemon_facts {
 							     * the volume was read, and writes that failed */
 #define DSFS_CONTROL_LOCAL_USED       "local_cache_used"    /* bytes of it that have something */
 #define DSFS_CONTROL_LOCAL_SIZE       "local_cache_size"    /* bytes that it may take; 0: there is none */
+#define DSFS_CONTROL_LOCAL_FOLLOWS    "local_cache_follows" /* bool: another mount of the machine fills it */
 #define DSFS_CONTROL_SUMS_READS       "block_checksum_reads" /* pages of block checksums read; device_reads
 						     * counts them too */
 #define DSFS_CONTROL_SUMS_HITS        "block_checksum_hits" /* pages of block checksums found in their cache */

@@ -117,10 +117,25 @@ say "a mount whose cache another one fills"
 fresh volume
 FIRST=$DAEMON
 mount_volume volume second -o "$PLAIN,cache=$PWD/cache,cache_size=100M"
-assert_fails 1 "cannot warm 'second': another mount of the volume on this machine fills its cache, warm that one" \
-    datasetfsctl warm second
+SECOND=$DAEMON
+mount_volume volume third -o "$PLAIN,cache=$PWD/cache,cache_size=100M"
+THIRD=$DAEMON
+cache_folder elsewhere
+mount_volume volume fourth -o "$PLAIN,cache=$PWD/elsewhere,cache_size=100M"
+FOURTH=$DAEMON
+OTHER="another mount of the volume on this machine fills its cache, warm that one"
+assert_fails 1 "cannot warm 'third': $OTHER: '$PWD/mnt'" datasetfsctl warm third
+assert_fails 1 "cannot warm 'second': $OTHER: '$PWD/mnt'" datasetfsctl warm second
+for mount in mnt:false second:true third:true fourth:false; do
+    assert_eq "$mount follows" "$(stats "${mount%:*}" local_cache_follows)" "${mount#*:}"
+done
+datasetfsctl warm fourth
+DAEMON=$FOURTH
+unmount fourth
+DAEMON=$THIRD
+unmount third
 datasetfsctl warm mnt
-SECOND=$DAEMON DAEMON=$FIRST
+DAEMON=$FIRST
 unmount mnt
 DAEMON=$SECOND
 unmount second

@@ -16,6 +16,7 @@
 #include "text.h"
 #include "verb.h"
 #include "warm/errand.h"
+#include "warm/filler.h"
 #include "watch/mounted.h"
 
 struct warm_options {
@@ -154,6 +155,17 @@ static void warm_json(const struct errand *errand, double seconds)
 	putchar('\n');
 }
 
+/* Why the job ended early. The mount does not know which other one fills its cache. */
+static int warm_failed(const struct errand *errand, struct error *err)
+{
+	auto_free char *filler = NULL;
+	const char *reason = errand->answer.reason;
+
+	if (errand->answer.state == DSFS_WARM_FAILED && filler_find(errand->mount, &filler))
+		return error_set(err, -EIO, "%.500s: '%s'", reason, filler);
+	return error_set(err, -EIO, "%.500s", reason);
+}
+
 int warm_run(int argc, char **argv)
 {
 	struct warm_options options = { .progress = PROGRESS_AUTO };
@@ -176,7 +188,7 @@ int warm_run(int argc, char **argv)
 	else if (errand_has_ended(&errand))
 		warm_text(&errand);
 	if (r == 0 && errand.answer.state >= DSFS_WARM_STOPPED)
-		r = error_set(&err, -EIO, "%.500s", errand.answer.reason);
+		r = warm_failed(&errand, &err);
 	if (r < 0)
 		log_error(&err, "cannot warm '%s'", argv[1]);
 	fflush(stdout); /* a signal that came ends the program at once */

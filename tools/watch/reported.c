@@ -138,6 +138,11 @@ static struct json_object *reported_part(struct json_object *object, const char 
 	return json_object_is_type(value, type) ? value : NULL;
 }
 
+static bool reported_boolean(struct json_object *object, const char *key)
+{
+	return json_object_get_boolean(reported_part(object, key, json_type_boolean));
+}
+
 static struct json_object *reported_element(const struct reported *reported, const char *key, size_t index)
 {
 	struct json_object *list = reported_part(reported->stats, key, json_type_array);
@@ -292,8 +297,8 @@ static void reported_take_identity(const struct reported *reported, struct repor
 		memcpy(stats->uuid, version.uuid, sizeof(stats->uuid));
 	}
 	reported_version_free(&version);
-	stats->program_is_old = json_object_get_boolean(reported_part(reported->stats, DSFS_CONTROL_PROGRAM_OLD,
-								      json_type_boolean));
+	stats->program_is_old = reported_boolean(reported->stats, DSFS_CONTROL_PROGRAM_OLD);
+	stats->local_follows = reported_boolean(reported->stats, DSFS_CONTROL_LOCAL_FOLLOWS);
 }
 
 void reported_take(const struct reported *reported, struct reported_stats *ret)

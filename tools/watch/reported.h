@@ -35,6 +35,7 @@ struct reported_stats {
 	uint64_t files_served, bytes_served, bytes_stored;
 	uint64_t device_reads, device_bytes, device_errors, held_reads;
 	uint64_t local_hits, local_bytes, local_used, local_size, local_errors; /* of the cache on the machine */
+	bool local_follows;                 /* another mount fills that cache */
 	uint64_t checksum_failures, retries, read_failures, damaged;
 	uint64_t last_failure, last_error;  /* seconds since 1970; 0: never */
 	uint64_t outdated_until;            /* seconds since 1970; failures before that are no problem any more */

@@ -138,6 +138,11 @@ struct store_state stored_state(const struct serve *serve)
 	return serve->cached ? store_state(serve->cached->store) : (struct store_state){ 0 };
 }
 
+bool stored_follows(const struct serve *serve)
+{
+	return serve->cached && store_admission(serve->cached->store) == STORE_FOLLOWS;
+}
+
 int stored_start(struct serve *serve, struct error *err)
 {
 	return serve->cached ? store_start(serve->cached->store, err) : 0;

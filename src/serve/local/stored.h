@@ -13,6 +13,8 @@ const struct store *stored_store(const struct serve *serve);
 void stored_hit(const struct serve *serve, uint64_t slot);
 /* Any thread may call it; zeros if the mount keeps none. */
 struct store_state stored_state(const struct serve *serve);
+/* Whether another mount on this machine fills them. Any thread may call it. */
+bool stored_follows(const struct serve *serve);
 /* Starts the thread that fills them. */
 must_check int stored_start(struct serve *serve, struct error *err);
 /* Writes what is left, and ends the thread. False: the drive holds it back; it was left running and may use all that it
