@@ -102,7 +102,7 @@ static void store_give_up(struct store *store)
 	store->is_gone = true;
 	atomic_store(&store->admission, STORE_REMOVED);
 	error_set(&why, -ENOENT, "it was removed, nothing is added to it until the next mount");
-	store_complain(store, &why);
+	store->tell(store->owner, &why); /* also if something else was wrong before */
 }
 
 /* Finds a slot for a buffer. */

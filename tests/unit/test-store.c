@@ -1134,6 +1134,13 @@ static void test_lent_shelf_loses_its_number(void **state)
 	close_store(store);
 }
 
+static void wait_until_told(unsigned times)
+{
+	for (unsigned i = 0; i < 20000 && told < times; i++)
+		usleep(1000);
+	assert_int_equal(told, times);
+}
+
 static void test_removed_store_is_left_alone(void **state)
 {
 	struct store *store = start_store(new_empty_store(64u << 20));
@@ -1141,12 +1148,32 @@ static void test_removed_store_is_left_alone(void **state)
 	(void)state;
 	assert_int_equal(unlinkat(folder, STORE_DATA, 0), 0);
 	add(store, 100000); /* a new one */
-	for (unsigned i = 0; i < 100000 && !told; i++)
-		usleep(1000);
+	wait_until_told(1);
 	assert_int_equal(store_admission(store), STORE_REMOVED);
 	close_store(store);
 	assert_int_equal(told, 1);
 	assert_string_equal(told_what, "it was removed, nothing is added to it until the next mount");
+	told = 0;
+}
+
+/* A cache that fails may be one that somebody then removes. */
+static void test_removal_is_told_after_a_failure(void **state)
+{
+	struct store *store = start_store(new_empty_store(64u << 20));
+	int data = lent_fd(store->data);
+
+	(void)state;
+	assert_int_equal(dup2(data, store->data), store->data); /* for reading only */
+	add(store, 100000);
+	wait_until_told(1);
+	assert_string_equal(told_what, "cannot write to 'data': Bad file descriptor");
+	assert_int_equal(unlinkat(folder, STORE_DATA, 0), 0);
+	for (uint64_t i = 1; i < 2000; i++) /* into the next slot, too */
+		add(store, 100000 + i);
+	wait_until_told(2);
+	assert_string_equal(told_what, "it was removed, nothing is added to it until the next mount");
+	close(data);
+	close_store(store);
 	told = 0;
 }
 
@@ -1198,6 +1225,7 @@ int main(void)
 		cmocka_unit_test(test_impossible_loans_are_refused),
 		cmocka_unit_test(test_lent_shelf_loses_its_number),
 		cmocka_unit_test(test_removed_store_is_left_alone),
+		cmocka_unit_test(test_removal_is_told_after_a_failure),
 		cmocka_unit_test(test_impossible_sizes_are_refused),
 	};
 
