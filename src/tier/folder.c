@@ -164,8 +164,8 @@ int folder_open(const char *path, int *ret, struct error *err)
 /* A folder that no mount has used yet, or another one that was meant by mistake. */
 static int folder_check_used(int fd, struct error *err)
 {
-	if (faccessat(fd, FOLDER_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
+	if (faccessat(fd, FOLDER_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return 0; /* folder_check_format() says what else is wrong */
 	return error_set(err, -ENOENT, "it is no folder of the mount option cache=, or none that a mount has used: "
 			 "it has no file '" FOLDER_NOTE "'");
 }

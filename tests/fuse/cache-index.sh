@@ -195,6 +195,11 @@ for verb in list drop; do
     assert_fails 1 "cache 'source': it is no folder of the mount option cache=, or none that a mount has used: it has \
 no file 'format'" datasetfsctl cache $verb source
 done
+if is_root; then
+    chmod 744 cache
+    assert_fails 1 "cache 'cache': 'format': Permission denied" as_user datasetfsctl cache list cache
+    chmod 700 cache
+fi
 mount_volume volume mnt -o "cache=$cache"
 from "$one" 0
 wait_for 20 is_whole 0
