@@ -247,9 +247,10 @@ mount_volume() {
     SERVER=$(server_of "$DAEMON")
 }
 
-# server_of PROCESS: the process that serves for a daemon, itself if it has no supervisor
+# server_of PROCESS: the process that serves for a daemon, itself if it has no supervisor. A dead one may still be
+# there, and its number may be the higher one.
 server_of() {
-    pgrep -P "$1" -x datasetfs | tail -n 1 | grep . || echo "$1"
+    pgrep -n -P "$1" -x datasetfs || echo "$1"
 }
 
 # announce_file MOUNTPOINT FILE: has the daemon read that file ahead
