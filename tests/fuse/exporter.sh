@@ -259,21 +259,24 @@ kill -CONT "$server" "$first"
 asks "1 1" mnt mnt2 # it goes on
 
 say "a mount that is covered, and one in two places"
+# hides MOUNTPOINT: nothing is reported of it. On a busy machine who looks there is too late at times, and it is reported
+# as one that does not answer.
+hides() {
+    is_hidden() { ask text && ! grep -qF "mountpoint=\"$PWD/$1\"" text; }
+    wait_for 60 is_hidden "$1"
+}
 if can_mount; then
     mount -t tmpfs none mnt2
     at_exit umount "$PWD/mnt2"
-    ask text
-    ! grep -qF "mountpoint=\"$PWD/mnt2\"" text || fail "a mount that is covered is reported"
+    hides mnt2 || fail "a mount that is covered is reported: $(cat text)"
     umount mnt2
     mount --bind mnt mnt2
-    ask text
-    ! grep -qF "mountpoint=\"$PWD/mnt2\"" text || fail "what is seen there is reported as what is below it"
+    hides mnt2 || fail "what is seen there is reported as what is below it: $(cat text)"
     umount mnt2
     mkdir bound
     mount --bind mnt2 bound
     at_exit umount "$PWD/bound"
-    ask text
-    ! grep -qF "mountpoint=\"$PWD/bound\"" text || fail "a mount is reported twice"
+    hides bound || fail "a mount is reported twice: $(cat text)"
     umount bound
 fi
 
