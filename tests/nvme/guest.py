@@ -79,7 +79,7 @@ class Guest:
     def run(self, command, status=0, limit=COMMAND_SECONDS):
         """Runs shell commands in the guest; gives what they print on both outputs. status None: any."""
         self.number += 1
-        self.ours.sendall(b"%d %s\n" % (self.number, base64.b64encode(command.encode())))
+        self.ours.sendall(b"%d %s\n" % (self.number, one_line(command).encode()))
         try:
             found, output = self.answer(Patience(limit))
         except TimeoutError:
@@ -123,22 +123,16 @@ class Guest:
     def answer(self, patience):
         """Status and output of the last command; late answers to commands that were given up are passed over."""
         while True:
-            number, status, size = map(int, self.line(patience).split())
-            output = self.bytes(size, patience).decode(errors="replace")
+            number, status = map(int, self.line(patience).split())
+            output = self.line(patience)
             if number == self.number:
-                return status, output
+                return status, base64.b64decode(output).decode(errors="replace")
 
     def line(self, patience):
         while b"\n" not in self.received:
             self.receive(patience)
         line, self.received = self.received.split(b"\n", 1)
         return line.decode()
-
-    def bytes(self, size, patience):
-        while len(self.received) < size:
-            self.receive(patience)
-        data, self.received = self.received[:size], self.received[size:]
-        return data
 
     def receive(self, patience):
         while not select.select([self.ours], [], [], 1)[0]:
@@ -148,6 +142,11 @@ class Guest:
         if not data:
             raise Failed(f"{self.name}: QEMU has ended, see {self.name}-qemu.log")
         self.received += data
+
+
+def one_line(command):
+    """Shell commands as a word for printf's %b."""
+    return command.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 class Job:
@@ -162,7 +161,7 @@ class Job:
                   f"(sh {self.place}.sh >{self.place}.out 2>&1; echo $? >{self.place}.rc) </dev/null >/dev/null 2>&1 &")
 
     def ended(self):
-        return self.guest.run(f"cat {self.place}.rc 2>/dev/null || true").strip() != ""
+        return self.guest.run(f"[ ! -s {self.place}.rc ] || echo yes") != ""
 
     def output(self):
         return self.guest.run(f"cat {self.place}.out")
