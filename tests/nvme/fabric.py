@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -29,6 +30,20 @@ CRYPT_TOOLS = (("cryptsetup", "cryptsetup-bin"), ("dmsetup", "dmsetup"),
                ("/lib/systemd/systemd-cryptsetup", "systemd-cryptsetup, before Debian 13 systemd"),
                ("/lib/systemd/system-generators/systemd-cryptsetup-generator", "systemd-cryptsetup or systemd"))
 WAIT_SECONDS = 120
+# Questions that are asked again and again, without a process for an answer.
+CONTROLLERS = """for one in /sys/class/nvme/nvme*; do
+    { read -r address <$one/address && read -r state <$one/state; } 2>/dev/null && echo ${one##*/} $address $state
+done
+true"""
+NAMESPACES = """for one in /sys/block/nvme*; do
+    case $one in */nvme*c*) continue;; esac
+    { read -r uuid <$one/uuid; } 2>/dev/null && echo ${one##*/} $uuid
+done
+true"""
+COUNTS = """for one in /run/reads.*; do
+    { read -r count <$one; } 2>/dev/null && echo $count
+done
+true"""
 
 
 def usual_kernel():
@@ -76,7 +91,8 @@ class Fabric:
         script = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "contrib/nvmet/nvmet-target"
         modules = [*self.kernel.modules, *(self.kernel.transports if transports else ()),
                    *(self.kernel.security if security else ()), *(self.kernel.crypt if crypt else ())]
-        tools = [*([need_tool("rdma", "iproute2")] if transports else []), *([make_key_tool()] if security else []),
+        tools = [make_tool("reread"), *([need_tool("rdma", "iproute2")] if transports else []),
+                 *([make_tool("key")] if security else []),
                  *([need_tool(*tool) for tool in CRYPT_TOOLS] if crypt else [])]
         initramfs.build("initramfs", modules, [script], tools)
         if security:
@@ -147,11 +163,11 @@ def need_tool(name, package):
     return path
 
 
-def make_key_tool():
-    """A program for the kernel's keyrings."""
-    source = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "tests/lib/key.c"
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-Wall", "-Werror", "-o", "key", source], check=True)
-    return pathlib.Path("key")
+def make_tool(name):
+    """A program of tests/lib for the guests."""
+    source = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / f"tests/lib/{name}.c"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-Wall", "-Werror", "-o", name, source], check=True)
+    return pathlib.Path(name)
 
 
 class Machine(Guest):
@@ -226,16 +242,13 @@ class Host(Machine):
 
     def paths(self):
         """Controller → (address, state), as sysfs has them."""
-        listed = self.run("for one in /sys/class/nvme/nvme*; do [ ! -d $one ] || "
-                          "echo ${one##*/} $(cat $one/address | sed 's/traddr=\\([^,]*\\).*/\\1/') "
-                          "$(cat $one/state); done")
-        return {name: (address, state) for name, address, state in (line.split() for line in listed.splitlines())}
+        found = (line.split() for line in self.run(CONTROLLERS).splitlines())
+        return {name: (re.match("traddr=([^,]*)", address)[1], state) for name, address, state in found}
 
     def device_now(self, uuid):
         """The block device of the namespace with this UUID, or nothing."""
-        found = self.run(f"grep -lx {uuid} /sys/block/nvme*/uuid 2>/dev/null | grep -v '/nvme[0-9]*c' || true")
-        found = found.split("/")
-        return f"/dev/{found[3]}" if len(found) > 3 else ""
+        return next((f"/dev/{name}" for name, found in map(str.split, self.run(NAMESPACES).splitlines())
+                     if found == uuid), "")
 
     def device(self, uuid):
         return wait_for(f"{self.name}: a device with uuid {uuid}", lambda: self.device_now(uuid))
@@ -256,27 +269,19 @@ class Host(Machine):
 
 
 class Readers:
-    """Processes of a host that read the files of a mount for ever, each time from the device, and note every file. They
-    pause between files: two that never do take a processor from the other guests while a test waits."""
-    LOOP = """cd {folder}
-while [ ! -e /run/enough ]; do
-    while read -r sum path && [ ! -e /run/enough ]; do
-        echo 1 >/proc/sys/vm/drop_caches
-        found=$(sha256sum "$path" 2>&1)
-        [ "${{found%% *}}" = "$sum" ] && echo good || echo "bad $path $found"
-        sleep 0.2
-    done </run/expected
-done >/run/reads.{number}"""
+    """Processes of a host that read the files of a mount for ever, each time from the device, and compare them with
+    the source in /src: tests/lib/reread.c. They pause between files: two that never do take a processor from the other
+    guests while a test waits."""
 
     def __init__(self, host, source, count=2, folder="/mnt"):
         self.host = host
-        lines = "\n".join(f"{value} {path}" for path, value in sums(source, least=4096).items())
-        host.run(f"rm -f /run/enough /run/reads.*; cat >/run/expected <<'END'\n{lines}\nEND")
-        self.jobs = [host.start(self.LOOP.format(folder=folder, number=number)) for number in range(count)]
+        host.run("rm -f /run/enough /run/reads.*")
+        self.jobs = [host.start(f"exec reread {folder} /src/{source.name} /run/reads.{number}")
+                     for number in range(count)]
         self.go_on()
 
     def done(self):
-        return int(self.host.run("cat /run/reads.* 2>/dev/null | wc -l"))
+        return sum(map(int, self.host.run(COUNTS).split()))
 
     def go_on(self, more=20):
         """Waits until that many more files were read."""
@@ -292,13 +297,12 @@ done >/run/reads.{number}"""
         wait_for(f"{self.host.name}: readers that wait", still)
 
     def faults(self):
-        return [line for line in self.host.run("cat /run/reads.*").splitlines() if line != "good"]
+        return [line for job in self.jobs for line in job.output().splitlines()]
 
     def stop(self):
         """Ends them; what they found wrong."""
         self.host.run("touch /run/enough")
-        for job in self.jobs:
-            job.wait()
+        check("status of the readers", [job.wait()[0] for job in self.jobs], [0] * len(self.jobs))
         return self.faults()
 
 
@@ -319,12 +323,11 @@ def make_tree(folder, seed, like=None, count=90):
     return folder
 
 
-def sums(folder, least=0):
-    """What Host.sums() must give for this folder; least: only files of so many bytes,
-    which are not kept in the index."""
+def sums(folder):
+    """What Host.sums() must give for this folder."""
     folder = pathlib.Path(folder)
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size >= least}
+            for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def pack_sources(sources):

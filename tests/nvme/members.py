@@ -85,7 +85,7 @@ def target_off(target, lost, reader, source):
     readers.go_on()
     check(f"{reader.name}: all files", reader.sums(), sums(source))
     wait_for("the mount says who is silent",
-             lambda: [number for number, state in enumerate(states_in_use(reader)) if state != "ok"] == lost)
+             lambda: [number for number, state in enumerate(states(reader)) if state != "ok"] == lost)
     check("reads that failed", reader.stats()["read_failures"], 0)
     say(f"{target.name} has no power, members {lost} with it: readers go on")
     return readers
@@ -104,7 +104,7 @@ def target_on(target, members, lost, reader, readers):
     target.configure()
     target.offer(members.net.hosts)
     wait_for("the host is connected again", lambda: (target.portals[0], "live") in reader.paths().values())
-    wait_for("no member is suspect", lambda: set(states_in_use(reader)) == {"ok"})
+    wait_for("no member is suspect", lambda: set(states(reader)) == {"ok"})
     before = counted()
     wait_for("its members are read again", read_again)
     check("what readers found", readers.stop(), [])
