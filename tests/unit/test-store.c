@@ -521,8 +521,8 @@ static char told_what[512];
 static void tell(const void *owner, const struct error *why)
 {
 	(void)owner;
-	told++;
 	snprintf(told_what, sizeof(told_what), "%s", why->reason);
+	told++; /* last: another thread waits for it */
 }
 
 static struct store *new_store(uint64_t size, struct store_kept *kept)
