@@ -720,7 +720,7 @@ static uint64_t words_of(struct store *store)
 	return map_sweep(&store->table.map, is_nowhere, NULL);
 }
 
-/* What comes when it is full is not counted. */
+/* Chunks that come when it is full are not counted. */
 static void fill(struct store *store, uint64_t chunks)
 {
 	start_store(store);
