@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -63,6 +64,17 @@ static void ring_unmap(struct ring *ring)
 {
 	__tsan_release(&rings);
 	io_uring_queue_exit(&ring->uring);
+}
+
+/* Does fstat(2). liburing closes the descriptor unseen as well, and ThreadSanitizer would take the next file with its
+ * number for the ring, if it had seen this. */
+static int ring_stat(int fd, struct stat *ret)
+{
+#ifdef __SANITIZE_THREAD__
+	return (int)syscall(SYS_fstat, fd, ret);
+#else
+	return fstat(fd, ret);
+#endif
 }
 
 static struct io_uring_sqe *ring_sqe(struct ring *ring)
@@ -322,8 +334,9 @@ static void ring_renew(struct engine *engine)
 static bool ring_is_open(struct engine *engine)
 {
 	const struct ring *ring = (const struct ring *)engine;
+	struct stat st;
 
-	return same_fd(ring->uring.ring_fd, &ring->file);
+	return ring_stat(ring->uring.ring_fd, &st) == 0 && same_file(&st, &ring->file);
 }
 
 static void ring_forget(struct engine *engine)
@@ -420,7 +433,7 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 	if (r < 0)
 		return error_set(err, r, "io_uring_setup: %s", strerror(-r));
 	r = ring_check_reads(ring, err);
-	if (r == 0 && fstat(ring->uring.ring_fd, &ring->file) < 0)
+	if (r == 0 && ring_stat(ring->uring.ring_fd, &ring->file) < 0)
 		r = error_errno(err, "fstat");
 	if (r < 0)
 		ring_unmap(ring);
