@@ -18,7 +18,6 @@
 #include "io/site.h"
 #include "members/naming.h"
 
-#define SERVED_PATIENCE INT64_C(5000000000) /* ns for an answer */
 #define SERVED_TEXT_SIZE (PATH_MAX + 64)
 
 /* ---- choosing mounts ---- */
@@ -97,7 +96,7 @@ static int served_ask(struct served *served, const struct served_search *search,
 			served_match(search->volume, served->watch.mounts[i]->mounted.source) == SERVED_CERTAIN;
 	if (r == 0)
 		r = watch_ask(&served->watch, err);
-	return r < 0 ? r : watch_wait(&served->watch, SERVED_PATIENCE, err);
+	return r < 0 ? r : watch_wait(&served->watch, err);
 }
 
 int served_open(const struct volume *volume, const uint8_t volume_uuid[16], struct served *ret, struct error *err)

@@ -10,8 +10,6 @@
 #include "base/same.h"
 #include "watch/watch.h"
 
-#define FILLER_PATIENCE INT64_C(5000000000) /* ns for an answer */
-
 /* A mount as it reports about itself, and the folder of its cache. */
 struct filler_side {
 	struct reported_stats stats;
@@ -57,7 +55,7 @@ bool filler_find(const char *mount, char **ret)
 	if (!filler_ask(mount, &own) || !own.stats.local_follows)
 		return false;
 	is_found = watch_open(&watch, NULL, 0, NULL) == 0 && watch_ask(&watch, NULL) == 0 &&
-		   watch_wait(&watch, FILLER_PATIENCE, NULL) == 0 && filler_choose(&watch, &own, ret);
+		   watch_wait(&watch, NULL) == 0 && filler_choose(&watch, &own, ret);
 	watch_close(&watch);
 	return is_found;
 }

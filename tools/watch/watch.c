@@ -16,6 +16,7 @@
 
 #define WATCH_KEEP INT64_C(60000000000) /* ns for which a mount that is gone is still shown, unless it was named */
 #define WATCH_END  INT64_C(100000000)   /* ns to wait until the probes have closed their files on mounts */
+#define WATCH_PATIENCE INT64_C(5000000000) /* ns for an answer */
 #define WATCH_FDS  256u                 /* mounts whose answers wake watch_wait(); the others are read with them */
 
 /* ---- the list ---- */
@@ -286,9 +287,9 @@ size_t watch_fds(const struct watch *watch, struct pollfd *fds, size_t count)
 	return used;
 }
 
-int watch_wait(struct watch *watch, int64_t patience, struct error *err)
+int watch_wait(struct watch *watch, struct error *err)
 {
-	int64_t until = clock_now() + patience, now;
+	int64_t until = clock_now() + WATCH_PATIENCE, now;
 	struct pollfd fds[WATCH_FDS];
 	int r = 0;
 

@@ -51,7 +51,7 @@ must_check int watch_ask(struct watch *watch, struct error *err);
 bool watch_take(struct watch *watch);
 /* Marks mounts that have not answered yet as silent. */
 void watch_settle(struct watch *watch);
-/* Waits so many ns at most for what watch_ask() asked, and settles the rest. -EINTR: a signal came. */
-must_check int watch_wait(struct watch *watch, int64_t patience, struct error *err);
+/* Waits five seconds at most for what watch_ask() asked, and settles the rest. -EINTR: a signal came. */
+must_check int watch_wait(struct watch *watch, struct error *err);
 /* Fills fds, which has room for count, with the descriptors to wait for. Returns how many. */
 size_t watch_fds(const struct watch *watch, struct pollfd *fds, size_t count);
