@@ -5,26 +5,40 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
+/* Sets the size in a child, which may lift its own limit: a limit belongs to a whole process, so lifting it here would
+ * lift it for every thread, and two threads could restore each other's. Returns 0 or the errno. */
+static int memory_file_size_in_child(int fd, off_t size)
+{
+	struct rlimit limit;
+	int status;
+	pid_t child;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return errno;
+	limit.rlim_cur = limit.rlim_max;
+	child = vfork();
+	if (child == 0) {
+		setrlimit(RLIMIT_FSIZE, &limit);
+		_exit(ftruncate(fd, size) == 0 ? 0 : errno);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return errno;
+	return child < 0 ? errno : WIFEXITED(status) ? WEXITSTATUS(status) : EFBIG;
+}
+
 static int memory_file_size(int fd, off_t size)
 {
-	struct rlimit before, most;
-	int r, code;
-
 	if (ftruncate(fd, size) == 0)
 		return 0;
-	if (errno != EFBIG || getrlimit(RLIMIT_FSIZE, &before) < 0)
-		return -1;
-	most = (struct rlimit){ before.rlim_max, before.rlim_max };
-	setrlimit(RLIMIT_FSIZE, &most);
-	r = ftruncate(fd, size);
-	code = errno;
-	setrlimit(RLIMIT_FSIZE, &before);
-	errno = code;
-	return r;
+	if (errno == EFBIG)
+		errno = memory_file_size_in_child(fd, size);
+	return errno == 0 ? 0 : -1;
 }
 
 int memory_file_make(const char *name, size_t size, int *ret_fd, struct error *err)

@@ -5,6 +5,6 @@
 
 #include "base/error.h"
 
-/* Makes one of size zero bytes, close-on-exec, to which seals may be added. Raises the limit on the size of files
- * (RLIMIT_FSIZE) for the moment if it is in the way. -EFBIG: it may not. */
+/* Makes one of size zero bytes, close-on-exec, to which seals may be added. It may be larger than the soft limit
+ * on the size of files (RLIMIT_FSIZE), which stays as it is. -EFBIG: the hard limit forbids it. */
 must_check int memory_file_make(const char *name, size_t size, int *ret_fd, struct error *err);

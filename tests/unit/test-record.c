@@ -2,6 +2,7 @@
 /* The recovery record: a successor finds what its predecessor wrote, whenever that was killed, and refuses the rest. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory_file.h"
 #include "lib/check.h"
 #include "serve/record/record.h"
 
@@ -226,26 +228,67 @@ static void refuses_other_files(void **state)
 
 /* ---- a limit on the size of files ---- */
 
-/* Makes a record in a process with this limit. Returns 0, the positive errno, or 99 if the limit changed. */
-static int under_limit(rlim_t soft, rlim_t hard)
+/* Runs a function in a process with this limit. Returns its result, or 99 if it changed the limit. */
+static int under_limit(rlim_t soft, rlim_t hard, int (*make)(void))
 {
 	struct rlimit limit = { soft, hard }, after;
-	struct error err = { 0 };
-	struct record *own;
-	int own_fd, status, r;
+	int status, r;
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		signal(SIGXFSZ, SIG_IGN);
 		if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
 			_exit(98);
-		r = record_new(&own, &own_fd, &err);
+		r = make();
 		(void)getrlimit(RLIMIT_FSIZE, &after);
-		_exit(after.rlim_cur != soft || after.rlim_max != hard ? 99 : -r);
+		_exit(after.rlim_cur != soft || after.rlim_max != hard ? 99 : r);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+/* Returns 0, or the positive errno. */
+static int make_record(void)
+{
+	struct error error = { 0 };
+	struct record *own = NULL;
+	int own_fd = -1, r = record_new(&own, &own_fd, &error);
+
+	record_close(own);
+	if (own_fd >= 0)
+		close(own_fd);
+	return -r;
+}
+
+/* Makes files. Sets *ret to 1 if one failed, or if another thread had lifted the limit of zero meanwhile. */
+static void *make_files(void *ret)
+{
+	struct error error = { 0 };
+	struct rlimit seen = { 0 };
+	int own_fd;
+
+	for (int i = 0; i < 1000; i++) {
+		if (memory_file_make("test", 1, &own_fd, &error) < 0)
+			*(int *)ret = 1;
+		else
+			close(own_fd);
+		if (getrlimit(RLIMIT_FSIZE, &seen) < 0 || seen.rlim_cur != 0)
+			*(int *)ret = 1;
+	}
+	return NULL;
+}
+
+static int make_files_in_threads(void)
+{
+	int failed[4] = { 0 };
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, make_files, &failed[i]), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	return failed[0] + failed[1] + failed[2] + failed[3];
 }
 
 static void limits_on_files(void **state)
@@ -254,8 +297,9 @@ static void limits_on_files(void **state)
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(under_limit(0, limit.rlim_max), 0);
-	assert_int_equal(under_limit(0, 4096), EFBIG);
+	assert_int_equal(under_limit(0, limit.rlim_max, make_record), 0);
+	assert_int_equal(under_limit(0, 4096, make_record), EFBIG);
+	assert_int_equal(under_limit(0, limit.rlim_max, make_files_in_threads), 0);
 }
 
 /* ---- what it remembers ---- */

@@ -148,7 +148,7 @@ struct record {
 };
 
 /* Makes an empty record. *ret_fd is for the supervisor: the caller's, close-on-exec; ret_fd NULL: a record that nobody
- * will take over, which needs no file. Raises a limit on the size of files (RLIMIT_FSIZE) for the moment, if it may. */
+ * will take over, which needs no file. */
 must_check int record_new(struct record **ret, int *ret_fd, struct error *err);
 /* Maps the record of a predecessor, and checks it. The caller keeps the descriptor. -EPROTO: it is of another format,
  * or wrong. */
