@@ -18,6 +18,7 @@ EXCEPTIONS = {
 INTERFACES = {
     "src/lib/api": ("dsfs", "what programs call, in files by subject"),
     "src/lib": ("dsfs", "the calls of arenas, which both ways use as well"),
+    "src/preload/hooks": ("hook", "functions that stand in front of the C library's, hook_NAME()"),
 }
 # Comments and literals, with the line ends in them kept, and directives with the lines that continue them.
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*',
@@ -101,8 +102,7 @@ def functions(text):
         head = re.split(r"[;}]", text[:body.start()])[-1]
         head = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", head, flags=re.S)
         name = re.search(r"(\w+)\s*\(", head)
-        # A HOOK has the name of the C library's function that it stands in front of.
-        if name and "=" not in head and not re.search(r"\b(static|HOOK)\b", head):
+        if name and "=" not in head and not re.search(r"\bstatic\b", head):
             yield name[1], text.count("\n", 0, body.start())
 
 

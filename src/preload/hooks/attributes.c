@@ -27,17 +27,19 @@ static bool attributes_serve(int fd, struct stat *ret)
 	return is_served;
 }
 
-HOOK int fstat(int fd, struct stat *ret)
+HOOK(fstat);
+int hook_fstat(int fd, struct stat *ret)
 {
 	return attributes_serve(fd, ret) ? 0 : next()->fstat(fd, ret);
 }
 
-HOOK int __fxstat(int version, int fd, struct stat *ret)
+HOOK(__fxstat);
+int hook___fxstat(int version, int fd, struct stat *ret)
 {
 	bool is_known = version >= 0 && version < FXSTAT_VERSIONS;
 
 	return is_known && attributes_serve(fd, ret) ? 0 : next()->__fxstat(version, fd, ret);
 }
 
-int fstat64(int fd, struct stat64 *ret) HOOK __attribute__((alias("fstat")));
-int __fxstat64(int version, int fd, struct stat64 *ret) HOOK __attribute__((alias("__fxstat")));
+int fstat64(int fd, struct stat64 *ret) HOOK_EXPORTED __attribute__((alias("fstat")));
+int __fxstat64(int version, int fd, struct stat64 *ret) HOOK_EXPORTED __attribute__((alias("__fxstat")));

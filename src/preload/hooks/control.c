@@ -47,7 +47,8 @@ static void control_got(int fd, bool is_own)
 		serving_forget(fd);
 }
 
-HOOK int fcntl(int fd, int command, ...)
+HOOK(fcntl);
+int hook_fcntl(int fd, int command, ...)
 {
 	va_list rest;
 	void *argument;
@@ -102,7 +103,8 @@ static bool control_is_close_on_exec(int fd, unsigned long request, int *ret)
 	return true;
 }
 
-HOOK int ioctl(int fd, unsigned long request, ...)
+HOOK(ioctl);
+int hook_ioctl(int fd, unsigned long request, ...)
 {
 	va_list rest;
 	void *argument;
@@ -125,14 +127,16 @@ HOOK int ioctl(int fd, unsigned long request, ...)
 	return next()->ioctl(fd, request, argument);
 }
 
-HOOK int isatty(int fd)
+HOOK(isatty);
+int hook_isatty(int fd)
 {
 	return control_is_no_terminal(fd) ? 0 : next()->isatty(fd);
 }
 
 /* --- posix_fadvise --- */
 
-HOOK int posix_fadvise(int fd, off_t offset, off_t length, int advice)
+HOOK(posix_fadvise);
+int hook_posix_fadvise(int fd, off_t offset, off_t length, int advice)
 {
 	struct serving serving;
 	bool is_valid = advice >= POSIX_FADV_NORMAL && advice <= POSIX_FADV_NOREUSE && length >= 0, is_real;

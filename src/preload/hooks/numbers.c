@@ -13,7 +13,8 @@
 #include "preload/table/real.h"
 #include "preload/table/table.h"
 
-HOOK int close(int fd)
+HOOK(close);
+int hook_close(int fd)
 {
 	if (OWN_CALLS()) {
 		own_remove(fd);
@@ -43,7 +44,8 @@ static void numbers_prepare(int fd, int other, const char *caller)
 }
 
 /* Forgets the former meaning of the number that it returns. */
-HOOK int dup(int fd)
+HOOK(dup);
+int hook_dup(int fd)
 {
 	int r;
 
@@ -53,7 +55,8 @@ HOOK int dup(int fd)
 	return r;
 }
 
-HOOK int dup2(int fd, int other)
+HOOK(dup2);
+int hook_dup2(int fd, int other)
 {
 	int r;
 
@@ -64,7 +67,8 @@ HOOK int dup2(int fd, int other)
 	return r;
 }
 
-HOOK int dup3(int fd, int other, int flags)
+HOOK(dup3);
+int hook_dup3(int fd, int other, int flags)
 {
 	int r;
 
@@ -103,7 +107,8 @@ static int numbers_close_range(unsigned first, unsigned last)
 	return next()->close_range(first, last, 0);
 }
 
-HOOK int close_range(unsigned first, unsigned last, int flags)
+HOOK(close_range);
+int hook_close_range(unsigned first, unsigned last, int flags)
 {
 	struct inside inside;
 
@@ -118,7 +123,8 @@ HOOK int close_range(unsigned first, unsigned last, int flags)
 	return numbers_close_range(first, last);
 }
 
-HOOK void closefrom(int least)
+HOOK(closefrom);
+void hook_closefrom(int least)
 {
 	unsigned first = least < 0 ? 0 : (unsigned)least;
 

@@ -165,7 +165,8 @@ static int open_own(int fd)
 
 /* --- the hooks --- */
 
-HOOK int openat(int directory, const char *path, int flags, ...)
+HOOK(openat);
+int hook_openat(int directory, const char *path, int flags, ...)
 {
 	int fd = inside_is ? -1 : open_try(directory, path, flags);
 	va_list rest;
@@ -178,7 +179,8 @@ HOOK int openat(int directory, const char *path, int flags, ...)
 	return OWN_CALLS() ? open_own(fd) : open_opened(fd);
 }
 
-HOOK int open(const char *path, int flags, ...)
+HOOK(open);
+int hook_open(const char *path, int flags, ...)
 {
 	int fd = inside_is ? -1 : open_try(AT_FDCWD, path, flags);
 	va_list rest;
@@ -191,14 +193,16 @@ HOOK int open(const char *path, int flags, ...)
 	return OWN_CALLS() ? open_own(fd) : open_opened(fd);
 }
 
-HOOK int __open_2(const char *path, int flags)
+HOOK(__open_2);
+int hook___open_2(const char *path, int flags)
 {
 	int fd = open_try(AT_FDCWD, path, flags);
 
 	return fd >= 0 ? fd : open_opened(next()->__open_2(path, flags));
 }
 
-HOOK int __openat_2(int directory, const char *path, int flags)
+HOOK(__openat_2);
+int hook___openat_2(int directory, const char *path, int flags)
 {
 	int fd = open_try(directory, path, flags);
 

@@ -90,7 +90,8 @@ static bool read_serve_at(int fd, const struct iovec *parts, int count, off_t of
 
 /* --- the hooks --- */
 
-HOOK ssize_t read(int fd, void *buffer, size_t size)
+HOOK(read);
+ssize_t hook_read(int fd, void *buffer, size_t size)
 {
 	const struct iovec part = { buffer, size };
 	ssize_t n;
@@ -98,12 +99,14 @@ HOOK ssize_t read(int fd, void *buffer, size_t size)
 	return read_serve(fd, &part, 1, "read", &n) ? n : next()->read(fd, buffer, size);
 }
 
-HOOK ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room)
+HOOK(__read_chk);
+ssize_t hook___read_chk(int fd, void *buffer, size_t size, size_t room)
 {
 	return size > room ? next()->__read_chk(fd, buffer, size, room) : read(fd, buffer, size);
 }
 
-HOOK ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
+HOOK(pread);
+ssize_t hook_pread(int fd, void *buffer, size_t size, off_t offset)
 {
 	const struct iovec part = { buffer, size };
 	ssize_t n;
@@ -111,26 +114,30 @@ HOOK ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
 	return read_serve_at(fd, &part, 1, offset, "pread", &n) ? n : next()->pread(fd, buffer, size, offset);
 }
 
-HOOK ssize_t __pread_chk(int fd, void *buffer, size_t size, off_t offset, size_t room)
+HOOK(__pread_chk);
+ssize_t hook___pread_chk(int fd, void *buffer, size_t size, off_t offset, size_t room)
 {
 	return size > room ? next()->__pread_chk(fd, buffer, size, offset, room) : pread(fd, buffer, size, offset);
 }
 
-HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
+HOOK(readv);
+ssize_t hook_readv(int fd, const struct iovec *parts, int count)
 {
 	ssize_t n;
 
 	return read_serve(fd, parts, count, "readv", &n) ? n : next()->readv(fd, parts, count);
 }
 
-HOOK ssize_t preadv(int fd, const struct iovec *parts, int count, off_t offset)
+HOOK(preadv);
+ssize_t hook_preadv(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	ssize_t n;
 
 	return read_serve_at(fd, parts, count, offset, "preadv", &n) ? n : next()->preadv(fd, parts, count, offset);
 }
 
-HOOK ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
+HOOK(preadv2);
+ssize_t hook_preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
 {
 	off_t place = flags ? -2 : offset; /* with flags the kernel must serve the call */
 	bool is_served;
@@ -154,7 +161,8 @@ static int64_t read_seek(const struct table_file *file, off_t offset, int whence
 	return to;
 }
 
-HOOK off_t lseek(int fd, off_t offset, int whence)
+HOOK(lseek);
+off_t hook_lseek(int fd, off_t offset, int whence)
 {
 	struct serving serving;
 	int64_t to;

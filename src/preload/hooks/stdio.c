@@ -9,7 +9,8 @@
 #include "preload/process/streams.h"
 #include "preload/table/real.h"
 
-HOOK FILE *fopen(const char *path, const char *mode)
+HOOK(fopen);
+FILE *hook_fopen(const char *path, const char *mode)
 {
 	FILE *stream;
 
@@ -20,7 +21,8 @@ HOOK FILE *fopen(const char *path, const char *mode)
 	return stream;
 }
 
-HOOK FILE *freopen(const char *path, const char *mode, FILE *stream)
+HOOK(freopen);
+FILE *hook_freopen(const char *path, const char *mode, FILE *stream)
 {
 	struct inside inside;
 	FILE *reopened;
@@ -36,7 +38,8 @@ HOOK FILE *freopen(const char *path, const char *mode, FILE *stream)
 	return reopened;
 }
 
-HOOK int fclose(FILE *stream)
+HOOK(fclose);
+int hook_fclose(FILE *stream)
 {
 	int code = errno, fd = next()->fileno(stream);
 
