@@ -133,11 +133,15 @@ static int main_set_cache_size(void *target, const char *value, struct error *er
 	return parse_size(value, SERVE_CACHE_MIN, SERVE_CACHE_MAX, &options->serve.cache_size, err);
 }
 
-static int main_find_group(const char *value, uint32_t *ret, struct error *err)
+/* A successor takes the number from the record: the name may be gone, or stand for another group by now. */
+static int main_find_group(const struct main_options *options, const char *value, uint32_t *ret, struct error *err)
 {
-	const struct group *group = getgrnam(value);
+	const struct group *group;
 	uint64_t number;
 
+	if (keep_is_successor(options->keep))
+		return 0;
+	group = getgrnam(value);
 	if (group)
 		number = group->gr_gid;
 	else if (parse_u64(value, 0, UINT32_MAX - 1, &number, NULL) < 0)
@@ -151,7 +155,7 @@ static int main_set_control_group(void *target, const char *value, struct error 
 	struct main_options *options = target;
 
 	options->serve.has_control_group = true;
-	return main_find_group(value, &options->serve.control_group, err);
+	return main_find_group(options, value, &options->serve.control_group, err);
 }
 
 static int main_set_direct_group(void *target, const char *value, struct error *err)
@@ -160,7 +164,7 @@ static int main_set_direct_group(void *target, const char *value, struct error *
 
 	options->serve.has_direct_group = true;
 	options->serve.direct_group_name = value;
-	return main_find_group(value, &options->serve.direct_group, err);
+	return main_find_group(options, value, &options->serve.direct_group, err);
 }
 
 /* current, or current:SECONDS. */

@@ -40,6 +40,13 @@ int fdstore_put(struct fdstore *store, const char *name, int fd, struct error *e
 	return 0;
 }
 
+int fdstore_look(const struct fdstore *store, const char *name)
+{
+	const struct fdstore_entry *entry = fdstore_find(store, name);
+
+	return entry ? entry->fd : -1;
+}
+
 bool fdstore_has(const struct fdstore *store, const char *name)
 {
 	return fdstore_find(store, name);

@@ -23,6 +23,7 @@ struct fdstore {
 /* Takes fd, which is closed on failure too, and closes the one that had this name. -ENOSPC: there are FDSTORE_MAX. */
 must_check int fdstore_put(struct fdstore *store, const char *name, int fd, struct error *err);
 bool fdstore_has(const struct fdstore *store, const char *name);
+int fdstore_look(const struct fdstore *store, const char *name); /* the descriptor, which stays; -1: there is none */
 /* Removes a descriptor, which is now the caller's. -1: there is none of this name. */
 int fdstore_take(struct fdstore *store, const char *name);
 /* Fills an empty store with descriptors of the same files. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers wait meanwhile, so pauses after a crash stay short; a server that never serves helps nobody. */
+/* Readers wait meanwhile, so pauses after a crash stay short; a server that never serves helps nobody. A server that is
+ * killed is followed at once, unless all are killed before they serve: memory may have run out. */
 #include "supervisor/pauses.h"
 
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #define PAUSES_FIRST    (10 * PAUSES_MS)
 #define PAUSES_CRASH    (250 * PAUSES_MS)
 #define PAUSES_START    (5000 * PAUSES_MS)
+#define PAUSES_KILLS     10u                 /* in a row that are followed at once */
 #define PAUSES_FORGOTTEN (10000 * PAUSES_MS) /* of service, after which the next crash counts as the first */
 
 static int64_t pauses_grow(int64_t *pause, int64_t most)
@@ -21,11 +23,18 @@ static int64_t pauses_grow(int64_t *pause, int64_t most)
 	return *pause;
 }
 
+static int64_t pauses_before_service(struct pauses *pauses, int status)
+{
+	if (!ending_is_killed_from_outside(status))
+		return pauses_grow(&pauses->start, PAUSES_START);
+	return ++pauses->kills > PAUSES_KILLS ? pauses_grow(&pauses->kill, PAUSES_CRASH) : 0;
+}
+
 int64_t pauses_next(struct pauses *pauses, int status, int64_t served)
 {
 	if (served < 0)
-		return pauses_grow(&pauses->start, PAUSES_START);
-	pauses->start = 0;
+		return pauses_before_service(pauses, status);
+	pauses->start = pauses->kill = pauses->kills = 0;
 	if (served >= PAUSES_FORGOTTEN)
 		pauses->crash = 0;
 	if (ending_is_killed_from_outside(status) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pauses before a server is started again, which grow when servers end by themselves. */
+/* Pauses before a server is started again, which grow when servers end by themselves, or many are killed at once. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,6 +7,8 @@
 /* Zero is the beginning. */
 struct pauses {
 	int64_t crash, start; /* ns: the last pause after a server that served, and after one that did not; 0: none */
+	int64_t kill;         /* the same after one that was killed from outside before it served */
+	unsigned kills;       /* such ends in a row */
 };
 
 /* Returns the pause (ns) after a server that ended with this status (ending.h). served: ns since it was ready, negative

@@ -59,6 +59,7 @@ struct supervisor {
 	int64_t died_at;      /* ns, the last server that served, and its status */
 	int last_status;
 	bool has_served;      /* the first server was ready */
+	bool cannot_start;    /* the last server failed before it served */
 	uint64_t signals_due; /* a bit for each signal that no server has acted on yet */
 	struct remains remains;
 	bool is_over;
@@ -117,6 +118,14 @@ static int supervisor_try_start(struct supervisor *supervisor, struct error *err
 	return 0;
 }
 
+/* No server could act on the signals that came. */
+static void supervisor_give_up(struct supervisor *supervisor)
+{
+	log_err("no server can start, and a signal asks for the end: the mount ends, umount(8) removes the rest of it");
+	supervisor_abort(supervisor, SUPERVISOR_ABORT);
+	supervisor_end(supervisor, SUPERVISOR_FAILED);
+}
+
 static void supervisor_start(struct supervisor *supervisor)
 {
 	struct error err = { 0 };
@@ -124,10 +133,34 @@ static void supervisor_start(struct supervisor *supervisor)
 	if (supervisor_try_start(supervisor, &err) == 0)
 		return;
 	log_error(&err, "cannot start a server");
-	if (fdstore_has(&supervisor->kept, SUPERVISOR_FUSE))
-		supervisor->start_at = clock_now() + pauses_next(&supervisor->pauses, ENDING_UNKNOWN, -1);
-	else
+	supervisor->cannot_start = true;
+	if (!fdstore_has(&supervisor->kept, SUPERVISOR_FUSE))
 		supervisor_end(supervisor, SUPERVISOR_SYSTEM);
+	else if (supervisor->signals_due)
+		supervisor_give_up(supervisor);
+	else
+		supervisor->start_at = clock_now() + pauses_next(&supervisor->pauses, SUPERVISOR_AGAIN << 8, -1);
+}
+
+/* Whether the kernel has ended the connection that is kept: the mount is gone. */
+static bool supervisor_is_unmounted(const struct supervisor *supervisor)
+{
+	struct pollfd fd = { .fd = fdstore_look(&supervisor->kept, SUPERVISOR_FUSE) };
+
+	return poll(&fd, 1, 0) > 0 && fd.revents & POLLERR;
+}
+
+/* A server that can start ends an unmounted mount in order, so that is left to it. */
+static void supervisor_look_at_start(struct supervisor *supervisor)
+{
+	if (supervisor->server.process)
+		return;
+	if (supervisor->cannot_start && supervisor_is_unmounted(supervisor)) {
+		log_info("the mount was unmounted while no server could start");
+		supervisor_end(supervisor, 0);
+	} else if (clock_now() >= supervisor->start_at) {
+		supervisor_start(supervisor);
+	}
 }
 
 /* ---- the end of a server ---- */
@@ -154,32 +187,46 @@ static void supervisor_end_exited(struct supervisor *supervisor, int code)
 	supervisor_end(supervisor, code == SERVER_NO_PROGRAM ? SUPERVISOR_SYSTEM : code);
 }
 
+static void supervisor_end_with(struct supervisor *supervisor, int status)
+{
+	if (ending_is_exit(status))
+		supervisor_end_exited(supervisor, WEXITSTATUS(status));
+	else
+		supervisor_end_killed(supervisor, status);
+}
+
+/* Whether a server that is to be replaced failed, and nobody killed it. A new program may fail: the old one goes on. */
+static bool supervisor_has_failed(const struct supervisor *supervisor, int status, int64_t served)
+{
+	bool is_killed = ending_is_killed_from_outside(status) && supervisor->server.silent < SUPERVISOR_PERIODS;
+
+	return served < 0 && !is_killed && supervisor->upgrade.phase != UPGRADE_STARTS;
+}
+
 static void supervisor_start_again(struct supervisor *supervisor, int status, int64_t served)
 {
 	int64_t now = clock_now(), pause = pauses_next(&supervisor->pauses, status, served);
 	char text[ENDING_TEXT_SIZE];
 
+	supervisor->cannot_start = supervisor_has_failed(supervisor, status, served);
 	upgrade_lose(&supervisor->upgrade, status, &supervisor->servers.program);
 	supervisor->start_at = now + pause;
 	if (!supervisor->died_at) {
 		supervisor->died_at = now;
 		supervisor->last_status = status;
 	}
-	if (served < 0)
+	if (served < 0 && pause)
 		log_warn("a server %s before it served, the next one starts in %" PRId64 " ms",
 			 ending_text(status, text), pause / SUPERVISOR_MS);
 }
 
-/* Whether a server that ended so is replaced. */
-static bool supervisor_goes_on(const struct supervisor *supervisor, int status, bool said_so)
+/* Whether a server that ended so is replaced. One that refuses what its predecessor left says that the mount ends; any
+ * other that never served may have failed for want of something that the next one finds. */
+static bool supervisor_goes_on(const struct supervisor *supervisor, int status, int64_t served, bool said_so)
 {
-	bool is_mounted = fdstore_has(&supervisor->kept, SUPERVISOR_FUSE);
-
-	if (said_so || !ending_is_exit(status))
-		return !said_so && is_mounted;
-	if (supervisor->upgrade.phase == UPGRADE_STARTS) /* the old program can go on */
-		return is_mounted;
-	return WEXITSTATUS(status) == SUPERVISOR_AGAIN || (WEXITSTATUS(status) == SERVER_NO_PROGRAM && is_mounted);
+	if (said_so || !fdstore_has(&supervisor->kept, SUPERVISOR_FUSE))
+		return false;
+	return served < 0 || !ending_is_exit(status) || WEXITSTATUS(status) == SUPERVISOR_AGAIN;
 }
 
 static void supervisor_receive(struct supervisor *supervisor);
@@ -194,12 +241,12 @@ static void supervisor_lose(struct supervisor *supervisor, int status)
 	served = server->ready ? clock_now() - server->ready : -1;
 	said_so = server->ends;
 	server_bury(server);
-	if (supervisor_goes_on(supervisor, status, said_so))
-		supervisor_start_again(supervisor, status, served);
-	else if (ending_is_exit(status))
-		supervisor_end_exited(supervisor, WEXITSTATUS(status));
+	if (!supervisor_goes_on(supervisor, status, served, said_so))
+		supervisor_end_with(supervisor, status);
+	else if (supervisor->signals_due && supervisor_has_failed(supervisor, status, served))
+		supervisor_give_up(supervisor);
 	else
-		supervisor_end_killed(supervisor, status);
+		supervisor_start_again(supervisor, status, served);
 }
 
 /* ---- processes ---- */
@@ -477,6 +524,8 @@ static void supervisor_take_signals(struct supervisor *supervisor)
 		supervisor->signals_due |= UINT64_C(1) << signal.ssi_signo;
 		if (supervisor->server.process)
 			supervisor_post(supervisor, SUPERVISOR_SIGNAL, signal.ssi_signo);
+		else if (supervisor->cannot_start) /* the last attempt, if that fails */
+			supervisor->start_at = clock_now();
 	}
 }
 
@@ -572,6 +621,14 @@ static short supervisor_waits_for_room(const struct server *server)
 	return outbox_is_empty(&server->outbox) || server->outbox.is_crowded ? 0 : POLLOUT;
 }
 
+/* The connection, of which poll(2) tells the end alone; -1: a server would notice it. */
+static int supervisor_awaited_end(const struct supervisor *supervisor)
+{
+	bool waits = !supervisor->server.process && supervisor->cannot_start;
+
+	return waits ? fdstore_look(&supervisor->kept, SUPERVISOR_FUSE) : -1;
+}
+
 static void supervisor_wait(const struct supervisor *supervisor)
 {
 	const struct server *server = &supervisor->server;
@@ -581,6 +638,7 @@ static void supervisor_wait(const struct supervisor *supervisor)
 		{ supervisor->wake.fd, POLLIN, 0 },
 		{ server->socket, (server->begun ? POLLIN : 0) | supervisor_waits_for_room(server), 0 },
 		{ trial->socket, POLLIN | supervisor_waits_for_room(trial), 0 },
+		{ supervisor_awaited_end(supervisor), 0, 0 },
 	};
 
 	poll(fds, sizeof(fds) / sizeof(fds[0]), supervisor_timeout(supervisor));
@@ -601,8 +659,8 @@ static void supervisor_turn(struct supervisor *supervisor)
 		supervisor_look_at_life(supervisor);
 	if (!supervisor->is_over)
 		supervisor_look_at_silence(supervisor);
-	if (!supervisor->is_over && !supervisor->server.process && clock_now() >= supervisor->start_at)
-		supervisor_start(supervisor);
+	if (!supervisor->is_over)
+		supervisor_look_at_start(supervisor);
 	supervisor_look_at_remains(supervisor);
 }
 

@@ -6,6 +6,7 @@
  *   FAULT_TIMES    how many fail
  *   FAULT_EVERY    only each so-many-th of these, 1 when not set
  *   FAULT_QUEUE    only commands of the queue with this number
+ *   FAULT_WHILE    only while there is a file of this name
  *   FAULT_ERROR    a positive errno
  *   FAULT_SLEEP    milliseconds before an io_uring is refused
  *   FAULT_COUNT    a file that gets the number of failed ones at exit */
@@ -64,7 +65,12 @@ __attribute__((destructor)) static void fault_report(void)
 
 static bool fault_now(void)
 {
-	long number = atomic_fetch_add(&seen, 1) + 1;
+	const char *file = getenv("FAULT_WHILE");
+	long number;
+
+	if (file && access(file, F_OK) < 0)
+		return false;
+	number = atomic_fetch_add(&seen, 1) + 1;
 
 	if (!from || number < from || number >= from + times * every || (number - from) % every)
 		return false;

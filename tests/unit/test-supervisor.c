@@ -68,6 +68,17 @@ static void do_put(struct keep *keep, const char *name, const char *text)
 	close(fd);
 }
 
+/* Has a connection kept that ends with this process. */
+static void do_connect(struct keep *keep)
+{
+	struct error err = { 0 };
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0 || keep_put(keep, pair[1], &err, "fuse") < 0)
+		report("error %s", err.reason);
+	close(pair[1]);
+}
+
 static void take_text(struct keep *keep, const char *name, char text[LINE])
 {
 	int fd = keep_take(keep, "%s", name);
@@ -174,6 +185,8 @@ static void obey(struct keep *keep, const char *order)
 		keep_heard(keep, (uint32_t)atoi(name));
 	else if (!strcmp(word, "left"))
 		keep_drop_left(keep, name);
+	else if (!strcmp(word, "connect"))
+		do_connect(keep);
 	else if (!strcmp(word, "exit"))
 		_exit(atoi(name));
 }
@@ -655,14 +668,67 @@ static void never_ready(void **state)
 	kill_server(SIGABRT);
 	for (unsigned i = 1; i < 4; i++) {
 		expect_server(i);
-		kill_server(SIGKILL);
+		kill_server(SIGABRT);
 	}
 	expect_server(4);
-	expect_said("a server was killed by signal 9 before it served, the next one starts in 40 ms");
+	expect_said("a server was killed by signal 6 before it served, the next one starts in 40 ms");
+	order("exit 2");
+	expect_server(5);
+	expect_said("a server has ended with status 2 before it served, the next one starts in 80 ms");
+	kill_server(SIGKILL);
+	expect_server(6);
 	order("ready");
 	expect_said("the server was killed by signal 6, another one serves after ");
-	expect_said(" ms, restarts=4");
+	expect_said(" ms, restarts=6");
 	end();
+}
+
+/* A server that does not understand what was left, and says so. */
+static void refuses(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	kill_server(SIGKILL);
+	expect_server(1);
+	order("close");
+	order("exit 1");
+	expect_end(1);
+}
+
+/* The signal goes to the next server; if that fails as well, the mount ends. One that was killed did not fail. */
+static void signal_without_server(void **state)
+{
+	char byte = 0;
+
+	(void)state;
+	begin_serving(0);
+	kill_server(SIGABRT);
+	expect_server(1);
+	order("exit 2");
+	expect_server(2);
+	assert_int_equal(kill(supervisor, SIGTERM), 0);
+	assert_string_equal(heard(), "signal 15");
+	kill_server(SIGKILL);
+	expect_server(3);
+	assert_string_equal(heard(), "signal 15");
+	assert_int_equal(pread(aborts, &byte, 1, 0), 0);
+	order("exit 2");
+	expect_end(1);
+	expect_said("no server can start, and a signal asks for the end: the mount ends");
+	assert_int_equal(pread(aborts, &byte, 1, 0), 1);
+}
+
+/* The connection is a pipe, whose other end the server has. */
+static void unmounted_without_server(void **state)
+{
+	(void)state;
+	begin_serving(0);
+	order("connect");
+	kill_server(SIGABRT);
+	expect_server(1);
+	order("exit 2");
+	expect_end(0);
+	expect_said("the mount was unmounted while no server could start");
 }
 
 /* On a slow machine more than the first server may be too late. */
@@ -850,9 +916,15 @@ static void pauses(void **state)
 	for (size_t i = 0; i < sizeof(crash) / sizeof(crash[0]); i++)
 		assert_int_equal(pauses_next(&pauses, SIGSEGV, MS), crash[i] * MS);
 	for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++)
-		assert_int_equal(pauses_next(&pauses, SIGKILL, -1), start[i] * MS);
+		assert_int_equal(pauses_next(&pauses, i % 2 ? SIGSEGV : 1 << 8, -1), start[i] * MS);
 	assert_int_equal(pauses_next(&pauses, SIGSEGV, 10001 * MS), 10 * MS); /* it has served for long */
-	assert_int_equal(pauses_next(&pauses, SIGKILL, -1), 10 * MS);
+	assert_int_equal(pauses_next(&pauses, SIGSEGV, -1), 10 * MS);
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(pauses_next(&pauses, SIGKILL, -1), 0);
+	for (size_t i = 0; i < sizeof(crash) / sizeof(crash[0]); i++)
+		assert_int_equal(pauses_next(&pauses, SIGKILL, -1), crash[i] * MS);
+	assert_int_equal(pauses_next(&pauses, SIGKILL, MS), 0);
+	assert_int_equal(pauses_next(&pauses, SIGKILL, -1), 0);
 }
 
 static void full_store(void **state)
@@ -951,6 +1023,9 @@ int main(void)
 		cmocka_unit_test(killed_without_a_mount),
 		cmocka_unit_test(killed_at_its_end),
 		cmocka_unit_test(never_ready),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(signal_without_server),
+		cmocka_unit_test(unmounted_without_server),
 		cmocka_unit_test(silent),
 		cmocka_unit_test(supervisor_is_killed),
 		cmocka_unit_test(upgraded),

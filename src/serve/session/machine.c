@@ -111,7 +111,7 @@ static int machine_choose_io(struct serve *serve, struct error *err)
 		machine->uring = true;
 		return 0;
 	}
-	if (serve->options.io == SERVE_IO_URING)
+	if (serve->options.io == SERVE_IO_URING && !serve->adopts) /* readers wait for a successor */
 		return error_pass(err, r, &why);
 	snprintf(machine->io_reason, sizeof(machine->io_reason), "%.200s", why.reason);
 	log_warn("io_uring is refused, reads go through a slower pool of threads: %s", why.reason);
