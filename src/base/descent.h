@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a file of whose whole path something must hold: each folder and the file are looked at as they are gone
- * through, so nobody can put something else there in between. And the rule for who may write what decides about
- * rights. */
+/* Opens a file that decides about rights, if only root and one user can have put it where its path leads: goes one name
+ * at a time, each from the folder that was checked, and resolves symbolic links in the same way. So nobody can put
+ * something else there in between. */
 #pragma once
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
 
-/* Looks at a folder of the path, or at its end: fd is open for that alone (O_PATH), path its name. */
-typedef int descent_check(const void *argument, int fd, bool is_end, const char *path, struct error *err);
-
-/* Opens an absolute path without links in it, with O_PATH, and calls check for the root and all names. The error is
- * check's, or says which name cannot be opened. */
-must_check int descent_open(const char *path, descent_check *check, const void *argument, int *ret_fd,
-			    struct error *err);
-/* Checks that nobody but root and this user can change the file, or replace what root and the user have in the folder,
- * that st is of: in a folder with the sticky bit, as /tmp, others can only add names. -EPERM says what is wrong. */
-must_check int descent_check_writers(const struct stat *st, const char *path, uint32_t user, struct error *err);
+/* Opens the file with O_PATH. -EPERM says what is wrong: somebody else than root and the user can change it, or replace
+ * it, a folder above it, or a link that leads there. In a folder with the sticky bit, as /tmp, others can only add
+ * names. A folder that somebody else has mounted counts as his, whatever it says of its owners. */
+must_check int descent_open(const char *path, uint32_t user, int *ret_fd, struct stat *ret_st, struct error *err);
+/* Opens a regular file in this way for reading; a FIFO or a device is not even opened. */
+must_check int descent_open_file(const char *path, uint32_t user, int *ret_fd, struct stat *ret_st,
+				 struct error *err);

@@ -39,20 +39,26 @@ refused() {
         "$DATASETFS_TEST_DIR"/fails.{out,err} || fail "the secret is shown: $(cat "$DATASETFS_TEST_DIR/fails.err")"
 }
 
-for mode in 640 604 660 644 601; do
+for mode in 640 604 644 601; do
     chmod $mode host
     refused "'host' has the mode 0$mode, so others may know the secret: chmod 600" --dhchap-secret-file host
 done
+chmod 620 host
+refused "/host' has the mode 0620, so others may write it: chmod go-w" --dhchap-secret-file host
 chmod 400 host
-refused "'missing': No such file" --dhchap-secret-file missing
+refused "/missing': No such file" --dhchap-secret-file missing
 refused "'.' is no regular file" --dhchap-secret-file .
 mkfifo fifo
 refused "'fifo' is no regular file" --dhchap-secret-file fifo
-refused "'missing': No such file" --dhchap-secret-file host --dhchap-ctrl-secret-file missing
+refused "/missing': No such file" --dhchap-secret-file host --dhchap-ctrl-secret-file missing
 if is_root; then
     cp host foreign
     chown 65534 foreign
-    refused "'foreign' belongs to user 65534, expected root or user 0" --dhchap-secret-file foreign
+    refused "/foreign' belongs to user 65534, expected root" --dhchap-secret-file foreign
+    mkdir of-user
+    ln -s ../host of-user/link
+    chown 65534 of-user
+    refused "/of-user' belongs to user 65534, expected root" --dhchap-secret-file of-user/link
 fi
 # malformed TEXT
 malformed() {
@@ -292,7 +298,7 @@ STATUS=0 kernel -- --tls --tls-key 77 --tls-keyring 88
 given "asks,keyring=88,tls_key=77,tls
 deleted" "$offer"
 kernel FABRICS_CAN= -- --tls; given "" "this kernel has no TLS for NVMe/TCP (CONFIG_NVME_TCP_TLS, Linux 6.7)"
-kernel -- --dhchap-secret-file missing; given "" "cannot discover: 'missing': No such file"
+kernel -- --dhchap-secret-file missing; given "" "cannot discover: cannot open '$PWD/missing': No such file"
 call=(connect --wait 0)
 operands=("$nqn" "$portal")
 

@@ -111,7 +111,7 @@ cp signed volume
 { seq -f '# %.0f' 1 100000; allowed ed25519; } >signers
 datasetfsctl verify --trust "$PWD/signers" volume >out || fail "a file of 100,000 lines: $(<out)"
 seq -f 'nobody%.0f ssh-ed25519 AAAA' 1 100000 >signers
-refused "is no regular file of at most 1048576 bytes"
+refused "bytes, expected at most 1048576"
 { seq -f '# %.0f' 1 1000; echo "nobody ssh-ed25519 AAAA"; allowed ed25519; } >signers
 refused "line 1001 is malformed"
 allowed ed25519 >signers
@@ -130,9 +130,53 @@ rm signers
 mkfifo -m 600 signers
 refused "is no regular file"
 rm signers
-refused "No such file"
+refused "cannot open '$PWD/signers': No such file"
+ln -s signers signers
+refused "'$PWD/signers' is one link too many"
+rm signers
+mkdir -p deep/er
+ln -s ../er/./../../loose deep/er/step
+ln -s deep/er/step//signers signers
+(cd deep && datasetfsctl verify --trust "../signers" ../volume) >out || fail "links, relative: $(<out)"
+# refused_at PATH TEXT [FILE]: verify with this file of signers, and of revoked keys, cannot say
+refused_at() {
+    local rc=0
+    datasetfsctl verify --trust "$1" ${3:+--revoked "$3"} volume >out 2>&1 || rc=$?
+    assert_eq "status: $(<out)" $rc 2
+    assert_contains "verify" "$(<out)" "$2"
+}
+refused_at "" "is no path"
+refused_at "$(printf '%05000d' 0)" "a path of 5000 bytes is too long"
+refused_at "$(printf '%0300d' 0)" "File name too long"
+rm signers
 allowed ed25519 >signers
 chmod 644 signers
+ln -s . here
+forty=$(printf 'here/%.0s' {1..40})
+datasetfsctl verify --trust "$forty/signers" volume >out || fail "40 links: $(<out)"
+refused_at "here/$forty/signers" "'$PWD/here' is one link too many"
 need_root
 chown 65534 signers
 refused "'$PWD/signers' belongs to user 65534, expected root"
+chown 0 signers
+
+say "links that others can exchange, to files that only root can change"
+mkdir of-user sticky
+chmod 1777 sticky
+ln -s "$PWD/signers" of-user/signers
+ln -s "$PWD" of-user/folder
+ln -s "$PWD/signers" sticky/of-root
+ln -s "$PWD/signers" sticky/of-user
+ln -s "$PWD/of-user/folder/signers" by-two
+: >empty
+ln -s "$PWD/empty" of-user/revoked
+ln -s "$PWD/sticky/of-user" by-sticky
+chown -h 65534 sticky/of-user of-user
+datasetfsctl verify --trust sticky/of-root volume >out || fail "a link of root's in a sticky folder: $(<out)"
+for path in of-user/signers of-user/folder/signers by-two of-user/../signers; do
+    refused_at $path "'$PWD/of-user' belongs to user 65534, expected root"
+done
+for path in sticky/of-user by-sticky; do
+    refused_at $path "'$PWD/sticky/of-user' belongs to user 65534, expected root"
+done
+refused_at signers "'$PWD/of-user' belongs to user 65534, expected root" of-user/revoked

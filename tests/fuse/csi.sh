@@ -95,7 +95,8 @@ assert_fails 1 "'$NAMES', line 2: data set 'x' is there twice" datasetfs-csi --c
 for file in csi.conf $NAMES; do
     echo "# nothing" >$file
     chmod 666 $file
-    assert_fails 1 "'$file' has the mode 0666, so others may write it" datasetfs-csi --config csi.conf --kubelet "$K"
+    assert_fails 1 "/${file##*/}' has the mode 0666, so others may write it" \
+        datasetfs-csi --config csi.conf --kubelet "$K"
     chmod 644 $file
 done
 cat >$NAMES <<END

@@ -111,6 +111,24 @@ assert_eq "what root sees" "$(cat mnt/file)" changed
 pid=$(json pid mnt/.datasetfs/stats.json)
 umount mnt
 wait_end "$pid" || fail "the daemon runs on"
+
+# Files in it seem to be root's. They decide nothing for root.
+mkdir ../theirs roots
+echo "# nobody" >roots/signers
+chown -R 0 roots && chmod 755 roots && chmod 644 roots/signers
+mkdatasetfs --progress none roots.vol roots
+chmod 644 roots.vol
+chown 65534 ../theirs
+as_nobody datasetfs -o allow_other roots.vol ../theirs || fail "mounting what root has packed"
+at_exit umount -l "$PWD/../theirs"
+assert_eq "owner and mode" "$(stat -c '%u %a' ../theirs ../theirs/signers | xargs)" "0 755 0 644"
+checked() { datasetfsctl verify --trust "${PWD%/*}/theirs/signers" volume || true; }
+assert_contains "a user's mount" "$(checked)" \
+    "'${PWD%/*}/theirs' lies on a filesystem that was mounted by user 65534, expected root"
+umount ../theirs
+datasetfs roots.vol ../theirs
+assert_contains "root's mount" "$(checked)" "it is not signed"
+umount ../theirs
 END
     export -f as_nobody
     export programs runtime

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Executes what was looked at on the way along its path. */
+/* Opens what lies there by a path that only root and the owner can change. */
 #include "base/program/installed.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/descent.h"
 #include "base/same.h"
 
@@ -34,24 +35,19 @@ bool installed_is_another(void)
 	       !same_file(&ours, &there);
 }
 
-static int installed_check(const void *argument, int fd, bool is_program, const char *path, struct error *err)
-{
-	const uint32_t *owner = argument;
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "'%s'", path);
-	if (is_program && (!S_ISREG(st.st_mode) || !(st.st_mode & 0111)))
-		return error_set(err, -EACCES, "'%s' is no program", path);
-	if (!is_program && !S_ISDIR(st.st_mode))
-		return error_set(err, -ENOTDIR, "'%s' is no folder any more", path);
-	return descent_check_writers(&st, path, *owner, err);
-}
-
 int installed_open(uint32_t owner, int *ret_fd, struct error *err)
 {
 	char path[PATH_MAX];
+	auto_close int fd = -1;
+	struct stat st;
 	int r = installed_path(path, err);
 
-	return r < 0 ? r : descent_open(path, installed_check, &owner, ret_fd, err);
+	if (r == 0)
+		r = descent_open(path, owner, &fd, &st, err);
+	if (r < 0)
+		return r;
+	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
+		return error_set(err, -EACCES, "'%s' is no program", path);
+	*ret_fd = take_fd(&fd);
+	return 0;
 }

@@ -44,18 +44,18 @@ static int settings_lines(FILE *in, const char *path, settings_line *line, void 
 	return ferror(in) ? error_errno(err, "cannot read '%s'", path) : 0;
 }
 
-static int settings_trust(FILE *in, const char *path, struct error *err)
-{
-	struct stat st;
-
-	return fstat(fileno(in), &st) < 0 ? error_errno(err, "cannot read '%s'", path) :
-					    descent_check_writers(&st, path, 0, err);
-}
-
 int settings_read(const char *path, settings_line *line, void *argument, struct error *err)
 {
-	auto_fclose FILE *in = fopen(path, "re");
-	int r = in ? settings_trust(in, path, err) : error_errno(err, "cannot open '%s'", path);
+	auto_fclose FILE *in = NULL;
+	auto_close int fd = -1;
+	struct stat st;
+	int r = descent_open_file(path, 0, &fd, &st, err);
 
-	return r < 0 ? r : settings_lines(in, path, line, argument, err);
+	if (r < 0)
+		return r;
+	in = fdopen(fd, "r");
+	if (!in)
+		return error_errno(err, "cannot open '%s'", path);
+	(void)take_fd(&fd);
+	return settings_lines(in, path, line, argument, err);
 }

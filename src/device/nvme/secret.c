@@ -3,7 +3,6 @@
 #include "device/nvme/secret.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/crc.h"
+#include "base/descent.h"
 #include "base/span.h"
 #include "base/text/base64.h"
 
@@ -86,37 +86,20 @@ static int secret_take(const char *what, const char *bytes, ssize_t n, struct se
 	return r;
 }
 
-static int secret_check_file(const char *path, int fd, struct error *err)
+int secret_read_file(const char *path, struct secret *ret, struct error *err)
 {
+	auto_secret struct secret raw = { 0 };
+	auto_close int fd = -1;
+	char what[160];
 	struct stat st;
+	ssize_t n;
+	int r = descent_open_file(path, geteuid(), &fd, &st, err);
 
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "'%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EINVAL, "'%s' is no regular file", path);
-	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return error_set(err, -EPERM, "'%s' belongs to user %u, expected root or user %u", path,
-				 (unsigned)st.st_uid, (unsigned)geteuid());
+	if (r < 0)
+		return r;
 	if (st.st_mode & 077)
 		return error_set(err, -EPERM, "'%s' has the mode %04o, so others may know the secret: chmod 600, and "
 				 "make a new one if they may have read it", path, (unsigned)st.st_mode & 07777);
-	return 0;
-}
-
-int secret_read_file(const char *path, struct secret *ret, struct error *err)
-{
-	/* A FIFO would let open() wait. */
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char what[160];
-	auto_secret struct secret raw = { 0 };
-	ssize_t n;
-	int r;
-
-	if (fd < 0)
-		return error_errno(err, "'%s'", path);
-	r = secret_check_file(path, fd, err);
-	if (r < 0)
-		return r;
 	n = read(fd, raw.text, sizeof(raw.text));
 	if (n < 0)
 		return error_errno(err, "'%s'", path);
