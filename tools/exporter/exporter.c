@@ -129,7 +129,7 @@ static int exporter_loop(struct exporter *exporter, struct error *err)
 static int exporter_start(struct exporter *exporter, const struct exporter_options *options, struct error *err)
 {
 	char name[LISTENER_NAME_SIZE];
-	int listener, r;
+	int listener = -1, r;
 
 	r = signal_take(&exporter->signals, err);
 	if (r == 0)

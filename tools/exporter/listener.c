@@ -3,6 +3,7 @@
 #include "exporter/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text/parse.h"
 
 #define LISTENER_EXPECTED   "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570"
 #define LISTENER_SILENT     5 /* seconds, roughly */
+#define LISTENER_PASSED     3 /* SD_LISTEN_FDS_START */
 #define LISTENER_EVERY      "::"
 #define LISTENER_EVERY_IPV4 "0.0.0.0"
 
@@ -73,12 +77,16 @@ int listener_check(const char *address, struct error *err)
 
 static int listener_name(int fd, char name[LISTENER_NAME_SIZE], struct error *err)
 {
-	struct sockaddr_storage bound;
+	struct sockaddr_storage bound = { 0 };
 	socklen_t length = sizeof(bound);
 	char host[INET6_ADDRSTRLEN], port[8];
 
 	if (getsockname(fd, (struct sockaddr *)&bound, &length) < 0)
 		return error_errno(err, "cannot tell the address of the socket");
+	if (bound.ss_family == AF_UNIX) {
+		snprintf(name, LISTENER_NAME_SIZE, "unix:%s:", ((struct sockaddr_un *)&bound)->sun_path);
+		return 0;
+	}
 	if (getnameinfo((struct sockaddr *)&bound, length, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return error_set(err, -EINVAL, "cannot tell the address of the socket");
@@ -121,11 +129,32 @@ static int listener_try(const char *address, const char *every, struct error *er
 	return fd < 0 ? error_set(err, fd, "cannot listen at '%s': %s", address, strerror(-fd)) : fd;
 }
 
+/* Returns the socket that the service manager passed, or a negative errno. -ENOENT: it passed none. */
+static int listener_passed(struct error *err)
+{
+	const char *process = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	uint64_t number;
+	int listens = 0;
+	socklen_t size = sizeof(listens);
+
+	if (!process || !count || parse_u64(process, 1, INT32_MAX, &number, NULL) < 0 || number != (uint64_t)getpid())
+		return -ENOENT;
+	if (strcmp(count, "1") != 0)
+		return error_set(err, -EINVAL, "the service manager passed %s sockets, expected one", count);
+	if (getsockopt(LISTENER_PASSED, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || !listens ||
+	    fcntl(LISTENER_PASSED, F_SETFL, O_NONBLOCK) < 0 || fcntl(LISTENER_PASSED, F_SETFD, FD_CLOEXEC) < 0)
+		return error_set(err, -EINVAL, "the service manager passed a descriptor that accepts no connections, "
+				 "expected a socket of a unit with 'ListenStream='");
+	return LISTENER_PASSED;
+}
+
 int listener_open(const char *address, int *ret_fd, char ret_name[LISTENER_NAME_SIZE], struct error *err)
 {
-	auto_close int fd = listener_try(address, LISTENER_EVERY, err);
+	auto_close int fd = listener_passed(err);
 	int r;
 
+	if (fd == -ENOENT)
+		fd = listener_try(address, LISTENER_EVERY, err);
 	if (fd == -EAFNOSUPPORT && *address == ':')
 		fd = listener_try(address, LISTENER_EVERY_IPV4, err); /* a kernel without IPv6 */
 	if (fd < 0)

@@ -6,19 +6,11 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "exporter/connections.h"
-#include "exporter/peer.h"
-
-/* Connections that are accepted at a time before the requests of earlier ones are read, how many of these may stay, and
- * how often that is repeated in a step. */
-#define SERVER_ACCEPTS 512u
-#define SERVER_ENTERED 8u
-#define SERVER_ROUNDS  16u
+/* Half of all connections for one address, so that another machine's Prometheus gets an answer whatever users of this
+ * machine do. */
+#define SERVER_CONNECTIONS 256u
+#define SERVER_OF_ADDRESS  128u
 
 #define SERVER_TEXT    "text/plain; version=0.0.4; charset=utf-8"
 #define SERVER_PLAIN   "text/plain; charset=utf-8"
@@ -40,19 +32,8 @@ struct server_request {
 
 struct server {
 	struct MHD_Daemon *daemon;
-	int listener;
-	int fd;   /* an epoll of the daemon's descriptor and the listener */
-	int diag; /* see peer_open() */
-	bool is_listening; /* false: all places are taken */
 	struct server_request *waiting;
-	struct connections connections;
-	struct connection *entering; /* of the connection that libmicrohttpd is taking over */
 };
-
-static struct connection *server_place(struct MHD_Connection *connection)
-{
-	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-}
 
 /* Makes a response. Takes ownership of the text, which may be NULL. */
 static struct MHD_Response *server_response(char *text, size_t length, const char *type)
@@ -98,7 +79,6 @@ static enum MHD_Result server_metrics(struct server *server, struct server_reque
 		return answer ? MHD_queue_response(request->connection, answer->status, answer->response) : MHD_NO;
 	request->next = server->waiting;
 	server->waiting = request;
-	connections_wait(server_place(request->connection));
 	MHD_suspend_connection(request->connection);
 	return MHD_YES;
 }
@@ -145,149 +125,38 @@ static void server_completed(void *argument, struct MHD_Connection *connection, 
 	struct server_request *request = *request_place;
 	struct server *server = argument;
 
+	(void)connection;
 	(void)code;
 	if (!request)
 		return;
-	connections_rest(&server->connections, server_place(connection));
 	server_forget(server, request);
 	server_answer_drop(request->answer);
 	free(request);
 	*request_place = NULL;
 }
 
-/* Handles the beginning and the end of a connection. */
-static void server_notice(void *argument, struct MHD_Connection *connection, void **place,
-			  enum MHD_ConnectionNotificationCode code)
-{
-	struct server *server = argument;
-
-	(void)connection;
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		*place = server->entering;
-	else
-		connections_remove(*place);
-}
-
-/* ---- connections ---- */
-
-/* Closes a connection with a reset instead of TCP's orderly end, because the other end is gone. */
-static void server_drop(int fd)
-{
-	struct linger at_once = { .l_onoff = 1 };
-
-	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-	close(fd);
-}
-
-/* Hands a connection to libmicrohttpd, which closes the socket if it does not take it. */
-static void server_enter(struct server *server, int fd, const struct sockaddr *address, socklen_t size)
-{
-	struct peer peer = peer_of(server->diag, fd);
-
-	server->entering = connections_add(&server->connections, fd, &peer);
-	if (!server->entering)
-		server_drop(fd);
-	else if (MHD_add_connection(server->daemon, fd, address, size) != MHD_YES)
-		connections_remove(server->entering);
-}
-
-/* Accepts one connection; false: there is none, or no descriptor for it. A client that has left again is dropped at
- * once. Otherwise clients that only connect would fill the kernel's queue, which then drops the attempts of others, and
- * these try again a second later. */
-static bool server_accept(struct server *server, unsigned *entered)
-{
-	struct sockaddr_storage address;
-	socklen_t size = sizeof(address);
-	int fd = accept4(server->listener, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-	if (fd < 0)
-		return errno == ECONNABORTED || errno == EINTR;
-	if (peer_is_gone(fd)) {
-		server_drop(fd);
-		return true;
-	}
-	server_enter(server, fd, (struct sockaddr *)&address, size);
-	++*entered;
-	return true;
-}
-
-/* Turns waking by the listener off while all places are taken, and on again. */
-static int server_listen(struct server *server, struct error *err)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	bool is_listening = connections_have_room(&server->connections);
-
-	if (is_listening == server->is_listening)
-		return 0;
-	if (epoll_ctl(server->fd, is_listening ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, server->listener, &event) < 0)
-		return error_errno(err, "cannot wait for connections");
-	server->is_listening = is_listening;
-	return 0;
-}
-
-/* Accepts a few connections at a time, so that their requests are read before others push them out. */
-static bool server_admit(struct server *server)
-{
-	unsigned entered = 0;
-
-	for (unsigned i = 0; i < SERVER_ACCEPTS && entered < SERVER_ENTERED; i++)
-		if (!connections_have_room(&server->connections) || !server_accept(server, &entered))
-			return false;
-	return true;
-}
-
-static void server_free(struct server *server)
-{
-	if (server->daemon)
-		MHD_stop_daemon(server->daemon);
-	close_fd(&server->listener);
-	close_fd(&server->fd);
-	close_fd(&server->diag);
-	free(server);
-}
-
-static int server_start(struct server *server, struct error *err)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	const union MHD_DaemonInfo *info;
-
-	server->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_handle,
-		server, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, SERVER_SECONDS,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, server_completed,
-		server, MHD_OPTION_NOTIFY_CONNECTION, server_notice, server, MHD_OPTION_END);
-	if (!server->daemon)
-		return error_set(err, -EIO, "cannot start the HTTP server");
-	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	server->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (server->fd < 0 || epoll_ctl(server->fd, EPOLL_CTL_ADD, info->epoll_fd, &event) < 0)
-		return error_errno(err, "cannot wait for connections");
-	return server_listen(server, err);
-}
-
 int server_open(int listener, struct server **ret, struct error *err)
 {
 	struct server *server = calloc(1, sizeof(*server));
-	int r;
 
-	if (!server) {
-		close(listener);
-		return error_no_memory(err);
-	}
-	server->listener = listener;
-	server->diag = peer_open();
-	server->fd = -1;
-	r = server_start(server, err);
-	if (r < 0)
-		server_free(server);
-	else
+	if (server)
+		server->daemon = MHD_start_daemon(
+			MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_handle, server,
+			MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS,
+			MHD_OPTION_PER_IP_CONNECTION_LIMIT, SERVER_OF_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT,
+			SERVER_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384,
+			MHD_OPTION_NOTIFY_COMPLETED, server_completed, server, MHD_OPTION_END);
+	if (server && server->daemon) {
 		*ret = server;
-	return r;
+		return 0;
+	}
+	free(server);
+	return error_set(err, -EIO, "cannot start the HTTP server");
 }
 
 int server_fd(const struct server *server)
 {
-	return server->fd;
+	return MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
 int server_wait(const struct server *server)
@@ -301,14 +170,7 @@ int server_wait(const struct server *server)
 
 int server_step(struct server *server, struct error *err)
 {
-	bool is_more = true;
-
-	for (unsigned i = 0; is_more && i < SERVER_ROUNDS; i++) {
-		is_more = server_admit(server);
-		if (MHD_run(server->daemon) != MHD_YES)
-			return error_set(err, -EIO, "the HTTP server cannot go on");
-	}
-	return server_listen(server, err);
+	return MHD_run(server->daemon) == MHD_YES ? 0 : error_set(err, -EIO, "the HTTP server cannot go on");
 }
 
 bool server_is_asked(const struct server *server)
@@ -369,7 +231,6 @@ void server_answer(struct server *server, const struct exposition *exposition, c
 			answer->users++;
 		request->answer = answer;
 		request->is_answered = true;
-		connections_answer(&server->connections, server_place(request->connection));
 		MHD_resume_connection(request->connection);
 	}
 	server_answer_drop(answer);
@@ -385,5 +246,6 @@ void server_close(struct server *server)
 	error_set(&err, -ESHUTDOWN, "the exporter ends");
 	server_answer(server, NULL, &err);
 	MHD_run(server->daemon);
-	server_free(server);
+	MHD_stop_daemon(server->daemon);
+	free(server);
 }

@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "exporter/exposition.h"
 
-#define SERVER_SECONDS 15u /* until an idle connection is closed; connections.h limits the number of connections */
+#define SERVER_SECONDS 15u /* until an idle connection is closed */
 
 struct server;
 
-/* Makes a server. Takes ownership of the listening socket, even if it fails. */
+/* Makes a server. Takes ownership of the listening socket, except if it fails. */
 must_check int server_open(int listener, struct server **ret, struct error *err);
 void server_close(struct server *server); /* NULL does nothing */
 /* Returns the descriptor to poll for input. */
