@@ -149,6 +149,9 @@ static const struct option_spec options_table[] = {
 	  "read rules from FILE: '+ PATTERN', '- PATTERN'" },
 	{ "from-list", 0, "FILE", PACK_TEXT(from_list, NULL), "pack only the paths in FILE ('-': standard input)" },
 	{ "nested", 0, NULL, PACK_TRUE(nested), "unpack archives inside archives into folders" },
+	{ "into-folders", 0, NULL, PACK_TRUE(into_folders), "pack each archive into a folder of its name" },
+	{ "on-duplicate", 0, "ACTION", PACK_WORD(duplicates, "auto", "last", "error"),
+	  "auto (default: error between archives), last, error" },
 	{ "strip-components", 0, "N", OPTION_NUMBER(struct pack_options, strip, 0, STRIP_MAX),
 	  "take N components off names in an archive" },
 	{ "trust-mtime", 0, "[=LABEL]", OPTION_CALL(set_trust_mtime),
@@ -189,11 +192,12 @@ static int main_failed(const char *reason)
 static int main_estimate(const struct pack_options *options, struct target *target)
 {
 	struct pack_estimate estimate;
+	struct tar_replaced replaced;
 	struct error err = { 0 };
 
-	if (pack_dry_run(options, target, &estimate, &err) < 0)
+	if (pack_dry_run(options, target, &estimate, &replaced, &err) < 0)
 		return main_failed(err.reason);
-	summary_print_estimate(options, &estimate);
+	summary_print_estimate(options, &estimate, &replaced);
 	return EXIT_DONE;
 }
 

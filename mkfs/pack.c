@@ -52,6 +52,7 @@ struct packer_directory {
 struct packer_archives {
 	struct tar_child child;
 	struct tar_stream stream;
+	struct tar_origin origin;
 	struct tar_tree tree;
 	struct loader loader;
 	struct order order;
@@ -109,6 +110,7 @@ static void packer_close_archives(struct packer_archives *archives)
 	tar_stream_close(&archives->stream);
 	tar_child_close(&archives->child);
 	tar_tree_close(&archives->tree);
+	tar_origin_close(&archives->origin);
 }
 
 static void packer_close_earlier(struct packer_earlier *earlier)
@@ -167,7 +169,8 @@ static int packer_check_options(const struct packer *packer, struct error *err)
 					 options->sources[0]);
 		return 0;
 	}
-	wrong = options->nested ? "--nested" : options->strip ? "--strip-components" : NULL;
+	wrong = options->nested ? "--nested" : options->strip ? "--strip-components" :
+		options->into_folders ? "--into-folders" : options->duplicates ? "--on-duplicate" : NULL;
 	return wrong ? error_set(err, -EINVAL, "option '%s' is for archives, and '%s' is a directory", wrong,
 				 options->sources[0]) : 0;
 }
@@ -201,12 +204,16 @@ static int packer_open_archives(struct packer *packer, struct error *err)
 	const struct pack_options *options = packer->options;
 	struct tar_child_setup child = { options->sources, options->source_count, options->nested, options->dry_run,
 					 packer->temp };
-	struct tar_tree_setup tree = { packer->temp, options->filter, options->strip, 0 };
+	struct tar_tree_setup tree = { packer->temp, options->filter, options->strip, 0, &packer->archives.origin };
+	struct tar_origin_setup origin = { options->sources, options->source_count, options->into_folders,
+					   (enum tar_duplicates)options->duplicates };
 	int r;
 
 	r = packer_check_archives(packer, err);
 	if (r == 0)
 		r = packer_epoch(&tree.epoch, err);
+	if (r == 0)
+		r = tar_origin_open(&packer->archives.origin, &origin, err);
 	if (r == 0)
 		r = tar_child_open(&child, &packer->archives.child, err);
 	if (r == 0)
@@ -630,6 +637,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.current = !packer->options->no_current,
 		.counts = packer->layout.counts,
 		.special = packer->counts.special,
+		.replaced = packer->archives.origin.replaced,
 		.clamped = packer->layout.records.clamped_times,
 		.stored_bytes = version->stored_bytes,
 		.existing_bytes = packer->layout.store.existing_bytes,
@@ -737,7 +745,7 @@ static int packer_list_archives(struct packer *packer, struct error *err)
 }
 
 int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
-		 struct error *err)
+		 struct tar_replaced *ret_replaced, struct error *err)
 {
 	struct packer packer = {
 		.options = options, .target = target, .transaction = &target->transaction, .directory.fd = -1
@@ -762,6 +770,8 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 		r = packer_check_empty(&packer, err);
 	if (r == 0)
 		r = estimate_end(estimate, &packer.counts, target, ret, err);
+	if (r == 0)
+		*ret_replaced = packer.archives.origin.replaced;
 	estimate_free(estimate);
 	packer_close(&packer);
 	return r;

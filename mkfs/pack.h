@@ -6,6 +6,7 @@
 #include "layout/estimate.h"
 #include "layout/layout.h"
 #include "options/pack_options.h"
+#include "source/archive/tar_origin.h"
 
 struct target;
 
@@ -17,6 +18,7 @@ struct pack_result {
 	bool current;
 	struct layout_counts counts;
 	uint64_t special;        /* devices, sockets and FIFOs left out */
+	struct tar_replaced replaced; /* entries of archives */
 	uint64_t clamped;        /* mtimes that the format cannot hold */
 	uint64_t stored_bytes;   /* of chunks, padding included */
 	uint64_t existing_bytes; /* stored bytes that are shared with older versions */
@@ -35,4 +37,4 @@ must_check int pack_run(const struct pack_options *options, struct target *targe
 			struct error *err);
 /* Counts the files of the source and estimates the space for them. Writes nothing but temporary files. */
 must_check int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
-			    struct error *err);
+			    struct tar_replaced *ret_replaced, struct error *err);

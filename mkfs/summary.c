@@ -29,6 +29,25 @@ static double summary_rate(const struct pack_result *result)
 	return result->seconds > 0 ? (double)result->counts.content_bytes / 1e6 / result->seconds : 0;
 }
 
+static void summary_replaced_json(struct json *json, const struct tar_replaced *replaced)
+{
+	json_number(json, "replaced", replaced->count);
+	if (replaced->count)
+		json_string(json, "replaced_example", replaced->path);
+	else
+		json_null(json, "replaced_example");
+}
+
+static void summary_print_replaced(const struct tar_replaced *replaced)
+{
+	if (replaced->count == 0)
+		return;
+	printf("  %" PRIu64 " entr%s replaced by later ones of the same name, ", replaced->count,
+	       replaced->count == 1 ? "y" : "ies");
+	shown_print(stdout, "such as '%s' of '%s', then of '%s'\n", replaced->path, replaced->former,
+		    replaced->later);
+}
+
 static void summary_print_json(const struct pack_options *options, const struct pack_result *result)
 {
 	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
@@ -50,6 +69,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "symlinks", result->counts.symlinks);
 	json_number(&json, "hard_links", result->counts.links);
 	json_number(&json, "special_left_out", result->special);
+	summary_replaced_json(&json, &result->replaced);
 	json_number(&json, "times_clamped", result->clamped);
 	json_number(&json, "content_bytes", result->counts.content_bytes);
 	json_number(&json, "stored_bytes", result->stored_bytes);
@@ -105,6 +125,7 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	       result->counts.files, result->counts.directories, result->counts.symlinks, result->counts.links);
 	if (result->special)
 		printf("  %" PRIu64 " devices, sockets and FIFOs left out\n", result->special);
+	summary_print_replaced(&result->replaced);
 	summary_print_storage(options, result);
 	if (result->block_sums_bytes)
 		printf("  block checksums %s\n", format_size(result->block_sums_bytes, block_sums));
@@ -119,7 +140,8 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	printf("  digest %s\n", digest);
 }
 
-static void summary_print_estimate_json(const struct pack_options *options, const struct pack_estimate *estimate)
+static void summary_print_estimate_json(const struct pack_options *options, const struct pack_estimate *estimate,
+					const struct tar_replaced *replaced)
 {
 	struct json json = { .out = stdout };
 
@@ -131,6 +153,7 @@ static void summary_print_estimate_json(const struct pack_options *options, cons
 	json_number(&json, "symlinks", estimate->symlinks);
 	json_number(&json, "hard_links", estimate->hard_links);
 	json_number(&json, "special_left_out", estimate->special);
+	summary_replaced_json(&json, replaced);
 	json_number(&json, "content_bytes", estimate->content_bytes);
 	json_number(&json, "index_bytes", estimate->index_bytes);
 	json_number(&json, "block_checksum_bytes", estimate->block_sums_bytes);
@@ -144,13 +167,14 @@ static void summary_print_estimate_json(const struct pack_options *options, cons
 	putchar('\n');
 }
 
-void summary_print_estimate(const struct pack_options *options, const struct pack_estimate *estimate)
+void summary_print_estimate(const struct pack_options *options, const struct pack_estimate *estimate,
+			    const struct tar_replaced *replaced)
 {
 	char content[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], temporary[SIZE_TEXT_SIZE], image[SIZE_TEXT_SIZE];
 	char available[SIZE_TEXT_SIZE];
 
 	if (options->json) {
-		summary_print_estimate_json(options, estimate);
+		summary_print_estimate_json(options, estimate, replaced);
 		return;
 	}
 	shown_print(stdout, "dry run: nothing was written to '%s'\n", options->volume);
@@ -158,6 +182,7 @@ void summary_print_estimate(const struct pack_options *options, const struct pac
 	       estimate->files, estimate->directories, estimate->symlinks, estimate->hard_links);
 	if (estimate->special)
 		printf("  %" PRIu64 " devices, sockets and FIFOs would be left out\n", estimate->special);
+	summary_print_replaced(replaced);
 	printf("  content %s\n", format_size(estimate->content_bytes, content));
 	printf("  index %s, temporary files %s, image %s at most\n", format_size(estimate->index_bytes, index),
 	       format_size(estimate->temporary_bytes, temporary), format_size(estimate->image_bytes, image));

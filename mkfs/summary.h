@@ -4,4 +4,5 @@
 #include "pack.h"
 
 void summary_print(const struct pack_options *options, const struct pack_result *result);
-void summary_print_estimate(const struct pack_options *options, const struct pack_estimate *estimate);
+void summary_print_estimate(const struct pack_options *options, const struct pack_estimate *estimate,
+			    const struct tar_replaced *replaced);

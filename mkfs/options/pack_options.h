@@ -18,6 +18,8 @@ struct pack_options {
 	const char *const *sources; /* a directory, or archives */
 	unsigned source_count;
 	bool nested;        /* unpack archives inside archives */
+	bool into_folders;  /* each archive becomes a folder */
+	unsigned duplicates; /* enum tar_duplicates: entries of one name in archives */
 	unsigned strip;     /* components of names in archives */
 	unsigned degraded; /* enum degraded: which members may be missing */
 	uint32_t copies; /* copies of everything written; 0: as many as last time */

@@ -99,7 +99,7 @@ def damage():
         save(f"short.tar.{name}", packed[:-3])
     save("behind.tar", whole + b"no archive " * 100)
     save("behind.tar.gz", gzip.compress(whole) + b"no archive " * 100)
-    save("cut-behind.tar", whole + whole[:20000])
+    save("cut-behind.tar", whole + archive(entry("third", content=os.urandom(100000)))[:20000])
     members = gzip.compress(whole[:7000]) + gzip.compress(whole[7000:]) + bytes(1000)
     save("members.tar.gz", members)
     checksum = bytearray(whole)

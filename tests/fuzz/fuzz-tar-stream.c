@@ -116,16 +116,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct tar_tree tree = { 0 };
 	struct error err = { 0 };
 	static struct temp *temp;
-	struct tar_tree_setup setup = { 0 };
+	static const char *const names[] = { "a.tar", "b.tar" };
+	const struct tar_origin_setup archives = { names, 2, length % 2, (enum tar_duplicates)(length / 2 % 3) };
+	struct tar_origin origin = { 0 };
+	struct tar_tree_setup setup = { .origin = &origin };
 
 	log_set_level(LOG_ERR);
 	if (!temp && temp_open("/dev/shm", &temp, &err) < 0 && temp_open("/tmp", &temp, &err) < 0)
 		return 0;
 	setup.temp = temp;
-	if (tar_stream_open(&stream, input_read, &input, &err) == 0 && tar_tree_open(&tree, &setup, &err) == 0 &&
+	if (tar_origin_open(&origin, &archives, &err) == 0 &&
+	    tar_stream_open(&stream, input_read, &input, &err) == 0 && tar_tree_open(&tree, &setup, &err) == 0 &&
 	    (take(&stream, &tree, &err) < 0 || walk(&tree, &err) < 0) && !err.reason[0])
 		__builtin_trap();
 	tar_tree_close(&tree);
 	tar_stream_close(&stream);
+	tar_origin_close(&origin);
 	return 0;
 }

@@ -389,11 +389,12 @@ static size_t add_message(uint8_t *seed, size_t used, enum tar_stream_kind kind,
 }
 
 static size_t add_entry(uint8_t *seed, size_t used, uint32_t mode, const char *path, const char *link, bool is_link,
-			uint64_t size)
+			uint64_t size, uint32_t archive)
 {
 	struct tar_stream_entry_head head = { .size = size, .uid = 1, .gid = 2, .mtime = 3, .mtime_nsec = 4,
 					      .mode = mode, .path_length = (uint32_t)strlen(path),
-					      .link_length = (uint32_t)strlen(link), .is_link = is_link };
+					      .link_length = (uint32_t)strlen(link), .is_link = is_link,
+					      .archive = archive, .source = archive };
 	struct dsfs_xattr xattr = { dsfs_le32_of(6), dsfs_le32_of(1) };
 	struct dsfs_xattr_set set = { dsfs_le32_of(1), dsfs_le32_of(sizeof(set) + sizeof(xattr) + 7) };
 	char bytes[256];
@@ -449,20 +450,21 @@ static void seed_record(const char *folder)
 
 static void seed_tar_stream(const char *folder)
 {
-	uint8_t seed[4096];
+	uint8_t seed[4096] = { 0 };
 	uint64_t offset = 4;
 	size_t used = 0;
 
-	used = add_entry(seed, used, S_IFDIR | 0755, "./", "", false, 0);
-	used = add_entry(seed, used, S_IFREG | 0644, "b", "a/later", true, 0);
-	used = add_entry(seed, used, S_IFREG | 0644, "a/later", "", false, 8);
+	used = add_entry(seed, used, S_IFDIR | 0755, "./", "", false, 0, 0);
+	used = add_entry(seed, used, S_IFREG | 0644, "b", "a/later", true, 0, 0);
+	used = add_entry(seed, used, S_IFREG | 0644, "a/later", "", false, 8, 0);
 	used = add_message(seed, used, TAR_STREAM_DATA, &offset, sizeof(offset), "text", 4);
 	used = add_message(seed, used, TAR_STREAM_WARNING, "", 0, "look", 4);
-	used = add_entry(seed, used, S_IFLNK | 0777, "a/b/c", "../../b", false, 0);
-	used = add_entry(seed, used, S_IFREG | 0600, "a/later", "", false, 0);
-	used = add_entry(seed, used, S_IFIFO | 0600, "a/b/pipe", "", false, 0);
+	used = add_entry(seed, used, S_IFLNK | 0777, "a/b/c", "../../b", false, 0, 0);
+	used = add_entry(seed, used, S_IFREG | 0600, "a/later", "", false, 0, 1);
+	used = add_entry(seed, used, S_IFIFO | 0600, "a/b/pipe", "", false, 0, 1);
 	used = add_message(seed, used, TAR_STREAM_END, "", 0, "", 0);
 	write_seed(folder, "tar-stream-1", "", 0, seed, used);
+	write_seed(folder, "tar-stream-folders", "", 0, seed, used + 3); /* the length chooses options */
 	used = add_message(seed, 0, TAR_STREAM_FAILED, "", 0, "no", 2);
 	write_seed(folder, "tar-stream-2", "", 0, seed, used);
 }

@@ -52,11 +52,6 @@ static void status_say(const char *label, const char *fmt, ...)
 	text_print("  %-16s  %s\n", label, text); /* the mount reports the names of its options */
 }
 
-static const char *status_plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 /* --- the verdict --- */
 
 /* Prints problems, or that there are none, and the version. This is from the mount's report: the mount table keeps the
@@ -96,7 +91,7 @@ static void status_fabric(const struct reported *reported)
 		snprintf(hidden, sizeof(hidden), " (%zu known to root)", fabric.hidden);
 	if (!err.code && fabric.paths)
 		status_say("network", "%zu path%s, %zu authenticated%s, %zu encrypted (TLS)", fabric.paths,
-			   status_plural(fabric.paths), fabric.authenticated, hidden, fabric.encrypted);
+			   format_plural(fabric.paths), fabric.authenticated, hidden, fabric.encrypted);
 }
 
 static void status_old_versions(const struct reported *reported)
@@ -106,7 +101,7 @@ static void status_old_versions(const struct reported *reported)
 
 	for (size_t i = 0; reported_old_version(reported, i, &label, &lookups); i++)
 		status_say("also open", "version '%s', %" PRIu64 " name%s in use", label, lookups,
-			   status_plural(lookups));
+			   format_plural(lookups));
 }
 
 static void status_signer(const struct reported *reported)
@@ -140,7 +135,7 @@ static void status_version(const struct reported *reported, const struct reporte
 			   text_span(difftime(time(NULL), (time_t)stats->serving_since), span),
 			   text_time((int64_t)stats->serving_since, when), stats->switches,
 			   stats->switches == 1 ? "" : "es");
-	status_say("content", "%" PRIu64 " file%s, %s", stats->files, status_plural(stats->files),
+	status_say("content", "%" PRIu64 " file%s, %s", stats->files, format_plural(stats->files),
 		   format_size(stats->bytes, size));
 	status_say("digest", "%s", reported_text(reported, DSFS_CONTROL_DIGEST));
 	status_say("sums", "%s", reported_text(reported, DSFS_CONTROL_SUMS));
@@ -177,12 +172,12 @@ static void status_daemon(const struct mounted *mounted, const struct reported *
 		   reported_text(reported, DSFS_CONTROL_RELEASE), text_span(stats->uptime, span));
 	if (stats->server_pid != stats->pid)
 		status_say("served by", "process %" PRIu64 ", after %" PRIu64 " other%s", stats->server_pid,
-			   stats->restarts, status_plural(stats->restarts));
+			   stats->restarts, format_plural(stats->restarts));
 	if (stats->program_is_old)
 		status_say("program", "an older one than is installed: 'datasetfsctl upgrade %s'", mounted->point);
 	status_say("if it dies", "%s", status_survives(reported_text(reported, DSFS_CONTROL_SURVIVES)));
 	status_say("requests by", "%s, %" PRIu64 " worker%s, buffers up to %s",
-		   reported_text(reported, DSFS_CONTROL_CHANNEL), stats->workers, status_plural(stats->workers),
+		   reported_text(reported, DSFS_CONTROL_CHANNEL), stats->workers, format_plural(stats->workers),
 		   format_size(stats->buffer_budget, size));
 	status_say("device reads by", "%s%s%s", reported_text(reported, DSFS_CONTROL_IO), *reason ? ", as " : "",
 		   reason);
@@ -207,9 +202,9 @@ static void status_local(const struct reported_stats *stats)
 
 	if (stats->local_size)
 		status_say("local cache", "%" PRIu64 " read%s, %s; %s of %s used, %" PRIu64 " error%s",
-			   stats->local_hits, status_plural(stats->local_hits), format_size(stats->local_bytes, bytes),
+			   stats->local_hits, format_plural(stats->local_hits), format_size(stats->local_bytes, bytes),
 			   format_size(stats->local_used, used), format_size(stats->local_size, size),
-			   stats->local_errors, status_plural(stats->local_errors));
+			   stats->local_errors, format_plural(stats->local_errors));
 }
 
 /* Prints counts of files read through the mount; programs that read past it have a line of their own. */
@@ -241,9 +236,9 @@ static void status_trouble(const struct reported_stats *stats)
 	else
 		status_say("stalls", "none");
 	status_say("errors", "%" PRIu64 " read%s failed for good, %" PRIu64 " device read%s failed, %" PRIu64
-		   " sum%s did not match", stats->read_failures, status_plural(stats->read_failures),
-		   stats->device_errors, status_plural(stats->device_errors), stats->checksum_failures,
-		   status_plural(stats->checksum_failures));
+		   " sum%s did not match", stats->read_failures, format_plural(stats->read_failures),
+		   stats->device_errors, format_plural(stats->device_errors), stats->checksum_failures,
+		   format_plural(stats->checksum_failures));
 }
 
 static void status_past(const struct reported *reported, const struct reported_stats *stats)
@@ -255,7 +250,7 @@ static void status_past(const struct reported *reported, const struct reported_s
 		status_say("past the mount", "no program can read, as there is no socket: %s", reason);
 	else
 		status_say("past the mount", "%" PRIu64 " program%s now; %" PRIu64 " file%s, %s", stats->clients,
-			   status_plural(stats->clients), stats->client_files, status_plural(stats->client_files),
+			   format_plural(stats->clients), stats->client_files, format_plural(stats->client_files),
 			   format_size(stats->client_bytes, size));
 }
 
@@ -265,7 +260,7 @@ static void status_since_mount(const struct reported *reported, const struct rep
 	status_served(stats);
 	status_trouble(stats);
 	status_say("read ahead", "%" PRIu64 " file%s of walks, %" PRIu64 " that programs announced", stats->ahead_files,
-		   status_plural(stats->ahead_files), stats->prefetch_files);
+		   format_plural(stats->ahead_files), stats->prefetch_files);
 	status_past(reported, stats);
 	status_say("requests", "%" PRIu64 ", %" PRIu64 " in flight, %" PRIu64 " answered with an error",
 		   stats->requests, stats->in_flight, stats->errors);

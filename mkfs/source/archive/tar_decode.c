@@ -20,6 +20,7 @@
 #include "datasetfs/format.h"
 #include "image/xattr.h"
 #include "source/archive/tar_input.h"
+#include "source/archive/tar_name.h"
 #include "source/archive/tar_stream.h"
 #include "source/archive/tar_unpack.h"
 #include "source/archive/tar_zip.h"
@@ -36,6 +37,8 @@ struct tar_decode {
 	const char *name; /* of the archive on the command line */
 	uint64_t taken;   /* bytes of it so far */
 	uint64_t grown;   /* bytes that these became, nested archives included */
+	uint32_t source;  /* its place on the command line */
+	uint32_t archives; /* that had an entry so far */
 	uint8_t *out;     /* TAR_DECODE_BUFFER, waiting to be written */
 	size_t out_used;
 	uint8_t *xattrs;  /* DSFS_XATTRS_MAX */
@@ -58,6 +61,7 @@ struct tar_decode_level {
 	uint64_t count;         /* archives before it */
 	bool is_open;           /* the last of them has no mark of its end */
 	uint64_t entries;       /* so far */
+	uint32_t number;        /* of the archive, if it has entries */
 	uint64_t reached;       /* in a zip: end of the previous entry's content */
 };
 
@@ -401,6 +405,8 @@ static int tar_decode_entry(struct tar_decode_level *level, struct archive_entry
 		.gid = (uint64_t)archive_entry_gid(entry),
 		.mode = (hard ? AE_IFREG : archive_entry_filetype(entry)) | archive_entry_perm(entry),
 		.is_link = hard != NULL,
+		.archive = level->number,
+		.source = decode->source,
 	};
 	int r;
 
@@ -480,21 +486,6 @@ static int tar_decode_data(struct tar_decode_level *level, uint64_t size, struct
 
 /* --- archives inside archives --- */
 
-/* Returns the length of the path without the extension of an archive; 0: it has no such extension. */
-static size_t tar_decode_folder(const char *path)
-{
-	static const char *const endings[] = { ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz",
-					       ".tar.bz2", ".tbz2" };
-	size_t length = strlen(path), ending;
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		ending = strlen(endings[i]);
-		if (length > ending && path[length - ending - 1] != '/' && !strcmp(path + length - ending, endings[i]))
-			return length - ending;
-	}
-	return 0;
-}
-
 /* Decodes a nested archive into a folder, which exists even if the archive is empty, and which does not inherit the
  * attributes of the archive file. */
 static int tar_decode_nested(struct tar_decode_level *outer, const char *path, size_t length, struct error *err)
@@ -503,7 +494,8 @@ static int tar_decode_nested(struct tar_decode_level *outer, const char *path, s
 	auto_free char *prefix = calloc(1, before + length + 2);
 	struct tar_decode_level level = { .decode = outer->decode, .outer = outer, .fd = -1, .prefix = prefix,
 					  .depth = outer->depth + 1 };
-	struct tar_stream_entry_head head = { .mode = S_IFDIR, .is_implied = 1 };
+	struct tar_stream_entry_head head = { .mode = S_IFDIR, .is_implied = 1, .archive = outer->number,
+					      .source = outer->decode->source };
 	const struct tar_decode_path folder = { prefix, "" }, none = { "", "" };
 	int r;
 
@@ -552,7 +544,7 @@ static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *
 {
 	bool is_file = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
 	const char *path = archive_entry_pathname(entry);
-	size_t folder = is_file && path && level->decode->setup->nested ? tar_decode_folder(path) : 0;
+	size_t folder = is_file && path && level->decode->setup->nested ? tar_name_stem(path) : 0;
 	uint64_t size;
 	int r;
 
@@ -571,11 +563,15 @@ static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *
 static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 {
 	struct archive_entry *entry;
+	bool is_counted = false;
 	int code, r = 0;
 
 	while ((code = archive_read_next_header(level->archive, &entry)) != ARCHIVE_EOF) {
 		if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
 			return tar_decode_failed(level, tar_decode_reason(level->archive), err);
+		if (!is_counted)
+			level->number = level->decode->archives++;
+		is_counted = true;
 		if (code == ARCHIVE_WARN)
 			r = tar_decode_warning(level, err);
 		if (r == 0)
@@ -716,6 +712,7 @@ int tar_decode_run(const struct tar_decode_setup *setup)
 		struct tar_decode_level level = { .decode = &decode, .fd = setup->fds[i], .prefix = "" };
 
 		decode.name = setup->names[i];
+		decode.source = (uint32_t)i;
 		decode.taken = decode.grown = 0;
 		r = tar_decode_level(&level, &err);
 	}

@@ -184,6 +184,8 @@ static int tar_stream_check(const struct tar_stream_entry_head *head, const stru
 	if (head->uid > TAR_STREAM_OWNER || head->gid > TAR_STREAM_OWNER)
 		return error_set(err, -EOVERFLOW, "'%s' in the archive has an owner or a group above %u", entry->path,
 				 TAR_STREAM_OWNER);
+	if (head->archive >= TAR_STREAM_ARCHIVES)
+		return error_set(err, -EOVERFLOW, "there are more than %u archives", TAR_STREAM_ARCHIVES);
 	if (head->size > DSFS_FILE_MAX)
 		return error_set(err, -EFBIG, "'%s' in the archive is larger than 2^62 bytes", entry->path);
 	return 0;
@@ -204,6 +206,8 @@ static void tar_stream_point(struct tar_stream *stream, const struct tar_stream_
 		.link = link,
 		.is_link = head->is_link,
 		.is_implied = head->is_implied,
+		.archive = head->archive,
+		.source = head->source,
 		.xattrs = head->xattrs_length ? (uint8_t *)xattrs : NULL,
 		.xattrs_length = head->xattrs_length,
 		.attributes = { .size = S_ISREG(head->mode) && !head->is_link ? head->size : head->link_length,

@@ -12,6 +12,7 @@
 #define TAR_STREAM_PATH  65535u      /* bytes of a path */
 #define TAR_STREAM_BLOCK (1u << 20)  /* bytes of content in a message */
 #define TAR_STREAM_TEXT  400u        /* bytes of a warning or a failure */
+#define TAR_STREAM_ARCHIVES (1u << 24)
 
 enum tar_stream_kind {
 	TAR_STREAM_ENTRY = 1, /* struct tar_stream_entry_head; path, link target and xattrs */
@@ -35,6 +36,8 @@ struct tar_stream_entry_head {
 	uint32_t path_length, link_length, xattrs_length;
 	uint32_t is_link;    /* a hard link, to link */
 	uint32_t is_implied; /* a folder that the archive does not name */
+	uint32_t archive;    /* counted from 0, nested ones too, in order of their first entries */
+	uint32_t source;     /* the archive on the command line */
 };
 
 /* An entry of an archive; it is valid until the next one. */
@@ -43,6 +46,7 @@ struct tar_stream_entry {
 	const char *link; /* target of a hard or symbolic link, else "" */
 	bool is_link;     /* a hard link */
 	bool is_implied;  /* a folder without attributes of its own */
+	uint32_t archive, source; /* as struct tar_stream_entry_head has them; source is not checked */
 	const uint8_t *xattrs; /* a set as a volume stores it, or NULL */
 	uint32_t xattrs_length;
 	struct attributes attributes; /* device, inode, ctime: 0 */

@@ -12,11 +12,14 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/interrupt.h"
+#include "datasetfs/format.h"
 #include "image/sums/checksum.h"
 #include "source/clean.h"
 
 #define TAR_TREE_BUDGET (32u << 20)
 #define TAR_TREE_MODE   0755u
+#define TAR_TREE_ROOM   (TAR_STREAM_PATH + DSFS_NAME_MAX + 2) /* bytes of a path below the folder of its archive */
+#define TAR_TREE_NUMBER 40u /* bits of an inode's number */
 
 /* The end of a record of the sorter, after the path. */
 struct tar_tree_tail {
@@ -24,6 +27,12 @@ struct tar_tree_tail {
 	uint64_t number;
 	uint8_t is_link;
 } __attribute__((packed));
+
+/* A path that an entry or a link has named. In the table the archive has the bits above those of the number. */
+struct tar_tree_name {
+	uint64_t number;  /* of the inode; 0: the path is left out */
+	uint64_t archive; /* of its last entry, from 1; 0: it has none so far */
+};
 
 static struct attributes *tar_tree_inode(const struct tar_tree *tree, uint64_t number)
 {
@@ -46,6 +55,8 @@ static int tar_tree_new(struct tar_tree *tree, uint64_t *ret, struct error *err)
 {
 	struct attributes inode = { .inode = tree->inodes.length / sizeof(inode) + 1 };
 
+	if (inode.inode >> TAR_TREE_NUMBER)
+		return error_set(err, -EOVERFLOW, "the archives have 2^40 entries or more");
 	*ret = inode.inode;
 	return mapped_append(&tree->inodes, &inode, sizeof(inode), NULL, err);
 }
@@ -78,9 +89,9 @@ int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, str
 		r = spool_open(&tree->awaited, setup->temp, err);
 	if (r == 0)
 		r = tar_tree_new(tree, &number, err);
-	tree->path = calloc(1, TAR_STREAM_PATH + 1);
-	tree->link = calloc(1, TAR_STREAM_PATH + 1);
-	tree->last = calloc(1, TAR_STREAM_PATH + 1);
+	tree->path = calloc(1, TAR_TREE_ROOM);
+	tree->link = calloc(1, TAR_TREE_ROOM);
+	tree->last = calloc(1, TAR_TREE_ROOM);
 	if (r == 0 && (!tree->path || !tree->link || !tree->last))
 		r = error_no_memory(err);
 	if (r == 0)
@@ -106,11 +117,24 @@ void tar_tree_close(struct tar_tree *tree)
 /* --- names --- */
 
 /* Cleans a path by the options. Returns 1; 0: the name had components but none is left. */
-static int tar_tree_clean(const struct tar_tree *tree, const char *path, char *out, struct error *err)
+static int tar_tree_clean(const struct tar_tree *tree, const char *path, uint32_t archive, char *out,
+			  struct error *err)
 {
-	int strip = (int)tree->setup.strip, components = clean_path(path, tree->setup.strip, "the archive", out, err);
+	const char *folder = tar_origin_folder(tree->setup.origin, archive);
+	size_t length = strlen(folder);
+	char *below = out + length + !!length;
+	int strip = (int)tree->setup.strip, components;
 
-	return components < 0 ? components : components > strip || !(components || strip);
+	components = clean_path(path, tree->setup.strip, "the archive", below, err);
+	if (components < 0)
+		return components;
+	if (strlen(below) > TAR_STREAM_PATH - DSFS_NAME_MAX - 1 && length)
+		return error_set(err, -ENAMETOOLONG, "'%.200s' in the archive: below its folder the path is too long",
+				 path);
+	memcpy(out, folder, length);
+	if (length)
+		out[length] = *below ? '/' : 0;
+	return components > strip || !(components || strip);
 }
 
 static struct table_key tar_tree_key(const char *path)
@@ -180,60 +204,103 @@ static int tar_tree_add_name(struct tar_tree *tree, const char *path, uint64_t n
 
 /* --- entries --- */
 
-static int tar_tree_set(struct tar_tree *tree, const char *path, uint64_t number, struct error *err)
+/* Finds the path, with the number of the inode that it leads to by now. */
+static bool tar_tree_find(const struct tar_tree *tree, const char *path, struct tar_tree_name *ret)
 {
-	return table_set(&tree->paths, tar_tree_key(path), number, err);
+	uint64_t value;
+
+	if (!table_find(&tree->paths, tar_tree_key(path), &value))
+		return false;
+	ret->number = value & ((UINT64_C(1) << TAR_TREE_NUMBER) - 1);
+	ret->number = ret->number ? tar_tree_root(tree, ret->number) : 0;
+	ret->archive = value >> TAR_TREE_NUMBER;
+	return true;
+}
+
+static int tar_tree_set(struct tar_tree *tree, const char *path, const struct tar_tree_name *name, struct error *err)
+{
+	return table_set(&tree->paths, tar_tree_key(path), name->number | name->archive << TAR_TREE_NUMBER, err);
+}
+
+/* Makes the inode what the path of the entry leads to. */
+static int tar_tree_name(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t number,
+			 struct error *err)
+{
+	const struct tar_tree_name name = { number, entry->archive + UINT64_C(1) };
+
+	return tar_tree_set(tree, tree->path, &name, err);
+}
+
+/* Notes what the entry replaces. Directories become one, and a link may be there already. */
+static int tar_tree_replace(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t number,
+			    struct error *err)
+{
+	struct tar_tree_name name;
+
+	if (!tar_tree_find(tree, tree->path, &name) || !name.archive || name.number == number ||
+	    (S_ISDIR(entry->attributes.mode) && S_ISDIR(tar_tree_inode(tree, name.number)->mode)))
+		return 0;
+	return tar_origin_replace(tree->setup.origin, tree->path, (uint32_t)(name.archive - 1), entry->archive, err);
 }
 
 /* Returns the number for a new inode at the path: the one that a link already refers to, or a new one. */
-static int tar_tree_take(struct tar_tree *tree, const char *path, uint64_t *ret, struct error *err)
+static int tar_tree_take(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret,
+			 struct error *err)
 {
-	uint64_t number;
-	int r;
+	struct tar_tree_name name = { 0 };
+	int r = 0;
 
-	if (table_find(&tree->paths, tar_tree_key(path), &number) && number) {
-		number = tar_tree_root(tree, number);
-		if (!tar_tree_inode(tree, number)->mode) {
-			*ret = number;
-			return 0;
-		}
-	}
-	r = tar_tree_new(tree, ret, err);
-	return r < 0 ? r : tar_tree_set(tree, path, *ret, err);
+	(void)tar_tree_find(tree, tree->path, &name);
+	*ret = name.number;
+	if (!name.number || tar_tree_inode(tree, name.number)->mode)
+		r = tar_tree_new(tree, ret, err);
+	return r < 0 ? r : tar_tree_name(tree, entry, *ret, err);
 }
 
 /* Gives a number to the target of a link, which has not come yet. */
 static int tar_tree_await(struct tar_tree *tree, uint64_t *ret, struct error *err)
 {
-	int r = tar_tree_new(tree, ret, err);
+	struct tar_tree_name name = { 0 };
+	int r = tar_tree_new(tree, &name.number, err);
 
+	*ret = name.number;
 	if (r == 0)
-		r = tar_tree_set(tree, tree->link, *ret, err);
+		r = tar_tree_set(tree, tree->link, &name, err);
 	return r < 0 ? r : spool_push(&tree->awaited, ret, sizeof(*ret), tree->link, strlen(tree->link), err);
 }
 
-static int tar_tree_add_link(struct tar_tree *tree, const char *link, struct error *err)
+/* Finds the inode that the link leads to, or gives one a number. */
+static int tar_tree_target(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret,
+			   struct error *err)
 {
-	uint64_t number, own;
-	int r = tar_tree_clean(tree, link, tree->link, err);
+	int r = tar_tree_clean(tree, entry->link, entry->archive, tree->link, err);
+	struct tar_tree_name name = { 0 };
+	bool is_there;
 
 	if (r < 0)
 		return r;
-	if (r == 0 || (table_find(&tree->paths, tar_tree_key(tree->link), &number) && !number))
-		return error_set(err, -ENOENT, "'%s' is a hard link to '%s', which is left out", tree->path, link);
-	if (!table_find(&tree->paths, tar_tree_key(tree->link), &number)) {
-		r = tar_tree_await(tree, &number, err);
-		if (r < 0)
-			return r;
-	}
-	number = tar_tree_root(tree, number);
+	is_there = tar_tree_find(tree, tree->link, &name);
+	if (r == 0 || (is_there && !name.number))
+		return error_set(err, -ENOENT, "'%s' is a hard link to '%s', which is left out", tree->path,
+				 entry->link);
+	*ret = name.number;
+	return is_there ? 0 : tar_tree_await(tree, ret, err);
+}
+
+static int tar_tree_add_link(struct tar_tree *tree, const struct tar_stream_entry *entry, struct error *err)
+{
+	struct tar_tree_name own;
+	uint64_t number;
+	int r = tar_tree_target(tree, entry, &number, err);
+
+	if (r == 0)
+		r = tar_tree_replace(tree, entry, number, err);
+	if (r < 0)
+		return r;
 	tar_tree_inode(tree, number)->nlink = 2;
-	if (table_find(&tree->paths, tar_tree_key(tree->path), &own) && own) {
-		own = tar_tree_root(tree, own);
-		if (!tar_tree_inode(tree, own)->mode)
-			tar_tree_inode(tree, own)->inode = number;
-	}
-	r = tar_tree_set(tree, tree->path, number, err);
+	if (tar_tree_find(tree, tree->path, &own) && own.number && !tar_tree_inode(tree, own.number)->mode)
+		tar_tree_inode(tree, own.number)->inode = number;
+	r = tar_tree_name(tree, entry, number, err);
 	return r < 0 ? r : tar_tree_add_name(tree, tree->path, number, true, err);
 }
 
@@ -246,7 +313,9 @@ static int tar_tree_add_inode(struct tar_tree *tree, const struct tar_stream_ent
 
 	if (S_ISLNK(attributes.mode))
 		attributes.mode = S_IFLNK | 0777;
-	r = tar_tree_take(tree, tree->path, &number, err);
+	r = tar_tree_replace(tree, entry, 0, err);
+	if (r == 0)
+		r = tar_tree_take(tree, entry, &number, err);
 	if (r < 0)
 		return r;
 	tar_tree_fill(tree, number, &attributes);
@@ -263,20 +332,23 @@ static void tar_tree_warn_absolute(struct tar_tree *tree, const char *path)
 
 int tar_tree_add(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret, struct error *err)
 {
-	int r = tar_tree_clean(tree, entry->path, tree->path, err);
+	const struct tar_tree_name left_out = { 0 };
+	int r = tar_origin_enter(tree->setup.origin, entry->archive, entry->source, err);
 
 	*ret = 0;
+	if (r == 0)
+		r = tar_tree_clean(tree, entry->path, entry->archive, tree->path, err);
 	if (r < 0)
 		return r;
 	tar_tree_warn_absolute(tree, entry->path);
 	if (r == 0 && S_ISDIR(entry->attributes.mode))
 		return 0; /* stripped */
 	if (r == 0 || !tar_tree_wants(tree, tree->path, S_ISDIR(entry->attributes.mode)))
-		return r == 0 ? 0 : tar_tree_set(tree, tree->path, 0, err);
+		return r == 0 ? 0 : tar_tree_set(tree, tree->path, &left_out, err);
 	if (!*tree->path && !S_ISDIR(entry->attributes.mode))
 		return error_set(err, -EINVAL, "'%s' in the archive is not a directory", entry->path);
 	if (entry->is_link)
-		return tar_tree_add_link(tree, entry->link, err);
+		return tar_tree_add_link(tree, entry, err);
 	if (entry->is_implied)
 		return tar_tree_add_name(tree, tree->path, TAR_TREE_IMPLIED, false, err);
 	return tar_tree_add_inode(tree, entry, ret, err);
@@ -486,11 +558,11 @@ int tar_tree_directory(void *argument, const struct listing_context *context, co
 /* Returns the mode of the entry at the path, 0 if there is none. */
 static uint32_t tar_tree_mode_at(const struct tar_tree *tree, const char *path)
 {
-	uint64_t number;
+	struct tar_tree_name name;
 
-	if (!table_find(&tree->paths, tar_tree_key(path), &number) || !number)
+	if (!tar_tree_find(tree, path, &name) || !name.number)
 		return 0;
-	return tar_tree_inode(tree, tar_tree_root(tree, number))->mode;
+	return tar_tree_inode(tree, name.number)->mode;
 }
 
 /* Sets the error for a name that is left over because an entry above it is no directory. */

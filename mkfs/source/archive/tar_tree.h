@@ -2,6 +2,7 @@
 /* Builds the tree from entries of archives, which come in any order: finds which name belongs to which inode. Inodes
  * are numbered from 1 in order of arrival. The scan, which needs names in order, runs when all have arrived. */
 #pragma once
+#include "source/archive/tar_origin.h"
 #include "source/archive/tar_stream.h"
 #include "source/listing.h"
 #include "spill/mapped.h"
@@ -16,12 +17,13 @@ struct tar_tree_setup {
 	const struct filter *filter; /* NULL: everything */
 	unsigned strip;              /* components to take off each name */
 	int64_t epoch;               /* mtime of folders that no archive names */
+	struct tar_origin *origin;
 };
 
 struct tar_tree {
 	struct tar_tree_setup setup;
 	struct mapped inodes;  /* struct attributes, by number from 1; .inode: its own number, or another inode's */
-	struct table paths;    /* path → number of the inode; 0: left out */
+	struct table paths;    /* path → struct tar_tree_name */
 	struct sorter *sorter; /* names, in the order of a breadth-first scan, the last entry first */
 	uint64_t entries;      /* so far */
 	struct spool awaited;  /* numbers that links gave to files before these came, and the files' paths */

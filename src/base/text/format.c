@@ -55,3 +55,8 @@ const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
 	snprintf(text, SIZE_TEXT_SIZE, n < 10 ? "%.2f %s" : n < 100 ? "%.1f %s" : "%.0f %s", n, units[unit]);
 	return text;
 }
+
+const char *format_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
