@@ -169,8 +169,9 @@ struct dsfs_warm {
 };
 #define DSFS_IOC_WARM _IOWR('d', 7, struct dsfs_warm)
 
-/* The commands below change nothing, and any user of the mount may give them. When one fails, ioctl(2) returns -1 with
- * errno set, and the struct is left alone. */
+/* The commands below change nothing, and any user of the mount may give them, also to a directory of it: one that is
+ * mounted alone has no control file. When one fails, ioctl(2) returns -1 with errno set, and the struct is left alone.
+ */
 struct dsfs_version_facts {
 	char label[DSFS_SWITCH_LABEL_SIZE];
 	uint8_t uuid[16];
@@ -179,7 +180,7 @@ struct dsfs_version_facts {
 	uint64_t files, bytes; /* regular files, and the sum of their sizes */
 	uint64_t inodes;       /* regular files, directories and symbolic links */
 };
-/* Describes the version that the mount serves, as DSFS_CONTROL_VERSION does. */
+/* Describes the version that the mount serves, as DSFS_CONTROL_VERSION does; asked of a directory, its version. */
 #define DSFS_IOC_VERSION _IOR('d', 3, struct dsfs_version_facts)
 
 /* Describes versions of the volume, the oldest first, as DSFS_CONTROL_CATALOGUE does. It reads the volume. If there

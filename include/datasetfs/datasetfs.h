@@ -40,9 +40,10 @@ struct dsfs_options {
 };
 
 /* Opens a version. where: a mountpoint, a path below one, or a volume (a file, a device, an NVMe identity). options:
- * may be NULL. A mount whose daemon runs as root or as the caller's user, and lets the caller have its descriptors, is
- * read past the mount; any other through it, with the same results. With trust, EPERM: others may write its file.
- */
+ * may be NULL. Of a folder of a mount that is mounted elsewhere alone (a bind mount in a container), it is the version
+ * that the folder is of, for as long as the handle is open, and the folder is its root. A mount whose daemon runs as
+ * root or as the caller's user, and lets the caller have its descriptors, is read past the mount; any other through it,
+ * with the same results. With trust, EPERM: others may write its file. */
 int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs **ret);
 /* Closes a handle that no call uses and that has no queue. NULL does nothing. */
 void dsfs_close(struct dsfs *fs);
@@ -66,8 +67,9 @@ struct dsfs_info {
 	char digest[80];      /* "sha256:" and 64 hexadecimal digits */
 	uint64_t sequence;    /* of the version on its volume */
 	uint64_t files, bytes; /* number of regular files, and the sum of their sizes */
-	uint64_t root;        /* id of the root */
-	uint64_t ids;         /* ids of the version are root … root + ids - 1 */
+	uint64_t root;        /* id of the directory to which paths are relative: the version's root, or the folder that
+			       * is mounted alone */
+	uint64_t ids;         /* number of the version's ids; the first, its root's, is sequence << 40 | 1 */
 	char why[256];        /* with DSFS_WAY_MOUNT: why not past the mount; else empty */
 	uint32_t order;       /* enum dsfs_order: how files lie on the volume; 0 with DSFS_WAY_MOUNT: not known */
 	uint32_t reserved;    /* 0 */

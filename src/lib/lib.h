@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "datasetfs/datasetfs.h"
+#include "datasetfs/format.h"
 #include "trust/trust.h"
 
 struct opened;
@@ -81,8 +82,29 @@ struct opened {
 	struct dsfs_info info;
 };
 
+/* Makes a folder of the version the root of the handle. -EBADMSG: the id is not of this version. */
+must_check int lib_set_root(struct dsfs_info *info, uint64_t id, struct error *err);
+/* Refuses another version than that of a folder that is mounted alone. */
+int lib_refuse_version(const struct query *query, const char *label, struct error *err);
+
 /* Checks that the id is of this version. -ESTALE: it is of another one; -ENOENT: it does not exist. */
 must_check int lib_check_id(const struct opened *opened, uint64_t id, struct error *err);
+
+/* Converts an ordinal of the version's index to an id. The first one is the id of the version's root. */
+static inline uint64_t lib_id(const struct dsfs_info *info, uint64_t ordinal)
+{
+	return info->sequence << DSFS_ORDINAL_BITS | ordinal;
+}
+
+static inline uint64_t lib_first_id(const struct dsfs_info *info)
+{
+	return lib_id(info, 1);
+}
+
+static inline bool lib_has_id(const struct dsfs_info *info, uint64_t id)
+{
+	return id - lib_first_id(info) < info->ids;
+}
 
 /* Whether both are the same version, whichever daemon or device they come from. */
 static inline bool lib_is_same(const struct dsfs_info *a, const struct dsfs_info *b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens .datasetfs/control in two steps, neither of which follows a link or leaves the mount. */
+/* Opens .datasetfs/control in two steps, neither of which follows a link or leaves the mount. A folder that is mounted
+ * alone has no such file and is asked itself. */
 #include "lib/question.h"
 
 #include <errno.h>
@@ -23,20 +24,38 @@ static int question_open(int mount, int *ret, struct error *err)
 	return *ret < 0 ? error_errno(err, QUESTION_FILE) : 0;
 }
 
-int question_ask(int mount, unsigned long command, void *argument, struct error *err)
+static int question_open_file(int mount, int *ret, struct error *err)
 {
-	auto_close int fd = -1;
 	struct stat root, st;
-	int r = question_open(mount, &fd, err);
+	int r = question_open(mount, ret, err);
 
 	if (r < 0)
 		return r;
-	if (fstat(mount, &root) < 0 || fstat(fd, &st) < 0)
+	if (fstat(mount, &root) < 0 || fstat(*ret, &st) < 0)
 		return error_errno(err, QUESTION_FILE);
 	if (!S_ISREG(st.st_mode) || st.st_dev != root.st_dev)
 		return error_set(err, -EBADMSG, QUESTION_FILE " is not a regular file in it");
+	return 0;
+}
+
+static int question_open_folder(int folder, int *ret, struct error *err)
+{
+	*ret = openat(folder, ".", QUESTION_FLAGS | O_DIRECTORY);
+	return *ret < 0 ? error_errno(err, "a folder of a mount") : 0;
+}
+
+int question_ask(int mount, unsigned long command, void *argument, struct error *err)
+{
+	auto_close int fd = -1;
+	struct stat st;
+	bool is_part = fstat(mount, &st) == 0 && question_is_part(&st);
+	int r = is_part ? question_open_folder(mount, &fd, err) : question_open_file(mount, &fd, err);
+	const char *whom = is_part ? "a folder of a mount" : QUESTION_FILE;
+
+	if (r < 0)
+		return r;
 	r = ioctl(fd, command, argument);
 	if (r < 0)
-		return error_errno(err, "cannot ask " QUESTION_FILE);
-	return r ? error_set(err, -EBADMSG, QUESTION_FILE " answers with %d, expected 0", r) : 0;
+		return error_errno(err, "cannot ask %s", whom);
+	return r ? error_set(err, -EBADMSG, "%s answers with %d, expected 0", whom, r) : 0;
 }

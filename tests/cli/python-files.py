@@ -196,7 +196,7 @@ def check_errors():
     del error
     for kind in (datasetfs.Reader, datasetfs.DataSet, datasetfs.ImageFolder):
         refused(f"{kind.__name__} of a plain directory", OSError,
-                r"] it is a directory on no datasetfs mount, expected .* or a volume: '[^']*/tree'$", kind, "tree")
+                r"] not on a datasetfs mount: '[^']*/tree'$", kind, "tree")
     if library.calls().__name__ == "datasetfs._fast":  # ctypes makes types, which the collector frees
         check("nothing that only the collector would free", gc.collect(), 0)
     found = reader.read_many(paths, errors="return")

@@ -154,7 +154,7 @@ DIGEST=sha256:${digest:7:63}x WAY=mount assert_fails 1 "EINVAL: digest 'sha256:"
 DIGEST=sha256:$(printf %064d 7) WAY=mount assert_fails 1 "EBADMSG: version 'v1' has the digest sha256:" \
     library-way mnt sums
 VERSION=v9 WAY=mount assert_fails 1 "ENOENT: the volume has no version 'v9'" library-way mnt sums
-WAY=mount assert_fails 1 "ENOTTY: '$PWD' lies in no mount of a datasetfs volume" library-way "$PWD" sums
+WAY=mount assert_fails 1 "ENOTTY: '$PWD' is not on a datasetfs mount" library-way "$PWD" sums
 WAY=mount assert_fails 1 "ENOENT: 'nowhere': No such file or directory" library-way nowhere sums
 WAY=mount library-way mnt/many/7 sums | cmp - direct.out || fail "by a path below the mountpoint"
 unmount mnt

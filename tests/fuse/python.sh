@@ -130,3 +130,40 @@ for way in direct mount; do
     wait $places_process || fail "another volume, way $way"
     unmount mnt
 done
+
+# A folder of a mount that is mounted elsewhere alone: data sets of its version, also after a switch.
+need_root
+need_mount
+mkdir -p bound images/top images/sub/cat/deep images/sub/dog
+for name in top/far sub/cat/1 sub/cat/deep/2 sub/dog/1; do echo "$name" >images/$name.jpg; done
+ln images/top/far.jpg images/sub/cat/0.jpg
+ln -s ../cat/1.jpg images/sub/dog/link.jpg
+pack pictures images --label one
+echo other >images/sub/cat/1.jpg
+pack pictures images --label two
+mount_volume pictures mnt -o version=one
+mount --bind mnt/sub bound
+at_exit umount bound
+cat >bound.py <<'END_OF_PYTHON'
+import os
+import sys
+import datasetfs
+
+folder, way = sys.argv[1:]
+images = datasetfs.ImageFolder(folder, loader=bytes, way=way)
+paths = [os.path.join(folder, path) for path in "cat/0.jpg cat/1.jpg cat/deep/2.jpg dog/1.jpg dog/link.jpg".split()]
+for found, expected in ((images.samples[:], [(path, "dog/" in path) for path in paths]),
+                        ([image for image, _ in images], [open(path, "rb").read() for path in paths]),
+                        (sorted(datasetfs.DataSet(os.path.join(folder, "cat"), way=way)),
+                         [b"sub/cat/1\n", b"sub/cat/deep/2\n", b"top/far\n"]),
+                        (datasetfs.read(paths[1]), b"sub/cat/1\n"), (images.refresh(), False),
+                        ((images.reader.info.way, images.version), (way, "one"))):
+    if found != expected:
+        sys.exit(f"{folder} {way}: found {found}, expected {expected}")
+END_OF_PYTHON
+for version in one two; do
+    datasetfsctl switch mnt $version >switch.out
+    for way in direct mount; do
+        python3 bound.py "$PWD/bound" $way || fail "a bound folder, way $way, while the mount serves '$version'"
+    done
+done

@@ -82,16 +82,16 @@ class DataSet:
 
     def _load(self):
         """The files of the version that the reader has; what is kept is relative to its root."""
-        info = self._reader.info
+        info, begin = self._reader.info, self._reader.first_id
         self.version, self.digest = info.label, info.digest
         self._files, self._classes, self._ahead, self._places = Selection(), None, None, None
         further, directories = set(), collections.deque([self._directory()])
         suffixes = _suffixes(self.extensions)
         while directories:
             first, _, bits, others = self._reader.scan(directories.popleft(), suffixes)
-            self._files.add_bits(first - info.root, bits)
+            self._files.add_bits(first - begin, bits)
             directories.extend(number for _, number, kind in others if kind == DT_DIR)
-            further.update(number - info.root for name, number, kind in others if kind == DT_REG and (
+            further.update(number - begin for name, number, kind in others if kind == DT_REG and (
                 suffixes is None or os.fsencode(name).lower().endswith(suffixes)))
         self._add_further(sorted(further))
 
@@ -138,7 +138,7 @@ class DataSet:
 
     def id(self, place):
         """What the calls of reader know a file by."""
-        return self.reader.info.root + self._files[range(len(self._files))[place]]
+        return self.reader.first_id + self._files[range(len(self._files))[place]]
 
     def path(self, place):
         """Relative to root."""
@@ -212,8 +212,8 @@ class DataSet:
     def read_each(self, places):
         """The contents of files as memoryviews; an OSError takes the place of one that cannot be read."""
         reader, files = self.reader, self._files
-        root = reader.info.root
-        views = reader.read_many([root + files[place] for place in places], errors="return")
+        first = reader.first_id
+        views = reader.read_many([first + files[place] for place in places], errors="return")
         for number, view in enumerate(views):
             if isinstance(view, OSError):
                 views[number] = dsfs.named(view.errno, view.strerror, reader.path(view.filename))
@@ -309,12 +309,12 @@ class ImageFolder(DataSet):
         return sorted(found)
 
     def _add(self, folder):
-        begin, root = len(self._files), self._reader.info.root
+        begin, first = len(self._files), self._reader.first_id
         if folder.is_named or self.is_valid_file:
             for _, number in self._names(folder):
-                self._files.add_run(number - root, 1)
+                self._files.add_run(number - first, 1)
         else:
-            self._files.add_bits(folder.first - root, folder.bits)
+            self._files.add_bits(folder.first - first, folder.bits)
         if folder.is_named:
             self._named_begins.append(begin)
             self._named_ends.append(len(self._files))

@@ -162,8 +162,8 @@ def named(code, why, path):
     name, end, rest = why.partition("': ")
     if given and end and name.startswith("'") and f"/{given}".endswith("/" + name[1:].lstrip("/")):
         why = rest
-    elif given and why.startswith(f"'{given}' is "):
-        why = f"it{why[len(given) + 2:]}"
+    elif given:
+        why = why.removeprefix(f"'{given}' is ")
     return OSError(code, why, path)
 
 

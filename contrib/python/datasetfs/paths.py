@@ -25,13 +25,24 @@ def _after_fork():
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def _is_bound(top):
+    """Whether a mountpoint shows a folder of a datasetfs mount, without the mount's root, as a bind mount does."""
+    found = os.stat(top)
+    if not found.st_ino >> 40:
+        return False
+    device = f"{os.major(found.st_dev)}:{os.minor(found.st_dev)}"
+    with open("/proc/self/mountinfo", errors="surrogateescape") as table:
+        return any(line.split()[2] == device and " - fuse.datasetfs " in line for line in table)
+
+
 def place_of(path):
-    """(mountpoint, path below it) of a path on a datasetfs mount, else None. Symbolic links are followed."""
+    """(mountpoint, path below it) of a path on a datasetfs mount, else None. Symbolic links are followed. The
+    mountpoint may show a folder of the mount alone, which is then the root of a Reader."""
     real = os.path.realpath(path)
     device, top = os.stat(real).st_dev, real
     while top != "/" and os.stat(os.path.dirname(top)).st_dev == device:
         top = os.path.dirname(top)
-    if not os.path.exists(os.path.join(top, ".datasetfs", "version")):
+    if not os.path.exists(os.path.join(top, ".datasetfs", "version")) and not _is_bound(top):
         return None
     return top, "" if real == top else os.path.relpath(real, top)
 

@@ -26,10 +26,10 @@ class Places:
 
     def _choose(self, reader):
         """The numbers of places that belong to the data set."""
-        chosen, root = Selection(), reader.info.root
+        chosen, begin = Selection(), reader.first_id
         for first in range(0, reader.info.files, AT_ONCE):
             bits = bytearray(AT_ONCE // 8)
-            for number, place in enumerate(self._find(reader.placed(first, AT_ONCE), root)):
+            for number, place in enumerate(self._find(reader.placed(first, AT_ONCE), begin)):
                 if place is not None:
                     bits[number >> 3] |= 1 << (number & 7)
             chosen.add_bits(first, bits)
@@ -53,4 +53,4 @@ class Places:
         if self._find is None:
             return samples
         numbers = samples if self._chosen is None else [self._chosen[sample] for sample in samples]
-        return self._find(reader.at_places(numbers), reader.info.root)
+        return self._find(reader.at_places(numbers), reader.first_id)

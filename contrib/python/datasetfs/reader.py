@@ -64,6 +64,11 @@ class Reader:
             raise ValueError("the reader is closed")
         return self._handle
 
+    @property
+    def first_id(self):
+        """The id of the version's first inode, from which the others count on."""
+        return self.info.sequence << 40 | 1
+
     def close(self):
         handle, self._handle = self._handle, None
         if handle:

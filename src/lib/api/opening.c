@@ -50,8 +50,7 @@ int opening_open(const struct query *query, struct opened **ret, struct error *e
 	if (r == -ENOTCONN || query->flags & DSFS_OPEN_MOUNT)
 		return error_pass(err, r, &why);
 	if (stat(query->where, &st) == 0 && S_ISDIR(st.st_mode))
-		return error_set(err, -EINVAL, "'%s' is a directory on no datasetfs mount, expected a mount, a path "
-				 "below one or a volume", query->where);
+		return error_set(err, -EINVAL, "%s", why.reason);
 	return direct_open_volume(query, ret, err);
 }
 

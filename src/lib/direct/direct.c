@@ -134,7 +134,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 	}
 	direct->opened.backend = &direct_backend;
 	direct->opened.info = *info;
-	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
+	direct->opened.info.root = lib_first_id(info);
 	direct->opened.info.ids = index->shape.inode_count;
 	direct->opened.info.order = places_has_table(index) ? DSFS_ORDER_RANDOM : DSFS_ORDER_TREE;
 	atomic_store(&direct->opened.uses, 1);

@@ -49,12 +49,18 @@ struct direct {
 /* Converts an ordinal of the index to the id that programs see. */
 static inline uint64_t direct_id(const struct direct *direct, uint64_t ordinal)
 {
-	return direct->opened.info.root - INODE_ROOT + ordinal;
+	return lib_id(&direct->opened.info, ordinal);
 }
 
 static inline uint64_t direct_ordinal(const struct direct *direct, uint64_t id)
 {
-	return id - direct->opened.info.root + INODE_ROOT;
+	return id - lib_id(&direct->opened.info, 0);
+}
+
+/* Returns the directory to which paths are relative: the version's root, or the folder that is mounted alone. */
+static inline uint64_t direct_root(const struct direct *direct)
+{
+	return direct_ordinal(direct, direct->opened.info.root);
 }
 
 extern const struct backend direct_backend;

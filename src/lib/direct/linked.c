@@ -44,7 +44,10 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 		return r;
 	}
 	direct_link(*ret, link, hidden_mode);
-	return 0;
+	r = link_place(link)->folder ? lib_set_root(&(*ret)->info, link_place(link)->folder, err) : 0;
+	if (r < 0)
+		(*ret)->backend->close(*ret);
+	return r;
 }
 
 /* Opens a version that the daemon has not opened. Takes volume's use and the link, also on failure. */
@@ -96,17 +99,36 @@ static int linked_choose(struct link *link, struct link_version *got, const stru
 	return r;
 }
 
+/* Opens the version of a folder that is mounted alone. Takes got's parts and the link, also on failure. */
+static int linked_folder(struct link *link, struct link_version *got, const struct query *query, struct opened **ret,
+			 struct error *err)
+{
+	int r = 0;
+
+	if (!got->index)
+		r = error_set(err, -ESTALE, "the daemon has closed the version of the folder '%s'", query->where);
+	else if (query->version && strcmp(query->version, got->version.label) != 0)
+		r = lib_refuse_version(query, got->version.label, err);
+	if (r == 0)
+		return linked_new(link, got, query, ret, err);
+	link_version_close(got);
+	link_close(link);
+	return r;
+}
+
 int linked_open(const struct link_place *place, const struct query *query, struct opened **ret, bool *ret_final,
 		struct error *err)
 {
 	struct link_version got;
 	struct link *link;
-	int r = link_open(place, 0, NULL, &link, &got, err);
+	int r = link_open(place, place->sequence, place->uuid, &link, &got, err);
 
 	*ret_final = false;
 	if (r < 0)
 		return r;
-	if (query->version)
+	if (place->folder)
+		r = linked_folder(link, &got, query, ret, err);
+	else if (query->version)
 		r = linked_choose(link, &got, query, ret, err);
 	else
 		r = linked_new(link, &got, query, ret, err);
@@ -121,6 +143,10 @@ static int linked_is_current(const struct direct *direct, const struct query *qu
 	struct dsfs_info chosen;
 	int r;
 
+	if (link_place(direct->link)->folder) {
+		*ret = link_lives(direct->link) && !link_has_moved(direct->link);
+		return 0;
+	}
 	*ret = link_is_current(direct->link);
 	if (!query->version)
 		return 0;

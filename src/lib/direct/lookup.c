@@ -23,6 +23,7 @@ struct lookup_rest {
 struct lookup_call {
 	struct context *context;
 	const struct index *index;
+	uint64_t root; /* no path leads above it */
 	struct permission permission;
 };
 
@@ -72,7 +73,7 @@ static int lookup_begin(struct lookup *lookup, struct lookup_call *call, const c
 	lookup->rest[0] = (struct lookup_rest){ is_remembered ? slash : path, end };
 	lookup->links = is_remembered ? memo->links : 0;
 	lookup->folder_end = is_remembered || slash == path ? NULL : slash;
-	return inode_get(call->index, is_remembered ? memo->ordinal : INODE_ROOT, &lookup->at, err);
+	return inode_get(call->index, is_remembered ? memo->ordinal : call->root, &lookup->at, err);
 }
 
 /* --- one component --- */
@@ -86,7 +87,7 @@ static int lookup_move(struct lookup *lookup, uint64_t ordinal, struct error *er
 
 static int lookup_parent(struct lookup *lookup, struct error *err)
 {
-	if (lookup->at.ordinal == INODE_ROOT)
+	if (lookup->at.ordinal == lookup->call->root)
 		return error_set(err, -EXDEV, "'..' leads out of the data set");
 	return lookup_move(lookup, lookup->at.where, err);
 }
@@ -235,6 +236,7 @@ static int lookup_call_begin(struct lookup_call *call, struct opened *opened, st
 	struct direct *direct = (struct direct *)opened;
 
 	call->index = direct->index;
+	call->root = direct_root(direct);
 	call->permission = (struct permission){ 0 };
 	return context_enter(direct, &call->context, err);
 }

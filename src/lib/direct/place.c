@@ -87,10 +87,12 @@ static int place_parent(const struct place *place, uint64_t *ret_directory, uint
 
 static int place_climb(struct place *place, struct error *err)
 {
-	uint64_t directory = 0, number = 0;
+	uint64_t directory = 0, number = 0, root = direct_root(place->context->direct);
 	int r;
 
-	for (; place->ordinal != INODE_ROOT; place->ordinal = directory) {
+	for (; place->ordinal != root; place->ordinal = directory) {
+		if (place->ordinal < root) /* directories have smaller numbers than their entries */
+			return error_set(err, -ENOENT, "its first path is not in the folder that is mounted");
 		r = place_parent(place, &directory, &number, err);
 		if (r < 0)
 			return r;

@@ -14,12 +14,12 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/control.h"
-#include "datasetfs/format.h"
 #include "lib/beneath.h"
 #include "lib/high.h"
 #include "lib/mounted/mounted_names.h"
 #include "lib/mounted/mounted_place.h"
 #include "lib/mounted/mounted_version.h"
+#include "lib/question.h"
 
 #define OPEN_TRIES 5 /* attempts, as the mount may switch in between */
 
@@ -41,15 +41,18 @@ static int mounted_choose(void *argument, const struct dsfs_info *version, bool 
 	return 1;
 }
 
-/* Finds the version asked for. *is_served: it is the one at the root of the mount. */
+/* Finds the version asked for. *is_served: it is the one at the root of the mount, or the folder's. */
 static int mounted_find(int mount, const struct query *query, struct dsfs_info *ret, bool *is_served, struct error *err)
 {
 	struct mounted_choice choice = { .label = query->version };
+	struct stat st;
 	int r = mounted_place_version(mount, ret, err);
 
 	*is_served = r == 0 && (!query->version || !strcmp(ret->label, query->version));
 	if (r < 0 || *is_served)
 		return r;
+	if (fstat(mount, &st) == 0 && question_is_part(&st))
+		return lib_refuse_version(query, ret->label, err);
 	r = mounted_place_versions(mount, mounted_choose, &choice, err);
 	if (r == 0)
 		r = error_set(err, -ENOENT, "the volume has no version '%s'", query->version);
@@ -100,6 +103,7 @@ static int mounted_pin(int mount, const struct dsfs_info *info, int *ret, struct
 static int mounted_new(int mount, int root, const struct dsfs_info *info, struct opened **ret, struct error *err)
 {
 	struct mounted_version *mounted = calloc(1, sizeof(*mounted));
+	bool is_part = info->root != lib_first_id(info);
 	struct stat st;
 	int r;
 
@@ -107,7 +111,7 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 		return error_no_memory(err);
 	r = fstat(mount, &st) < 0 ? error_errno(err, "the root of the mount") : 0;
 	if (r == 0)
-		r = mounted_names_new(info->root, &mounted->names, err);
+		r = mounted_names_new(info->root, is_part, &mounted->names, err);
 	if (r < 0) {
 		free(mounted);
 		return r;
@@ -117,10 +121,28 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 	atomic_store(&mounted->opened.uses, 1);
 	mounted->mount = mount;
 	mounted->root = root >= 0 ? root : mount;
-	mounted->is_pinned = root >= 0;
+	mounted->is_pinned = root >= 0 || is_part;
 	mounted->device = st.st_dev;
 	*ret = &mounted->opened;
 	return 0;
+}
+
+/* Opens the root of the version that was found, if it has one of its own. Sets info->root. */
+static int mounted_root(int mount, bool is_served, struct dsfs_info *info, int *ret, struct error *err)
+{
+	struct stat st;
+	int r;
+
+	if (fstat(mount, &st) < 0)
+		return error_errno(err, "the mount");
+	if (question_is_part(&st))
+		return lib_set_root(info, st.st_ino, err);
+	info->root = lib_first_id(info);
+	r = mounted_pin(mount, info, ret, err);
+	if (r == -ESTALE)
+		return -EAGAIN;
+	/* noversions, or the user's share of versions is used up */
+	return r < 0 && r != -ENOMEM && is_served ? 0 : r;
 }
 
 /* Opens the version once. -EAGAIN: the mount has switched meanwhile. */
@@ -136,13 +158,8 @@ static int mounted_try(int mount, const struct query *query, const char *why, st
 	if (r < 0)
 		return r;
 	info.way = DSFS_WAY_MOUNT;
-	info.root = info.sequence << DSFS_ORDINAL_BITS | 1;
 	snprintf(info.why, sizeof(info.why), "%s", why);
-	r = mounted_pin(mount, &info, &root, err);
-	if (r == -ESTALE)
-		r = -EAGAIN;
-	else if (r < 0 && r != -ENOMEM && is_served)
-		r = 0; /* noversions, or the user's share of versions is used up */
+	r = mounted_root(mount, is_served, &info, &root, err);
 	if (r == 0)
 		r = mounted_new(mount, root, &info, ret, err);
 	if (r == 0)

@@ -16,6 +16,7 @@
 #include "lib/mounted/mounted_place.h"
 #include "lib/mounted/mounted_read.h"
 #include "lib/mounted/mounted_tree.h"
+#include "lib/question.h"
 
 /* --- paths --- */
 
@@ -135,10 +136,10 @@ static int mounted_backend_stat(struct opened *opened, uint64_t id, struct stat 
 		return fd;
 	close(fd);
 	st.st_dev = 0; /* 0, as past the mount, where there is no device */
-	if (id == opened->info.root) { /* the root is 1 in every version, as at the mountpoint */
-		st.st_ino = 1;
+	if (id == lib_first_id(&opened->info)) /* the root is 1 in every version, as at the mountpoint */
+		st.st_ino = QUESTION_ROOT;
+	if (id == opened->info.root)
 		r = mounted_version_check(mounted, err);
-	}
 	if (r == 0)
 		*ret = st;
 	return r;

@@ -52,13 +52,13 @@ struct mounted_names {
 	struct names_swept *sweep;    /* directories by id; from sweep_at on they are still to be listed */
 	size_t sweep_at, sweep_count, sweep_room;
 	uint64_t sweep_id; /* id of the next first name */
-	bool has_gaps;     /* some directories may not be listed */
+	bool has_gaps;     /* some directories may not be listed, or lie outside of the root */
 	struct names_node root;
 };
 
 /* --- memory --- */
 
-int mounted_names_new(uint64_t root, struct mounted_names **ret, struct error *err)
+int mounted_names_new(uint64_t root, bool has_gaps, struct mounted_names **ret, struct error *err)
 {
 	struct mounted_names *names = calloc(1, sizeof(*names) + 1); /* the root's name is empty */
 
@@ -71,6 +71,7 @@ int mounted_names_new(uint64_t root, struct mounted_names **ret, struct error *e
 	names->root = (struct names_node){ .id = root, .is_plain = true };
 	names->sweep[names->sweep_count++] = (struct names_swept){ .node = &names->root };
 	names->sweep_id = root + 1;
+	names->has_gaps = has_gaps;
 	*ret = names;
 	return 0;
 }
@@ -438,7 +439,8 @@ static size_t mounted_names_firsts(const struct mounted_names *names, const stru
 	return to - from;
 }
 
-/* Enters the batch as runs and directories. *swept: gets the directory's range. The caller undoes a partial failure. */
+/* Enters the batch as runs and directories. *swept: gets the directory's range, the last run of ids: earlier ones have
+ * their first names in a directory that was not listed. The caller undoes a partial failure. */
 static int mounted_names_learn(struct mounted_names *names, const struct mounted_batch *batch,
 			       struct names_swept *swept, uint64_t *next, struct error *err)
 {
@@ -456,8 +458,10 @@ static int mounted_names_learn(struct mounted_names *names, const struct mounted
 		for (size_t at = i; at < i + count && r == 0; at++)
 			if (batch->entries[at].type == DT_DIR)
 				r = mounted_names_enqueue(names, batch, at, swept->node, err);
-		if (!swept->count)
+		if (batch->entries[i].id != swept->first + swept->count) {
 			swept->first = batch->entries[i].id;
+			swept->count = 0;
+		}
 		swept->count += count;
 		*next = batch->entries[i].id + count;
 	}

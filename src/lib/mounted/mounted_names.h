@@ -30,7 +30,9 @@ enum mounted_kind {
 	MOUNTED_FIRST,    /* a plain path that is the first name of the inode */
 };
 
-must_check int mounted_names_new(uint64_t root, struct mounted_names **ret, struct error *err);
+/* root: the directory to which paths are relative. has_gaps: it is not the version's root, so that it has only some of
+ * the ids. */
+must_check int mounted_names_new(uint64_t root, bool has_gaps, struct mounted_names **ret, struct error *err);
 void mounted_names_free(struct mounted_names *names);
 
 /* Returns the best known path of an id, to be freed with free(); that of the root is ".". -ENOENT: none is known. */

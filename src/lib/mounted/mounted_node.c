@@ -88,11 +88,10 @@ int mounted_node_path(struct mounted_version *mounted, uint64_t id, enum mounted
 
 void mounted_node_find(struct mounted_version *mounted, uint64_t id, struct error *ignored)
 {
-	const struct dsfs_info *info = &mounted->opened.info;
 	auto_free char *path = NULL;
 	enum mounted_kind kind;
 
-	if (id - info->root < info->ids && !mounted_names_knows(mounted->names, id))
+	if (lib_has_id(&mounted->opened.info, id) && !mounted_names_knows(mounted->names, id))
 		(void)!mounted_node_path(mounted, id, MOUNTED_SOME, &path, &kind, ignored);
 }
 

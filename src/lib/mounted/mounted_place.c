@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Climbs from a path to the directory that has .datasetfs, and asks there. */
+/* Climbs from a path to the directory that has .datasetfs, or to the topmost one that is mounted, and asks there. */
 #include "lib/mounted/mounted_place.h"
 
 #include <errno.h>
@@ -44,8 +44,25 @@ static bool mounted_place_up(char *path)
 	return true;
 }
 
+/* Takes the topmost directory if it is one of a version, mounted without the mount's root. */
+static int mounted_place_part(int *top, int *ret)
+{
+	struct dsfs_version_facts facts;
+	struct error ignored;
+	struct stat st;
+	int r;
+
+	if (*top < 0 || fstat(*top, &st) < 0 || !question_is_part(&st))
+		return -ENOTTY;
+	r = question_ask(*top, DSFS_IOC_VERSION, &facts, &ignored);
+	if (r == 0)
+		*ret = take_fd(top);
+	return r == -EACCES || r == 0 ? r : -ENOTTY;
+}
+
 static int mounted_place_climb(char *path, dev_t device, int *ret)
 {
+	auto_close int top = -1;
 	struct stat st;
 
 	do {
@@ -56,13 +73,15 @@ static int mounted_place_climb(char *path, dev_t device, int *ret)
 		if (fd < 0)
 			continue;
 		if (fstat(fd, &st) < 0 || st.st_dev != device)
-			return -ENOTTY;
+			break;
 		if (mounted_place_is(fd)) {
 			*ret = take_fd(&fd);
 			return 0;
 		}
+		close_fd(&top);
+		top = take_fd(&fd);
 	} while (mounted_place_up(path));
-	return -ENOTTY;
+	return mounted_place_part(&top, ret);
 }
 
 static int mounted_place_failed(const char *where, int r, struct error *err)
@@ -86,8 +105,7 @@ int mounted_place_open(const char *where, int *ret, struct error *err)
 		return mounted_place_failed(where, -errno, err);
 	r = fs.f_type == PLACE_FUSE ? mounted_place_climb(path, st.st_dev, ret) : -ENOTTY;
 	if (r == -ENOTTY)
-		return error_set(err, r, "'%s' lies in no mount of a datasetfs volume, or only a part of the mount is "
-				 "there", where);
+		return error_set(err, r, "'%s' is not on a datasetfs mount", where);
 	return r < 0 ? mounted_place_failed(where, r, err) : 0;
 }
 

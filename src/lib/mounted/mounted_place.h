@@ -4,7 +4,8 @@
 #pragma once
 #include "lib/lib.h"
 
-/* Opens (O_PATH) the root of the mount that `where` lies in. -ENOTTY: it lies in no mount of datasetfs. */
+/* Opens (O_PATH) the root of the mount that `where` lies in, or the folder of it that is mounted there alone, see
+ * question_is_part(). -ENOTTY: it lies in no mount of datasetfs. */
 must_check int mounted_place_open(const char *where, int *ret, struct error *err);
 /* Describes the version that the mount serves: fills in all of *ret except way, root and why. */
 must_check int mounted_place_version(int mount, struct dsfs_info *ret, struct error *err);

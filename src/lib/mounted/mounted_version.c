@@ -9,8 +9,7 @@
 
 #include "datasetfs/format.h"
 #include "lib/mounted/mounted_place.h"
-
-#define VERSION_MOUNT_ROOT 1u /* inode number of the mount's root */
+#include "lib/question.h"
 
 static int mounted_version_is_left(const struct mounted_version *mounted, struct error *err)
 {
@@ -23,16 +22,16 @@ int mounted_version_number(const struct mounted_version *mounted, uint64_t numbe
 {
 	const struct dsfs_info *info = &mounted->opened.info;
 
-	if (number == VERSION_MOUNT_ROOT && !mounted->is_pinned)
+	if (number == QUESTION_ROOT && !mounted->is_pinned)
 		number = info->root;
-	if (number - info->root < info->ids) {
+	if (lib_has_id(info, number)) {
 		*ret = number;
 		return 0;
 	}
 	if (!mounted->is_pinned && number >> DSFS_ORDINAL_BITS != info->sequence)
 		return mounted_version_is_left(mounted, err);
 	return error_set(err, -EIO, "the mount shows the inode %" PRIu64 " in version '%s', expected %" PRIu64
-			 " to %" PRIu64, number, info->label, info->root, info->root + info->ids - 1);
+			 " to %" PRIu64, number, info->label, lib_first_id(info), lib_id(info, info->ids));
 }
 
 int mounted_version_id(const struct mounted_version *mounted, const struct stat *st, uint64_t *ret, struct error *err)

@@ -9,10 +9,10 @@ struct mounted_names;
 
 struct mounted_version {
 	struct opened opened; /* must be first */
-	int mount;            /* O_PATH: the root of the mount */
+	int mount;            /* O_PATH: the root of the mount, or the folder of it that is mounted alone */
 	int root;             /* O_PATH: the version's root; equals mount where it has no directory */
 	dev_t device;
-	bool is_pinned; /* root is .datasetfs/versions/LABEL, which stays the same when the mount switches */
+	bool is_pinned; /* root is .datasetfs/versions/LABEL, or a folder of a version: a switch changes neither */
 	struct mounted_names *names;
 };
 

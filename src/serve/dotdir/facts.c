@@ -8,6 +8,7 @@
 
 #include "datasetfs/control.h"
 #include "serve/clients/clients.h"
+#include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
 
@@ -39,6 +40,22 @@ void facts_version(struct worker *worker, struct channel_request *request)
 	const struct generation *generation = atomic_load(&worker->serve->generations.announced);
 	struct dsfs_version_facts facts = facts_of(&generation->version);
 
+	facts_reply(worker, request, &facts, sizeof(facts));
+}
+
+void facts_version_of(struct worker *worker, struct channel_request *request)
+{
+	struct error err = { 0 };
+	struct generation *generation;
+	struct dsfs_version_facts facts;
+	struct inode inode;
+	int r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
+
+	if (r < 0) {
+		reply_fail(worker, request, r, &err);
+		return;
+	}
+	facts = facts_of(&generation->version);
 	facts_reply(worker, request, &facts, sizeof(facts));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers the ioctls on .datasetfs/control that only ask, with a struct of datasetfs/control.h. */
+/* Answers the ioctls that only ask, with a struct of datasetfs/control.h. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +10,8 @@
 
 /* Answers DSFS_IOC_VERSION. Call it in a section. */
 void facts_version(struct worker *worker, struct channel_request *request);
+/* Answers DSFS_IOC_VERSION on a directory of the mount. Call it in a section. */
+void facts_version_of(struct worker *worker, struct channel_request *request);
 /* Answers DSFS_IOC_DAEMON. */
 void facts_daemon(struct worker *worker, struct channel_request *request);
 

@@ -288,18 +288,39 @@ static void ops_command(struct worker *worker, struct channel_request *request)
 	}
 }
 
-/* ENOTTY for all other files is common: each open() of CPython asks whether the file is a terminal. */
+/* Answers the questions of a caller that has a folder of the mount alone, without the control file. */
+static void ops_question(struct worker *worker, struct channel_request *request)
+{
+	caller_identify(worker->serve, request);
+	switch (request->wire.in.ioctl.cmd) {
+	case DSFS_IOC_VERSION:
+		facts_version_of(worker, request);
+		break;
+	case DSFS_IOC_VERSIONS:
+		visits_tell(worker, request);
+		break;
+	case DSFS_IOC_DAEMON:
+		facts_daemon(worker, request);
+		break;
+	default:
+		reply_error(worker, request, -ENOTTY);
+	}
+}
+
+/* ENOTTY for files is common: each open() of CPython asks whether the file is a terminal. */
 static void ops_ioctl(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (request->wire.nodeid != NODE_CONTROL) {
+	if (request->wire.nodeid == NODE_CONTROL) {
+		caller_identify(worker->serve, request);
+		ops_command(worker, request);
+	} else if (request->wire.in.ioctl.flags & FUSE_IOCTL_DIR && !ops_is_dotdir(worker, request)) {
+		ops_question(worker, request);
+	} else {
 		reply_error(worker, request, -ENOTTY);
-		return;
 	}
-	caller_identify(worker->serve, request);
-	ops_command(worker, request);
 }
 
 /* Any worker may get the INTERRUPT of another worker's request. Reads past the page cache get none, see

@@ -80,6 +80,23 @@ static int link_find_root(int mount, char root[PATH_MAX], struct error *err)
 	return fdname_path(mount, root, PATH_MAX) < 0 ? error_errno(err, "the path of the mount") : 0;
 }
 
+/* Notes which version has the folder: it stays the folder's when the mount switches. */
+static int link_find_folder(int mount, uint64_t folder, struct link_place *place, struct error *err)
+{
+	struct dsfs_version_facts facts = { 0 };
+	int r = question_ask(mount, DSFS_IOC_VERSION, &facts, err);
+
+	if (r < 0)
+		return r;
+	if (!facts.sequence || facts.sequence != folder >> DSFS_ORDINAL_BITS)
+		return error_set(err, -EBADMSG, "the mount says that inode %" PRIu64 " is of the version with sequence "
+				 "%" PRIu64, folder, facts.sequence);
+	place->folder = folder;
+	place->sequence = facts.sequence;
+	memcpy(place->uuid, facts.uuid, sizeof(place->uuid));
+	return 0;
+}
+
 int link_find(int mount, struct link_place *ret, struct error *err)
 {
 	struct link_place place = { 0 };
@@ -93,6 +110,8 @@ int link_find(int mount, struct link_place *ret, struct error *err)
 		return r;
 	place.device = st.st_dev;
 	r = link_find_root(mount, place.root, err);
+	if (r == 0 && question_is_part(&st))
+		r = link_find_folder(mount, st.st_ino, &place, err);
 	if (r == 0)
 		*ret = place;
 	return r;

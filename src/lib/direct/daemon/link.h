@@ -20,7 +20,10 @@
 struct link_place {
 	char socket[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	dev_t device;
-	char root[PATH_MAX]; /* path of the mount's root when it was found */
+	char root[PATH_MAX]; /* path of the mount's root, or of the folder, when it was found */
+	/* Of a folder that is mounted without the mount's root: its id, and the version that has it; else 0. */
+	uint64_t folder, sequence;
+	uint8_t uuid[16];
 };
 
 struct link;
@@ -36,7 +39,8 @@ struct link_version {
 	struct block_sums *block_sums;
 };
 
-/* Asks the mount where its daemon is. mount: a descriptor of its root. -EOPNOTSUPP, with the daemon's reason: the
+/* Asks the mount where its daemon is. mount: a descriptor of its root, or of the folder of it that is mounted alone.
+ * -EOPNOTSUPP, with the daemon's reason: the
  * daemon has no socket. */
 must_check int link_find(int mount, struct link_place *ret, struct error *err);
 /* Asks the daemon for a version. sequence 0: the one that the mount serves; else the one with this sequence and uuid.
