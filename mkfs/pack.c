@@ -604,7 +604,7 @@ static int packer_index(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)
-		r = assemble_stat_cache(&assemble, &packer->layout.stat_cache_writer, err);
+		r = assemble_stat_cache(&assemble, &packer->layout.stat_cache_writer, &packer->batcher.filesystem, err);
 	if (r == 0)
 		r = assemble_sums(&assemble, &packer->layout.records, err);
 	return r;
@@ -639,6 +639,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.special = packer->counts.special,
 		.replaced = packer->archives.origin.replaced,
 		.clamped = packer->layout.records.clamped_times,
+		.doubt = packer->options->trust_mtime ? packer->batcher.doubt : STAT_CACHE_TRUSTED,
 		.stored_bytes = version->stored_bytes,
 		.existing_bytes = packer->layout.store.existing_bytes,
 		.existing_raw_bytes = packer->layout.store.existing_raw_bytes,
@@ -646,6 +647,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.block_sums_bytes = version->block_sums.length,
 		.unmirrored_bytes = packer->transaction->allocator.held_below,
 	};
+	memcpy(ret->source_type, packer->batcher.filesystem.type, sizeof(ret->source_type));
 	memcpy(ret->label, version->label, sizeof(ret->label));
 	memcpy(ret->volume_uuid, packer->transaction->super.volume_uuid, sizeof(ret->volume_uuid));
 	memcpy(ret->version_uuid, version->uuid, sizeof(ret->version_uuid));

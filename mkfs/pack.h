@@ -2,6 +2,7 @@
 /* Runs a publish as a whole, and returns its result. */
 #pragma once
 #include "base/error.h"
+#include "content/stat_cache.h"
 #include "image/catalogue/catalogue.h"
 #include "layout/estimate.h"
 #include "layout/layout.h"
@@ -20,6 +21,8 @@ struct pack_result {
 	uint64_t special;        /* devices, sockets and FIFOs left out */
 	struct tar_replaced replaced; /* entries of archives */
 	uint64_t clamped;        /* mtimes that the format cannot hold */
+	enum stat_cache_doubt doubt;          /* why --trust-mtime read all files */
+	char source_type[FILESYSTEM_TYPE_SIZE]; /* of the source's filesystem */
 	uint64_t stored_bytes;   /* of chunks, padding included */
 	uint64_t existing_bytes; /* stored bytes that are shared with older versions */
 	uint64_t existing_raw_bytes; /* the part of existing_bytes that is not compressed */

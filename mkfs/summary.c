@@ -48,6 +48,30 @@ static void summary_print_replaced(const struct tar_replaced *replaced)
 		    replaced->later);
 }
 
+static void summary_json_content(struct json *json, const struct pack_result *result)
+{
+	json_number(json, "files", result->counts.files);
+	json_number(json, "directories", result->counts.directories);
+	json_number(json, "symlinks", result->counts.symlinks);
+	json_number(json, "hard_links", result->counts.links);
+	json_number(json, "special_left_out", result->special);
+	summary_replaced_json(json, &result->replaced);
+	json_number(json, "times_clamped", result->clamped);
+	json_number(json, "content_bytes", result->counts.content_bytes);
+	json_number(json, "stored_bytes", result->stored_bytes);
+	json_number(json, "shared_bytes", result->counts.shared_bytes);
+	json_number(json, "shared_uncompressed_bytes", result->existing_raw_bytes);
+	json_number(json, "hole_bytes", result->counts.hole_bytes);
+	json_number(json, "read_bytes", result->counts.read_bytes);
+	json_number(json, "written_bytes", result->written_bytes);
+	json_number(json, "unchanged_files", result->counts.unchanged);
+	if (result->doubt == STAT_CACHE_TRUSTED)
+		json_null(json, "not_trusted");
+	else
+		json_string(json, "not_trusted",
+			    result->doubt == STAT_CACHE_OTHER ? "other filesystem" : "no change times");
+}
+
 static void summary_print_json(const struct pack_options *options, const struct pack_result *result)
 {
 	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
@@ -64,21 +88,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	format_digest(result->digest, digest);
 	json_string(&json, "digest", digest);
 	json_bool(&json, "current", result->current);
-	json_number(&json, "files", result->counts.files);
-	json_number(&json, "directories", result->counts.directories);
-	json_number(&json, "symlinks", result->counts.symlinks);
-	json_number(&json, "hard_links", result->counts.links);
-	json_number(&json, "special_left_out", result->special);
-	summary_replaced_json(&json, &result->replaced);
-	json_number(&json, "times_clamped", result->clamped);
-	json_number(&json, "content_bytes", result->counts.content_bytes);
-	json_number(&json, "stored_bytes", result->stored_bytes);
-	json_number(&json, "shared_bytes", result->counts.shared_bytes);
-	json_number(&json, "shared_uncompressed_bytes", result->existing_raw_bytes);
-	json_number(&json, "hole_bytes", result->counts.hole_bytes);
-	json_number(&json, "read_bytes", result->counts.read_bytes);
-	json_number(&json, "written_bytes", result->written_bytes);
-	json_number(&json, "unchanged_files", result->counts.unchanged);
+	summary_json_content(&json, result);
 	json_number(&json, "index_bytes", result->index_bytes);
 	json_number(&json, "block_checksum_bytes", result->block_sums_bytes);
 	json_number(&json, "unmirrored_bytes", result->unmirrored_bytes);
@@ -109,6 +119,16 @@ static void summary_print_storage(const struct pack_options *options, const stru
 		       format_size(result->existing_raw_bytes, shared));
 }
 
+/* Says why --trust-mtime trusted nothing. */
+static void summary_print_doubt(const struct pack_result *result)
+{
+	if (result->doubt == STAT_CACHE_OTHER)
+		printf("  the source is on another filesystem than last time: all files were read\n");
+	else if (result->doubt == STAT_CACHE_NO_CTIMES)
+		shown_print(stdout, "  the source is on a filesystem that keeps no change times (%s): all files were "
+			    "read\n", *result->source_type ? result->source_type : "unknown");
+}
+
 void summary_print(const struct pack_options *options, const struct pack_result *result)
 {
 	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
@@ -136,7 +156,9 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	       format_size(result->written_bytes, stored));
 	if (result->counts.unchanged)
 		printf(", %" PRIu64 " files not opened", result->counts.unchanged);
-	printf("\n  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
+	putchar('\n');
+	summary_print_doubt(result);
+	printf("  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
 	printf("  digest %s\n", digest);
 }
 

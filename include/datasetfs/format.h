@@ -123,8 +123,11 @@ struct dsfs_replacement {
 
 /* The source section of a version holds two arrays of dsfs_le64, one after the other, each with one element for
  * each inode in the order of ordinals: the inode number in the source, then the time of the inode's last
- * change there (ctime, ns since the epoch). 0 means unknown, as does an element past the end of the
- * section. */
+ * change there (ctime, ns since the epoch). 0 means unknown. This struct follows. */
+struct dsfs_source {
+	uint8_t filesystem[32]; /* 00: identifies the filesystem of the source; zero: unknown, nothing is trusted */
+	dsfs_le64 all_xattrs;   /* 20: 1: a file without xattrs here had none in the source; 0: it may have some */
+};
 
 /* The catalogue: this header, then version_count records (struct dsfs_version), then extent_count extents, then, with
  * DSFS_INCOMPAT_MEMBERS, the table of members and groups (struct dsfs_members), then the signatures of all versions, a

@@ -69,13 +69,32 @@ static int batcher_directory(void *argument, const struct scan_directory *direct
 	return 0;
 }
 
-/* Looks a file up in the stat cache. Inode numbers are unique only within a filesystem, so files on another one than
- * the first file's are read. */
+/* Looks at the filesystem of the first file: that of its directory, unless something is mounted on the file. */
+static void batcher_find_filesystem(struct batcher *batcher, struct dirfd *dir, const struct scan_entry *entry)
+{
+	const struct item item = { .dir = dir, .name = (char *)entry->name, .attributes = *entry->attributes };
+	uint64_t device = entry->attributes->device;
+	struct attributes above;
+	auto_close int fd = -1;
+
+	if (attributes_read(dir->fd, "", &above) < 0 || above.device != device)
+		(void)!ingest_open(&item, &fd, NULL); /* ingest_work() reports the error */
+	filesystem_find(fd < 0 ? dir->fd : fd, device, &batcher->filesystem);
+	batcher->doubt = stat_cache_doubts(batcher->stat_cache, &batcher->filesystem);
+}
+
+/* Returns whether the ctime is the time of the last change. Inode numbers are unique only within a filesystem. */
+static bool batcher_trusts(const struct batcher *batcher, const struct attributes *attributes)
+{
+	const struct filesystem *filesystem = &batcher->filesystem;
+
+	return batcher->stat_cache && batcher->doubt == STAT_CACHE_TRUSTED &&
+	       attributes->device == filesystem->device && (attributes->ctime_nsec || !filesystem->has_fine_ctimes);
+}
+
 static bool batcher_is_unchanged(struct batcher *batcher, const struct attributes *attributes, struct inode *ret)
 {
-	if (!batcher->stat_cache_device)
-		batcher->stat_cache_device = attributes->device;
-	if (!batcher->stat_cache || !attributes->size || attributes->device != batcher->stat_cache_device ||
+	if (!batcher_trusts(batcher, attributes) || !attributes->size ||
 	    !stat_cache_find(batcher->stat_cache, attributes, batcher->next_ordinal, ret))
 		return false;
 	batcher->next_ordinal = ret->ordinal + 1;
@@ -168,6 +187,8 @@ static int batcher_add_file(struct batcher *batcher, struct dirfd *dir, const st
 	struct inode inode;
 	int r;
 
+	if (!batcher->filesystem.device)
+		batcher_find_filesystem(batcher, dir, entry);
 	if (batcher_is_unchanged(batcher, entry->attributes, &inode))
 		return batcher_add_unchanged(batcher, dir, entry, &inode, err);
 	holes = batcher_open_holes(dir, entry);

@@ -10,7 +10,8 @@ struct batcher {
 	struct feed feed;
 	struct names_writer *names;
 	const struct stat_cache *stat_cache; /* NULL: every file is read */
-	uint64_t stat_cache_device;          /* filesystem of the first file: files elsewhere are read; 0: none yet */
+	struct filesystem filesystem;        /* of the first file: files elsewhere are read */
+	enum stat_cache_doubt doubt;         /* about that filesystem */
 	uint64_t next_ordinal;               /* guess for the next file's ordinal in the stat cache; 0: none */
 };
 

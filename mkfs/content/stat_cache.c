@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the source section: two arrays of dsfs_le64, each with an element per ordinal, first the inode number in the
- * source, then the ctime in nanoseconds. 0 marks inodes that were left out. */
+ * source, then the ctime in nanoseconds. 0 marks inodes that were left out. Then a struct dsfs_source. */
 #include "content/stat_cache.h"
 
 #include <errno.h>
@@ -67,6 +67,15 @@ static int stat_cache_read(struct stat_cache *cache, struct backing backing, str
 	return r;
 }
 
+/* Leaves zeros if the section ends before. */
+static void stat_cache_read_origin(struct stat_cache *cache)
+{
+	uint64_t at = 2 * cache->version->shape.inode_count * sizeof(dsfs_le64);
+
+	if (at + sizeof(cache->origin) <= cache->section.length)
+		memcpy(&cache->origin, cache->section.bytes + at, sizeof(cache->origin));
+}
+
 static int stat_cache_load(struct stat_cache *cache, struct backing backing, struct error *err)
 {
 	const struct version *version = cache->version;
@@ -82,6 +91,8 @@ static int stat_cache_load(struct stat_cache *cache, struct backing backing, str
 	sha256_free(sha);
 	if (r == 0 && memcmp(found, version->source.sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "the stat cache of version '%s' is damaged", version->label);
+	if (r == 0)
+		stat_cache_read_origin(cache);
 	return r < 0 ? r : stat_cache_fill_table(cache, err);
 }
 
@@ -134,6 +145,15 @@ static bool stat_cache_has_ctime(const struct stat_cache *cache, uint64_t ordina
 	return ctime && ctime == attributes_ctime_ns(attributes);
 }
 
+enum stat_cache_doubt stat_cache_doubts(const struct stat_cache *cache, const struct filesystem *filesystem)
+{
+	if (!filesystem->keeps_ctimes)
+		return STAT_CACHE_NO_CTIMES;
+	if (cache && memcmp(cache->origin.filesystem, filesystem->identity, sizeof(filesystem->identity)) != 0)
+		return STAT_CACHE_OTHER;
+	return STAT_CACHE_TRUSTED;
+}
+
 bool stat_cache_find(const struct stat_cache *cache, const struct attributes *attributes, uint64_t guess,
 		     struct inode *ret)
 {
@@ -155,7 +175,8 @@ bool stat_cache_has_no_xattrs(const struct stat_cache *cache, uint64_t ordinal)
 {
 	struct inode inode;
 
-	return inode_get(&cache->previous.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
+	return dsfs_le64_get(cache->origin.all_xattrs) &&
+	       inode_get(&cache->previous.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
 }
 
 struct checksum_key stat_cache_key_of_file(const struct stat_cache *cache, const struct inode *inode)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Grows two arrays with the files, and appends the second to the first at the end. */
+/* Grows two arrays with the files. At the end the second and the origin are appended to the first. */
 #include "content/stat_cache_writer.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/round.h"
 #include "datasetfs/format.h"
@@ -45,8 +46,16 @@ int stat_cache_writer_add(struct stat_cache_writer *writer, uint64_t ordinal, co
 	return 0;
 }
 
-int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count, const struct mapped **ret,
-			  struct error *err)
+static int stat_cache_writer_add_origin(struct mapped *section, const struct filesystem *filesystem, struct error *err)
+{
+	struct dsfs_source origin = { .all_xattrs = dsfs_le64_of(1) };
+
+	memcpy(origin.filesystem, filesystem->identity, sizeof(origin.filesystem));
+	return mapped_append(section, &origin, sizeof(origin), NULL, err);
+}
+
+int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count, const struct filesystem *filesystem,
+			  const struct mapped **ret, struct error *err)
 {
 	struct mapped *section = &writer->inodes;
 	const struct mapped *ctimes = &writer->ctimes;
@@ -54,10 +63,16 @@ int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count
 	int r;
 
 	*ret = section;
+	if (!filesystem->keeps_ctimes)
+		mapped_close(section);
 	if (!section->length)
 		return 0;
 	r = mapped_grow(section, ctimes_at, err);
 	if (r == 0)
 		r = mapped_append(section, ctimes->bytes, ctimes->length, NULL, err);
-	return r < 0 ? r : mapped_grow(section, round_up(2 * ctimes_at, DSFS_BLOCK), err);
+	if (r == 0)
+		r = mapped_grow(section, 2 * ctimes_at, err);
+	if (r == 0)
+		r = stat_cache_writer_add_origin(section, filesystem, err);
+	return r < 0 ? r : mapped_grow(section, round_up(section->length, DSFS_BLOCK), err);
 }

@@ -140,13 +140,14 @@ int assemble_section(const struct assemble *assemble, const struct records *reco
 	return r;
 }
 
-int assemble_stat_cache(const struct assemble *assemble, struct stat_cache_writer *stat_cache, struct error *err)
+int assemble_stat_cache(const struct assemble *assemble, struct stat_cache_writer *stat_cache,
+			const struct filesystem *filesystem, struct error *err)
 {
 	struct version *version = assemble->version;
 	const struct mapped *section;
 	int r;
 
-	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, &section, err);
+	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, filesystem, &section, err);
 	if (r < 0 || !section->length) /* also if the temporary directory is full */
 		return r;
 	r = assemble_reserve(assemble->writer, section->length, err);

@@ -21,7 +21,7 @@ must_check int assemble_section(const struct assemble *assemble, const struct re
 				struct names_writer *names, int *ret_fd, struct error *err);
 /* Writes the stat cache and fills version->source; leaves both out if there is no contiguous room for it. */
 must_check int assemble_stat_cache(const struct assemble *assemble, struct stat_cache_writer *stat_cache,
-				   struct error *err);
+				   const struct filesystem *filesystem, struct error *err);
 /* Writes the section while a thread checks it against the members as they are now; fills index and digest
  * of the version. */
 must_check int assemble_stream(const struct assemble *assemble, int fd, uint64_t volume_end,
