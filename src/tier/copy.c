@@ -99,17 +99,6 @@ static void copy_draft(const struct copy *copy, char ret[COPY_NAME])
 	strcat(ret, COPY_DRAFT);
 }
 
-/* A pipe that somebody has put there must not be waited for. */
-static int copy_open_fd(int folder, const char *name, int *ret, struct error *err)
-{
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-
-	*ret = openat(folder, name, flags | O_DIRECT);
-	if (*ret < 0 && errno == EINVAL)
-		*ret = openat(folder, name, flags);
-	return *ret < 0 ? error_errno(err, "cannot open it") : 0;
-}
-
 static int copy_check(const struct copy *expected, const struct copy *found, uint64_t size, struct error *err)
 {
 	if (memcmp(found->sha256, expected->sha256, sizeof(found->sha256)) != 0)
@@ -131,10 +120,12 @@ static int copy_read_head(struct file_source *file, struct copy *ret, struct err
 static int copy_open_file(int folder, const char *name, struct file_source **ret, struct error *err)
 {
 	auto_close int fd = -1;
-	int r = copy_open_fd(folder, name, &fd, err);
+	int r = folder_open_file(folder, name, O_RDONLY, &fd, err);
 
-	if (r == 0)
-		r = file_adopt(fd, ret, err);
+	if (r < 0)
+		return r;
+	(void)!fcntl(fd, F_SETFL, O_DIRECT); /* else through the page cache */
+	r = file_adopt(fd, ret, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&fd);
@@ -239,8 +230,8 @@ static int copy_write_in(int folder, const struct copy *copy, const void *bytes,
 		r = copy_reserve(fd, COPY_AT + copy->length, err);
 	if (r == 0)
 		r = copy_fill(fd, copy, bytes, ended, err);
-	if (r == 0 && renameat(folder, draft, folder, name) < 0)
-		r = error_errno(err, "cannot give it its name");
+	if (r == 0)
+		r = folder_publish(folder, fd, draft, name, err);
 	if (r < 0)
 		unlinkat(folder, draft, 0);
 	return r;

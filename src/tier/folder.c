@@ -20,7 +20,6 @@
 #include "base/transfer.h"
 #include "io/site.h"
 
-#define FOLDER_LEAST  (UINT64_C(1) << 20) /* bytes that must be free, or nothing can be kept */
 #define FOLDER_FLAGS  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define FOLDER_NOTE   "format"
 #define FOLDER_DRAFT  "format.new"
@@ -50,8 +49,7 @@ int folder_room(int fd, struct folder_room *ret, struct error *err)
 	if (fstatvfs(fd, &fs) < 0)
 		return error_errno(err, "statvfs");
 	*ret = (struct folder_room){ .size = (uint64_t)fs.f_blocks * fs.f_frsize,
-				     .left = (uint64_t)fs.f_bavail * fs.f_frsize,
-				     .is_read_only = fs.f_flag & ST_RDONLY };
+				     .left = (uint64_t)fs.f_bavail * fs.f_frsize };
 	spare = ret->size / FOLDER_SPARE;
 	ret->takes = ret->left > spare ? ret->left - spare : 0;
 	return 0;
@@ -88,41 +86,52 @@ static int folder_check_kind(int fd, struct error *err)
 	return 0;
 }
 
-static int folder_check_room(int fd, struct error *err)
+/* Only a whole note says a format: a torn one may have lost digits. */
+static bool folder_parse_note(const char *text, unsigned *ret)
 {
-	char left[SIZE_TEXT_SIZE], least[SIZE_TEXT_SIZE];
-	struct folder_room room = { 0 };
-	int r = folder_room(fd, &room, err);
+	char whole[FOLDER_LENGTH];
 
-	if (r < 0)
-		return r;
-	if (room.is_read_only)
-		return error_set(err, -EROFS, "its filesystem is read-only");
-	if (room.left < FOLDER_LEAST)
-		return error_set(err, -ENOSPC, "its filesystem is full: %s are left, expected at least %s",
-				 format_size(room.left, left), format_size(FOLDER_LEAST, least));
-	return 0;
+	if (sscanf(text, FOLDER_TEXT, ret) != 1)
+		return false;
+	snprintf(whole, sizeof(whole), FOLDER_TEXT, *ret);
+	return !strcmp(text, whole);
 }
 
-/* A folder without a note is new. */
-static int folder_check_format(int fd, struct error *err)
+static int folder_check_name(void *argument, int folder, const char *name, struct error *err)
 {
-	auto_close int note = openat(fd, FOLDER_NOTE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	char text[FOLDER_LENGTH] = "", expected[FOLDER_LENGTH];
-	unsigned format;
+	uint8_t uuid[16];
 
-	if (note < 0)
-		return errno == ENOENT ? 0 : error_errno(err, "'" FOLDER_NOTE "'");
-	if (transfer_read(note, text, sizeof(text) - 1) < 0)
-		return error_errno(err, "'" FOLDER_NOTE "'");
-	snprintf(expected, sizeof(expected), FOLDER_TEXT, FOLDER_FORMAT);
-	if (!strcmp(text, expected))
+	(void)argument;
+	(void)folder;
+	if (!strcmp(name, FOLDER_NOTE) || !strcmp(name, FOLDER_DRAFT) || !strcmp(name, "lost+found") ||
+	    parse_uuid(name, uuid, NULL) == 0)
 		return 0;
-	if (sscanf(text, FOLDER_TEXT, &format) == 1)
-		return error_set(err, -EOPNOTSUPP, "it has the format %u, this release knows %u: name another folder, "
-				 "or empty this one", format, FOLDER_FORMAT);
-	return error_set(err, -EINVAL, "its file '" FOLDER_NOTE "' was not written by datasetfs: name a folder that "
-			 "nothing else uses");
+	return error_set(err, -EINVAL, "its file '" FOLDER_NOTE "' was not written by datasetfs, nor was '%s': name a "
+			 "folder that nothing else uses", name);
+}
+
+/* A folder without a note is new. Where nothing of others lies, a power loss or the drive has damaged the note. */
+static int folder_check_format(int fd, enum folder_note *ret, struct error *err)
+{
+	char text[FOLDER_LENGTH] = "";
+	auto_close int note = -1;
+	struct error why = { 0 };
+	unsigned format;
+	int r = folder_open_file(fd, FOLDER_NOTE, O_RDONLY, &note, &why);
+
+	*ret = FOLDER_UNNOTED;
+	if (r < 0)
+		return r == -ENOENT ? 0 : error_pass(err, r, &why);
+	if (transfer_read(note, text, sizeof(text) - 1) < 0)
+		return error_errno(err, "cannot read '" FOLDER_NOTE "'");
+	*ret = FOLDER_DAMAGED;
+	if (!folder_parse_note(text, &format))
+		return folder_each(fd, folder_check_name, NULL, err);
+	*ret = FOLDER_NOTED;
+	if (format == FOLDER_FORMAT)
+		return 0;
+	return error_set(err, -EOPNOTSUPP, "it has the format %u, this release knows %u: name another folder, or empty "
+			 "this one", format, FOLDER_FORMAT);
 }
 
 static int folder_open_fd(const char *path, int *ret, struct error *err)
@@ -137,48 +146,34 @@ static int folder_open_fd(const char *path, int *ret, struct error *err)
 	return error_errno(err, "cannot open it");
 }
 
-static int folder_check(int fd, struct error *err)
-{
-	int r = folder_check_owner(fd, err);
-
-	if (r == 0)
-		r = folder_check_kind(fd, err);
-	if (r == 0)
-		r = folder_check_room(fd, err);
-	return r == 0 ? folder_check_format(fd, err) : r;
-}
-
-int folder_open(const char *path, int *ret, struct error *err)
+int folder_open(const char *path, int *ret, enum folder_note *ret_note, struct error *err)
 {
 	auto_close int fd = -1;
 	int r = folder_open_fd(path, &fd, err);
 
 	if (r == 0)
-		r = folder_check(fd, err);
+		r = folder_check_owner(fd, err);
+	if (r == 0)
+		r = folder_check_kind(fd, err);
+	if (r == 0)
+		r = folder_check_format(fd, ret_note, err);
 	if (r < 0)
 		return error_wrap(err, r, "cache '%s'", path);
 	*ret = take_fd(&fd);
 	return 0;
 }
 
-/* A folder that no mount has used yet, or another one that was meant by mistake. */
-static int folder_check_used(int fd, struct error *err)
-{
-	if (faccessat(fd, FOLDER_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
-		return 0; /* folder_check_format() says what else is wrong */
-	return error_set(err, -ENOENT, "it is no folder of the mount option cache=, or none that a mount has used: "
-			 "it has no file '" FOLDER_NOTE "'");
-}
-
 int folder_look(const char *path, int *ret, struct error *err)
 {
+	enum folder_note note = FOLDER_UNNOTED;
 	auto_close int fd = -1;
 	int r = folder_open_fd(path, &fd, err);
 
 	if (r == 0)
-		r = folder_check_used(fd, err);
-	if (r == 0)
-		r = folder_check_format(fd, err);
+		r = folder_check_format(fd, &note, err);
+	if (r == 0 && note == FOLDER_UNNOTED) /* no mount has used it yet, or another one was meant */
+		r = error_set(err, -ENOENT, "it is no folder of the mount option cache=, or none that a mount has "
+			      "used: it has no file '" FOLDER_NOTE "'");
 	if (r < 0)
 		return error_wrap(err, r, "cache '%s'", path);
 	*ret = take_fd(&fd);
@@ -212,20 +207,29 @@ int folder_volume(int folder, const uint8_t uuid[16], int *ret, struct error *er
 	return folder_enter(folder, name, ret, err);
 }
 
-/* Several processes may do it at once, with the same text. */
-static int folder_note(int folder, struct error *err)
+static int folder_write_note(int folder, struct error *err)
 {
 	char text[FOLDER_LENGTH];
+	struct error why = { 0 };
 	auto_close int fd = -1;
+	int r = folder_lock(folder, FOLDER_DRAFT, &fd, &why);
 
-	if (faccessat(folder, FOLDER_NOTE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	fd = openat(folder, FOLDER_DRAFT, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (r == -EWOULDBLOCK)
+		return 0; /* another process writes the same */
+	if (r < 0)
+		return error_pass(err, r, &why);
 	snprintf(text, sizeof(text), FOLDER_TEXT, FOLDER_FORMAT);
-	if (fd < 0 || transfer_write(fd, text, strlen(text)) < 0 ||
-	    (renameat(folder, FOLDER_DRAFT, folder, FOLDER_NOTE) < 0 && errno != ENOENT))
-		return error_errno(err, "cannot write '" FOLDER_NOTE "'");
-	return 0;
+	if (ftruncate(fd, 0) < 0 || transfer_write(fd, text, strlen(text)) < 0)
+		return error_errno(err, "cannot write '" FOLDER_DRAFT "'");
+	return folder_publish(folder, fd, FOLDER_DRAFT, FOLDER_NOTE, err);
+}
+
+static int folder_note(int folder, struct error *err)
+{
+	enum folder_note note = FOLDER_UNNOTED;
+	int r = folder_check_format(folder, &note, err);
+
+	return r < 0 || note == FOLDER_NOTED ? r : folder_write_note(folder, err);
 }
 
 int folder_make_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err)
@@ -237,12 +241,35 @@ int folder_make_volume(int folder, const uint8_t uuid[16], int *ret, struct erro
 	return r < 0 ? r : folder_make(folder, name, ret, err);
 }
 
+int folder_open_file(int folder, const char *name, int flags, int *ret, struct error *err)
+{
+	auto_close int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, "cannot open '%s'", name);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EBADMSG, "'%s' is no regular file: remove it", name);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+int folder_publish(int folder, int fd, const char *draft, const char *name, struct error *err)
+{
+	if (fdatasync(fd) < 0)
+		return error_errno(err, "cannot flush '%s'", draft);
+	if (renameat(folder, draft, folder, name) < 0)
+		return error_errno(err, "cannot rename '%s' to '%s'", draft, name);
+	return 0;
+}
+
 int folder_lock(int folder, const char *name, int *ret, struct error *err)
 {
-	auto_close int fd = openat(folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	auto_close int fd = -1;
+	int r = folder_open_file(folder, name, O_RDWR | O_CREAT, &fd, err);
 
-	if (fd < 0)
-		return error_errno(err, "cannot open '%s'", name);
+	if (r < 0)
+		return r;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return error_errno(err, "cannot lock '%s'", name);
 	if (!site_has(folder, name, fd)) /* who had it locked may have renamed it */

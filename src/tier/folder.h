@@ -21,15 +21,20 @@
 struct folder_room {
 	uint64_t size, left;
 	uint64_t takes; /* what may be written: 1 / FOLDER_SPARE of the size stays free */
-	bool is_read_only;
 };
 #define FOLDER_SPARE 10u
 
 must_check int folder_room(int fd, struct folder_room *ret, struct error *err);
 
+enum folder_note {
+	FOLDER_UNNOTED, /* it is new */
+	FOLDER_NOTED,
+	FOLDER_DAMAGED, /* the next folder_make_volume() writes the note anew */
+};
+
 /* Opens the folder for the daemon of a mount. The error says in a line why it cannot be one: others may write it, it is
- * on a network filesystem, read-only or full, or has another format. The last part of the path must be no link. */
-must_check int folder_open(const char *path, int *ret, struct error *err);
+ * on a network filesystem, or has another format. The last part of the path must be no link. */
+must_check int folder_open(const char *path, int *ret, enum folder_note *ret_note, struct error *err);
 /* Opens the folder to see what is in it, whoever its owner is. -ENOENT: there is none, or no mount has used it. */
 must_check int folder_look(const char *path, int *ret, struct error *err);
 /* Opens the folder of a volume. -ENOENT: there is none. */
@@ -40,6 +45,10 @@ must_check int folder_make_volume(int folder, const uint8_t uuid[16], int *ret, 
 /* Opens a folder in a folder. -ENOENT: there is none. */
 must_check int folder_enter(int folder, const char *name, int *ret, struct error *err);
 must_check int folder_make(int folder, const char *name, int *ret, struct error *err);
+/* Opens a regular file, with these flags, and never waits: somebody may have put a FIFO there. -EBADMSG: it is none. */
+must_check int folder_open_file(int folder, const char *name, int flags, int *ret, struct error *err);
+/* Flushes a file and gives it its name: after a power loss that names all of it, or what it named before. */
+must_check int folder_publish(int folder, int fd, const char *draft, const char *name, struct error *err);
 /* Opens a file of this name that the caller alone may change until it closes it, and makes it if there is none.
  * -EWOULDBLOCK: another process has it. */
 must_check int folder_lock(int folder, const char *name, int *ret, struct error *err);

@@ -16,6 +16,7 @@
 #include "base/memory_file.h"
 #include "base/round.h"
 #include "base/transfer.h"
+#include "tier/folder.h"
 
 #define HOLDINGS_NEW  HOLDINGS_NAME ".new"
 #define HOLDINGS_STEP 8192u /* words that are copied at a time, as others use them meanwhile */
@@ -230,8 +231,6 @@ static int holdings_write_words(int fd, const _Atomic uint64_t *words, uint64_t 
 	return 0;
 }
 
-/* Nothing is flushed: after a crash of the machine the file may be empty or torn, and words may name bytes that never
- * reached the disk. */
 int holdings_save(struct holdings *table, int folder, struct error *err)
 {
 	auto_close int fd = -1;
@@ -244,8 +243,8 @@ int holdings_save(struct holdings *table, int folder, struct error *err)
 		return error_errno(err, "cannot make '%s'", HOLDINGS_NEW);
 	if (holdings_write_words(fd, table->memory, table->size / sizeof(uint64_t)) < 0)
 		r = error_errno(err, "cannot write '%s'", HOLDINGS_NEW);
-	else if (renameat(folder, HOLDINGS_NEW, folder, HOLDINGS_NAME) < 0)
-		r = error_errno(err, "cannot rename '%s'", HOLDINGS_NEW);
+	else
+		r = folder_publish(folder, fd, HOLDINGS_NEW, HOLDINGS_NAME, err);
 	if (r < 0)
 		(void)unlinkat(folder, HOLDINGS_NEW, 0);
 	return r;
@@ -271,21 +270,18 @@ int holdings_check(int fd, const uint8_t volume[16], struct holdings_shape *ret,
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "fstat");
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EBADMSG, "it is no regular file");
 	r = holdings_read_head(fd, volume, &head, ret, err);
 	return r < 0 ? r : holdings_check_size((uint64_t)st.st_size, ret, err);
 }
 
-/* Does not wait for a FIFO. */
 int holdings_find(int folder, const uint8_t volume[16], int *ret_fd, struct holdings_shape *ret, struct error *err)
 {
-	auto_close int fd = openat(folder, HOLDINGS_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	auto_close int fd = -1;
 	struct holdings_shape shape = { 0 };
-	int r;
+	int r = folder_open_file(folder, HOLDINGS_NAME, O_RDONLY, &fd, err);
 
-	if (fd < 0)
-		return error_errno(err, "cannot open '%s'", HOLDINGS_NAME);
+	if (r < 0)
+		return r;
 	r = holdings_check(fd, volume, &shape, err);
 	if (r < 0)
 		return error_wrap(err, r, "'%s'", HOLDINGS_NAME);

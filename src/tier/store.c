@@ -189,6 +189,14 @@ static void store_part(struct store *store, const struct stage_part *part)
 
 /* ---- the thread ---- */
 
+/* Flushes the data first, so that after a power loss no word leads to bytes that never reached the drive. */
+static int store_save_table(struct store *store, struct error *err)
+{
+	if (fdatasync(store->data) < 0)
+		return error_errno(err, "cannot flush '%s'", STORE_DATA);
+	return holdings_save(&store->table, store->folder, err);
+}
+
 static void store_save(struct store *store)
 {
 	struct error why = { 0 };
@@ -198,7 +206,7 @@ static void store_save(struct store *store)
 		return;
 	if (store_is_removed(store)) {
 		store_give_up(store);
-	} else if (holdings_save(&store->table, store->folder, &why) < 0) {
+	} else if (store_save_table(store, &why) < 0) {
 		atomic_store(&store->shelf.is_changed, true);
 		store_fail(store, &why);
 	}
@@ -333,12 +341,15 @@ static void store_main(void *argument)
  * I/O. */
 static int store_open_data(int folder, int *ret, struct error *err)
 {
-	auto_close int fd = openat(folder, STORE_DATA, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	auto_close int fd = -1;
 	struct stat st;
+	int r = folder_open_file(folder, STORE_DATA, O_RDWR | O_CREAT, &fd, err);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, "cannot open '%s'", STORE_DATA);
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if (st.st_uid != geteuid() || st.st_nlink != 1)
 		return error_set(err, -EPERM, "'%s' is no regular file of user %u with one name: remove it", STORE_DATA,
 				 (unsigned)geteuid());
 	(void)!fcntl(fd, F_SETFL, O_DIRECT);
@@ -349,8 +360,8 @@ static int store_open_data(int folder, int *ret, struct error *err)
 /* Finds the bytes that the cache may take in all: what it has counts as free. */
 static int store_bytes(int folder, uint64_t wanted, uint64_t *ret, struct error *err)
 {
-	char size[SIZE_TEXT_SIZE], of[SIZE_TEXT_SIZE];
 	struct folder_room room = { 0 };
+	uint64_t most;
 	struct stat st;
 	int r = folder_room(folder, &room, err);
 
@@ -358,10 +369,8 @@ static int store_bytes(int folder, uint64_t wanted, uint64_t *ret, struct error 
 		return r;
 	if (fstatat(folder, STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		st.st_blocks = 0;
-	if (wanted > room.size / FOLDER_SPARE * (FOLDER_SPARE - 1))
-		return error_set(err, -ENOSPC, "cache_size is %s, but the filesystem has %s, of which a tenth stays "
-				 "free", format_size(wanted, size), format_size(room.size, of));
-	*ret = wanted ? wanted : room.takes + (uint64_t)st.st_blocks * 512;
+	most = room.size / FOLDER_SPARE * (FOLDER_SPARE - 1);
+	*ret = wanted ? (wanted < most ? wanted : most) : room.takes + (uint64_t)st.st_blocks * 512;
 	return 0;
 }
 

@@ -52,29 +52,89 @@ assert_fails 2 "mount option 'cache': 'cache' is not an absolute path" datasetfs
 assert_fails 2 "'kernel' cannot be combined with 'cache'" datasetfs -o "kernel,cache=$cache" volume mnt
 assert_fails 2 "'cache' cannot be combined with 'verify=never'" datasetfs -o "cache=$cache,verify=never" volume mnt
 mkdir -p mnt
-# refused FOLDER MESSAGE
-refused() {
-    assert_fails 32 "cache '$PWD/$1': $2" datasetfs -o "cache=$PWD/$1" volume mnt
+# without FOLDER MESSAGE: the mount goes on without it, and says why
+without() {
+    : >daemon.log
+    mount_volume volume mnt -o "cache=$PWD/$1,cache_size=80M"
+    assert_contains "$1" "$(cat daemon.log)" "cache '$PWD/$1': $2"
+    assert_contains "$1" "$(cat daemon.log)" "; the mount goes on without a cache"
+    compare source mnt
+    assert_eq "$1: what it may keep" "$(stats mnt local_cache_size)" 0
+    assert_contains "$1" "$(datasetfsctl status mnt)" "keeps no contents, the daemon's log says why"
+    unmount mnt
 }
-refused none "there is no such folder: 'install -d -m 700 $PWD/none' makes it"
-touch file && refused file "it is not a folder, or it is a symbolic link"
-ln -s cache link && refused link "it is not a folder, or it is a symbolic link"
-chmod 770 cache && refused cache "it has the mode 0770, so others may write it"
-chmod 702 cache && refused cache "it has the mode 0702, so others may write it"
-chmod 500 cache && refused cache "it has the mode 0500, so its owner may not write it"
+without none "there is no such folder: 'install -d -m 700 $PWD/none' makes it"
+touch file && without file "it is not a folder, or it is a symbolic link"
+ln -s cache link && without link "it is not a folder, or it is a symbolic link"
+chmod 770 cache && without cache "it has the mode 0770, so others may write it"
+chmod 702 cache && without cache "it has the mode 0702, so others may write it"
+chmod 500 cache && without cache "it has the mode 0500, so its owner may not write it"
 chmod 700 cache
-echo "datasetfs cache 2" >cache/format && refused cache "it has the format 2, this release knows 1"
-echo "datasetfs cache 0" >cache/format && refused cache "it has the format 0, this release knows 1"
-echo "something else" >cache/format && refused cache "its file 'format' was not written by datasetfs"
-rm cache/format
+echo "datasetfs cache 2" >cache/format && without cache "it has the format 2, this release knows 1"
+echo "datasetfs cache 0" >cache/format && without cache "it has the format 0, this release knows 1"
+echo "something else" >cache/format && touch cache/else
+without cache "its file 'format' was not written by datasetfs, nor was 'else': name a folder that nothing else uses"
+rm cache/else cache/format
+for kind in "mkfifo" "mkdir" "ln -s $PWD/file"; do
+    $kind cache/format
+    case $kind in
+        ln*) without cache "cannot open 'format': Too many levels of symbolic links" ;;
+        *) without cache "'format' is no regular file: remove it" ;;
+    esac
+    rm -d cache/format
+done
 mount_volume volume fuse
-refused fuse "it lies on FUSE, expected a filesystem of a local drive"
+FIRST=$DAEMON
+without fuse "it lies on FUSE, expected a filesystem of a local drive"
+DAEMON=$FIRST
 unmount fuse
 if is_root; then
-    chown 65534 cache && refused cache "it belongs to user 65534, expected user 0"
+    chown 65534 cache && without cache "it belongs to user 65534, expected user 0"
     chown 0 cache
 fi
-assert_eq "what refused mounts left" "$(ls -A cache)" ""
+assert_eq "what these mounts left" "$(ls -A cache)" ""
+
+say "damaged folders"
+# renewed TEXT: what a power loss or a drive has left of the note
+renewed() {
+    printf "$1" >cache/format
+    : >daemon.log
+    mount_volume volume mnt -o "cache=$cache,cache_size=80M"
+    assert_contains "note '$1'" "$(cat daemon.log)" \
+        "cache '$cache': its file 'format' is damaged, as by a power loss, and is written anew"
+    assert_eq "note" "$(cat cache/format)" "datasetfs cache 1"
+    [ "$(stats mnt local_cache_size)" -gt 0 ] || fail "note '$1': nothing is kept"
+    unmount mnt
+}
+mkdir cache/lost+found && touch cache/format.new
+renewed ''
+renewed 'datasetfs cache 1'
+renewed 'something else\n'
+# keeps_none NAME KIND MESSAGE: the mount goes on without contents
+keeps_none() {
+    rm -f cache/*/"$1"
+    $2 "$(echo cache/*-*)/$1"
+    : >daemon.log
+    mount_volume volume mnt -o "cache=$cache,cache_size=80M"
+    assert_contains "$1" "$(cat daemon.log)" "cache '$cache': $3, no contents are kept"
+    compare source mnt
+    assert_eq "$1: what it may keep" "$(stats mnt local_cache_size)" 0
+    unmount mnt
+    rm -d cache/*/"$1"
+}
+for name in lock data; do
+    keeps_none $name mkfifo "'$name' is no regular file: remove it"
+    keeps_none $name mkdir "cannot open '$name': Is a directory"
+    keeps_none $name "ln -s $PWD/file" "cannot open '$name': Too many levels of symbolic links"
+done
+rm -rf cache/*
+touch "cache/$uuid"
+mount_volume volume mnt -o "cache=$cache"
+wait_for 20 grep -q "cannot open the folder '$uuid': Not a directory, no contents are kept" daemon.log ||
+    fail "a file in the place of the folder: $(cat daemon.log)"
+compare source mnt
+unmount mnt
+rm -rf cache/*
 
 say "mounts"
 mount_volume volume mnt -o "cache=$cache"
@@ -133,8 +193,8 @@ truncate -s 0 "$(copy 0)" && made_anew "an empty one" "the volume ends after 0 o
 cp "$(copy 1)" "$(copy 0)" && made_anew "another version's" "it is that of another index"
 { head -c 4096 "$(copy 0)"; head -c "$one" index.1; } >mixed
 mv mixed "$(copy 0)" && made_anew "another version's bytes" "its SHA-256 is not the one in the catalogue"
-rm "$(copy 0)" && mkfifo "$(copy 0)" && made_anew "a pipe" "neither a regular file nor a block device"
-rm "$(copy 0)" && ln -s "$PWD/whole" "$(copy 0)" && made_anew "a link" "cannot open it"
+rm "$(copy 0)" && mkfifo "$(copy 0)" && made_anew "a pipe" "is no regular file"
+rm "$(copy 0)" && ln -s "$PWD/whole" "$(copy 0)" && made_anew "a link" "cannot open '"
 cmp whole volume || fail "the volume changed"
 rm "$(copy 0)" && made_anew "none"
 rm "$(copy 0)" && echo left >"$(copy 0).new" && made_anew "what a killed process left"
@@ -143,7 +203,7 @@ rm "$(copy 0)" && mkdir "$(copy 0)"
 : >daemon.log
 mount_volume volume mnt -o "cache=$cache"
 from "$one" 0
-wait_for 20 grep -q "the index of version 'one' is not copied: cannot give it its name" daemon.log ||
+wait_for 20 grep -q "the index of version 'one' is not copied: cannot rename '" daemon.log ||
     fail "a folder in the place of the copy: $(cat daemon.log)"
 unmount mnt
 rmdir "$(copy 0)"
@@ -197,7 +257,7 @@ no file 'format'" datasetfsctl cache $verb source
 done
 if is_root; then
     chmod 744 cache
-    assert_fails 1 "cache 'cache': 'format': Permission denied" as_user datasetfsctl cache list cache
+    assert_fails 1 "cache 'cache': cannot open 'format': Permission denied" as_user datasetfsctl cache list cache
     chmod 700 cache
 fi
 mount_volume volume mnt -o "cache=$cache"
@@ -314,7 +374,18 @@ compare source mnt
 unmount mnt
 assert_eq "what was begun" "$(find small/*-* -type f | wc -l)" 0
 head -c 64M /dev/zero >small/filler 2>/dev/null || true
-refused small "its filesystem is full: "
-rm small/filler
+# keeps_none MESSAGE: it serves, and says why it keeps no contents
+keeps_none() {
+    : >daemon.log
+    mount_volume volume mnt -o "cache=$PWD/small"
+    assert_contains "log" "$(cat daemon.log)" "cache '$PWD/small': $1, no contents are kept"
+    compare source mnt
+    unmount mnt
+}
+keeps_none "it may take only 0 bytes and needs 4.00 MiB"
+rm -r small/*
+head -c 64M /dev/zero >small/filler 2>/dev/null || true
+keeps_none "cannot write 'format.new': No space left on device"
+rm small/f*
 mount -o remount,ro "$PWD/small"
-refused small "its filesystem is read-only"
+keeps_none "cannot open 'format.new': Read-only file system"

@@ -196,10 +196,19 @@ static void status_latency(const char *label, const uint64_t *buckets)
 			   percentile_of(buckets, 0.99) * 1e3, percentile_of(buckets, 1) * 1e3);
 }
 
-static void status_local(const struct reported_stats *stats)
+static bool status_wants_cache(const struct reported *reported)
+{
+	struct reported_field cache;
+
+	return reported_option_by_name(reported, "cache", &cache) && *cache.value;
+}
+
+static void status_local(const struct reported *reported, const struct reported_stats *stats)
 {
 	char bytes[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE], size[SIZE_TEXT_SIZE];
 
+	if (!stats->local_size && status_wants_cache(reported))
+		status_say("local cache", "keeps no contents, the daemon's log says why");
 	if (stats->local_size)
 		status_say("local cache", "%" PRIu64 " read%s, %s; %s of %s used, %" PRIu64 " error%s",
 			   stats->local_hits, format_plural(stats->local_hits), format_size(stats->local_bytes, bytes),
@@ -208,7 +217,7 @@ static void status_local(const struct reported_stats *stats)
 }
 
 /* Prints counts of files read through the mount; programs that read past it have a line of their own. */
-static void status_served(const struct reported_stats *stats)
+static void status_served(const struct reported *reported, const struct reported_stats *stats)
 {
 	char served[SIZE_TEXT_SIZE], device[SIZE_TEXT_SIZE], each[64] = "";
 	double files = (double)stats->files_served;
@@ -219,7 +228,7 @@ static void status_served(const struct reported_stats *stats)
 		snprintf(each, sizeof(each), ", %.2f for each file", (double)stats->device_reads / files);
 	status_say("device reads", "%" PRIu64 ", %s%s", stats->device_reads, format_size(stats->device_bytes, device),
 		   each);
-	status_local(stats);
+	status_local(reported, stats);
 	if (stats->files_served)
 		status_say("CPU time", "%.1f us for each file", stats->cpu / files * 1e6);
 	status_latency("READ latency", stats->read_latency);
@@ -257,7 +266,7 @@ static void status_past(const struct reported *reported, const struct reported_s
 static void status_since_mount(const struct reported *reported, const struct reported_stats *stats)
 {
 	printf("\nsince the mount\n");
-	status_served(stats);
+	status_served(reported, stats);
 	status_trouble(stats);
 	status_say("read ahead", "%" PRIu64 " file%s of walks, %" PRIu64 " that programs announced", stats->ahead_files,
 		   format_plural(stats->ahead_files), stats->prefetch_files);
@@ -344,10 +353,7 @@ static void status_number(const char *name, uint64_t number)
 /* A mount without a cache has no size of one either. */
 static bool status_is_moot(const struct reported *reported, const struct reported_field *option)
 {
-	struct reported_field cache;
-
-	return !strcmp(option->name, "cache_size") && !option->number &&
-	       !(reported_option_by_name(reported, "cache", &cache) && *cache.value);
+	return !strcmp(option->name, "cache_size") && !option->number && !status_wants_cache(reported);
 }
 
 static void status_options(const struct reported *reported)

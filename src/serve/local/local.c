@@ -28,16 +28,25 @@ static int local_adopt(struct serve *serve, int *ret)
 {
 	*ret = keep_take(serve->keep, "cache");
 	if (*ret < 0)
-		log_warn("the former server left no descriptor of '%s', the mount goes on without a cache",
+		log_warn("cache '%s': the former server had it not open, the mount goes on without a cache",
 			 serve->options.cache);
 	return 0;
 }
 
+/* A cache is no reason to refuse a mount: at boot the data set is what counts. */
 static int local_open_folder(struct serve *serve, int *ret, struct error *err)
 {
-	int r = folder_open(serve->options.cache, ret, err);
+	enum folder_note note = FOLDER_UNNOTED;
+	struct error why = { 0 };
 
-	return r < 0 ? r : keep_put(serve->keep, *ret, err, "cache");
+	if (folder_open(serve->options.cache, ret, &note, &why) < 0) {
+		log_warn("%s; the mount goes on without a cache", why.reason);
+		return 0;
+	}
+	if (note == FOLDER_DAMAGED)
+		log_warn("cache '%s': its file 'format' is damaged, as by a power loss, and is written anew",
+			 serve->options.cache);
+	return keep_put(serve->keep, *ret, err, "cache");
 }
 
 int local_open(struct serve *serve, struct error *err)

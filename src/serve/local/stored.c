@@ -92,32 +92,25 @@ static int stored_adopt(struct serve *serve, struct error *err)
 {
 	struct store_kept kept = { keep_take(serve->keep, "cache-map"), keep_take(serve->keep, "cache-data"),
 				   keep_take(serve->keep, "cache-lock") };
-	int r = serve->local ? stored_make(serve, &kept, err) : 0;
+	int r = stored_make(serve, &kept, err);
 
 	close_fd(&kept.map);
 	close_fd(&kept.data);
 	close_fd(&kept.lock);
-	if (!serve->cached && !keep_is_rehearsal(serve->keep))
-		stored_leave(serve);
 	return r;
 }
 
-/* A drive that is full holds indexes, perhaps, and was not promised to hold more. */
-int stored_open(struct serve *serve, struct error *err)
+void stored_open(struct serve *serve)
 {
 	struct error why = { 0 };
-	int r;
+	int r = 0;
 
-	if (!serve->options.cache)
-		return 0;
-	r = serve->adopts ? stored_adopt(serve, &why) : stored_make(serve, NULL, &why);
-	if (r < 0 && (serve->adopts || (r == -ENOSPC && !serve->options.cache_size))) {
-		log_warn("cache '%s': %s, no contents are kept", serve->options.cache, why.reason);
-		return 0;
-	}
+	if (serve->local)
+		r = serve->adopts ? stored_adopt(serve, &why) : stored_make(serve, NULL, &why);
 	if (r < 0)
-		error_set(err, r, "cache '%s': %s", serve->options.cache, why.reason);
-	return r;
+		log_warn("cache '%s': %s, no contents are kept", serve->options.cache, why.reason);
+	if (serve->options.cache && !serve->cached && !keep_is_rehearsal(serve->keep))
+		stored_leave(serve);
 }
 
 const struct store *stored_store(const struct serve *serve)

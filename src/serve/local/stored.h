@@ -4,9 +4,9 @@
 #include "serve/serve.h"
 #include "tier/store.h"
 
-/* Opens them and sets serve->cached, if the mount has a folder. A successor that cannot goes on without, and leaves
- * the cache to other mounts. Call it when the volume and a version are open, and before there are engines. */
-must_check int stored_open(struct serve *serve, struct error *err);
+/* Opens them and sets serve->cached, if the mount has a folder. If it cannot, a line says why, and the cache is left to
+ * other mounts. Call it when the volume and a version are open, and before there are engines. */
+void stored_open(struct serve *serve);
 /* Returns the store, which stays for the life of the mount; NULL: it has none. */
 const struct store *stored_store(const struct serve *serve);
 /* Notes that somebody who may read the volume read this slot, whatever its number. Any thread may call it. */

@@ -188,10 +188,10 @@ static int session_prepare(struct session *session, struct error *err)
 		r = machine_choose(serve, err);
 	if (r == 0)
 		r = serve->adopts ? takeover_versions(serve, err) : session_open_version(serve, err);
-	if (r == 0)
-		r = stored_open(serve, err);
-	if (r == 0)
-		r = snapshots_new(&serve->record->snapshots_made, serve->record->snapshots, &serve->snapshots, err);
+	if (r < 0)
+		return r;
+	stored_open(serve);
+	r = snapshots_new(&serve->record->snapshots_made, serve->record->snapshots, &serve->snapshots, err);
 	if (r == 0)
 		r = damage_new(&serve->damage, err);
 	if (r == 0)
