@@ -16,6 +16,7 @@
 #include "attach/health.h"
 #include "attach/instance.h"
 #include "attach/launch.h"
+#include "attach/limit.h"
 #include "attach/machine.h"
 #include "attach/place.h"
 #include "attach/reap.h"
@@ -95,8 +96,14 @@ static int attach_start(struct attach *attach, const struct instance *instance, 
 
 	if (r == 0)
 		r = instance_begin(instance, &starting, err);
-	if (r < 0)
+	if (r == 0)
+		r = launch_prepare(instance, attach->key, err);
+	if (r == 0)
+		r = limit_check(attach->state, attach->name, attach->key, err);
+	if (r < 0) {
+		instance_end(instance);
 		return r;
+	}
 	close_fd(&attach->lock);
 	r = launch_start(instance, attach->key, starting, err);
 	locked = state_lock(attach->state, attach->name, true, &attach->lock, r < 0 ? NULL : err);

@@ -20,10 +20,12 @@
 /* Options that consumers may give: they say what is read, and give no right to anybody. */
 static const char *const key_consumer_names[] = { "digest", "version" };
 #define KEY_CONSUMER_FOLLOW "follow=current"
+#define KEY_MOUNTS          16u
+#define KEY_MOUNTS_MAX      65536u
 
 int key_begin(const char *volume, struct key *ret, struct error *err)
 {
-	*ret = (struct key){ 0 };
+	*ret = (struct key){ .max_mounts = KEY_MOUNTS };
 	for (const char *c = volume; *c; c++)
 		if ((unsigned char)*c < ' ')
 			return error_set(err, -EINVAL, "the name of the volume holds a control character");
@@ -152,6 +154,18 @@ static int key_say_digest(struct key *key, const char *word, struct error *err)
 	return key_insert(key, said, err);
 }
 
+static int key_say_max_mounts(struct key *key, const char *word, struct error *err)
+{
+	const char *value = word + key_length(word);
+	uint64_t count = 0;
+	int r = parse_u64(*value ? value + 1 : "", 1, KEY_MOUNTS_MAX, &count, err);
+
+	if (r < 0)
+		return error_wrap(err, r, "option 'max_mounts'");
+	key->max_mounts = (unsigned)count;
+	return 0;
+}
+
 /* Returns what stands behind the name and the equals sign of an option that has both. NULL: it was not said. */
 static const char *key_value(const struct key *key, const char *name)
 {
@@ -169,10 +183,13 @@ int key_say(struct key *key, enum key_who who, const char *word, struct error *e
 		r = key_say_version(key, word, err);
 	else if (r == 0 && key_is_named(word, "digest"))
 		r = key_say_digest(key, word, err);
+	else if (r == 0 && key_is_named(word, "max_mounts"))
+		r = key_say_max_mounts(key, word, err);
 	else if (r == 0)
 		r = key_insert(key, word, err);
 	if (r < 0)
 		return r;
+	key->is_asked = key->is_asked || who == KEY_CONSUMER;
 	key->follows = key_value(key, "follow");
 	if (key->follows && (key->label || key->has_digest))
 		return error_set(err, -EINVAL, "option 'follow' cannot be combined with '%s', which pins the mount",

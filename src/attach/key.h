@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The key of a mount, by which two wishes are the same: the volume, the version or that it follows the current one,
  * and every option. Who asks decides what may be asked for: consumers, such as pods and jobs, say which version they
- * want, in one spelling for each, so that they cannot have more mounts made than twice as many as there are versions
- * and one that follows; all that concerns rights, memory and trust is for the administrator. */
+ * want, in one spelling for each; all that concerns rights, memory and trust is for the administrator. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +18,8 @@ struct key {
 	char *label;      /* of the version; NULL: the current one, until key_resolve() */
 	uint8_t uuid[16]; /* of the version, from key_resolve(); zero if the mount follows */
 	bool follows, has_digest;
+	bool is_asked;       /* a consumer said something */
+	unsigned max_mounts; /* of the volume on the machine, if is_asked: see attach/limit.h */
 	uint8_t digest[32]; /* that the version must have, if has_digest */
 	char **words;     /* the other options, "NAME" or "NAME=VALUE", sorted by name */
 	size_t count;

@@ -22,6 +22,7 @@
 #define LAUNCH_BOOTED      "/run/systemd/system" /* sd_booted(3) */
 #define LAUNCH_SAID_SIZE   2000u  /* of what a child wrote */
 #define LAUNCH_COMMAND_MAX 65536u
+#define LAUNCH_PATH_SIZE   (STATE_PATH_SIZE + 16)
 
 /* ---- a program that may fail ---- */
 
@@ -72,15 +73,20 @@ static int launch_run(const char *const *words, int input, invoke_prepare *prepa
 	return r > 0 ? launch_failed(words[0], output, err) : r;
 }
 
-/* ---- systemd ---- */
+/* ---- its command line ---- */
+
+static void launch_path(const struct instance *instance, char ret[LAUNCH_PATH_SIZE])
+{
+	snprintf(ret, LAUNCH_PATH_SIZE, "%s/" STATE_COMMAND, instance->path);
+}
 
 static int launch_write(const struct instance *instance, const char *const *words, struct error *err)
 {
-	char path[STATE_PATH_SIZE + 16];
+	char path[LAUNCH_PATH_SIZE];
 	auto_close int fd = -1;
 	ssize_t size;
 
-	snprintf(path, sizeof(path), "%s/" STATE_COMMAND, instance->path);
+	launch_path(instance, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_errno(err, "cannot make '%s'", path);
@@ -91,6 +97,54 @@ static int launch_write(const struct instance *instance, const char *const *word
 	}
 	return 0;
 }
+
+int launch_prepare(const struct instance *instance, const struct key *key, struct error *err)
+{
+	auto_free const char **words = NULL;
+	auto_free char *version = NULL;
+	int r = key_command(key, instance->mount, &words, &version, err);
+
+	return r < 0 ? r : launch_write(instance, words, err);
+}
+
+static int launch_read(const struct instance *instance, char **ret, size_t *ret_size, struct error *err)
+{
+	auto_free char *text = malloc(LAUNCH_COMMAND_MAX);
+	char path[LAUNCH_PATH_SIZE];
+	auto_close int fd = -1;
+	ssize_t n;
+
+	if (!text)
+		return error_no_memory(err);
+	launch_path(instance, path);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, LAUNCH_COMMAND_MAX);
+	if (n < 0)
+		return error_errno(err, "cannot read '%s'", path);
+	if (!n || (size_t)n == LAUNCH_COMMAND_MAX || text[n - 1])
+		return error_set(err, -EINVAL, "'%s' holds no command line", path);
+	*ret = take_ptr(&text);
+	*ret_size = (size_t)n;
+	return 0;
+}
+
+/* The volume is the last word but one, see key_command(). */
+bool launch_is_of(const struct instance *instance, const char *volume)
+{
+	const char *before = "", *last = "";
+	auto_free char *text = NULL;
+	size_t size;
+
+	if (launch_read(instance, &text, &size, NULL) < 0)
+		return false;
+	for (const char *word = text; word < text + size; word += strlen(word) + 1) {
+		before = last;
+		last = word;
+	}
+	return !strcmp(before, volume);
+}
+
+/* ---- systemd ---- */
 
 static int launch_unit(const struct instance *instance, struct error *err)
 {
@@ -112,53 +166,33 @@ static int launch_leave(struct error *err)
 	return departure_leave(err);
 }
 
-int launch_start(const struct instance *instance, const struct key *key, int starting, struct error *err)
+static int launch_daemon(const struct instance *instance, const struct key *key, int starting, struct error *err)
 {
 	auto_free const char **words = NULL;
 	auto_free char *version = NULL;
 	int r = key_command(key, instance->mount, &words, &version, err);
 
-	if (r == 0)
-		r = launch_write(instance, words, err);
-	if (r < 0)
-		return r;
+	return r < 0 ? r : launch_run(words, starting, launch_leave, err);
+}
+
+int launch_start(const struct instance *instance, const struct key *key, int starting, struct error *err)
+{
 	return access(LAUNCH_BOOTED, F_OK) == 0 ? launch_unit(instance, err) :
-						launch_run(words, starting, launch_leave, err);
+						launch_daemon(instance, key, starting, err);
 }
 
 /* ---- in the unit ---- */
-
-static int launch_read(const char *path, char **ret, size_t *ret_size, struct error *err)
-{
-	auto_free char *text = malloc(LAUNCH_COMMAND_MAX);
-	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n;
-
-	if (!text)
-		return error_no_memory(err);
-	n = fd < 0 ? -1 : read(fd, text, LAUNCH_COMMAND_MAX);
-	if (n < 0)
-		return error_errno(err, "cannot read '%s'", path);
-	if (!n || (size_t)n == LAUNCH_COMMAND_MAX || text[n - 1])
-		return error_set(err, -EINVAL, "'%s' holds no command line", path);
-	*ret = take_ptr(&text);
-	*ret_size = (size_t)n;
-	return 0;
-}
 
 int launch_become(const char *name, struct error *err)
 {
 	auto_free const char **words = NULL;
 	auto_free char *text = NULL;
 	struct instance instance;
-	char path[STATE_PATH_SIZE + 16];
 	size_t size = 0, count = 0;
 	int r = instance_parse(name, &instance, err);
 
-	if (r < 0)
-		return r;
-	snprintf(path, sizeof(path), "%s/" STATE_COMMAND, instance.path);
-	r = launch_read(path, &text, &size, err);
+	if (r == 0)
+		r = launch_read(&instance, &text, &size, err);
 	if (r < 0)
 		return r;
 	words = calloc(size + 3, sizeof(*words));

@@ -5,6 +5,10 @@
 #include "attach/instance.h"
 #include "attach/key.h"
 
+/* Writes the daemon's command line into the instance's folder. */
+must_check int launch_prepare(const struct instance *instance, const struct key *key, struct error *err);
+/* Whether the daemon of an instance is one of this volume. */
+bool launch_is_of(const struct instance *instance, const char *volume);
 /* Starts the daemon for an instance that has none. Returns when it serves, or has failed: its own words are the
  * reason. starting: the lock of instance_begin(). */
 must_check int launch_start(const struct instance *instance, const struct key *key, int starting, struct error *err);

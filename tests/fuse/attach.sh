@@ -124,6 +124,25 @@ umount a
 detach a
 all_is_gone
 
+say "consumers have no more mounts of a volume than its administrator allows"
+places 4
+attach --want version=v1 -o max_mounts=2 "$V" p/1
+attach --want follow=current -o max_mounts=2 "$V" p/2
+began=$(starts)
+refusal="the machine has 2 mounts of '$V' already, and consumers may have 2: end some, or have the administrator raise \
+max_mounts="
+assert_fails 1 "$refusal" datasetfsctl attach --want version=v2 -o max_mounts=2 "$V" p/3
+assert_eq "daemons started" "$(starts)" "$began"
+attach --want version=v1 -o max_mounts=1 "$V" p/3
+attach -o version=v2,max_mounts=1 "$V" p/4
+assert_eq "of one who has a mount, and of root" "$(starts)" $((began + 1))
+attach -o version=v2,max_mounts=9 "$V" p/4
+assert_eq "the limit makes no other mount" "$(starts)" $((began + 1))
+cp "$V" another
+attach --want version=v2 -o max_mounts=1 "$PWD/another" a
+for place in a p/{1..4}; do detach $place; done
+all_is_gone
+
 say "many at once"
 count=64
 places $count
