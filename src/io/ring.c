@@ -238,10 +238,21 @@ static void ring_complete_command(struct ring *ring, struct io_command *command,
 	command->done(command, result);
 }
 
+/* The kernel cancels a read that it would hand to a thread if it can make none (pids.max), or if the thread that
+ * submitted the read has ended. By the ring it would be cancelled again, so it is read here. */
+static void ring_complete_read(struct ring *ring, struct io_read *read, int result)
+{
+	ring->in_flight--;
+	if (result == -ECANCELED && !ring->is_lost)
+		result = io_read_now(ring->fds, read);
+	if (result == -EAGAIN || result == -EINTR || (result == -ECANCELED && ring->is_lost))
+		ring_enqueue(ring, read);
+	else
+		read->done(read, result);
+}
+
 static void ring_complete(struct ring *ring, uint64_t data, int result, bool *readable)
 {
-	struct io_read *read = (struct io_read *)(uintptr_t)data;
-
 	if (data & RING_COMMAND) {
 		ring_complete_command(ring, (struct io_command *)(uintptr_t)(data & ~RING_COMMAND), result);
 		return;
@@ -256,11 +267,7 @@ static void ring_complete(struct ring *ring, uint64_t data, int result, bool *re
 		ring->woken(ring->woken_argument);
 		return;
 	}
-	ring->in_flight--;
-	if (result == -EAGAIN || result == -EINTR)
-		ring_enqueue(ring, read);
-	else
-		read->done(read, result);
+	ring_complete_read(ring, (struct io_read *)(uintptr_t)data, result);
 }
 
 static void ring_look(struct ring *ring, bool *readable)

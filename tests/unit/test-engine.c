@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Rings that several threads make, read by and free at once, as the queues of libdatasetfs do: a ring is mapped where
- * another thread's was, and a folder gets the number of its descriptor. */
+ * another thread's was, and a folder gets the number of its descriptor. And a ring that can make no thread. */
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "io/engine.h"
@@ -84,9 +86,53 @@ static void test_rings_of_threads(void **state)
 	close(file);
 }
 
+/* A user who may have no more tasks: the kernel reads a file in memory by a thread, and cancels the read if it cannot
+ * make one. Root has no such limit. */
+static int read_without_threads(const struct engine_setup *setup)
+{
+	const struct rlimit limit = { 1, 1 };
+	uint8_t memory[SIZE] = { 0 };
+	int r;
+
+	if ((geteuid() == 0 && setresuid(65534, 65534, 65534) < 0) || setrlimit(RLIMIT_NPROC, &limit) < 0)
+		return 1;
+	r = read_by_ring(setup, memory);
+	if (r != SIZE || memory[SIZE - 1] != 'x')
+		print_error("the read gave %d\n", r);
+	return r != SIZE || memory[SIZE - 1] != 'x';
+}
+
+static void test_a_ring_without_threads(void **state)
+{
+	int file = memfd_create("volume", MFD_CLOEXEC), status;
+	struct engine_setup setup = {
+		.poll_fd = -1, .wake = -1, .volume_fds = &file, .member_count = 1, .depth = 8,
+	};
+	struct engine *engine;
+	struct error error;
+	uint8_t memory[SIZE];
+	pid_t child;
+
+	(void)state;
+	if (ring_new(&setup, &engine, &error) < 0)
+		skip();
+	engine_free(engine);
+	memset(memory, 'x', sizeof(memory));
+	assert_int_equal(pwrite(file, memory, sizeof(memory), 0), sizeof(memory));
+	child = fork();
+	if (child == 0)
+		_exit(read_without_threads(&setup));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	close(file);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rings_of_threads) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rings_of_threads),
+		cmocka_unit_test(test_a_ring_without_threads),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
