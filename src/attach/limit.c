@@ -49,6 +49,7 @@ int limit_check(int state, const char *name, const struct key *key, struct error
 
 	if (r < 0 || limit.count < key->max_mounts)
 		return r;
-	return error_set(err, -EUSERS, "the machine has %u mounts of '%s' already, and consumers may have %u: end some, "
-			 "or have the administrator raise max_mounts=", limit.count, key->volume, key->max_mounts);
+	return error_set(err, -EUSERS, "the machine has %u mounts of '%s' already, and consumers may have %u: end "
+			 "some, or have the administrator raise max_mounts=", limit.count, key->volume,
+			 key->max_mounts);
 }

@@ -8,8 +8,9 @@
 
 struct local;
 
-/* Opens the folder, if the mount has one, and sets serve->local. A folder that cannot be used costs a line in the log. A
- * successor takes the descriptor of the former server; without one it goes on without the folder. Call it before privileges are dropped and before a version is opened. */
+/* Opens the folder, if the mount has one, and sets serve->local. A folder that cannot be used costs a line in the log.
+ * A successor takes the descriptor of the former server; without one it goes on without the folder. Call it before
+ * privileges are dropped and before a version is opened. */
 must_check int local_open(struct serve *serve, struct error *err);
 /* Starts the thread that makes copies. */
 must_check int local_start(struct serve *serve, struct error *err);
