@@ -30,7 +30,7 @@ struct walk_ahead {
 };
 
 struct walk {
-	struct names_reader *reader;
+	struct names *names;
 	struct walk_level *levels;
 	size_t depth, room;
 	char *path;
@@ -49,7 +49,7 @@ static int walk_push(struct walk *walk, uint64_t directory, size_t path_length, 
 	return r;
 }
 
-static int walk_down(struct names_reader *reader, const char *path, uint64_t *ret_ordinal, struct error *err)
+static int walk_down(const struct names *names, const char *path, uint64_t *ret_ordinal, struct error *err)
 {
 	uint64_t ordinal = INODE_ROOT;
 	size_t length;
@@ -60,7 +60,7 @@ static int walk_down(struct names_reader *reader, const char *path, uint64_t *re
 		length = strcspn(path, "/");
 		if (length == 0)
 			break;
-		r = names_lookup(reader, ordinal, path, length, &ordinal);
+		r = names_lookup(names, ordinal, path, length, &ordinal);
 		if (r == -ENOENT)
 			return error_set(err, r, "there is no '%.*s' in the version", (int)length, path);
 		if (r < 0)
@@ -72,13 +72,7 @@ static int walk_down(struct names_reader *reader, const char *path, uint64_t *re
 
 int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal, struct error *err)
 {
-	struct names_reader *reader = NULL;
-	int r = names_reader_open(index->names, &reader, err);
-
-	if (r == 0)
-		r = walk_down(reader, path, ret_ordinal, err);
-	names_reader_close(reader);
-	return r;
+	return walk_down(index->names, path, ret_ordinal, err);
 }
 
 /* Stores "train//cat/" as /train/cat, and "/" as "", because each further name is added with a slash. */
@@ -105,7 +99,7 @@ static int walk_begin(struct walk *walk, const struct index *index, const char *
 	struct inode inode;
 	uint64_t ordinal;
 	size_t length;
-	int r = walk_down(walk->reader, below, &ordinal, err);
+	int r = walk_down(walk->names, below, &ordinal, err);
 
 	if (r == 0)
 		r = inode_get(index, ordinal, &inode, err);
@@ -123,9 +117,8 @@ int walk_open(const struct index *index, const char *below, struct walk **ret, s
 
 	if (!walk)
 		return error_no_memory(err);
-	r = names_reader_open(index->names, &walk->reader, err);
-	if (r == 0)
-		r = walk_begin(walk, index, below ? below : "/", err);
+	walk->names = index->names;
+	r = walk_begin(walk, index, below ? below : "/", err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(&walk);
@@ -136,7 +129,6 @@ void walk_close(struct walk *walk)
 {
 	if (!walk)
 		return;
-	names_reader_close(walk->reader);
 	free(walk->levels);
 	free(walk->path);
 	free(walk);
@@ -165,7 +157,7 @@ static int walk_list(struct walk *walk, struct error *err)
 		int r = 0;
 
 		if (!level->is_listed)
-			r = names_list(walk->reader, level->directory, level->next, walk_list_entry, walk);
+			r = names_list(walk->names, level->directory, level->next, walk_list_entry, walk);
 		if (r < 0)
 			return error_set(err, r, "the names cannot be read: %s", strerror(-r));
 		level->is_listed = r == 0;

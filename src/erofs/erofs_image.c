@@ -29,7 +29,6 @@ struct erofs_image {
 	const struct version *version;
 	const struct index *index;
 	uint32_t hidden_mode;
-	struct names_reader *reader;
 	struct erofs_content content;
 	struct erofs_xattrs_table xattrs;
 	struct erofs_geometry geometry;
@@ -257,7 +256,7 @@ static int image_directory(struct erofs_image *image, const struct inode *inode,
 	listing.dot_nids[1] = image->places[parent] >> 1;
 	body->data = (uint32_t)image_next_block(image);
 	erofs_directory_begin(&image->directory, &image->data);
-	r = names_list(image->reader, inode->ordinal, 0, image_list_entry, &listing);
+	r = names_list(image->index->names, inode->ordinal, 0, image_list_entry, &listing);
 	if (r == 0)
 		r = image_list_dots(&listing, NULL, 0);
 	if (r < 0)
@@ -366,7 +365,7 @@ static int image_blame(const struct erofs_image *image, uint64_t ordinal, int r,
 {
 	char path[PATH_MAX];
 
-	inode_path(image->index, image->reader, ordinal, path, sizeof(path));
+	inode_path(image->index, ordinal, path, sizeof(path));
 	return error_wrap(err, r, "'%s'", path);
 }
 
@@ -464,8 +463,6 @@ int erofs_image_plan(struct array_source *array, const struct version *version, 
 	if (r == 0)
 		r = image_check_members(&array->source, index, err);
 	if (r == 0)
-		r = names_reader_open(index->names, &image->reader, err);
-	if (r == 0)
 		r = erofs_content_open(&array->source, index, &image->content, err);
 	if (r == 0)
 		r = erofs_xattrs_collect(index, &image->xattrs, err);
@@ -487,7 +484,6 @@ void erofs_image_free(struct erofs_image *image)
 	erofs_runs_free(&image->runs);
 	erofs_xattrs_free(&image->xattrs);
 	erofs_content_close(&image->content);
-	names_reader_close(image->reader);
 	free(image->places);
 	free(image);
 }

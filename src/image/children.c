@@ -47,7 +47,7 @@ static int children_see(void *argument, uint64_t directory, const struct names_e
 	return begins && !is_new ? children_add(&pass->children, directory, pass->highest + 1) : 0;
 }
 
-int children_open(const struct index *index, struct names_reader *reader, struct children **ret, struct error *err)
+int children_open(const struct index *index, struct children **ret, struct error *err)
 {
 	struct children_pass pass = { .highest = INODE_ROOT };
 	int r;
@@ -57,7 +57,7 @@ int children_open(const struct index *index, struct names_reader *reader, struct
 		return 0;
 	}
 	pass.children = calloc(1, sizeof(*pass.children));
-	r = pass.children ? names_walk(reader, children_see, &pass) : -ENOMEM;
+	r = pass.children ? names_walk(index->names, children_see, &pass) : -ENOMEM;
 	if (r < 0) {
 		free(pass.children);
 		return error_set(err, r, "index: cannot find the directories that begin with hard links");
@@ -91,11 +91,11 @@ static const struct children_start *children_late_of(const struct children *chil
 }
 
 /* Finds the first directory at or after directory that has entries, and their first ordinal; -ENOENT if none has. */
-static int children_from(const struct children *children, struct names_reader *reader, uint64_t directory,
+static int children_from(const struct children *children, const struct index *index, uint64_t directory,
 			 struct children_start *ret, struct error *err)
 {
 	const struct children_start *late;
-	int r = names_first(reader, directory, &ret->directory, &ret->first);
+	int r = names_first(index->names, directory, &ret->directory, &ret->first);
 
 	if (r < 0)
 		return r == -ENOENT ? r : error_set(err, r, "names: damaged behind directory %" PRIu64, directory);
@@ -105,16 +105,16 @@ static int children_from(const struct children *children, struct names_reader *r
 	return 0;
 }
 
-int children_range(const struct children *children, const struct index *index, struct names_reader *reader,
-		   uint64_t directory, struct children_range *ret, struct error *err)
+int children_range(const struct children *children, const struct index *index, uint64_t directory,
+		   struct children_range *ret, struct error *err)
 {
 	const uint64_t behind = index->shape.inode_count + 1;
 	struct children_start own = { directory, behind }, next;
-	int r = children_from(children, reader, directory, &own, err);
+	int r = children_from(children, index, directory, &own, err);
 
 	next = (struct children_start){ own.directory, behind };
 	if (r == 0)
-		r = children_from(children, reader, directory + 1, &next, err);
+		r = children_from(children, index, directory + 1, &next, err);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	if (own.first > next.first || next.first > behind)
@@ -143,11 +143,11 @@ static uint64_t children_guess(const struct children_search *search, uint64_t or
 	return low + (guess == 0 ? 1 : guess < span ? guess : span);
 }
 
-static int children_narrow(const struct children *children, struct names_reader *reader, uint64_t ordinal,
+static int children_narrow(const struct children *children, const struct index *index, uint64_t ordinal,
 			   uint64_t guess, struct children_search *search, struct error *err)
 {
 	struct children_start found;
-	int r = children_from(children, reader, guess, &found, err);
+	int r = children_from(children, index, guess, &found, err);
 
 	if (r < 0 && r != -ENOENT)
 		return r;
@@ -162,11 +162,11 @@ static int children_narrow(const struct children *children, struct names_reader 
 }
 
 /* Searches only directories before the ordinal, because a directory comes before its entries. */
-int children_find(const struct children *children, const struct index *index, struct names_reader *reader,
-		  uint64_t ordinal, struct children_start *ret, struct error *err)
+int children_find(const struct children *children, const struct index *index, uint64_t ordinal,
+		  struct children_start *ret, struct error *err)
 {
 	struct children_search search = { { INODE_ROOT, INODE_ROOT + 1 }, { 0, index->shape.inode_count + 1 } };
-	int r = names_last(reader, &search.high.directory);
+	int r = names_last(index->names, &search.high.directory);
 
 	if (r < 0 && r != -ENOENT)
 		return error_set(err, r, "names: damaged at their end");
@@ -176,7 +176,7 @@ int children_find(const struct children *children, const struct index *index, st
 	if (search.high.directory >= ordinal)
 		search.high.directory = ordinal - 1;
 	for (unsigned step = 0; search.low.directory < search.high.directory; step++) {
-		r = children_narrow(children, reader, ordinal, children_guess(&search, ordinal, step), &search, err);
+		r = children_narrow(children, index, ordinal, children_guess(&search, ordinal, step), &search, err);
 		if (r < 0)
 			return r;
 	}

@@ -13,8 +13,7 @@
 struct children;
 
 /* Makes one pass over all names. If the version has no hard links, *ret is NULL, which the functions below accept. */
-must_check int children_open(const struct index *index, struct names_reader *reader, struct children **ret,
-			     struct error *err);
+must_check int children_open(const struct index *index, struct children **ret, struct error *err);
 void children_free(struct children *children);
 
 /* The ordinals of a directory's entries, except those of further names of earlier files. */
@@ -28,8 +27,8 @@ struct children_start {
 	uint64_t first;
 };
 
-must_check int children_range(const struct children *children, const struct index *index, struct names_reader *reader,
-			      uint64_t directory, struct children_range *ret, struct error *err);
+must_check int children_range(const struct children *children, const struct index *index, uint64_t directory,
+			      struct children_range *ret, struct error *err);
 /* Finds the directory with the first name of an ordinal, which must not be the root's. */
-must_check int children_find(const struct children *children, const struct index *index, struct names_reader *reader,
-			     uint64_t ordinal, struct children_start *ret, struct error *err);
+must_check int children_find(const struct children *children, const struct index *index, uint64_t ordinal,
+			     struct children_start *ret, struct error *err);

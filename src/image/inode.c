@@ -189,19 +189,19 @@ static int inode_path_match_child(void *argument, const struct names_entry *entr
 }
 
 /* Finds the first name of search->ordinal. A directory names its parent; for anything else all entries are searched. */
-static bool inode_path_find(const struct index *index, struct names_reader *reader, struct inode_search *search)
+static bool inode_path_find(const struct index *index, struct inode_search *search)
 {
 	struct inode inode;
 
 	if (inode_get(index, search->ordinal, &inode, NULL) < 0)
 		return false;
 	if (!S_ISDIR(inode.mode))
-		return names_walk(reader, inode_path_match, search) == 1;
+		return names_walk(index->names, inode_path_match, search) == 1;
 	search->directory = inode.where;
-	return names_list(reader, inode.where, 0, inode_path_match_child, search) == 1;
+	return names_list(index->names, inode.where, 0, inode_path_match_child, search) == 1;
 }
 
-void inode_path(const struct index *index, struct names_reader *reader, uint64_t ordinal, char *path, size_t size)
+void inode_path(const struct index *index, uint64_t ordinal, char *path, size_t size)
 {
 	struct inode_search search = { .ordinal = ordinal };
 	size_t used = 0, length;
@@ -210,7 +210,7 @@ void inode_path(const struct index *index, struct names_reader *reader, uint64_t
 	if (ordinal == INODE_ROOT)
 		snprintf(path, size, "/");
 	for (; search.ordinal != INODE_ROOT; search.ordinal = search.directory) {
-		if (!inode_path_find(index, reader, &search)) {
+		if (!inode_path_find(index, &search)) {
 			snprintf(path, size, "inode %" PRIu64, ordinal);
 			return;
 		}

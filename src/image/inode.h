@@ -49,7 +49,7 @@ must_check int inode_xattrs(const struct index *index, const struct inode *inode
 			    struct error *err);
 
 /* Finds the path of an inode (its first name) by search: for error lines only. Falls back to "inode N". */
-void inode_path(const struct index *index, struct names_reader *reader, uint64_t ordinal, char *path, size_t size);
+void inode_path(const struct index *index, uint64_t ordinal, char *path, size_t size);
 
 /* Encodes an inode for the packer. class is its attribute class's number; where is as on the volume, without SPARSE. */
 void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk);

@@ -163,14 +163,9 @@ static int look_up(void *argument, uint64_t directory, const struct names_entry 
 
 static void check_names(struct index *index)
 {
-	struct names_reader *walk, *find;
 	struct error err = { 0 };
 
-	must(names_reader_open(index->names, &walk, &err), &err);
-	must(names_reader_open(index->names, &find, &err), &err);
-	must(names_walk(walk, look_up, find), &err);
-	names_reader_close(walk);
-	names_reader_close(find);
+	must(names_walk(index->names, look_up, index->names), &err);
 }
 
 /* Whether the chunk is read without an error, and as what was packed. */

@@ -70,7 +70,6 @@ static void use_inode(struct index *index, uint64_t ordinal)
 
 static void use_index(struct index *index)
 {
-	struct names_reader *reader;
 	uint64_t entries = 0, found;
 	struct inode inode;
 
@@ -80,14 +79,11 @@ static void use_index(struct index *index)
 
 	if (has_short_dump(index))
 		(void)!dump_text(index, ignore_text, NULL, NULL);
-	if (names_reader_open(index->names, &reader, NULL) < 0)
-		return;
 	for (uint64_t ordinal = 1; ordinal <= index->shape.inode_count && ordinal < 4096; ordinal++) {
 		use_inode(index, ordinal);
-		(void)!names_list(reader, ordinal, ordinal % 300, take_entry, &entries);
-		(void)!names_lookup(reader, ordinal, "f007", 4, &found);
+		(void)!names_list(index->names, ordinal, ordinal % 300, take_entry, &entries);
+		(void)!names_lookup(index->names, ordinal, "f007", 4, &found);
 	}
-	names_reader_close(reader);
 }
 
 /* The input: shape as six 32-bit numbers (names in pages), the chunk size's log with the kind of sums and the table of

@@ -14,7 +14,6 @@
 static const uint64_t sizes[1] = { 1u << 30 };
 static struct section section; /* large: not on the stack */
 static struct index *index_now;
-static struct names_reader *reader;
 static struct children *children;
 
 static void open_section(void)
@@ -23,14 +22,12 @@ static void open_section(void)
 	int fd = section_write(&section, &version);
 
 	CHECK_OK(index_load_fd(fd, &version, sizes[0], NULL, &index_now, &err));
-	CHECK_OK(names_reader_open(index_now->names, &reader, &err));
-	CHECK_OK(children_open(index_now, reader, &children, &err));
+	CHECK_OK(children_open(index_now, &children, &err));
 }
 
 static void close_section(void)
 {
 	children_free(children);
-	names_reader_close(reader);
 	index_close(index_now);
 }
 
@@ -60,16 +57,16 @@ static void check_all(void)
 	struct children_start start;
 
 	model = (struct model){ .highest = 1 };
-	assert_int_equal(names_walk(reader, model_see, &model), 0);
+	assert_int_equal(names_walk(index_now->names, model_see, &model), 0);
 	assert_int_equal(model.highest, section.inode_count);
 	for (uint64_t ordinal = 1; ordinal <= section.inode_count; ordinal++) {
-		CHECK_OK(children_range(children, index_now, reader, ordinal, &range, &err));
+		CHECK_OK(children_range(children, index_now, ordinal, &range, &err));
 		assert_int_equal(range.count, model.count[ordinal]);
 		if (range.count)
 			assert_int_equal(range.first, model.first[ordinal]);
 		if (ordinal == 1)
 			continue;
-		CHECK_OK(children_find(children, index_now, reader, ordinal, &start, &err));
+		CHECK_OK(children_find(children, index_now, ordinal, &start, &err));
 		assert_int_equal(start.directory, model.parent[ordinal]);
 		assert_int_equal(start.first, model.first[start.directory]);
 	}
@@ -84,13 +81,13 @@ static void test_lone_root(void **state)
 	section_init(&section);
 	open_section();
 	assert_null(children);
-	CHECK_OK(children_range(children, index_now, reader, 1, &range, &err));
+	CHECK_OK(children_range(children, index_now, 1, &range, &err));
 	assert_int_equal(range.count, 0);
-	CHECK_FAILS(children_find(children, index_now, reader, 1, &start, &err), -EINVAL,
+	CHECK_FAILS(children_find(children, index_now, 1, &start, &err), -EINVAL,
 		    "no directory has inode 1 of 1");
-	CHECK_FAILS(children_find(children, index_now, reader, 2, &start, &err), -EINVAL,
+	CHECK_FAILS(children_find(children, index_now, 2, &start, &err), -EINVAL,
 		    "no directory has inode 2 of 1");
-	CHECK_FAILS(children_find(children, index_now, reader, UINT64_MAX, &start, &err), -EINVAL,
+	CHECK_FAILS(children_find(children, index_now, UINT64_MAX, &start, &err), -EINVAL,
 		    "no directory has inode 18446744073709551615 of 1");
 	close_section();
 }
@@ -196,11 +193,11 @@ static void test_names_first(void **state)
 	(void)state;
 	grow(3);
 	open_section();
-	assert_int_equal(names_first(reader, 0, &directory, &ordinal), 0);
+	assert_int_equal(names_first(index_now->names, 0, &directory, &ordinal), 0);
 	assert_int_equal(directory, 1);
 	assert_int_equal(ordinal, 2);
-	assert_int_equal(names_first(reader, section.inode_count, &directory, &ordinal), -ENOENT);
-	assert_int_equal(names_first(reader, (UINT64_C(1) << 40) - 1, &directory, &ordinal), -ENOENT);
+	assert_int_equal(names_first(index_now->names, section.inode_count, &directory, &ordinal), -ENOENT);
+	assert_int_equal(names_first(index_now->names, (UINT64_C(1) << 40) - 1, &directory, &ordinal), -ENOENT);
 	close_section();
 }
 

@@ -2,6 +2,7 @@
 /* The index: what is written is found again, and what a hostile publisher writes is refused with its reason. */
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -55,25 +56,22 @@ static void make_tree(void)
 
 static void test_lookup(void **state)
 {
-	struct names_reader *reader;
 	struct index *index;
 	uint64_t ordinal;
 
 	(void)state;
 	make_tree();
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(names_reader_open(index->names, &reader, &err));
-	assert_int_equal(names_lookup(reader, 1, "c", 1, &ordinal), 0);
+	assert_int_equal(names_lookup(index->names, 1, "c", 1, &ordinal), 0);
 	assert_int_equal(ordinal, 4);
-	assert_int_equal(names_lookup(reader, 2, "f007", 4, &ordinal), 0);
+	assert_int_equal(names_lookup(index->names, 2, "f007", 4, &ordinal), 0);
 	assert_int_equal(ordinal, 12);
-	assert_int_equal(names_lookup(reader, 2, "link", 4, &ordinal), 0);
+	assert_int_equal(names_lookup(index->names, 2, "link", 4, &ordinal), 0);
 	assert_int_equal(ordinal, 3);
-	assert_int_equal(names_lookup(reader, 1, "d", 1, &ordinal), -ENOENT);
-	assert_int_equal(names_lookup(reader, 2, "", 0, &ordinal), -ENOENT);
-	assert_int_equal(names_lookup(reader, 2, "\0\0\0\0\1", 5, &ordinal), -ENOENT);
-	assert_int_equal(names_lookup(reader, 77, "a", 1, &ordinal), -ENOENT);
-	names_reader_close(reader);
+	assert_int_equal(names_lookup(index->names, 1, "d", 1, &ordinal), -ENOENT);
+	assert_int_equal(names_lookup(index->names, 2, "", 0, &ordinal), -ENOENT);
+	assert_int_equal(names_lookup(index->names, 2, "\0\0\0\0\1", 5, &ordinal), -ENOENT);
+	assert_int_equal(names_lookup(index->names, 77, "a", 1, &ordinal), -ENOENT);
 	index_close(index);
 }
 
@@ -100,45 +98,72 @@ static int take_entry(void *argument, const struct names_entry *entry)
 
 static void test_list_from_every_position(void **state)
 {
-	struct names_reader *reader;
 	struct index *index;
 
 	(void)state;
 	make_tree();
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(names_reader_open(index->names, &reader, &err));
 	for (uint64_t first = 0; first <= 401; first++) {
 		struct listing listing = { .next = first };
 
-		assert_int_equal(names_list(reader, 2, first, take_entry, &listing), 0);
+		assert_int_equal(names_list(index->names, 2, first, take_entry, &listing), 0);
 		assert_int_equal(listing.count, 401 - first);
 	}
 	struct listing listing = { .next = 130, .stop_after = 2 };
-	assert_int_equal(names_list(reader, 2, 130, take_entry, &listing), 7);
+	assert_int_equal(names_list(index->names, 2, 130, take_entry, &listing), 7);
 	assert_int_equal(listing.count, 2);
 	listing = (struct listing){ .next = 5000 };
-	assert_int_equal(names_list(reader, 2, 5000, take_entry, &listing), 0);
-	names_reader_close(reader);
+	assert_int_equal(names_list(index->names, 2, 5000, take_entry, &listing), 0);
+	index_close(index);
+}
+
+/* Lists the same directory, from a listing of it. */
+static int list_again(void *argument, const struct names_entry *entry)
+{
+	struct listing listing = { .next = entry->number };
+
+	assert_int_equal(names_list(((struct index *)argument)->names, 2, entry->number, take_entry, &listing), 0);
+	assert_int_equal(listing.count, 401 - entry->number);
+	return entry->number == 9 ? 10 : 0;
+}
+
+static void *list_often(void *index)
+{
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(names_list(((struct index *)index)->names, 2, 0, list_again, index), 10);
+	return NULL;
+}
+
+/* Threads list at the same time, and while they list. */
+static void test_listings_beside_each_other(void **state)
+{
+	pthread_t threads[4];
+	struct index *index;
+
+	(void)state;
+	make_tree();
+	CHECK_OK(open_section(&index, &err));
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, list_often, index), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
 	index_close(index);
 }
 
 static void test_path(void **state)
 {
-	struct names_reader *reader;
 	struct index *index;
 	char path[64];
 
 	(void)state;
 	make_tree();
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(names_reader_open(index->names, &reader, &err));
-	inode_path(index, reader, 12, path, sizeof(path));
+	inode_path(index, 12, path, sizeof(path));
 	assert_string_equal(path, "/a/f007");
-	inode_path(index, reader, 1, path, sizeof(path));
+	inode_path(index, 1, path, sizeof(path));
 	assert_string_equal(path, "/");
-	inode_path(index, reader, 9999, path, sizeof(path));
+	inode_path(index, 9999, path, sizeof(path));
 	assert_string_equal(path, "inode 9999");
-	names_reader_close(reader);
 	index_close(index);
 
 	section_init(&section);
@@ -148,14 +173,12 @@ static void test_path(void **state)
 	section_file(&section, 4, "d", 0, 0);
 	section_hard_link(&section, 4, "e", 5);
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(names_reader_open(index->names, &reader, &err));
-	inode_path(index, reader, 4, path, sizeof(path));
+	inode_path(index, 4, path, sizeof(path));
 	assert_string_equal(path, "/b/c");
-	inode_path(index, reader, 5, path, sizeof(path));
+	inode_path(index, 5, path, sizeof(path));
 	assert_string_equal(path, "/b/c/d");
-	inode_path(index, reader, 5, path, 5); /* the end says most */
+	inode_path(index, 5, path, 5); /* the end says most */
 	assert_string_equal(path, "/c/d");
-	names_reader_close(reader);
 	index_close(index);
 }
 
@@ -367,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookup),
 		cmocka_unit_test(test_list_from_every_position),
+		cmocka_unit_test(test_listings_beside_each_other),
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_dump),
 		cmocka_unit_test(test_same_entries_same_bytes),

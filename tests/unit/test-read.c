@@ -221,7 +221,6 @@ static bool has_copies, is_ring; /* what the next setup makes */
 
 static int setup(void **state)
 {
-	static struct names_reader *readers[1];
 	struct index *index;
 
 	(void)state;
@@ -230,9 +229,8 @@ static int setup(void **state)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	make_files();
 	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &index, &err));
-	CHECK_OK(names_reader_open(index->names, &readers[0], &err));
 	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index,
-					  .readers = readers, .reader_count = 1, .uses = 1 };
+					  .uses = 1 };
 	for (unsigned i = 0; i < MEMBERS; i++)
 		geometry[i] = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume.array = &volume, .options.read.verify = true, .worker_count = 1 };
@@ -266,7 +264,6 @@ static int teardown(void **state)
 	(void)state;
 	assert_int_equal(generation.uses, 1);
 	assert_int_equal(channel.busy, 0);
-	names_reader_close(generation.readers[0]);
 	assert_int_equal(started_count, 0);
 	assert_int_equal(engine.left, 0);
 	assert_int_equal(record_hand_unique(serve.record, 0), 0);

@@ -99,7 +99,7 @@ static struct generation *open_new(const struct members *members)
 	struct index *index;
 
 	CHECK_OK(index_load(backing_of(&volume.source, members), &version, &index, &err));
-	CHECK_OK(generation_open(&volume.source, &version, index, NULL, 1, &opened, &err));
+	CHECK_OK(generation_open(&volume.source, &version, index, NULL, &opened, &err));
 	return opened;
 }
 
@@ -199,7 +199,7 @@ static struct generation *adopt(void)
 	int record = -1, index = fcntl(generation->index->memfd, F_DUPFD_CLOEXEC, 0);
 
 	CHECK_OK(generation_record(generation, &record, &err));
-	if (generation_adopt(record, index, 2, &next, &why) < 0)
+	if (generation_adopt(record, index, &next, &why) < 0)
 		fail_msg("%s", why.reason);
 	close(record);
 	return next;
@@ -221,7 +221,7 @@ static void check_adopted(void)
 	assert_true(sum_is_same(&sums[0], &sums[1]));
 	assert_int_equal(block_sums_page_address(next->block_sums, 0),
 			 block_sums_page_address(generation->block_sums, 0));
-	assert_int_equal(names_lookup(next->readers[1], 2, "f", 1, &ordinal), 0);
+	assert_int_equal(names_lookup(next->index->names, 2, "f", 1, &ordinal), 0);
 	assert_int_equal(ordinal, 5);
 	assert_int_equal(next->key, KEY);
 	assert_int_equal(next->sequence, 7);
@@ -293,11 +293,11 @@ static void test_seals(void **state)
 	CHECK_OK(generation_record(generation, &record, &err));
 	assert_int_equal(fcntl(record, F_GET_SEALS), seals);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC);
-	CHECK_FAILS(generation_adopt(writable, index, 1, &next, &err), -EPROTO, "has the seals 0, expected 0xf");
+	CHECK_FAILS(generation_adopt(writable, index, &next, &err), -EPROTO, "has the seals 0, expected 0xf");
 	assert_int_equal(fcntl(writable, F_ADD_SEALS, seals), 0);
-	CHECK_FAILS(generation_adopt(writable, index, 1, &next, &err), -EPROTO, "0 bytes that are no record");
-	CHECK_FAILS(generation_adopt(index, index, 1, &next, &err), -EPROTO, "that are no record");
-	CHECK_FAILS(generation_adopt(record, record, 1, &next, &err), -EPROTO, "index: ");
+	CHECK_FAILS(generation_adopt(writable, index, &next, &err), -EPROTO, "0 bytes that are no record");
+	CHECK_FAILS(generation_adopt(index, index, &next, &err), -EPROTO, "that are no record");
+	CHECK_FAILS(generation_adopt(record, record, &next, &err), -EPROTO, "index: ");
 	assert_null(next);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC); /* it stayed ours */
 	close(writable);

@@ -60,13 +60,8 @@ static int tar_survey_entry(void *argument, uint64_t directory, const struct nam
 int tar_survey_make(const struct index *index, struct tar_survey *ret, struct error *err)
 {
 	struct tar_survey survey = { 0 };
-	struct names_reader *reader;
-	int r = names_reader_open(index->names, &reader, err);
+	int r = names_walk(index->names, tar_survey_entry, &survey);
 
-	if (r < 0)
-		return r;
-	r = names_walk(reader, tar_survey_entry, &survey);
-	names_reader_close(reader);
 	if (r < 0)
 		return error_set(err, r, "the names cannot be read: %s", strerror(-r));
 	for (uint64_t i = INODE_ROOT; r == 0 && i <= index->shape.inode_count; i++)

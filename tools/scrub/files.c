@@ -15,7 +15,6 @@ struct files {
 	struct findings *findings;
 	const struct version *version;
 	struct index *index;
-	struct names_reader *reader;
 };
 
 static int files_compare(const void *a, const void *b)
@@ -40,7 +39,7 @@ static int files_walk(const struct files *files, struct error *err)
 	while ((r = chunk_walk_next(&walk, err)) > 0) {
 		if (walk.damage.code || !files_is_lost(files, walk.chunk.address))
 			continue;
-		inode_path(files->index, files->reader, walk.inode.ordinal, path, sizeof(path));
+		inode_path(files->index, walk.inode.ordinal, path, sizeof(path));
 		findings_file(files->findings, path + (path[0] == '/'), files->version->label, walk.position,
 			      walk.chunk.address);
 	}
@@ -54,10 +53,7 @@ static int files_version(struct files *files, struct source *source, const struc
 
 	if (index_load(backing_of(source, members), files->version, &files->index, NULL) < 0)
 		return 0;
-	r = names_reader_open(files->index->names, &files->reader, err);
-	if (r == 0)
-		r = files_walk(files, err);
-	names_reader_close(files->reader);
+	r = files_walk(files, err);
 	index_close(files->index);
 	return r;
 }

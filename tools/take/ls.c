@@ -169,13 +169,8 @@ static int ls_name(void *argument, const struct names_entry *entry)
 static int ls_folder(struct ls *ls, const char *prefix, uint64_t ordinal)
 {
 	struct ls_folder folder = { .ls = ls, .prefix = prefix };
-	struct names_reader *reader = NULL;
-	int r = names_reader_open(ls->index->names, &reader, ls->err), listed;
+	int listed = names_list(ls->index->names, ordinal, 0, ls_name, &folder);
 
-	if (r < 0)
-		return r;
-	listed = names_list(reader, ordinal, 0, ls_name, &folder);
-	names_reader_close(reader);
 	if (listed < 0)
 		return error_set(ls->err, listed, "the names cannot be read: %s", strerror(-listed));
 	return folder.r;

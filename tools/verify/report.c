@@ -131,7 +131,7 @@ static void report_damage_text(struct report *report, const struct damage *damag
 	text_print(" shared=%" PRIu64 " version=%s\n", damage->item.shared, report->label);
 }
 
-static void report_damages(struct report *report, const struct index *index, struct names_reader *reader,
+static void report_damages(struct report *report, const struct index *index,
 			   const struct damage_list *damage)
 {
 	char absolute[PATH_SIZE];
@@ -140,7 +140,7 @@ static void report_damages(struct report *report, const struct index *index, str
 	if (report->is_json)
 		json_begin_array(&report->json, "damage");
 	for (unsigned i = 0; i < damage->shown_count; i++) {
-		inode_path(index, reader, damage->shown[i].item.ordinal, absolute, sizeof(absolute));
+		inode_path(index, damage->shown[i].item.ordinal, absolute, sizeof(absolute));
 		path = absolute + (absolute[0] == '/'); /* as it was in the source */
 		if (report->is_json)
 			report_damage_json(report, &damage->shown[i], path);
@@ -192,7 +192,7 @@ static void report_version_text(struct report *report, const struct check_counts
 			 report->label, counts->transient);
 }
 
-void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
+void report_end_version(struct report *report, const struct index *index,
 			const struct damage_list *damage, const struct check_counts *counts,
 			const struct selection_counts *selection)
 {
@@ -200,9 +200,9 @@ void report_end_version(struct report *report, const struct index *index, struct
 		fputs("\r\033[K", stderr);
 	if (report->is_json)
 		json_end_array(&report->json);
-	if (reader) {
+	if (index) {
 		report->damaged += damage->count;
-		report_damages(report, index, reader, damage);
+		report_damages(report, index, damage);
 		report->counts.chunks += counts->chunks;
 		report->counts.references += counts->references;
 		report->counts.bytes += counts->bytes;

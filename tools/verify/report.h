@@ -42,9 +42,9 @@ void report_begin(struct report *report, const char *path, bool json);
 void report_part(struct report *report, const char *what, enum report_state state, const struct error *err);
 void report_begin_versions(struct report *report, const struct selection_share *share);
 void report_begin_version(struct report *report, const struct version *version);
-/* Reports the version's damage and counts. reader finds the paths. All arguments but report are NULL if the version's
+/* Reports the version's damage and counts. All arguments but report are NULL if the version's
  * index could not be used. */
-void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
+void report_end_version(struct report *report, const struct index *index,
 			const struct damage_list *damage, const struct check_counts *counts,
 			const struct selection_counts *selection);
 /* Prints the summary and returns the exit status. */

@@ -336,7 +336,7 @@ static void verify_copies(struct verify *v, const struct version *version, const
 }
 
 static void verify_chunks(struct verify *v, const struct version *version, struct index *index,
-			  const struct block_sums *block_sums, struct names_reader *reader)
+			  const struct block_sums *block_sums)
 {
 	struct damage_list damage;
 	struct check_setup setup = { .volume = v->volume->array,
@@ -366,14 +366,13 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 		damage.count = damage.shown_count = 0;
 		v->report.version_is_gone = true;
 	}
-	report_end_version(&v->report, index, reader, &damage, &counts, &selection.counts);
+	report_end_version(&v->report, index, &damage, &counts, &selection.counts);
 	selection_close(&selection);
 	damage_end(&damage);
 }
 
 static void verify_version(struct verify *v, const struct version *version)
 {
-	struct names_reader *reader = NULL;
 	struct index *index = NULL;
 	struct block_sums *block_sums = NULL;
 	struct error err = { 0 };
@@ -381,11 +380,9 @@ static void verify_version(struct verify *v, const struct version *version)
 
 	report_begin_version(&v->report, version);
 	r = index_load(volume_backing(v->volume), version, &index, &err);
-	if (r == 0)
-		r = names_reader_open(index->names, &reader, &err);
 	verify_part(v, version, "index", r, &err);
 	if (r < 0) {
-		report_end_version(&v->report, NULL, NULL, NULL, NULL, NULL);
+		report_end_version(&v->report, NULL, NULL, NULL, NULL);
 	} else {
 		verify_digest(v, version, index);
 		verify_signature(v, version);
@@ -394,10 +391,9 @@ static void verify_version(struct verify *v, const struct version *version)
 		verify_copies(v, version, "copies of the index", &version->index.extents);
 		verify_copies(v, version, "copies of the block checksums", &version->block_sums.extents);
 		verify_copies(v, version, "copies of the source section", &version->source.extents);
-		verify_chunks(v, version, index, block_sums, reader);
+		verify_chunks(v, version, index, block_sums);
 	}
 	block_sums_close(block_sums);
-	names_reader_close(reader);
 	index_close(index);
 }
 

@@ -257,7 +257,7 @@ static int dump_entry(void *argument, uint64_t directory, const struct names_ent
 	return 0;
 }
 
-static int dump_all(struct dump *d, struct names_reader *reader)
+static int dump_all(struct dump *d)
 {
 	int r;
 
@@ -268,7 +268,7 @@ static int dump_all(struct dump *d, struct names_reader *reader)
 	dump_char(d, '\n');
 	r = dump_inode(d, INODE_ROOT, INODE_ROOT, "/", 1);
 	if (r == 0)
-		r = names_walk(reader, dump_entry, d);
+		r = names_walk(d->index->names, dump_entry, d);
 	return r < 0 ? r : dump_flush(d);
 }
 
@@ -277,14 +277,8 @@ int dump_text(struct index *index, int (*put)(void *argument, const char *text, 
 {
 	struct error why = { 0 };
 	struct dump d = { .index = index, .put = put, .argument = argument, .err = &why };
-	struct names_reader *reader;
-	int r;
+	int r = dump_all(&d);
 
-	r = names_reader_open(index->names, &reader, err);
-	if (r < 0)
-		return r;
-	r = dump_all(&d, reader);
-	names_reader_close(reader);
 	if (r == -EINTR)
 		return error_pass(err, r, &why);
 	if (r < 0)

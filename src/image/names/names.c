@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <lmdb.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +30,12 @@ struct names {
 	MDB_dbi dbi;
 	struct stat file; /* the file that LMDB has open */
 	struct names_tree tree;
+	_Atomic(struct names_cursor *) idle; /* one that no thread uses; NULL: there is none */
 };
 
-struct names_reader {
-	const struct names *names;
+/* LMDB's handle, which one thread at a time may use. */
+struct names_cursor {
+	struct names *names;
 	MDB_txn *txn;
 	MDB_cursor *cursor;
 };
@@ -60,6 +63,51 @@ static uint64_t names_key_directory(const uint8_t *key)
 		directory = directory << 8 | key[i];
 	return directory;
 }
+
+/* --- cursors --- */
+
+static void names_cursor_free(struct names_cursor *cursor)
+{
+	if (!cursor)
+		return;
+	if (cursor->cursor)
+		mdb_cursor_close(cursor->cursor);
+	if (cursor->txn)
+		mdb_txn_abort(cursor->txn);
+	free(cursor);
+}
+
+/* NULL: no memory. */
+static struct names_cursor *names_cursor_new(struct names *names)
+{
+	struct names_cursor *cursor = calloc(1, sizeof(*cursor));
+
+	if (!cursor)
+		return NULL;
+	cursor->names = names;
+	if (mdb_txn_begin(names->env, NULL, MDB_RDONLY, &cursor->txn) == 0 &&
+	    mdb_cursor_open(cursor->txn, names->dbi, &cursor->cursor) == 0)
+		return cursor;
+	names_cursor_free(cursor);
+	return NULL;
+}
+
+/* Takes the idle cursor, or makes one if other threads read as well; NULL: no memory. There is no lock, which a forked
+ * child could inherit. */
+static struct names_cursor *names_cursor_take(struct names *names)
+{
+	struct names_cursor *idle = atomic_exchange(&names->idle, NULL);
+
+	return idle ? idle : names_cursor_new(names);
+}
+
+static void names_cursor_give(struct names_cursor **cursor)
+{
+	if (*cursor)
+		names_cursor_free(atomic_exchange(&(*cursor)->names->idle, *cursor));
+}
+
+#define auto_give cleanup(names_cursor_give)
 
 /* --- opening --- */
 
@@ -126,42 +174,13 @@ void names_close(struct names *names)
 {
 	if (!names)
 		return;
+	names_cursor_free(atomic_load(&names->idle));
 	if (names->env && names_is_kept(names)) /* LMDB would close it */
 		mdb_env_close(names->env);
 	free(names);
 }
 
 /* --- reading --- */
-
-int names_reader_open(const struct names *names, struct names_reader **ret, struct error *err)
-{
-	struct names_reader *reader = calloc(1, sizeof(*reader));
-	int r;
-
-	if (!reader)
-		return error_no_memory(err);
-	reader->names = names;
-	r = mdb_txn_begin(names->env, NULL, MDB_RDONLY, &reader->txn);
-	if (r == 0)
-		r = mdb_cursor_open(reader->txn, names->dbi, &reader->cursor);
-	if (r != 0) {
-		names_reader_close(reader);
-		return names_lmdb_error(r, "reader", err);
-	}
-	*ret = reader;
-	return 0;
-}
-
-void names_reader_close(struct names_reader *reader)
-{
-	if (!reader)
-		return;
-	if (reader->cursor)
-		mdb_cursor_close(reader->cursor);
-	if (reader->txn)
-		mdb_txn_abort(reader->txn);
-	free(reader);
-}
 
 static uint64_t names_value_ordinal(const MDB_val *value)
 {
@@ -173,19 +192,19 @@ static uint64_t names_value_ordinal(const MDB_val *value)
 	return ordinal;
 }
 
-const struct names_tree *names_reader_tree(const struct names_reader *reader)
+const struct names_tree *names_tree(const struct names *names)
 {
-	return &reader->names->tree;
+	return &names->tree;
 }
 
 /* Looks up without LMDB, which waits for the memory of one comparison after the other. */
-int names_lookup(struct names_reader *reader, uint64_t directory, const char *name, size_t length,
+int names_lookup(const struct names *names, uint64_t directory, const char *name, size_t length,
 		 uint64_t *ret_ordinal)
 {
 	struct names_find find;
 	int r;
 
-	names_find_begin(&find, &reader->names->tree, directory, name, length);
+	names_find_begin(&find, &names->tree, directory, name, length);
 	do
 		r = names_find_step(&find, ret_ordinal);
 	while (r > 0);
@@ -206,7 +225,7 @@ static int names_entry_of(const MDB_val *key, const MDB_val *value, struct names
 }
 
 /* Puts the cursor on the directory's entry first or, by its marks, on one shortly before; returns which. */
-static int names_seek(struct names_reader *reader, uint64_t directory, uint64_t first, MDB_val *key, MDB_val *value,
+static int names_seek(MDB_cursor *cursor, uint64_t directory, uint64_t first, MDB_val *key, MDB_val *value,
 		      uint64_t *ret_number)
 {
 	uint64_t mark = first / DSFS_MARK_EVERY;
@@ -222,27 +241,30 @@ static int names_seek(struct names_reader *reader, uint64_t directory, uint64_t 
 			rest[1 + i] = (uint8_t)(mark >> (8 * (3 - i)));
 		rest[0] = 0;
 		key->mv_size = names_key(bytes, directory, rest, sizeof(rest));
-		r = mdb_cursor_get(reader->cursor, key, value, MDB_SET);
+		r = mdb_cursor_get(cursor, key, value, MDB_SET);
 		if (r != 0)
 			return r; /* past the last mark: past the end */
 		key->mv_data = bytes;
 		key->mv_size = names_key(bytes, directory, value->mv_data, value->mv_size);
 		*ret_number = mark * DSFS_MARK_EVERY;
 	}
-	return mdb_cursor_get(reader->cursor, key, value, MDB_SET_RANGE);
+	return mdb_cursor_get(cursor, key, value, MDB_SET_RANGE);
 }
 
-int names_list(struct names_reader *reader, uint64_t directory, uint64_t first,
+int names_list(struct names *names, uint64_t directory, uint64_t first,
 	       int (*each)(void *argument, const struct names_entry *entry), void *argument)
 {
+	auto_give struct names_cursor *cursor = names_cursor_take(names);
 	uint8_t parent[KEY_SIZE];
 	struct names_entry entry;
 	MDB_val key, value;
 	int r;
 
+	if (!cursor)
+		return -ENOMEM;
 	names_key(parent, directory, "", 0);
-	r = names_seek(reader, directory, first, &key, &value, &entry.number);
-	for (; r == 0; entry.number++, r = mdb_cursor_get(reader->cursor, &key, &value, MDB_NEXT)) {
+	r = names_seek(cursor->cursor, directory, first, &key, &value, &entry.number);
+	for (; r == 0; entry.number++, r = mdb_cursor_get(cursor->cursor, &key, &value, MDB_NEXT)) {
 		if (key.mv_size <= DSFS_KEY_PARENT || memcmp(key.mv_data, parent, DSFS_KEY_PARENT) != 0)
 			return 0;
 		if (entry.number < first)
@@ -257,17 +279,20 @@ int names_list(struct names_reader *reader, uint64_t directory, uint64_t first,
 }
 
 /* Marks sort before the entries, so a directory with marks is searched again after them. */
-int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_directory, uint64_t *ret_ordinal)
+int names_first(struct names *names, uint64_t directory, uint64_t *ret_directory, uint64_t *ret_ordinal)
 {
+	auto_give struct names_cursor *cursor = names_cursor_take(names);
 	struct names_entry entry;
 	const uint8_t *found;
 	uint8_t bytes[KEY_SIZE];
 	MDB_val key, value;
 	int r;
 
+	if (!cursor)
+		return -ENOMEM;
 	for (;; directory = names_key_directory(found)) {
 		key = (MDB_val){ names_key(bytes, directory, "\1", 1), bytes };
-		r = mdb_cursor_get(reader->cursor, &key, &value, MDB_SET_RANGE);
+		r = mdb_cursor_get(cursor->cursor, &key, &value, MDB_SET_RANGE);
 		if (r != 0)
 			return r == MDB_NOTFOUND ? -ENOENT : -EBADMSG;
 		found = key.mv_data;
@@ -284,27 +309,34 @@ int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_d
 	return 0;
 }
 
-int names_last(struct names_reader *reader, uint64_t *ret_directory)
+int names_last(struct names *names, uint64_t *ret_directory)
 {
+	auto_give struct names_cursor *cursor = names_cursor_take(names);
 	MDB_val key, value;
-	int r = mdb_cursor_get(reader->cursor, &key, &value, MDB_LAST);
+	int r;
 
+	if (!cursor)
+		return -ENOMEM;
+	r = mdb_cursor_get(cursor->cursor, &key, &value, MDB_LAST);
 	if (r != 0 || key.mv_size < DSFS_KEY_PARENT)
 		return r == MDB_NOTFOUND ? -ENOENT : -EBADMSG;
 	*ret_directory = names_key_directory(key.mv_data);
 	return 0;
 }
 
-int names_walk(struct names_reader *reader,
+int names_walk(struct names *names,
 	       int (*each)(void *argument, uint64_t directory, const struct names_entry *entry), void *argument)
 {
+	auto_give struct names_cursor *cursor = names_cursor_take(names);
 	struct names_entry entry = { 0 };
 	uint64_t directory = 0, parent;
 	MDB_val key, value;
 	int r;
 
-	for (r = mdb_cursor_get(reader->cursor, &key, &value, MDB_FIRST); r == 0;
-	     r = mdb_cursor_get(reader->cursor, &key, &value, MDB_NEXT)) {
+	if (!cursor)
+		return -ENOMEM;
+	for (r = mdb_cursor_get(cursor->cursor, &key, &value, MDB_FIRST); r == 0;
+	     r = mdb_cursor_get(cursor->cursor, &key, &value, MDB_NEXT)) {
 		const uint8_t *k = key.mv_data;
 
 		if (key.mv_size > DSFS_KEY_PARENT && k[DSFS_KEY_PARENT] == 0)

@@ -7,43 +7,37 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* The names part in an open file, which LMDB maps; all threads share it. LMDB trusts it, so entries_check() must come
- * first. */
+/* The names part in an open file, which LMDB maps. All threads share it, and may read it at once. LMDB trusts it, so
+ * entries_check() must come first. */
 struct names;
 struct names_tree;
 /* Opens the part, which is at offset 0 of fd, and mapped at file, which must outlive it. fd stays the caller's. */
 must_check int names_open(int fd, struct span file, struct names **ret, struct error *err);
 void names_close(struct names *names);
 
-/* One thread's view of the names. */
-struct names_reader;
-must_check int names_reader_open(const struct names *names, struct names_reader **ret, struct error *err);
-void names_reader_close(struct names_reader *reader);
-
 struct names_entry {
 	uint64_t number;  /* of the entry within its directory, from 0 */
 	uint64_t ordinal; /* of the inode */
 	uint8_t type;     /* DT_DIR, DT_REG, DT_LNK */
-	const char *name; /* not NUL-terminated; valid until the reader's next call */
+	const char *name; /* not NUL-terminated; valid as long as the names are open */
 	uint8_t name_length;
 };
 
 /* Returns the tree for look-ups in steps, see names_find.h. */
-const struct names_tree *names_reader_tree(const struct names_reader *reader);
+const struct names_tree *names_tree(const struct names *names);
 /* Finds a name's ordinal. -ENOENT if there is no such name. */
-must_check int names_lookup(struct names_reader *reader, uint64_t directory, const char *name, size_t length,
+must_check int names_lookup(const struct names *names, uint64_t directory, const char *name, size_t length,
 			    uint64_t *ret_ordinal);
 /* Calls each() for the directory's entries from number first on, in order, until it returns non-zero (which is
  * returned) or they end (0). */
-must_check int names_list(struct names_reader *reader, uint64_t directory, uint64_t first,
+must_check int names_list(struct names *names, uint64_t directory, uint64_t first,
 			  int (*each)(void *argument, const struct names_entry *entry), void *argument);
 /* Finds the first directory from directory on with entries, and its first entry's ordinal; -ENOENT if there is none. */
-must_check int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_directory,
-			   uint64_t *ret_ordinal);
+must_check int names_first(struct names *names, uint64_t directory, uint64_t *ret_directory, uint64_t *ret_ordinal);
 /* Finds the last directory that has entries; -ENOENT if none has. */
-must_check int names_last(struct names_reader *reader, uint64_t *ret_directory);
+must_check int names_last(struct names *names, uint64_t *ret_directory);
 /* Calls each() for all entries of the version in key order: parents ascending, names in bytewise order. */
-must_check int names_walk(struct names_reader *reader,
+must_check int names_walk(struct names *names,
 			  int (*each)(void *argument, uint64_t directory, const struct names_entry *entry),
 			  void *argument);
 

@@ -200,7 +200,7 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 		return;
 	if (other.code)
 		slot->file->error = other.code;
-	inode_path(context->direct->index, context->names, op->request.inode.ordinal, path, sizeof(path));
+	inode_path(context->direct->index, op->request.inode.ordinal, path, sizeof(path));
 	if (chunk)
 		batch_wrap_chunk(context->direct->volume, path, chunk, &why);
 	else

@@ -86,7 +86,6 @@ static void context_keep(struct context *context)
 static void context_clear(struct context *context)
 {
 	context_report(context);
-	names_reader_close(context->names);
 	if (context_is_free(context))
 		context_end_reads(context);
 	else
@@ -289,8 +288,6 @@ int context_new(struct direct *direct, struct context **ret, struct error *err)
 	context_adopt_all();
 	context_look_at_kept();
 	r = context_make_caches(direct, err);
-	if (r == 0)
-		r = names_reader_open(direct->index->names, &context->names, err);
 	if (r == 0) {
 		context->cached = cached_use(atomic_load(&direct->volume->cached));
 		context->may_leave = context->cached || members_are_redundant(&direct->index->members);

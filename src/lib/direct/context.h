@@ -33,7 +33,6 @@ struct context_engines {
 
 struct context {
 	struct direct *direct;
-	struct names_reader *names;
 	struct context_memo memo;
 	uint64_t folders[CONTEXT_FOLDERS]; /* by hash, the place of a directory's name: names_find_place(); 0: none */
 	/* For reads; the first context_start() makes them. */

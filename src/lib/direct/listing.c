@@ -109,7 +109,8 @@ static int listing_go_on(struct listing *listing, struct error *err)
 	while (listing->count > 0 && r == 0) {
 		const struct listing_level *level = &listing->levels[listing->count - 1];
 
-		r = names_list(listing->context->names, level->directory.ordinal, level->next, listing_see, listing);
+		r = names_list(listing->context->direct->index->names, level->directory.ordinal, level->next,
+			       listing_see, listing);
 		if (r < 0)
 			return error_set(err, r, "the names of directory %" PRIu64 " are damaged",
 					 level->directory.ordinal);

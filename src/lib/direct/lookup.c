@@ -132,7 +132,7 @@ static int lookup_name(struct lookup *lookup, const char *name, size_t length, s
 
 	if (length > DSFS_NAME_MAX)
 		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", length, DSFS_NAME_MAX);
-	names_find_begin(&lookup->find, names_reader_tree(lookup->call->context->names), lookup->at.ordinal, name,
+	names_find_begin(&lookup->find, names_tree(lookup->call->index->names), lookup->at.ordinal, name,
 			 length);
 	lookup->next = LOOKUP_AT_NAME;
 	if (!lookup_is_last(lookup)) {

@@ -21,7 +21,7 @@ static int place_children(struct context *context, const struct children **ret, 
 	int r;
 
 	if (!children) {
-		r = children_open(direct->index, context->names, &children, err);
+		r = children_open(direct->index, &children, err);
 		if (r < 0)
 			return r;
 		if (children && !atomic_compare_exchange_strong(&direct->children, &first, children)) {
@@ -61,7 +61,6 @@ static int place_name(void *argument, const struct names_entry *entry)
 static int place_parent(const struct place *place, uint64_t *ret_directory, uint64_t *ret_number, struct error *err)
 {
 	const struct index *index = place->context->direct->index;
-	struct names_reader *names = place->context->names;
 	struct children_range range = { 0 };
 	struct children_start start;
 	struct inode inode;
@@ -70,10 +69,10 @@ static int place_parent(const struct place *place, uint64_t *ret_directory, uint
 	if (r < 0)
 		return r;
 	if (S_ISDIR(inode.mode)) {
-		r = children_range(place->children, index, names, inode.where, &range, err);
+		r = children_range(place->children, index, inode.where, &range, err);
 		start = (struct children_start){ inode.where, range.first };
 	} else {
-		r = children_find(place->children, index, names, place->ordinal, &start, err);
+		r = children_find(place->children, index, place->ordinal, &start, err);
 	}
 	if (r < 0)
 		return r;
@@ -96,7 +95,7 @@ static int place_climb(struct place *place, struct error *err)
 		r = place_parent(place, &directory, &number, err);
 		if (r < 0)
 			return r;
-		r = names_list(place->context->names, directory, number, place_name, place);
+		r = names_list(place->context->direct->index->names, directory, number, place_name, place);
 		if (r == -ERANGE)
 			return error_set(err, r, "the path does not fit in the buffer");
 		if (r <= 0)
@@ -170,7 +169,7 @@ int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, 
 		return r;
 	r = place_children(context, &children, err);
 	if (r == 0)
-		r = children_range(children, direct->index, context->names, ordinal, &range, err);
+		r = children_range(children, direct->index, ordinal, &range, err);
 	context_leave(context);
 	if (r < 0)
 		return r;

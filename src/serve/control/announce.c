@@ -31,7 +31,7 @@ struct announcement {
 /* One thread's part of an announcement. */
 struct announcer {
 	struct announcement *shared;
-	struct names_reader *old; /* names found here are skipped; NULL: no name is */
+	const struct names *old; /* names found here are skipped; NULL: no name is */
 	uint64_t end;
 	bool any;
 };
@@ -62,7 +62,7 @@ static int announce_name(void *argument, const struct names_entry *entry)
 }
 
 static void announce_slices(struct announcement *shared, const struct generation *generation,
-			    struct names_reader *reader, struct names_reader *but, _Atomic uint64_t *next)
+			    const struct names *but, _Atomic uint64_t *next)
 {
 	struct announcer announcer = { .shared = shared, .old = but };
 	struct error why = { 0 };
@@ -73,7 +73,7 @@ static void announce_slices(struct announcement *shared, const struct generation
 		first = atomic_fetch_add(next, ANNOUNCE_SLICE);
 		announcer.end = first + ANNOUNCE_SLICE;
 		announcer.any = false;
-		r = names_list(reader, INODE_ROOT, first, announce_name, &announcer);
+		r = names_list(generation->index->names, INODE_ROOT, first, announce_name, &announcer);
 		if (r < 0 && !atomic_load(&shared->failed)) {
 			error_set(&why, r, "cannot list the root of '%s'", generation->version.label);
 			announce_fail(shared, &why);
@@ -84,18 +84,9 @@ static void announce_slices(struct announcement *shared, const struct generation
 static void announce_main(void *argument)
 {
 	struct announcement *shared = argument;
-	struct names_reader *old = NULL, *new = NULL;
-	struct error why = { 0 };
 
-	if (names_reader_open(shared->old->index->names, &old, &why) < 0 ||
-	    names_reader_open(shared->new->index->names, &new, &why) < 0)
-		announce_fail(shared, &why);
-	if (old && new) {
-		announce_slices(shared, shared->old, old, NULL, &shared->next_old);
-		announce_slices(shared, shared->new, new, old, &shared->next_new);
-	}
-	names_reader_close(new);
-	names_reader_close(old);
+	announce_slices(shared, shared->old, NULL, &shared->next_old);
+	announce_slices(shared, shared->new, shared->old->index->names, &shared->next_new);
 }
 
 static unsigned announce_most(const struct announcement *shared)

@@ -94,15 +94,10 @@ static int prune_drop_name(void *argument, uint64_t directory, const struct name
 static void prune_drop_names(struct prune *prune)
 {
 	struct generation *generation = prune->generation;
-	struct names_reader *reader;
-	struct error err = { 0 };
 
-	if (names_reader_open(generation->index->names, &reader, &err) < 0)
-		return;
 	/* If it was cancelled, the version may have been current since. */
-	if (names_walk(reader, prune_drop_name, prune) == 0 && !atomic_load(&prune->cancelled))
+	if (names_walk(generation->index->names, prune_drop_name, prune) == 0 && !atomic_load(&prune->cancelled))
 		atomic_store(&generation->root_pruned, true);
-	names_reader_close(reader);
 }
 
 /* Names are dropped even after nodes if the kernel remembers absent names: they keep their directory in use and have no

@@ -101,7 +101,7 @@ static int open_make(struct serve *serve, struct open_load *load, struct generat
 	if (r < 0)
 		return r;
 	sums = local_load_sums(serve, load->version, members);
-	r = generation_open(&serve->volume.array->source, load->version, index, sums, serve->worker_count, ret, err);
+	r = generation_open(&serve->volume.array->source, load->version, index, sums, ret, err);
 	if (r == 0)
 		return 0;
 	block_sums_close(sums);

@@ -32,8 +32,7 @@ static struct content *content_of(struct read_op *op)
 
 static void content_path(const struct content *content, char *path, size_t size)
 {
-	inode_path(content->generation->index, worker_reader(content->worker, content->generation),
-		   content->read.op.request.inode.ordinal, path, size);
+	inode_path(content->generation->index, content->read.op.request.inode.ordinal, path, size);
 }
 
 static uint64_t content_node(const struct content *content)

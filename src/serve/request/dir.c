@@ -45,7 +45,7 @@ static int dir_entry(void *argument, const struct names_entry *entry)
 	return 0;
 }
 
-static int dir_fill(struct worker *worker, const struct inode *directory, struct dir_walk *walk)
+static int dir_fill(const struct inode *directory, struct dir_walk *walk)
 {
 	struct generation *generation = walk->generation;
 	uint64_t self = walk->nodeid & ~NODE_SIDE;
@@ -55,8 +55,7 @@ static int dir_fill(struct worker *worker, const struct inode *directory, struct
 
 	if (!dirlist_add_dots(&walk->list, self, parent))
 		return 0;
-	r = names_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry,
-		       walk);
+	r = names_list(generation->index->names, directory->ordinal, walk->list.first, dir_entry, walk);
 	/* Answer with the entries that were added; the next request meets the error. */
 	return r < 0 && !walk->list.used ? r : 0;
 }
@@ -74,7 +73,7 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 	if (r == 0) {
 		walk.nodeid = request->wire.nodeid;
 		dirlist_begin(&walk.list, request);
-		r = dir_fill(worker, &inode, &walk);
+		r = dir_fill(&inode, &walk);
 	}
 	if (r < 0) {
 		reply_error(worker, request, r);

@@ -90,7 +90,7 @@ static void ops_lookup(void *context, struct channel_request *request)
 	else if (request->wire.name_length > DSFS_NAME_MAX)
 		r = -ENAMETOOLONG;
 	else
-		r = names_lookup(worker_reader(worker, generation), nodeid_ordinal(request->wire.nodeid),
+		r = names_lookup(generation->index->names, nodeid_ordinal(request->wire.nodeid),
 				 request->wire.name, request->wire.name_length, &ordinal);
 	if (r == 0)
 		r = inode_get(generation->index, ordinal, &inode, &err);

@@ -25,7 +25,7 @@ static int takeover_adopt(struct serve *serve, const struct record_version *vers
 	if (record < 0 || index < 0)
 		return error_set(err, -EPROTO, "the former server left no %s of the version with the key %" PRIu64,
 				 record < 0 ? "record" : "index", key);
-	r = generation_adopt(record, index, serve->worker_count, ret, err);
+	r = generation_adopt(record, index, ret, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&index);

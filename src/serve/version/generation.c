@@ -7,35 +7,16 @@
 
 #include "base/log.h"
 #include "image/catalogue/index_load.h"
-#include "image/names/names.h"
 #include "serve/version/version_record.h"
 
 static _Atomic uint64_t generation_opened; /* the greatest key that a version has */
 
 static void generation_free(struct generation *generation)
 {
-	for (unsigned i = 0; i < generation->reader_count; i++)
-		names_reader_close(generation->readers[i]);
-	free(generation->readers);
 	block_sums_close(generation->block_sums);
 	version_free(&generation->version);
 	index_close(generation->index);
 	free(generation);
-}
-
-static int generation_open_readers(struct generation *generation, unsigned readers, struct error *err)
-{
-	int r;
-
-	generation->readers = calloc(readers, sizeof(*generation->readers));
-	if (!generation->readers)
-		return error_no_memory(err);
-	for (; generation->reader_count < readers; generation->reader_count++) {
-		r = names_reader_open(generation->index->names, &generation->readers[generation->reader_count], err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 /* Block checksums only save bytes, as chunks have checksums of their own, so the version is served without them if they
@@ -63,7 +44,7 @@ static int generation_check_sequence(const struct version *version, struct error
 }
 
 int generation_open(struct source *source, const struct version *version, struct index *index,
-		    struct block_sums *block_sums, unsigned readers, struct generation **ret, struct error *err)
+		    struct block_sums *block_sums, struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	int r = generation_check_sequence(version, err);
@@ -82,8 +63,6 @@ int generation_open(struct source *source, const struct version *version, struct
 	r = version_copy_lists(version, &generation->version, err);
 	if (r == 0 && !block_sums)
 		r = generation_open_block_sums(generation, source, err);
-	if (r == 0)
-		r = generation_open_readers(generation, readers, err);
 	if (r < 0) {
 		generation->index = NULL; /* both stay the caller's */
 		if (block_sums)
@@ -147,8 +126,8 @@ static struct generation *generation_of_record(struct version_record *record)
 	return generation;
 }
 
-static int generation_adopt_parts(struct version_record *record, int index_fd, unsigned readers,
-				  struct generation **ret, struct error *err)
+static int generation_adopt_parts(struct version_record *record, int index_fd, struct generation **ret,
+				  struct error *err)
 {
 	struct generation *generation;
 	int r = generation_check_sequence(&record->version, err);
@@ -160,8 +139,6 @@ static int generation_adopt_parts(struct version_record *record, int index_fd, u
 		return error_no_memory(err);
 	r = index_load_lent(index_fd, &generation->version, record->member_size, &record->members, &generation->index,
 			    err);
-	if (r == 0)
-		r = generation_open_readers(generation, readers, err);
 	if (r < 0) {
 		if (generation->index)
 			generation->index->memfd = -1; /* stays the caller's */
@@ -172,14 +149,14 @@ static int generation_adopt_parts(struct version_record *record, int index_fd, u
 	return 0;
 }
 
-int generation_adopt(int record_fd, int index_fd, unsigned readers, struct generation **ret, struct error *err)
+int generation_adopt(int record_fd, int index_fd, struct generation **ret, struct error *err)
 {
 	struct version_record record;
 	int r = version_record_read(record_fd, &record, err);
 
 	if (r < 0)
 		return r;
-	r = generation_adopt_parts(&record, index_fd, readers, ret, err);
+	r = generation_adopt_parts(&record, index_fd, ret, err);
 	if (r == 0)
 		generation_continue(record.key);
 	version_record_free(&record);

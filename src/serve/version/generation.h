@@ -45,8 +45,6 @@ struct generation {
 	struct trust_signer signer; /* who signed it, if the mount has trust= */
 	struct index *index;
 	struct block_sums *block_sums; /* NULL: the version has none, or they are damaged */
-	struct names_reader **readers; /* one per worker */
-	unsigned reader_count;
 	uint32_t hidden_mode; /* mode bits the mount hides, also of directories: in a copy they would take effect */
 	_Atomic uint64_t uses;    /* requests in progress, plus one for the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten, plus one for each pin */
@@ -79,20 +77,18 @@ static inline void generation_note(_Atomic bool *flag)
 		atomic_store(flag, true);
 }
 
-/* Opens a version, whose index is loaded and checked, for `readers` workers. block_sums may be loaded as well; if it is
- * NULL, loads and checks the head of the block checksums from the volume, and does not fail if they are damaged. Takes
- * index and block_sums on success. The caller owns one use of *ret. */
+/* Opens a version, whose index is loaded and checked. block_sums may be loaded as well; if it is NULL, loads and checks
+ * the head of the block checksums from the volume, and does not fail if they are damaged. Takes index and block_sums on
+ * success. The caller owns one use of *ret. */
 must_check int generation_open(struct source *source, const struct version *version, struct index *index,
-			       struct block_sums *block_sums, unsigned readers, struct generation **ret,
-			       struct error *err);
+			       struct block_sums *block_sums, struct generation **ret, struct error *err);
 /* Writes what another process needs to open the version without reading the volume; *ret_fd is a sealed memfd, and
  * close-on-exec. */
 must_check int generation_record(const struct generation *generation, int *ret_fd, struct error *err);
 /* Opens a version from such a record and its index (index->memfd), which it takes on success. It has the key that it
  * had, and later openings get greater ones. How many names of it the kernel holds is unknown. -EPROTO says what is
  * wrong with the record or the index. */
-must_check int generation_adopt(int record_fd, int index_fd, unsigned readers, struct generation **ret,
-				struct error *err);
+must_check int generation_adopt(int record_fd, int index_fd, struct generation **ret, struct error *err);
 /* Makes the keys of later openings greater than this one. Any thread may call this. */
 void generation_continue(uint64_t key);
 /* Returns how many names are counted; of an adopted version only those that this process gave out. */

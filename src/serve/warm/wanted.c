@@ -52,7 +52,7 @@ uint64_t wanted_next(const struct wanted *wanted, uint64_t ordinal)
 
 struct wanted_walk {
 	struct wanted *wanted;
-	struct names_reader *reader;
+	struct names *names;
 	uint64_t *directories; /* that are still to be listed */
 	size_t count, room;
 	int r;
@@ -95,7 +95,7 @@ static int wanted_list(struct wanted_walk *walk)
 	int r = 0;
 
 	while (r == 0 && walk->count) {
-		r = names_list(walk->reader, walk->directories[--walk->count], 0, wanted_see, walk);
+		r = names_list(walk->names, walk->directories[--walk->count], 0, wanted_see, walk);
 		if (r > 0)
 			r = walk->r;
 		else if (r < 0)
@@ -107,7 +107,7 @@ static int wanted_list(struct wanted_walk *walk)
 int wanted_expand(struct wanted *wanted, const struct index *index, struct error *err)
 {
 	auto_free uint64_t *directories = NULL;
-	struct wanted_walk walk = { .wanted = wanted, .err = err };
+	struct wanted_walk walk = { .wanted = wanted, .names = index->names, .err = err };
 	int r;
 
 	if (wanted_has(wanted, INODE_ROOT)) {
@@ -116,11 +116,8 @@ int wanted_expand(struct wanted *wanted, const struct index *index, struct error
 		return 0;
 	}
 	r = wanted_find(&walk, index);
-	if (r == 0 && walk.count)
-		r = names_reader_open(index->names, &walk.reader, err);
 	if (r == 0)
 		r = wanted_list(&walk);
-	names_reader_close(walk.reader);
 	directories = walk.directories;
 	return r;
 }

@@ -108,14 +108,8 @@ static void warmer_end_unread(struct warmer *warmer)
 	const struct index *index = warmer->job->generation->index;
 	const struct legs *legs = &warmer->legs;
 	char reason[sizeof(warmer->answer.reason)], path[200];
-	struct names_reader *reader = NULL;
 
-	if (names_reader_open(index->names, &reader, NULL) < 0) {
-		warmer_end(warmer, DSFS_WARM_FAILED, legs->why.reason);
-		return;
-	}
-	inode_path(index, reader, legs->first, path, sizeof(path));
-	names_reader_close(reader);
+	inode_path(index, legs->first, path, sizeof(path));
 	snprintf(reason, sizeof(reason), "%" PRIu64 " %s cannot be read, the first is '%s': %.240s", legs->failed,
 		 legs->failed == 1 ? "file" : "files", path, legs->why.reason);
 	warmer_end(warmer, DSFS_WARM_FAILED, reason);

@@ -15,11 +15,6 @@
  * request, and nobody would read it: so all workers are woken. */
 #define WORKER_SHARES INT64_C(10000000000)
 
-struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation)
-{
-	return generation->readers[worker->number];
-}
-
 /* Runs the posted tasks, in any order, as each concerns a request of its own. */
 static void worker_woken(void *argument)
 {

@@ -121,8 +121,6 @@ static inline unsigned worker_jobs(const struct worker *worker)
 {
 	return worker->waiting.commands + worker->waiting.visits + worker->waiting.reads;
 }
-/* The worker's own reader of the generation's names. */
-struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);
 /* Checks that an io_uring can be set up on the volume. commands: one that also carries FUSE requests. On failure err
  * says why io_uring does not work. */
 must_check int worker_probe_ring(const struct array_source *volume, bool commands, struct error *err);
