@@ -153,7 +153,7 @@ static int packer_open_directory(struct packer *packer, struct error *err)
 		packer->directory.fd = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	packer->is_archive |= packer->directory.fd < 0 && errno == ENOTDIR;
 	if (packer->directory.fd < 0 && !packer->is_archive)
-		return error_errno(err, "cannot open source '%s'", source);
+		return tar_child_cannot_open(source, err);
 	return 0;
 }
 

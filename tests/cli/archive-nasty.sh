@@ -44,7 +44,39 @@ for archive in behind.tar behind.tar.gz; do
         $archive
 done
 refused "'cut-behind.tar': $CUT" cut-behind.tar
+for archive in short.gz magic.tar.{gz,bz2,xz,zst} frame.tar.zst; do
+    refused "'$archive': $CUT" $archive
+done
 refused "'checksum.tar': " checksum.tar
+PARTS="looks like one of several parts: join them in their order, as in 'cat PARTS | mkdatasetfs VOLUME -'"
+for kind in tar tar.gz; do
+    for part in aa ab; do refused "'split.$kind.$part': $PARTS" split.$kind.$part; done
+    cat split.$kind.a? | mkdatasetfs --progress none x.vol - >pack.log || { cat pack.log; fail "joined parts"; }
+    rm x.vol
+done
+refused "'split.zip.002': $PARTS" split.zip.002
+refused "'split.z02': is one of several parts: join them first, as by 'zip -s 0" split.z02
+refused "'cut-content.tar': $CUT If it is the first of several parts: 'cat PARTS | mkdatasetfs VOLUME -' joins them, $(
+    )except those of 'tar -M'" cut-content.tar
+VOLUMES="is one of several volumes of 'tar -M': unpack them, as with 'tar -xM -f FIRST -f SECOND', and pack $(
+    )the directory"
+for format in gnu; do
+    printf 'n %s-2.tar\nn %s-3.tar\n' $format $format |
+        tar -M -L 100 --format=$format -cf $format-1.tar big small >/dev/null || fail "tar -M"
+    refused "'$format-2.tar': $VOLUMES" $format-2.tar
+    refused "'$format-1.tar': $VOLUMES" $format-1.tar $format-2.tar
+done
+head -c 1000 big | zstd -q --long=28 >window.tar.zst
+refused "'window.tar.zst': needs a window of more than 128 MiB, as of 'zstd --long=28': decompress it first, as in $(
+    )'zstd -dc --long=31 ARCHIVE | mkdatasetfs VOLUME -'" window.tar.zst
+assert_fails 1 "source '-' is named twice, but can be read only once" mkdatasetfs x.vol - - <link.tar
+mkfifo twice
+assert_fails 1 "source 'twice' is named twice" timeout 20 mkdatasetfs x.vol twice twice <link.tar 3<>twice
+for url in s3://bucket/train.tar https://example.org/train.tar; do
+    refused "cannot open source '$url': URLs are not read: pipe the archive into '-', as in 'curl URL | mkdatasetfs $(
+        )VOLUME -'" $url
+    refused "cannot open source '$url': URLs are not read" link.tar $url
+done
 refused "has an owner or a group above" owner.tar
 refused "the symlink's target is empty or too long" symlink-long.tar
 refused "'xattrs.tar': the user attributes of 'file' take more than 65536 bytes" xattrs.tar

@@ -100,6 +100,11 @@ def damage():
     save("behind.tar", whole + b"no archive " * 100)
     save("behind.tar.gz", gzip.compress(whole) + b"no archive " * 100)
     save("cut-behind.tar", whole + archive(entry("third", content=os.urandom(100000)))[:20000])
+    save("short.gz", gzip.compress(os.urandom(5000))[:100])
+    for name, packed in (("gz", gzip.compress(whole)), ("bz2", bz2.compress(whole)), ("xz", lzma.compress(whole)),
+                         ("zst", zstd(whole))):
+        save(f"magic.tar.{name}", packed[:5])
+    save("frame.tar.zst", b"\x5f\x2a\x4d\x18\xff\0\0\0" + bytes(30))
     members = gzip.compress(whole[:7000]) + gzip.compress(whole[7000:]) + bytes(1000)
     save("members.tar.gz", members)
     checksum = bytearray(whole)
@@ -118,8 +123,21 @@ def bombs():
     save("broken-inside.tar", archive(entry("broken.tar", content=bz2.compress(b"no archive"))))
 
 
+def parts():
+    content = os.urandom(150000)
+    whole = archive(entry("big", content=content), entry("small", content=b"x"))
+    for kind, packed in (("tar", whole), ("tar.gz", gzip.compress(whole))):
+        save(f"split.{kind}.aa", packed[:100000])
+        save(f"split.{kind}.ab", packed[100000:])
+    save("split.zip.002", b"rest of a zip" * 100)
+    save("split.z02", b"rest of a zip" * 100)
+    for name in ("big", "small"):
+        save(name, content if name == "big" else b"x")
+
+
 names()
 links()
+parts()
 kinds()
 damage()
 bombs()

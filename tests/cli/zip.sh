@@ -101,6 +101,34 @@ for i in range(count):
     central += struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, 0, 0, 8, 0, 33, crc, len(packed), 1 << 20, 5,
                            0, 0, 0, 0, 0o100644 << 16, 0) + b"f%04d" % i
 local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 8, 0, 33, crc, len(packed), 1 << 20, 5, 0) + b"f0000" + packed
+# One of macOS: more than 4 GiB, no zip64, only the lower 32 bits of offsets are there; here with holes between entries.
+def wrapped(name, entries):
+    with open(name, "wb") as file:
+        central = b""
+        for at, entry_name, content in entries:
+            part, record = stored(entry_name, content)
+            file.seek(at)
+            file.write(part)
+            central += record[:42] + struct.pack("<L", at & 0xffffffff) + record[46:]
+        at, count = file.tell(), len(entries)
+        file.write(central + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(central), at & 0xffffffff, 0))
+GIB = 1 << 30
+wrapped("wrapped.zip", [(0, b"1", b"first"), (3 * GIB, b"2", b"2" * 70000), (4 * GIB + 100, b"3", b"third"),
+                        (4 * GIB + 200, b"4", b"fourth"), (8 * GIB + 7, b"5", b"fifth"), (8 * GIB + 99, b"6", b"")])
+wrapped("disordered.zip", [(at, name, b"x") for at, name in ((0, b"1"), (3 * GIB, b"2"), (2 * GIB, b"3"),
+                                                             (GIB, b"4"), (4 * GIB + 5, b"5"))])
+# Programs that unpack themselves: the archive counts from its own beginning, or from that of the file.
+program = b"\x7fELF" + b"program " * 1000
+write("program", program + other)
+at, shift = other.index(b"PK\1\2"), len(program)
+write("program-counts", program + other[:at + 42] + struct.pack("<L", shift) + other[at + 46:-6] +
+      struct.pack("<L", at + shift) + other[-2:])
+write("script", b"#!/usr/bin/env python3\n" + open("wide.zip", "rb").read())
+write("program-two", program + whole + other)
+write("program-none", program)
+raw = save("method.zip", [(entry("a.csv", method=zipfile.ZIP_STORED), b"content")])
+at = raw.index(b"PK\1\2")
+write("method.zip", raw[:8] + b"\t\0" + raw[10:at + 10] + b"\t\0" + raw[at + 12:])
 write("same-place.zip", local + central + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(central),
                                                        len(local), 0))
 PYTHON
@@ -153,6 +181,19 @@ assert_eq "zip64" "$(listed w.vol | awk '/wide/ { print $4 }')" 5000
 pack b.vol bytes.zip
 assert_eq "a name that is no text" "$(listed b.vol | awk '/name/ { print $5 }')" 'name-\xff\xe9'
 
+pack l.vol wrapped.zip
+assert_eq "offsets that wrap" "$(datasetfsctl dump l.vol | awk '$2 == "f" { print $8, $NF }' | xargs)" \
+    "5 1 70000 2 5 3 6 4 5 5 0 6"
+assert_eq "content" "$(for i in 1 3 4 5; do datasetfsctl cat l.vol $i; done)" firstthirdfourthfifth
+assert_eq "a program" "$(digest_of program)" "$(digest_of other.zip)"
+assert_eq "a program from a pipe" "$(digest_of - < <(cat program))" "$(digest_of other.zip)"
+assert_eq "a program that counts in offsets" "$(digest_of program-counts)" "$(digest_of other.zip)"
+assert_eq "a script before zip64" "$(digest_of script)" "$(digest_of wide.zip)"
+mkdir scripts && echo '#!/bin/sh' >'scripts/#!sh'
+tar -C scripts --format=v7 -cf scripts.tar '#!sh'
+pack s.vol scripts.tar
+assert_eq "a tar whose first name begins like a script" "$(datasetfsctl cat s.vol '#!sh')" "#!/bin/sh"
+
 # refused MESSAGE ARCHIVE: from a file and from a pipe
 refused() {
     assert_fails 1 "$1" mkdatasetfs --progress none x.vol "$2"
@@ -162,12 +203,17 @@ refused() {
 refused "lies behind other data in its file, another zip archive for example: put each into a file of its own" two.zip
 refused "lies behind other data in its file" front.zip
 refused "lies behind other data in its file" wide-lies.zip
+assert_fails 1 "'disordered.zip': " mkdatasetfs --progress none x.vol disordered.zip
+refused "lies behind other data in its file" program-two
+refused "is not a tar or zip archive" program-none
+refused "'a.csv' in it has an unknown compression (9: deflation-64-bit): unpack it, as with 7z, and pack $(
+    )the directory" method.zip
 refused "does not end where its file ends: what follows it is not part of a zip archive" behind.zip
 refused "is one of several parts: join them first, as by 'zip -s 0 ARCHIVE.zip --out WHOLE.zip'" part.zip
 refused "is one of several parts" last-part.zip
 refused "the archive ends in the middle: incomplete download?" cut.zip
 refused "ZIP bad CRC" flipped.zip
-refused "'other' in it is encrypted: unpack it and pack the directory" encrypted.zip
+refused "'other' in it is encrypted: unpack it, as with 7z, and pack the directory" encrypted.zip
 refused "has entries that overlap, or fewer than its directory says" shared.zip
 refused "has entries that overlap, or fewer than its directory says" same-place.zip
 refused "has entries that overlap, or fewer than its directory says" quoted.zip

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/program/descriptors.h"
 #include "base/program/interrupt.h"
+#include "base/same.h"
 #include "source/archive/tar_decode.h"
 #include "source/archive/tar_jail.h"
 #include "source/archive/tar_zip.h"
@@ -36,15 +37,32 @@ static void tar_child_close_files(struct tar_child_files *files)
 	free(files->fds);
 }
 
-static int tar_child_failed(const char *name, struct error *err)
+int tar_child_cannot_open(const char *name, struct error *err)
 {
 	struct rlimit limit;
 
+	if (errno == ENOENT && strstr(name, "://"))
+		return error_set(err, -ENOENT, "cannot open source '%s': URLs are not read: pipe the archive into '-', "
+				 "as in 'curl URL | mkdatasetfs VOLUME -'", name);
 	if (errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return error_errno(err, "cannot open source '%s'", name);
 	return error_set(err, -EMFILE,
 			 "cannot open source '%s': archives are opened all at once, and the limit of open files is "
 			 "%llu: raise it with 'ulimit -n'", name, (unsigned long long)limit.rlim_cur);
+}
+
+/* Returns whether an archive before this one comes from the same pipe, or both from standard input. */
+static bool tar_child_is_taken(const struct tar_child_setup *setup, const struct tar_child_files *files, size_t own)
+{
+	bool is_stdin = !strcmp(setup->names[own], "-"), is_taken = false;
+	struct stat st;
+
+	if (fstat(files->fds[own], &st) < 0 || (S_ISREG(st.st_mode) && !is_stdin))
+		return false;
+	for (size_t i = 0; !is_taken && i < own; i++)
+		is_taken = (is_stdin && !strcmp(setup->names[i], "-")) ||
+			   (!S_ISREG(st.st_mode) && same_fd(files->fds[i], &st));
+	return is_taken;
 }
 
 static int tar_child_open_file(const char *name, struct error *err)
@@ -57,7 +75,7 @@ static int tar_child_open_file(const char *name, struct error *err)
 		return error_set(err, -EINVAL, "standard input is a terminal, expected an archive");
 	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
-		return tar_child_failed(name, err);
+		return tar_child_cannot_open(name, err);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
 		return error_set(err, -EISDIR, "'%s' is a directory, expected one directory alone, or archives", name);
@@ -72,12 +90,15 @@ static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_
 	files->fds = calloc(setup->count + 2, sizeof(*files->fds));
 	if (!files->fds)
 		return error_no_memory(err);
-	for (; files->count < setup->count; files->count++) {
-		int fd = tar_child_open_file(setup->names[files->count], err);
+	while (files->count < setup->count) {
+		const char *name = setup->names[files->count];
+		int fd = tar_child_open_file(name, err);
 
 		if (fd < 0)
 			return fd;
-		files->fds[files->count] = fd;
+		files->fds[files->count++] = fd;
+		if (tar_child_is_taken(setup, files, files->count - 1))
+			return error_set(err, -EINVAL, "source '%s' is named twice, but can be read only once", name);
 	}
 	return 0;
 }

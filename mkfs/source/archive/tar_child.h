@@ -25,3 +25,5 @@ void tar_child_close(struct tar_child *child); /* ends the process; a zeroed one
 /* Reads from the pipe: a tar_stream_source whose argument is a struct tar_child. The stream ends with a message, so the
  * end of the pipe is an error, which says how the process ended. */
 int64_t tar_child_read(void *child, void *to, size_t room, struct error *err);
+/* Sets the error of a source that open() refused, and returns -errno. */
+int tar_child_cannot_open(const char *name, struct error *err);

@@ -31,6 +31,10 @@
 #define TAR_DECODE_FREE   (UINT64_C(256) << 20) /* below this it may grow as it likes */
 #define TAR_DECODE_XATTRS 4096u
 #define TAR_DECODE_OVERLAP "has entries that overlap, or fewer than its directory says"
+#define TAR_DECODE_PART    "looks like one of several parts: join them in their order, as in " \
+			   "'cat PARTS | mkdatasetfs VOLUME -'"
+#define TAR_DECODE_VOLUME  "is one of several volumes of 'tar -M': unpack them, as with 'tar -xM -f FIRST -f SECOND'," \
+			   " and pack the directory"
 
 struct tar_decode {
 	const struct tar_decode_setup *setup;
@@ -61,7 +65,8 @@ struct tar_decode_level {
 	uint64_t count;         /* archives before it */
 	bool is_open;           /* the last of them has no mark of its end */
 	uint64_t entries;       /* so far */
-	uint32_t number;        /* of the archive, if it has entries */
+	uint32_t number;        /* of the archive, */
+	bool is_numbered;       /* if it has entries */
 	uint64_t reached;       /* in a zip: end of the previous entry's content */
 };
 
@@ -183,12 +188,44 @@ static int64_t tar_decode_next(void *argument, void *to, size_t room, const char
 	return n < 0 ? n : tar_decode_grow(level->decode, (uint64_t)n, reason) < 0 ? -1 : n;
 }
 
+/* Returns whether the next archive on the command line is the next volume of this one, which begins with the rest of a
+ * file, as GNU tar writes it. */
+static bool tar_decode_has_volume(const struct tar_decode_level *level)
+{
+	const struct tar_decode_setup *setup = level->decode->setup;
+	uint32_t next = level->decode->source + 1;
+	uint8_t blocks[1024];
+
+	if (next >= setup->count || !tar_zip_file_size(setup->fds[next]) ||
+	    transfer_read(setup->fds[next], blocks, sizeof(blocks)) != sizeof(blocks))
+		return false;
+	return tar_zip_is_tar(blocks, sizeof(blocks)) &&
+	       (blocks[156] == 'M' || (blocks[156] == 'g' && memmem(blocks + 512, 512, "GNU.volume.", 11)));
+}
+
+/* Returns a better reason for an archive on the command line that is cut off, or no archive. */
+static const char *tar_decode_explain(const struct tar_decode_level *level, const char *reason)
+{
+	bool is_cut = !strcmp(reason, TAR_UNPACK_CUT);
+
+	if (level->outer || (!is_cut && strcmp(reason, TAR_UNPACK_UNKNOWN) != 0))
+		return reason;
+	if (tar_name_is_zip_part(level->decode->name))
+		return TAR_ZIP_PARTS;
+	if (tar_name_is_part(level->decode->name))
+		return TAR_DECODE_PART;
+	if (is_cut && tar_decode_has_volume(level))
+		return TAR_DECODE_VOLUME;
+	return is_cut ? TAR_UNPACK_CUT " If it is the first of several parts: 'cat PARTS | mkdatasetfs VOLUME -' "
+				       "joins them, except those of 'tar -M'" : reason;
+}
+
 static int tar_decode_failed(struct tar_decode_level *level, const char *reason, struct error *err)
 {
 	const char *prefix = level->prefix;
 
 	if (!*prefix)
-		return error_set(err, -EBADMSG, "'%s': %s", level->decode->name, reason);
+		return error_set(err, -EBADMSG, "'%s': %s", level->decode->name, tar_decode_explain(level, reason));
 	return error_set(err, -EBADMSG, "'%s': in the archive that becomes the folder '%.200s': %s",
 			 level->decode->name, prefix, reason);
 }
@@ -202,9 +239,10 @@ static int tar_decode_unknown(struct tar_decode_level *level, struct error *err)
 	if (!level->outer && !level->decode->taken)
 		return error_set(err, -EBADMSG, is_stdin ? "standard input is empty" : "'%s' is empty",
 				 level->decode->name);
+	if (level->input.reason)
+		return tar_decode_failed(level, level->input.reason, err);
 	if (!level->count)
-		return tar_decode_failed(level, "is not a tar or zip archive, or not compressed with gzip, bzip2, xz "
-					 "or zstd", err);
+		return tar_decode_failed(level, TAR_UNPACK_UNKNOWN, err);
 	snprintf(reason, sizeof(reason), "what follows the archive, at byte %llu of the decompressed data, is no tar "
 		 "archive", (unsigned long long)level->start);
 	return tar_decode_failed(level, reason, err);
@@ -452,16 +490,45 @@ static int tar_decode_check_zip(struct tar_decode_level *level, uint64_t length,
 	return tar_decode_failed(level, reason, err);
 }
 
+/* Returns how far libarchive has read the archive; the parts of a zip lie one behind the other. */
+static uint64_t tar_decode_position(const struct tar_decode_level *level)
+{
+	return level->zip.shift + (uint64_t)archive_filter_bytes(level->archive, 0);
+}
+
 /* Refuses a zip whose entries overlap. libarchive returns entries in the order in which they lie in the file, and has
  * just read this entry's head. */
 static int tar_decode_check_order(struct tar_decode_level *level, struct error *err)
 {
-	if (!level->zip.buffer || (uint64_t)archive_filter_bytes(level->archive, 0) >= level->reached + TAR_ZIP_HEAD)
+	if (!level->zip.buffer || tar_decode_position(level) >= level->reached + TAR_ZIP_HEAD)
 		return 0;
 	return tar_decode_failed(level, TAR_DECODE_OVERLAP, err);
 }
 
-static int tar_decode_data(struct tar_decode_level *level, uint64_t size, struct error *err)
+/* Refuses what libarchive cannot decode. */
+static int tar_decode_refuse(struct tar_decode_level *level, const char *path, const char *what, struct error *err)
+{
+	char reason[300];
+
+	snprintf(reason, sizeof(reason), "'%.150s' in it %s: unpack it, as with 7z, and pack the directory",
+		 path ? path : "", what);
+	return tar_decode_failed(level, reason, err);
+}
+
+/* Sets the error for content that libarchive does not give. */
+static int tar_decode_no_data(struct tar_decode_level *level, const char *path, struct error *err)
+{
+	static const char method[] = "Unsupported ZIP compression method ";
+	const char *reason = tar_decode_reason(level->archive);
+	char what[80];
+
+	if (strncmp(reason, method, strlen(method)) != 0)
+		return tar_decode_failed(level, reason, err);
+	snprintf(what, sizeof(what), "has an unknown compression %s", reason + strlen(method));
+	return tar_decode_refuse(level, path, what, err);
+}
+
+static int tar_decode_data(struct tar_decode_level *level, const char *path, uint64_t size, struct error *err)
 {
 	uint64_t total = 0;
 	const void *bytes;
@@ -478,7 +545,9 @@ static int tar_decode_data(struct tar_decode_level *level, uint64_t size, struct
 			return r;
 	}
 	if (code != ARCHIVE_EOF)
-		return tar_decode_failed(level, tar_decode_reason(level->archive), err);
+		return tar_decode_no_data(level, path, err);
+	if (level->zip.is_wrapped && total != size)
+		return tar_decode_refuse(level, path, "has 4 GiB or more, but the archive is no zip64", err);
 	if (level->zip.buffer && total != size)
 		return tar_decode_failed(level, "has a file whose content is not as long as its directory says", err);
 	return 0;
@@ -531,15 +600,6 @@ static int tar_decode_warning(struct tar_decode_level *level, struct error *err)
 	return tar_decode_warn(level, reason, err);
 }
 
-static int tar_decode_encrypted(struct tar_decode_level *level, const char *path, struct error *err)
-{
-	char reason[300];
-
-	snprintf(reason, sizeof(reason), "'%.200s' in it is encrypted: unpack it and pack the directory",
-		 path ? path : "");
-	return tar_decode_failed(level, reason, err);
-}
-
 static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *entry, struct error *err)
 {
 	bool is_file = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
@@ -549,7 +609,9 @@ static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *
 	int r;
 
 	if (archive_entry_is_encrypted(entry))
-		return tar_decode_encrypted(level, path, err);
+		return tar_decode_refuse(level, path, "is encrypted", err);
+	if (!archive_entry_filetype(entry) && !archive_entry_hardlink(entry))
+		return tar_decode_failed(level, TAR_DECODE_VOLUME, err);
 	r = tar_decode_check_order(level, err);
 	if (r < 0)
 		return r;
@@ -557,21 +619,20 @@ static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *
 		return tar_decode_nested(level, path, folder, err);
 	size = (uint64_t)archive_entry_size(entry); /* libarchive may change it at the end of the content */
 	r = tar_decode_entry(level, entry, err);
-	return r < 0 || !is_file ? r : tar_decode_data(level, size, err);
+	return r < 0 || !is_file ? r : tar_decode_data(level, path, size, err);
 }
 
 static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 {
 	struct archive_entry *entry;
-	bool is_counted = false;
 	int code, r = 0;
 
 	while ((code = archive_read_next_header(level->archive, &entry)) != ARCHIVE_EOF) {
 		if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
 			return tar_decode_failed(level, tar_decode_reason(level->archive), err);
-		if (!is_counted)
+		if (!level->is_numbered)
 			level->number = level->decode->archives++;
-		is_counted = true;
+		level->is_numbered = true;
 		if (code == ARCHIVE_WARN)
 			r = tar_decode_warning(level, err);
 		if (r == 0)
@@ -579,7 +640,7 @@ static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 		if (r < 0)
 			return r;
 		level->entries++;
-		level->reached = (uint64_t)archive_filter_bytes(level->archive, 0);
+		level->reached = tar_decode_position(level);
 	}
 	return 0;
 }
@@ -596,6 +657,7 @@ static int tar_decode_archive(struct tar_decode_level *level, struct error *err)
 				 archive_read_header_position(level->archive);
 	tar_input_end_archive(&level->input, take_ptr(&level->archive));
 	level->count++;
+	level->is_numbered = false;
 	return r;
 }
 
@@ -626,17 +688,17 @@ static int tar_decode_find_zip(struct tar_decode_level *level, struct error *err
 	int64_t n;
 
 	if (size) {
-		base = (uint64_t)lseek(fd, 0, SEEK_CUR) - TAR_ZIP_LOOK;
+		base = (uint64_t)lseek(fd, 0, SEEK_CUR) - level->head_used;
 		size -= base;
 	} else {
 		fd = level->decode->setup->spool;
-		n = tar_zip_spool(level->fd, level->head, fd, &reason);
+		n = tar_zip_spool(level->fd, level->head, level->head_used, fd, &reason);
 		if (n < 0)
 			return tar_decode_failed(level, reason, err);
 		size = (uint64_t)n;
 	}
 	level->decode->taken = size;
-	if (tar_zip_open(&level->zip, fd, base, size, &reason) < 0)
+	if (tar_zip_open(&level->zip, fd, base, size, tar_zip_is_program(level->head, level->head_used), &reason) < 0)
 		return tar_decode_failed(level, reason, err);
 	return 0;
 }
@@ -652,19 +714,31 @@ static int tar_decode_open_zip(struct tar_decode_level *level, struct error *err
 	return 0;
 }
 
+/* Decodes the parts of a zip: one, or several of an archive whose offsets wrap. */
+static int tar_decode_zip_parts(struct tar_decode_level *level, struct error *err)
+{
+	const char *reason;
+	int r = 0, next;
+
+	while (r == 0 && (next = tar_zip_next(&level->zip, &reason)) != 0) {
+		r = next < 0 ? tar_decode_failed(level, reason, err) : tar_decode_open_zip(level, err);
+		if (r == 0)
+			r = tar_decode_entries(level, err);
+		archive_read_free(take_ptr(&level->archive));
+	}
+	return r;
+}
+
 /* Decodes a zip. Checks the number of entries, because libarchive returns entries that share a place only once. */
 static int tar_decode_zip(struct tar_decode_level *level, struct error *err)
 {
 	locale_t before = tar_decode_locale ? uselocale(tar_decode_locale) : 0;
 	int r = tar_decode_find_zip(level, err);
 
-	if (r == 0 && !level->zip.is_empty)
-		r = tar_decode_open_zip(level, err);
-	if (r == 0 && !level->zip.is_empty)
-		r = tar_decode_entries(level, err);
+	if (r == 0)
+		r = tar_decode_zip_parts(level, err);
 	if (r == 0 && !tar_zip_has(&level->zip, level->entries))
 		r = tar_decode_failed(level, TAR_DECODE_OVERLAP, err);
-	archive_read_free(level->archive);
 	tar_zip_close(&level->zip);
 	if (before)
 		uselocale(before);
@@ -693,10 +767,12 @@ static int tar_decode_tar(struct tar_decode_level *level, struct error *err)
 static int tar_decode_level(struct tar_decode_level *level, struct error *err)
 {
 	int r = level->outer ? 0 : tar_decode_look(level, err);
+	bool is_zip;
 
 	if (r < 0)
 		return r;
-	return (tar_zip_begins(level->head, level->head_used) ? tar_decode_zip : tar_decode_tar)(level, err);
+	is_zip = tar_zip_begins(level->head, level->head_used) || tar_zip_is_program(level->head, level->head_used);
+	return (is_zip ? tar_decode_zip : tar_decode_tar)(level, err);
 }
 
 int tar_decode_run(const struct tar_decode_setup *setup)

@@ -6,14 +6,17 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#define TAR_UNPACK_LOOK 6u /* bytes of the longest magic number */
+#define TAR_UNPACK_LOOK 32u /* bytes of the longest of the shortest streams */
 #define TAR_UNPACK_GZIP (16 + MAX_WBITS)
+#define TAR_UNPACK_WINDOW "needs a window of more than 128 MiB, as of 'zstd --long=28': decompress it first, as in " \
+			  "'zstd -dc --long=31 ARCHIVE | mkdatasetfs VOLUME -'"
 
 struct tar_unpack {
 	struct tar_input input;
@@ -22,6 +25,16 @@ struct tar_unpack {
 	z_stream zlib;
 	bool has_zlib;
 	struct archive *archive;
+	uint64_t skip; /* bytes left of a frame to skip */
+};
+
+/* A compressed format, which the first bytes tell. */
+struct tar_unpack_format {
+	const char *magic;
+	size_t length;   /* of the magic number, whose first byte has the bits of mask */
+	uint8_t mask;
+	size_t shortest; /* bytes of the shortest stream */
+	int64_t (*begin)(struct tar_unpack *unpack);
 };
 
 struct tar_unpack *tar_unpack_open(tar_input_source source, void *argument)
@@ -51,6 +64,8 @@ void tar_unpack_close(struct tar_unpack *unpack)
 static int64_t tar_unpack_failed(struct tar_unpack *unpack, const char *reason)
 {
 	unpack->reason = unpack->input.ended ? TAR_UNPACK_CUT : reason ? reason : "no reason was given";
+	if (reason && strstr(reason, "Frame requires too much memory"))
+		unpack->reason = TAR_UNPACK_WINDOW;
 	return -1;
 }
 
@@ -167,23 +182,84 @@ static int64_t tar_unpack_begin_filter(struct tar_unpack *unpack, int (*support)
 	return 0;
 }
 
+static int64_t tar_unpack_begin_bzip2(struct tar_unpack *unpack)
+{
+	return tar_unpack_begin_filter(unpack, archive_read_support_filter_bzip2);
+}
+
+static int64_t tar_unpack_begin_xz(struct tar_unpack *unpack)
+{
+	return tar_unpack_begin_filter(unpack, archive_read_support_filter_xz);
+}
+
+static int64_t tar_unpack_begin_zstd(struct tar_unpack *unpack)
+{
+	return tar_unpack_begin_filter(unpack, archive_read_support_filter_zstd);
+}
+
+/* --- skippable frames, with which pzstd begins, and of which libarchive knows only that they may come later --- */
+
+static int64_t tar_unpack_skip(struct tar_unpack *unpack, void *to, size_t room)
+{
+	struct tar_input *input = &unpack->input;
+	size_t step;
+	int64_t n;
+
+	(void)to, (void)room;
+	for (; unpack->skip; unpack->skip -= step) {
+		n = input->at < input->used ? 1 : tar_unpack_fill(unpack, 1);
+		if (n <= 0)
+			return n < 0 ? n : tar_unpack_failed(unpack, NULL);
+		step = input->used - input->at;
+		step = step < unpack->skip ? step : (size_t)unpack->skip;
+		input->at += step;
+	}
+	unpack->read = NULL;
+	return 0;
+}
+
+static int64_t tar_unpack_begin_skip(struct tar_unpack *unpack)
+{
+	const uint8_t *head = unpack->input.bytes + unpack->input.at;
+	uint32_t length;
+
+	memcpy(&length, head + 4, sizeof(length));
+	unpack->skip = 8 + (uint64_t)le32toh(length);
+	unpack->read = tar_unpack_skip;
+	return 0;
+}
+
+/* --- formats --- */
+
+static const struct tar_unpack_format tar_unpack_formats[] = {
+	{ "\x1f\x8b", 2, 0xff, 18, tar_unpack_begin_gzip },
+	{ "BZh", 3, 0xff, 14, tar_unpack_begin_bzip2 },
+	{ "\xfd" "7zXZ", 6, 0xff, 32, tar_unpack_begin_xz },
+	{ "\x28\xb5\x2f\xfd", 4, 0xff, 9, tar_unpack_begin_zstd },
+	{ "\x50\x2a\x4d\x18", 4, 0xf0, 8, tar_unpack_begin_skip },
+};
+
+/* Returns whether the bytes begin like the format, or end within its magic number. */
+static bool tar_unpack_is(const struct tar_unpack_format *format, const uint8_t *bytes, size_t length)
+{
+	size_t common = length < format->length ? length : format->length;
+
+	return length >= 2 && (bytes[0] & format->mask) == (uint8_t)format->magic[0] &&
+	       !memcmp(bytes + 1, format->magic + 1, common - 1);
+}
+
 static int64_t tar_unpack_look(struct tar_unpack *unpack)
 {
 	int64_t n = tar_unpack_fill(unpack, TAR_UNPACK_LOOK);
-	const uint8_t *bytes = unpack->input.bytes;
+	const struct tar_unpack_format *format = tar_unpack_formats;
 
-	if (n < 0)
-		return n;
-	if (n >= 2 && !memcmp(bytes, "\x1f\x8b", 2))
-		return tar_unpack_begin_gzip(unpack);
-	if (n >= 3 && !memcmp(bytes, "BZh", 3))
-		return tar_unpack_begin_filter(unpack, archive_read_support_filter_bzip2);
-	if (n >= 6 && !memcmp(bytes, "\xfd" "7zXZ", 6))
-		return tar_unpack_begin_filter(unpack, archive_read_support_filter_xz);
-	if (n >= 4 && !memcmp(bytes, "\x28\xb5\x2f\xfd", 4))
-		return tar_unpack_begin_filter(unpack, archive_read_support_filter_zstd);
+	for (size_t i = 0; n >= 0 && i < sizeof(tar_unpack_formats) / sizeof(*format); i++, format++) {
+		if (!tar_unpack_is(format, unpack->input.bytes, (size_t)n))
+			continue;
+		return (size_t)n < format->shortest ? tar_unpack_failed(unpack, NULL) : format->begin(unpack);
+	}
 	unpack->read = tar_unpack_plain;
-	return 0;
+	return n < 0 ? n : 0;
 }
 
 int64_t tar_unpack_read(void *argument, void *to, size_t room, const char **reason)

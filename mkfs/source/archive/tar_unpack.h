@@ -6,6 +6,8 @@
 
 /* Reason of an archive that ends too early. */
 #define TAR_UNPACK_CUT "the archive ends in the middle: incomplete download?"
+/* Reason of a file that is none. */
+#define TAR_UNPACK_UNKNOWN "is not a tar or zip archive, or not compressed with gzip, bzip2, xz or zstd"
 
 struct tar_unpack;
 
