@@ -60,7 +60,7 @@ refused "'cut-content.tar': $CUT If it is the first of several parts: 'cat PARTS
     )except those of 'tar -M'" cut-content.tar
 VOLUMES="is one of several volumes of 'tar -M': unpack them, as with 'tar -xM -f FIRST -f SECOND', and pack $(
     )the directory"
-for format in gnu; do
+for format in gnu pax; do
     printf 'n %s-2.tar\nn %s-3.tar\n' $format $format |
         tar -M -L 100 --format=$format -cf $format-1.tar big small >/dev/null || fail "tar -M"
     refused "'$format-2.tar': $VOLUMES" $format-2.tar
@@ -104,6 +104,26 @@ pack v.vol special.tar
 assert_contains "the warning" "$(cat pack.log)" "'device' is a device, ignoring"
 assert_eq "devices and FIFOs" "$(paths v.vol)" "f file 1"
 rm v.vol
+
+# Global headers of PAX hold for all entries that follow, unless these say otherwise.
+for key in path linkpath size GNU.sparse.major SCHILY.xattr.user.a; do
+    refused "'global-$key.tar': has a global header with '$key' for all entries: unpack it with tar" global-$key.tar
+done
+for archive in global-cut.tar global-length.tar global-number.tar global-empty.tar; do
+    refused "'$archive': has a damaged PAX header" $archive
+done
+refused "'headers.tar': has an entry with more than 250 KiB of headers" headers.tar
+pack v.vol global-harmless.tar
+rm v.vol
+if is_root; then
+    pack v.vol global.tar
+    mkdir global && tar -C global --numeric-owner --warning=no-timestamp -xpf global.tar || fail "tar"
+    touch -d @0 global && chmod 755 global && chown 0:0 global
+    pack g.vol global
+    datasetfsctl dump g.vol >global.dump
+    datasetfsctl dump v.vol | diff global.dump - || fail "not what tar unpacks"
+    rm v.vol
+fi
 
 # The later entry counts; a link keeps what its target was.
 pack v.vol duplicates.tar

@@ -135,9 +135,32 @@ def parts():
         save(name, content if name == "big" else b"x")
 
 
+def global_headers():
+    def header(records):
+        return tarfile.TarInfo.create_pax_global_header(records)
+
+    def one(name, link_size=0, **fields):
+        return archive(entry(name, content=b"x", **fields), file_format=tarfile.USTAR_FORMAT)[:1024]
+
+    own = archive(entry("c", content=b"x", pax={"uid": "77", "mtime": "5.25"}))[:2048]
+    save("global.tar", one("a", uid=5, mtime=9) + header({"uid": "4321", "gid": "99", "mtime": "86400.5"}) +
+         one("b", uid=5) + own + header({"mtime": "-3.25"}) + one("d", uid=6, gid=7) + bytes(1024))
+    save("global-harmless.tar", header({"comment": "0" * 40, "GNU.volume.label": "backup", "uname": "nobody"}) +
+         one("a") + bytes(1024))
+    for key in ("path", "linkpath", "size", "GNU.sparse.major", "SCHILY.xattr.user.a"):
+        save(f"global-{key}.tar", header({key: "1"}) + one("a") + bytes(1024))
+    for name, old, new in (("length", b"12 uid=4321", b"99 uid=4321"), ("number", b"uid=4321", b"uid=43x1")):
+        save(f"global-{name}.tar", header({"uid": "4321"}).replace(old, new) + one("a") + bytes(1024))
+    save("global-empty.tar", header({"uid": ""}) + one("a") + bytes(1024))
+    body = b"garbage without an equals sign\n"
+    save("global-cut.tar", header({"comment": "x" * 40})[:512] + body.ljust(512, b"\0") + one("a") + bytes(1024))
+    save("headers.tar", archive(entry("a", content=b"x", pax={"comment": "c" * 300000})))
+
+
 names()
 links()
 parts()
+global_headers()
 kinds()
 damage()
 bombs()

@@ -19,6 +19,7 @@
 #include "base/transfer.h"
 #include "datasetfs/format.h"
 #include "image/xattr.h"
+#include "source/archive/tar_global.h"
 #include "source/archive/tar_input.h"
 #include "source/archive/tar_name.h"
 #include "source/archive/tar_stream.h"
@@ -61,6 +62,7 @@ struct tar_decode_level {
 	unsigned depth;
 	struct tar_unpack *unpack;
 	struct tar_input input; /* what unpack gives */
+	struct tar_global global;
 	uint64_t start;         /* of the archive in it */
 	uint64_t count;         /* archives before it */
 	bool is_open;           /* the last of them has no mark of its end */
@@ -266,6 +268,7 @@ static int tar_decode_open(struct tar_decode_level *level, struct error *err)
 	if (r < 0)
 		return r;
 	level->start = tar_input_taken(&level->input);
+	level->global = (struct tar_global){ 0 };
 	if (archive_read_open(level->archive, &level->input, NULL, tar_input_hand, NULL) == ARCHIVE_OK)
 		return 0;
 	if (strcmp(tar_decode_reason(level->archive), "Unrecognized archive format") != 0)
@@ -622,12 +625,45 @@ static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *
 	return r < 0 || !is_file ? r : tar_decode_data(level, path, size, err);
 }
 
+/* Applies the global headers of a tar to the entry, whose own headers libarchive has just read. */
+static int tar_decode_global(struct tar_decode_level *level, struct archive_entry *entry, struct error *err)
+{
+	uint64_t position = (uint64_t)archive_read_header_position(level->archive);
+	const struct tar_global *global = &level->global;
+	bool holds[TAR_GLOBAL_KEYS];
+	const uint8_t *headers;
+	size_t length;
+
+	if (level->zip.buffer)
+		return 0;
+	headers = tar_input_kept(&level->input, position, &length);
+	tar_input_forget(&level->input);
+	if (!headers)
+		return tar_decode_failed(level, TAR_INPUT_HEADERS, err);
+	if (tar_global_walk(&level->global, headers, length, holds) < 0)
+		return tar_decode_failed(level, global->reason, err);
+	if (holds[TAR_GLOBAL_UID])
+		archive_entry_set_uid(entry, global->value[TAR_GLOBAL_UID]);
+	if (holds[TAR_GLOBAL_GID])
+		archive_entry_set_gid(entry, global->value[TAR_GLOBAL_GID]);
+	if (holds[TAR_GLOBAL_MTIME])
+		archive_entry_set_mtime(entry, global->value[TAR_GLOBAL_MTIME], (long)global->nanoseconds);
+	return global->is_volume ? tar_decode_failed(level, TAR_DECODE_VOLUME, err) : 0;
+}
+
+static int tar_decode_next_header(struct tar_decode_level *level, struct archive_entry **ret)
+{
+	if (!level->zip.buffer)
+		tar_input_keep(&level->input, level->archive);
+	return archive_read_next_header(level->archive, ret);
+}
+
 static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 {
 	struct archive_entry *entry;
 	int code, r = 0;
 
-	while ((code = archive_read_next_header(level->archive, &entry)) != ARCHIVE_EOF) {
+	while ((code = tar_decode_next_header(level, &entry)) != ARCHIVE_EOF) {
 		if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
 			return tar_decode_failed(level, tar_decode_reason(level->archive), err);
 		if (!level->is_numbered)
@@ -636,9 +672,13 @@ static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 		if (code == ARCHIVE_WARN)
 			r = tar_decode_warning(level, err);
 		if (r == 0)
+			r = tar_decode_global(level, entry, err);
+		if (r == 0)
 			r = tar_decode_one(level, entry, err);
 		if (r < 0)
 			return r;
+		if (!level->zip.buffer)
+			(void)archive_read_data_skip(level->archive); /* of a link; a failure fails the next call */
 		level->entries++;
 		level->reached = tar_decode_position(level);
 	}

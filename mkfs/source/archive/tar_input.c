@@ -8,7 +8,8 @@
 
 bool tar_input_open(struct tar_input *input, tar_input_source source, void *argument)
 {
-	*input = (struct tar_input){ .source = source, .argument = argument, .bytes = malloc(TAR_INPUT_BUFFER) };
+	*input = (struct tar_input){ .source = source, .argument = argument, .bytes = malloc(TAR_INPUT_BUFFER),
+				     .keep = TAR_INPUT_KEEP_NONE };
 	return input->bytes != NULL;
 }
 
@@ -75,20 +76,49 @@ static size_t tar_input_unused(const struct tar_input *input, struct archive *ar
 	return unused < input->at ? (size_t)unused : input->at;
 }
 
+void tar_input_keep(struct tar_input *input, struct archive *archive)
+{
+	input->keep = (uint64_t)archive_filter_bytes(archive, -1);
+}
+
+const uint8_t *tar_input_kept(const struct tar_input *input, uint64_t position, size_t *length)
+{
+	*length = (size_t)(input->handed - position);
+	return input->handed - position <= input->at ? input->bytes + (input->at - *length) : NULL;
+}
+
+void tar_input_forget(struct tar_input *input)
+{
+	input->keep = TAR_INPUT_KEEP_NONE;
+}
+
+/* Returns how many bytes before input->at stay in the buffer: those that the archive has not used, or more. */
+static size_t tar_input_stay(const struct tar_input *input, struct archive *archive)
+{
+	uint64_t kept = input->keep < input->handed ? input->handed - input->keep : 0;
+	size_t unused = tar_input_unused(input, archive);
+
+	return kept > unused && kept <= TAR_INPUT_KEPT && kept <= input->at ? (size_t)kept : unused;
+}
+
 la_ssize_t tar_input_hand(struct archive *archive, void *argument, const void **ret)
 {
 	struct tar_input *input = argument;
-	size_t unused = tar_input_unused(input, archive);
+	size_t stay = tar_input_stay(input, archive);
 	int64_t n;
 
-	input->at -= unused;
-	n = tar_input_fill(input, unused + 1);
+	if (stay > TAR_INPUT_KEPT) {
+		archive_set_error(archive, EIO, "%s", TAR_INPUT_HEADERS);
+		return ARCHIVE_FATAL;
+	}
+	input->at -= stay;
+	n = tar_input_fill(input, stay + 1);
 	if (n < 0) {
 		archive_set_error(archive, EIO, "%s", input->reason);
 		return (la_ssize_t)n;
 	}
-	*ret = input->bytes + unused;
-	n -= (int64_t)unused;
+	*ret = input->bytes + stay;
+	n -= (int64_t)stay;
 	input->at = input->used;
 	input->handed += (uint64_t)n;
 	return (la_ssize_t)n;
@@ -99,5 +129,6 @@ void tar_input_end_archive(struct tar_input *input, struct archive *archive)
 	if (archive)
 		input->at -= tar_input_unused(input, archive);
 	input->handed = 0;
+	tar_input_forget(input);
 	archive_read_free(archive);
 }
