@@ -68,6 +68,30 @@ static int set_filter_from(void *target, const char *argument, struct error *err
 	return filter_add_file(((struct pack_options *)target)->filter, argument, err);
 }
 
+static int set_all_root(void *target, const char *argument, struct error *err)
+{
+	struct override *override = &((struct pack_options *)target)->override;
+	int r = override_set_owner(override, "0", err);
+
+	(void)argument;
+	return r < 0 ? r : override_set_group(override, "0", err);
+}
+
+static int set_owner(void *target, const char *argument, struct error *err)
+{
+	return override_set_owner(&((struct pack_options *)target)->override, argument, err);
+}
+
+static int set_group(void *target, const char *argument, struct error *err)
+{
+	return override_set_group(&((struct pack_options *)target)->override, argument, err);
+}
+
+static int set_mode(void *target, const char *argument, struct error *err)
+{
+	return mode_parse(&((struct pack_options *)target)->override.modes, argument, err);
+}
+
 static int set_uuid(void *target, const char *argument, struct error *err)
 {
 	struct pack_options *options = target;
@@ -148,6 +172,11 @@ static const struct option_spec options_table[] = {
 	{ "filter-from", 0, "FILE", OPTION_CALL(set_filter_from),
 	  "read rules from FILE: '+ PATTERN', '- PATTERN'" },
 	{ "from-list", 0, "FILE", PACK_TEXT(from_list, NULL), "pack only the paths in FILE ('-': standard input)" },
+	{ "dereference", 0, "DIR", PACK_TEXT(dereference, NULL), "pack what symlinks lead to, if it is below DIR" },
+	{ "all-root", 0, NULL, OPTION_CALL(set_all_root), "let everything belong to user 0 and group 0" },
+	{ "owner", 0, "USER", OPTION_CALL(set_owner), "let everything belong to USER, a name or number" },
+	{ "group", 0, "GROUP", OPTION_CALL(set_group), "let everything belong to GROUP" },
+	{ "mode", 0, "CHANGES", OPTION_CALL(set_mode), "change all modes as chmod does, such as a+rX" },
 	{ "nested", 0, NULL, PACK_TRUE(nested), "unpack archives inside archives into folders" },
 	{ "into-folders", 0, NULL, PACK_TRUE(into_folders), "pack each archive into a folder of its name" },
 	{ "on-duplicate", 0, "ACTION", PACK_WORD(duplicates, "auto", "last", "error"),

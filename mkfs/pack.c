@@ -27,6 +27,7 @@
 #include "image/names/names.h"
 #include "image/sums/sum.h"
 #include "layout/assemble.h"
+#include "layout/closed.h"
 #include "layout/estimate.h"
 #include "layout/layout.h"
 #include "layout/order.h"
@@ -39,11 +40,13 @@
 #include "trust/signing.h"
 
 #define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
+#define PACK_CLOSED_PART    10 /* a warning comes if more than one in this many files and folders is closed */
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory for each directory read ahead */
 
 /* The source, if it is a directory. */
 struct packer_directory {
 	int fd;
+	struct beneath beneath; /* of --dereference */
 	struct dirfd_cache dirs;
 	struct from_list *list;
 };
@@ -134,6 +137,7 @@ static void packer_close(struct packer *packer)
 	from_list_close(packer->directory.list);
 	temp_close(packer->temp);
 	dirfd_cache_close(&packer->directory.dirs);
+	beneath_close(&packer->directory.beneath);
 	close_fd(&packer->directory.fd);
 	version_free(&packer->version);
 }
@@ -163,7 +167,8 @@ static int packer_check_options(const struct packer *packer, struct error *err)
 	const char *wrong;
 
 	if (packer->is_archive) {
-		wrong = options->trust_mtime ? "--trust-mtime" : options->from_list ? "--from-list" : NULL;
+		wrong = options->trust_mtime ? "--trust-mtime" : options->from_list ? "--from-list" :
+			options->dereference ? "--dereference" : NULL;
 		if (wrong)
 			return error_set(err, -EINVAL, "option '%s' is for a directory, and '%s' is none", wrong,
 					 options->sources[0]);
@@ -236,8 +241,12 @@ static int packer_open_source(struct packer *packer, struct error *err)
 		r = packer_check_options(packer, err);
 	if (r < 0)
 		return r;
-	dirfd_cache_open(&packer->directory.dirs, packer->directory.fd);
-	r = target_open_temp(packer->target, options, &packer->temp, err);
+	if (options->dereference)
+		r = beneath_open(options->dereference, &packer->directory.beneath, err);
+	dirfd_cache_open(&packer->directory.dirs, packer->directory.fd,
+			 options->dereference ? &packer->directory.beneath : NULL);
+	if (r == 0)
+		r = target_open_temp(packer->target, options, &packer->temp, err);
 	if (r == 0 && options->from_list)
 		r = from_list_open(packer->temp, options->from_list, &packer->directory.list, err);
 	if (r < 0)
@@ -413,6 +422,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.dedup = packer_dedup(packer),
 		.stat_cache = packer_stat_cache(packer),
 		.block_sums = packer->earlier.block_sums_view,
+		.override = &options->override,
 		.writes_stat_cache = !options->has_uuid && !packer->is_archive,
 		.settled = time(NULL) - PACK_SETTLE,
 		.is_random = packer->is_random,
@@ -654,10 +664,31 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 	memcpy(ret->digest, version->digest, sizeof(ret->digest));
 }
 
+/* Warns about what other users than the publisher may miss on a mount. */
+static void packer_warn(const struct packer *packer)
+{
+	const struct outward *outward = packer->is_archive ? &packer->archives.loader.outward : &packer->layout.outward;
+	struct closed closed = { 0 };
+
+	if (outward->count)
+		log_warn("%" PRIu64 " symlinks lead out of the source, such as %s%s", outward->count, outward->example,
+			 packer->is_archive ? "" : ": --dereference=DIR packs what they lead to");
+	if (geteuid() == 0)
+		closed = closed_count(&packer->layout.records);
+	if (closed.root)
+		log_warn("the top folder has mode %04o, so only its owner and group can enter a mount: "
+			 "--mode a+rX opens it", closed.root);
+	if (closed.count > closed.all / PACK_CLOSED_PART)
+		log_warn("%" PRIu64 " of %" PRIu64 " files and folders are closed to other users: "
+			 "--mode a+rX opens them", closed.count, closed.all);
+}
+
 static int packer_publish(struct packer *packer, struct pack_result *ret, struct error *err)
 {
-	int r = packer_index(packer, err);
+	int r;
 
+	packer_warn(packer);
+	r = packer_index(packer, err);
 	if (r == 0)
 		r = packer_sign(packer, err);
 	if (r < 0)

@@ -66,7 +66,7 @@ struct item {
 	struct dirfd *dir;
 	char *name;
 	uint32_t content_at; /* offset in the memory of the batch */
-	uint8_t *content;    /* valid once memory was lent */
+	uint8_t *content;    /* valid once memory was lent; a symlink's target that a reader read ends with a NUL */
 	struct item_result result;
 };
 

@@ -17,7 +17,7 @@
 #include "image/codec.h"
 #include "source/xattrs.h"
 
-#define READER_OPEN (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+#define READER_OPEN (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 struct ingest {
 	struct ingest_setup setup;
@@ -85,27 +85,25 @@ static int ingest_check(const struct item *item, int fd, struct error *err)
 static int ingest_look(const struct item *item, struct error *err)
 {
 	struct attributes now;
-	int r = attributes_read(item->dir->fd, item->name, &now);
+	struct error why = { 0 };
+	int r = dirfd_stat(item->dir, item->name, &now, &why);
 
 	if (r < 0)
-		return ingest_failed(item, r, strerror(-r), err);
+		return ingest_failed(item, r, why.reason, err);
 	return attributes_are_same(&now, &item->attributes) ? 0 : ingest_changed(item, err);
 }
 
 int ingest_open(const struct item *item, int *ret_fd, struct error *err)
 {
-	int fd, code, r;
+	int fd, r;
 
 	r = ingest_look(item, err);
 	if (r < 0)
 		return r;
-	fd = openat(item->dir->fd, item->name, READER_OPEN | O_NOATIME);
-	if (fd < 0 && errno == EPERM) /* O_NOATIME is for owners */
-		fd = openat(item->dir->fd, item->name, READER_OPEN);
-	code = -errno;
+	fd = dirfd_open_entry(item->dir, item->name, &item->attributes, READER_OPEN);
 	if (fd < 0) {
 		r = ingest_look(item, err);
-		return r < 0 ? r : ingest_failed(item, code, strerror(-code), err);
+		return r < 0 ? r : ingest_failed(item, fd, strerror(-fd), err);
 	}
 	*ret_fd = fd;
 	return 0;
@@ -307,9 +305,15 @@ static int ingest_skip(const struct item *item, struct error *err)
 static int ingest_unchanged_xattrs(const struct ingest *ingest, struct item *item, struct error *err)
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
+	auto_close int fd = -1;
+	int r;
 
 	if (stat_cache_has_no_xattrs(ingest->setup.stat_cache, item->previous_ordinal))
 		return 0;
+	if (item->attributes.is_followed) {
+		r = ingest_open(item, &fd, err);
+		return r < 0 ? r : ingest_xattrs(item, fd, NULL, err);
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->dir->fd, item->name);
 	return ingest_xattrs(item, -1, path, err);
 }
@@ -344,6 +348,7 @@ static int ingest_symlink(struct item *item, struct error *err)
 		return ingest_failed(item, -ENAMETOOLONG, "the symlink's target is empty or too long", err);
 	if ((size_t)n == item->length)
 		return ingest_changed(item, err);
+	item->content[n] = 0;
 	item->length = (uint32_t)n;
 	return 0;
 }

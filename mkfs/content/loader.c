@@ -37,12 +37,19 @@ static int loader_add(struct loader *loader, size_t content, struct item **ret, 
 	return loader_add_in(loader, loader->dir, content, ret, err);
 }
 
+/* Returns the path of the directory of the entry. The caller frees it; NULL: out of memory. */
+static char *loader_parent(const struct loader *loader)
+{
+	const char *path = tar_tree_path(loader->tree);
+
+	return loader->name > path ? strndup(path, (size_t)(loader->name - path) - 1) : strdup("");
+}
+
 /* Adds an item with its own directory, so that an error of the layout can name its path: the size of a hole comes from
  * the archive. */
 static int loader_add_named(struct loader *loader, struct item **ret, struct error *err)
 {
-	const char *path = tar_tree_path(loader->tree);
-	auto_free char *parent = loader->name > path ? strndup(path, (size_t)(loader->name - path) - 1) : strdup("");
+	auto_free char *parent = loader_parent(loader);
 	struct dirfd *dir = parent ? dirfd_name(parent) : NULL;
 	int r = dir ? loader_add_in(loader, dir, 0, ret, err) : error_no_memory(err);
 
@@ -158,10 +165,14 @@ static int loader_finish(struct loader *loader, struct error *err)
 
 static int loader_add_symlink(struct loader *loader, const char *target, struct error *err)
 {
+	auto_free char *parent = loader_parent(loader);
 	size_t length = strlen(target);
 	struct item *item;
 	int r;
 
+	if (!parent)
+		return error_no_memory(err);
+	outward_look(&loader->outward, parent, loader->name, target);
 	if (!length || length > DSFS_LINK_MAX)
 		return error_set(err, -ENAMETOOLONG, "'%s': the symlink's target is empty or too long",
 				 tar_tree_path(loader->tree));

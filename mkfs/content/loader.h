@@ -5,6 +5,7 @@
 #include "content/feed.h"
 #include "source/archive/tar_stream.h"
 #include "source/archive/tar_tree.h"
+#include "source/outward.h"
 
 struct loader {
 	struct feed feed;     /* without a pipeline only the tree is wanted */
@@ -12,6 +13,7 @@ struct loader {
 	struct tar_tree *tree;
 	struct dirfd *dir;    /* directory of all items: the root of the tree */
 	unsigned warnings;
+	struct outward outward;
 	/* the file that is being loaded */
 	uint64_t number;      /* of its inode; 0: there is no file, or it is not packed */
 	struct attributes attributes;

@@ -7,11 +7,11 @@
 
 #include "image/sums/checksum.h"
 
-int classes_open(struct classes *classes, const struct temp *temp, struct error *err)
+int classes_open(struct classes *classes, const struct override *override, const struct temp *temp, struct error *err)
 {
 	int r;
 
-	*classes = (struct classes){ 0 };
+	*classes = (struct classes){ .override = override };
 	r = mapped_open(&classes->list, temp, err);
 	return r < 0 ? r : table_open(&classes->keys, temp, err);
 }
@@ -78,14 +78,18 @@ static int classes_add(struct classes *classes, struct mapped *blob, const struc
 int classes_find(struct classes *classes, struct mapped *blob, const struct item *item, uint32_t *ret,
 		 struct error *err)
 {
-	const struct attributes *a = &item->attributes;
-	struct dsfs_class class = { .mode = dsfs_le32_of(a->mode), .uid = dsfs_le32_of(a->uid),
-				    .gid = dsfs_le32_of(a->gid) };
-	struct table_key key = classes_key(item, &class);
+	struct attributes a = item->attributes;
+	struct dsfs_class class;
+	struct table_key key;
 	uint64_t number = 0;
-	bool found = table_find(&classes->keys, key, &number);
+	bool found;
 	int r;
 
+	override_apply(classes->override, &a);
+	class = (struct dsfs_class){ .mode = dsfs_le32_of(a.mode), .uid = dsfs_le32_of(a.uid),
+				     .gid = dsfs_le32_of(a.gid) };
+	key = classes_key(item, &class);
+	found = table_find(&classes->keys, key, &number);
 	if (!found || !classes_is(classes, blob, number, item, &class)) {
 		r = classes_add(classes, blob, item, class, &number, err);
 		if (r == 0 && !found)

@@ -13,7 +13,7 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 	struct records *records = &layout->records;
 	int r;
 
-	r = records_open(records, setup->temp, setup->chunk_log, setup->sums, err);
+	r = records_open(records, setup->temp, setup->chunk_log, setup->sums, setup->override, err);
 	if (r == 0 && setup->is_random)
 		r = scatter_open(setup->temp, setup->seed, &layout->scatter, err);
 	if (r == 0)
@@ -95,6 +95,8 @@ static int layout_add_symlink(struct layout *layout, const struct item *item, st
 	if (r < 0)
 		return r;
 	layout->counts.symlinks++;
+	if (!item->is_loaded)
+		outward_look(&layout->outward, item->dir->path, item->name, (const char *)item->content);
 	return records_set_inode(&layout->records, item, inode, err);
 }
 

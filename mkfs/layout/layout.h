@@ -12,6 +12,7 @@
 #include "layout/share.h"
 #include "layout/store.h"
 #include "layout/unchanged.h"
+#include "source/outward.h"
 
 /* The arguments of layout_open(). dedup, stat_cache and block_sums must live until layout_end(), all else until
  * layout_close(). */
@@ -26,6 +27,7 @@ struct layout_setup {
 	const struct dedup *dedup;           /* NULL on a new volume */
 	const struct stat_cache *stat_cache; /* of the trusted version; NULL: every file is read */
 	struct block_sums_view *block_sums;  /* of the trusted version's block checksums; NULL: it has none */
+	const struct override *override;     /* of owners and modes */
 	bool writes_stat_cache;              /* whether the new version gets one */
 	int64_t settled;                     /* see stat_cache_writer.h */
 	bool is_random;                      /* small files are stored in a random order */
@@ -54,6 +56,7 @@ struct layout {
 	struct compress_hints *hints;
 	struct progress *progress;
 	struct layout_counts counts;
+	struct outward outward; /* symlinks of a directory; those of archives are the loader's */
 };
 
 must_check int layout_open(struct layout *layout, const struct layout_setup *setup, struct error *err);

@@ -5,7 +5,7 @@
 #include "image/chunk.h"
 
 int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, uint32_t sums,
-		 struct error *err)
+		 const struct override *override, struct error *err)
 {
 	struct mapped *arrays[] = { &records->inodes, &records->chunks, &records->blob, &records->shared };
 	int r;
@@ -14,7 +14,7 @@ int records_open(struct records *records, const struct temp *temp, uint32_t chun
 	r = sums_open(&records->sums, temp, chunk_log, sums, err);
 	for (size_t i = 0; r == 0 && i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		r = mapped_open(arrays[i], temp, err);
-	return r < 0 ? r : classes_open(&records->classes, temp, err);
+	return r < 0 ? r : classes_open(&records->classes, override, temp, err);
 }
 
 void records_close(struct records *records)

@@ -15,7 +15,7 @@ struct records {
 };
 
 must_check int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, uint32_t sums,
-			    struct error *err);
+			    const struct override *override, struct error *err);
 void records_close(struct records *records); /* a zeroed one may be closed, too */
 
 uint64_t records_chunk_count(const struct records *records);

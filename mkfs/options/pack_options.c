@@ -13,4 +13,5 @@ void pack_options_free(struct pack_options *options)
 {
 	filter_free(options->filter);
 	options->filter = NULL;
+	override_close(&options->override);
 }

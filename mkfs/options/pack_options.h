@@ -6,6 +6,7 @@
 
 #include "base/program/progress.h"
 #include "source/filter.h"
+#include "source/override.h"
 
 #define PACK_CHUNK_LOG   17u
 #define PACK_SEGMENT_LOG 24u
@@ -38,6 +39,8 @@ struct pack_options {
 	unsigned jobs;        /* 0: one for each CPU */
 	struct filter *filter;
 	const char *from_list; /* NULL: everything */
+	const char *dereference; /* symlinks below this directory are followed; NULL: none */
+	struct override override;
 	const char *temp_dir;  /* NULL: target_open_temp() chooses */
 	bool refuse_special;
 	bool allow_empty; /* publish a version without entries */

@@ -12,6 +12,7 @@ struct attributes {
 	int64_t mtime, ctime;
 	uint32_t mtime_nsec, ctime_nsec;
 	uint32_t mode, uid, gid, nlink;
+	bool is_followed; /* they are those of what a symlink of that name leads to */
 	bool has_holes; /* fewer bytes are allocated than its size, because of holes or compression */
 };
 

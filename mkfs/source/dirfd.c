@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,18 +16,62 @@
 #define DIRFD_STEP (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define DIRFD_OPEN (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-static int dirfd_open_last(int fd, const char *name)
+/* Follows a symlink where a directory was expected, if that is wanted. code: of the open that did not follow it. */
+static int dirfd_follow(const struct beneath *beneath, int at, const char *name, int flags, int code)
+{
+	if (!beneath || (code != -ENOTDIR && code != -ELOOP))
+		return code;
+	return beneath_follow_for(beneath, at, name, flags, NULL);
+}
+
+static int dirfd_step(const struct beneath *beneath, int at, const char *name)
+{
+	int opened = openat(at, name, DIRFD_STEP);
+
+	return opened < 0 ? dirfd_follow(beneath, at, name, DIRFD_STEP, -errno) : opened;
+}
+
+static int dirfd_open_last(const struct beneath *beneath, int fd, const char *name)
 {
 	int opened = openat(fd, name, DIRFD_OPEN | O_NOATIME);
 
 	if (opened < 0 && errno == EPERM) /* O_NOATIME is for owners */
 		opened = openat(fd, name, DIRFD_OPEN);
-	return opened < 0 ? -errno : opened;
+	return opened < 0 ? dirfd_follow(beneath, fd, name, DIRFD_OPEN | O_NOATIME, -errno) : opened;
 }
 
-void dirfd_cache_open(struct dirfd_cache *cache, int source_fd)
+int dirfd_stat(const struct dirfd *dir, const char *name, struct attributes *ret, struct error *err)
 {
-	*cache = (struct dirfd_cache){ .source_fd = source_fd };
+	auto_close int fd = -1;
+	int r = attributes_read(dir->fd, name, ret);
+
+	if (r < 0)
+		return error_set(err, r, "%s", strerror(-r));
+	if (!dir->beneath || !S_ISLNK(ret->mode))
+		return 0;
+	fd = beneath_follow(dir->beneath, dir->fd, name, err);
+	if (fd < 0)
+		return fd;
+	r = attributes_read(fd, "", ret);
+	ret->is_followed = true;
+	return r < 0 ? error_set(err, r, "%s", strerror(-r)) : 0;
+}
+
+int dirfd_open_entry(const struct dirfd *dir, const char *name, const struct attributes *attributes, int flags)
+{
+	int fd;
+
+	if (attributes->is_followed)
+		return beneath_follow_for(dir->beneath, dir->fd, name, flags | O_NOATIME, NULL);
+	fd = openat(dir->fd, name, flags | O_NOFOLLOW | O_NOATIME);
+	if (fd < 0 && errno == EPERM) /* O_NOATIME is for owners */
+		fd = openat(dir->fd, name, flags | O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}
+
+void dirfd_cache_open(struct dirfd_cache *cache, int source_fd, const struct beneath *beneath)
+{
+	*cache = (struct dirfd_cache){ .source_fd = source_fd, .beneath = beneath };
 	pthread_mutex_init(&cache->mutex, NULL);
 }
 
@@ -74,7 +119,7 @@ static struct dirfd *dirfd_cache_above(struct dirfd_cache *cache, const char *pa
 }
 
 /* Makes a dirfd. Takes ownership of the descriptor, even if it fails. */
-static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
+static struct dirfd *dirfd_new(const struct beneath *beneath, const char *path, size_t length, int fd)
 {
 	struct dirfd *dir = malloc(sizeof(*dir) + length + 1);
 
@@ -84,6 +129,7 @@ static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
 	}
 	atomic_init(&dir->holders, 1);
 	dir->fd = fd;
+	dir->beneath = beneath;
 	dir->length = length;
 	memcpy(dir->path, path, length);
 	dir->path[length] = 0;
@@ -92,12 +138,12 @@ static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
 
 struct dirfd *dirfd_name(const char *path)
 {
-	return dirfd_new(path, strlen(path), -1);
+	return dirfd_new(NULL, path, strlen(path), -1);
 }
 
 /* Walks from a directory, component by component, to the parent of rest; *ret_name is the last component. Returns the
  * parent's descriptor, which is from itself if rest has one component. */
-static int dirfd_walk(int from, const char *rest, const char **ret_name)
+static int dirfd_walk(const struct beneath *beneath, int from, const char *rest, const char **ret_name)
 {
 	auto_close int at = -1;
 	char name[256];
@@ -110,9 +156,9 @@ static int dirfd_walk(int from, const char *rest, const char **ret_name)
 			return -ENAMETOOLONG;
 		memcpy(name, rest, length);
 		name[length] = 0;
-		next = openat(at < 0 ? from : at, name, DIRFD_STEP);
+		next = dirfd_step(beneath, at < 0 ? from : at, name);
 		if (next < 0)
-			return -errno;
+			return next;
 		close_fd(&at);
 		at = next;
 	}
@@ -125,14 +171,14 @@ static int dirfd_parent(struct dirfd_cache *cache, const char *path, struct dirf
 {
 	struct dirfd *above = dirfd_cache_above(cache, path);
 	int from = above ? above->fd : cache->source_fd;
-	int fd = dirfd_walk(from, above ? path + above->length + 1 : path, ret_name);
+	int fd = dirfd_walk(cache->beneath, from, above ? path + above->length + 1 : path, ret_name);
 
 	if (fd < 0 || fd == from) {
 		*ret = above;
 		return fd;
 	}
 	dirfd_release(above);
-	*ret = dirfd_new(path, (size_t)(*ret_name - path) - 1, fd);
+	*ret = dirfd_new(cache->beneath, path, (size_t)(*ret_name - path) - 1, fd);
 	if (!*ret)
 		return -ENOMEM;
 	dirfd_cache_keep(cache, *ret);
@@ -144,7 +190,7 @@ static int dirfd_failed(int code, const char *path, struct error *err)
 {
 	if (code == -ENOENT)
 		return error_set(err, code, "'%s' vanished while being packed", path);
-	if (code == -ENOTDIR || code == -ELOOP)
+	if (code == -ENOTDIR || code == -ELOOP || code == -EXDEV)
 		return error_set(err, -ESTALE, "'%s': changed while being packed", path);
 	return error_set(err, code, "cannot open directory '%s': %s", path, strerror(-code));
 }
@@ -156,11 +202,11 @@ int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, 
 	int fd = dirfd_parent(cache, path, &parent, &name);
 
 	if (fd >= 0)
-		fd = dirfd_open_last(fd, *name ? name : ".");
+		fd = dirfd_open_last(cache->beneath, fd, *name ? name : ".");
 	dirfd_release(parent);
 	if (fd < 0)
 		return dirfd_failed(fd, *path ? path : ".", err);
-	dir = dirfd_new(path, strlen(path), fd);
+	dir = dirfd_new(cache->beneath, path, strlen(path), fd);
 	if (!dir)
 		return error_no_memory(err);
 	dirfd_cache_keep(cache, dir);

@@ -43,17 +43,52 @@ void listing_close(struct listing *listing)
 	*listing = (struct listing){ 0 };
 }
 
-static int listing_stat(const struct listing *listing, const char *name, struct attributes *ret, struct error *err)
+/* Refuses a symlink to a directory that its own path leads through: the scan would not end. */
+static int listing_check_loop(const struct listing_context *context, const struct listing *listing,
+			      const struct attributes *target, struct error *err)
+{
+	auto_free char *path = strdup(listing->dir->path);
+	struct attributes above;
+	struct dirfd *dir;
+	char *slash;
+	int r = path ? 0 : error_no_memory(err);
+
+	while (r == 0) {
+		r = dirfd_open(context->dirs, path, &dir, err);
+		if (r < 0)
+			return r;
+		r = attributes_read(dir->fd, "", &above);
+		dirfd_release(dir);
+		if (r < 0)
+			return error_set(err, r, "cannot stat '%s': %s", path, strerror(-r));
+		if (above.inode == target->inode && above.device == target->device)
+			return error_set(err, -ELOOP, "it is a symlink to '%s' above it: use --exclude",
+					 *path ? path : ".");
+		if (!*path)
+			return 0;
+		slash = strrchr(path, '/');
+		*(slash ? slash : path) = 0;
+	}
+	return r;
+}
+
+static int listing_stat(const struct listing_context *context, const struct listing *listing, const char *name,
+			struct attributes *ret, struct error *err)
 {
 	auto_free char *path = NULL;
-	int r = attributes_read(listing->dir->fd, name, ret);
+	struct error why = { 0 };
+	int r = dirfd_stat(listing->dir, name, ret, &why);
 
+	if (r == 0 && ret->is_followed && S_ISDIR(ret->mode))
+		r = listing_check_loop(context, listing, ret, &why);
 	if (r == 0)
 		return 0;
 	path = dirfd_join(listing->dir->path, name);
+	if (ret->is_followed || S_ISLNK(ret->mode))
+		return error_set(err, -EINVAL, "'%s': %s", path ? path : name, why.reason);
 	if (r == -ENOENT)
 		return error_set(err, r, "'%s' vanished while being packed", path ? path : name);
-	return error_set(err, r, "cannot stat '%s': %s", path ? path : name, strerror(-r));
+	return error_set(err, r, "cannot stat '%s': %s", path ? path : name, why.reason);
 }
 
 static int listing_wants(const struct listing_context *context, const struct listing *listing, const char *name,
@@ -69,20 +104,35 @@ static int listing_wants(const struct listing_context *context, const struct lis
 	return filter_match(context->filter, path, is_directory);
 }
 
+/* Returns whether the filter accepts a symlink that is followed, whatever it leads to; if not, it may dangle. */
+static int listing_wants_either(const struct listing_context *context, const struct listing *listing, const char *name,
+				struct error *err)
+{
+	int wanted = listing_wants(context, listing, name, false, err);
+
+	return wanted ? wanted : listing_wants(context, listing, name, true, err);
+}
+
 /* The type from readdir saves a statx() of entries that are filtered out. */
 int listing_add(const struct listing_context *context, struct listing *listing, const char *name, unsigned char d_type,
 		struct error *err)
 {
-	struct attributes attributes;
+	struct attributes attributes = { 0 };
 	int wanted;
 	int r;
 
+	if (d_type == DT_LNK && context->dirs->beneath) {
+		wanted = listing_wants_either(context, listing, name, err);
+		if (wanted <= 0)
+			return wanted;
+		d_type = DT_UNKNOWN;
+	}
 	if (d_type != DT_UNKNOWN) {
 		wanted = listing_wants(context, listing, name, d_type == DT_DIR, err);
 		if (wanted <= 0)
 			return wanted;
 	}
-	r = listing_stat(listing, name, &attributes, err);
+	r = listing_stat(context, listing, name, &attributes, err);
 	if (r < 0)
 		return r;
 	if (d_type == DT_UNKNOWN) {

@@ -153,8 +153,7 @@ static void begin_share(void)
 	begin();
 	CHECK_OK(allocator_open(&allocator, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
 	CHECK_OK(writer_open(&memory.source, &allocator, temp, &writer, &err));
-	CHECK_OK(records_open(&records, temp, CHUNK_LOG, DSFS_SUM_XXH3_64,
-			    &err));
+	CHECK_OK(records_open(&records, temp, CHUNK_LOG, DSFS_SUM_XXH3_64, &(struct override){ 0 }, &err));
 	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, &err));
 }
 
