@@ -92,6 +92,16 @@ static int set_mode(void *target, const char *argument, struct error *err)
 	return mode_parse(&((struct pack_options *)target)->override.modes, argument, err);
 }
 
+static int set_xattrs_include(void *target, const char *argument, struct error *err)
+{
+	return xattrs_add_pattern(&((struct pack_options *)target)->xattrs.include, argument, err);
+}
+
+static int set_xattrs_exclude(void *target, const char *argument, struct error *err)
+{
+	return xattrs_add_pattern(&((struct pack_options *)target)->xattrs.exclude, argument, err);
+}
+
 static int set_uuid(void *target, const char *argument, struct error *err)
 {
 	struct pack_options *options = target;
@@ -177,6 +187,9 @@ static const struct option_spec options_table[] = {
 	{ "owner", 0, "USER", OPTION_CALL(set_owner), "let everything belong to USER, a name or number" },
 	{ "group", 0, "GROUP", OPTION_CALL(set_group), "let everything belong to GROUP" },
 	{ "mode", 0, "CHANGES", OPTION_CALL(set_mode), "change all modes as chmod does, such as a+rX" },
+	{ "no-xattrs", 0, NULL, PACK_TRUE(xattrs.none), "leave out extended attributes" },
+	{ "xattrs-include", 0, "PATTERN", OPTION_CALL(set_xattrs_include), "keep only attributes whose names match" },
+	{ "xattrs-exclude", 0, "PATTERN", OPTION_CALL(set_xattrs_exclude), "leave out attributes whose names match" },
 	{ "nested", 0, NULL, PACK_TRUE(nested), "unpack archives inside archives into folders" },
 	{ "into-folders", 0, NULL, PACK_TRUE(into_folders), "pack each archive into a folder of its name" },
 	{ "on-duplicate", 0, "ACTION", PACK_WORD(duplicates, "auto", "last", "error"),

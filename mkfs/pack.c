@@ -208,7 +208,7 @@ static int packer_open_archives(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
 	struct tar_child_setup child = { options->sources, options->source_count, options->nested, options->dry_run,
-					 packer->temp };
+					 packer->temp, &options->xattrs };
 	struct tar_tree_setup tree = { packer->temp, options->filter, options->strip, 0, &packer->archives.origin };
 	struct tar_origin_setup origin = { options->sources, options->source_count, options->into_folders,
 					   (enum tar_duplicates)options->duplicates };
@@ -290,7 +290,7 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 	struct pipeline_work work = { ingest_work, ingest_new, ingest_free, &packer->ingest, packer->is_archive };
 
 	packer->ingest = (struct ingest_setup){ options->chunk_log, packer->sums, options->level, packer_dedup(packer),
-						packer_stat_cache(packer) };
+						packer_stat_cache(packer), &options->xattrs };
 	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
 }
@@ -424,6 +424,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.block_sums = packer->earlier.block_sums_view,
 		.override = &options->override,
 		.writes_stat_cache = !options->has_uuid && !packer->is_archive,
+		.all_xattrs = xattrs_wants_all(&options->xattrs),
 		.settled = time(NULL) - PACK_SETTLE,
 		.is_random = packer->is_random,
 		.seed = packer->seed,

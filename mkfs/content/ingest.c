@@ -15,7 +15,6 @@
 #include "base/transfer.h"
 #include "content/key.h"
 #include "image/codec.h"
-#include "source/xattrs.h"
 
 #define READER_OPEN (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
@@ -240,10 +239,11 @@ static int ingest_chunks(struct ingest *ingest, struct batch *batch, struct item
 	return r;
 }
 
-static int ingest_xattrs(struct item *item, int fd, const char *path, struct error *err)
+static int ingest_xattrs(const struct ingest *ingest, struct item *item, int fd, const char *path, struct error *err)
 {
 	struct error why = { 0 };
-	int r = xattrs_read(fd, path, &item->result.xattrs, &item->result.xattrs_length, &why);
+	int r = xattrs_read(fd, path, ingest->setup.xattrs, &item->result.xattrs, &item->result.xattrs_length,
+			    &why);
 
 	return r < 0 ? ingest_failed(item, r, why.reason, err) : 0;
 }
@@ -275,7 +275,7 @@ static int ingest_file(struct ingest *ingest, struct batch *batch, struct item *
 	else
 		r = ingest_read(item, fd, item->offset, item->offset + item->length, err);
 	if (r == 0 && item->offset == 0)
-		r = ingest_xattrs(item, fd, NULL, err);
+		r = ingest_xattrs(ingest, item, fd, NULL, err);
 	if (r == 0)
 		r = ingest_check(item, fd, err);
 	if (r < 0)
@@ -312,10 +312,10 @@ static int ingest_unchanged_xattrs(const struct ingest *ingest, struct item *ite
 		return 0;
 	if (item->attributes.is_followed) {
 		r = ingest_open(item, &fd, err);
-		return r < 0 ? r : ingest_xattrs(item, fd, NULL, err);
+		return r < 0 ? r : ingest_xattrs(ingest, item, fd, NULL, err);
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->dir->fd, item->name);
-	return ingest_xattrs(item, -1, path, err);
+	return ingest_xattrs(ingest, item, -1, path, err);
 }
 
 static int ingest_unchanged(struct ingest *ingest, struct batch *batch, struct item *item, struct error *err)
@@ -353,9 +353,9 @@ static int ingest_symlink(struct item *item, struct error *err)
 	return 0;
 }
 
-static int ingest_directory(struct item *item, struct error *err)
+static int ingest_directory(const struct ingest *ingest, struct item *item, struct error *err)
 {
-	int r = ingest_xattrs(item, item->dir->fd, NULL, err);
+	int r = ingest_xattrs(ingest, item, item->dir->fd, NULL, err);
 
 	return r < 0 ? r : ingest_check(item, item->dir->fd, err);
 }
@@ -387,7 +387,7 @@ static int ingest_item(struct ingest *ingest, struct batch *batch, struct item *
 	case ITEM_SYMLINK:
 		return ingest_symlink(item, err);
 	case ITEM_DIRECTORY:
-		return ingest_directory(item, err);
+		return ingest_directory(ingest, item, err);
 	case ITEM_LINK:
 		break;
 	}

@@ -4,6 +4,7 @@
 #include "content/batch.h"
 #include "content/dedup.h"
 #include "content/stat_cache.h"
+#include "source/xattrs.h"
 
 struct ingest_setup {
 	uint32_t chunk_log;
@@ -11,6 +12,7 @@ struct ingest_setup {
 	int level; /* zstd, for items with .compress */
 	const struct dedup *dedup; /* NULL on a new volume */
 	const struct stat_cache *stat_cache; /* NULL: items are never unchanged */
+	const struct xattrs_wanted *xattrs;
 };
 
 /* The functions for a struct pipeline_work, whose argument is a struct ingest_setup. */

@@ -8,12 +8,12 @@
 #include "base/round.h"
 #include "datasetfs/format.h"
 
-int stat_cache_writer_open(struct stat_cache_writer *writer, const struct temp *temp, int64_t settled,
-			   struct error *err)
+int stat_cache_writer_open(struct stat_cache_writer *writer, const struct temp *temp, bool all_xattrs,
+			   int64_t settled, struct error *err)
 {
 	int r;
 
-	*writer = (struct stat_cache_writer){ .enabled = true, .settled = settled };
+	*writer = (struct stat_cache_writer){ .enabled = true, .all_xattrs = all_xattrs, .settled = settled };
 	r = mapped_open(&writer->inodes, temp, err);
 	return r < 0 ? r : mapped_open(&writer->ctimes, temp, err);
 }
@@ -46,12 +46,13 @@ int stat_cache_writer_add(struct stat_cache_writer *writer, uint64_t ordinal, co
 	return 0;
 }
 
-static int stat_cache_writer_add_origin(struct mapped *section, const struct filesystem *filesystem, struct error *err)
+static int stat_cache_writer_add_origin(struct stat_cache_writer *writer, const struct filesystem *filesystem,
+					struct error *err)
 {
-	struct dsfs_source origin = { .all_xattrs = dsfs_le64_of(1) };
+	struct dsfs_source origin = { .all_xattrs = dsfs_le64_of(writer->all_xattrs) };
 
 	memcpy(origin.filesystem, filesystem->identity, sizeof(origin.filesystem));
-	return mapped_append(section, &origin, sizeof(origin), NULL, err);
+	return mapped_append(&writer->inodes, &origin, sizeof(origin), NULL, err);
 }
 
 int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count, const struct filesystem *filesystem,
@@ -73,6 +74,6 @@ int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count
 	if (r == 0)
 		r = mapped_grow(section, 2 * ctimes_at, err);
 	if (r == 0)
-		r = stat_cache_writer_add_origin(section, filesystem, err);
+		r = stat_cache_writer_add_origin(writer, filesystem, err);
 	return r < 0 ? r : mapped_grow(section, round_up(section->length, DSFS_BLOCK), err);
 }

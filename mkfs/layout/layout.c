@@ -24,7 +24,8 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 	if (r == 0)
 		r = large_open(&layout->large, &layout->holes, &layout->store, &layout->share, err);
 	if (r == 0 && setup->writes_stat_cache)
-		r = stat_cache_writer_open(&layout->stat_cache_writer, setup->temp, setup->settled, err);
+		r = stat_cache_writer_open(&layout->stat_cache_writer, setup->temp, setup->all_xattrs, setup->settled,
+					   err);
 	return r;
 }
 

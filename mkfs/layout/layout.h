@@ -29,6 +29,7 @@ struct layout_setup {
 	struct block_sums_view *block_sums;  /* of the trusted version's block checksums; NULL: it has none */
 	const struct override *override;     /* of owners and modes */
 	bool writes_stat_cache;              /* whether the new version gets one */
+	bool all_xattrs;                     /* see stat_cache_writer.h */
 	int64_t settled;                     /* see stat_cache_writer.h */
 	bool is_random;                      /* small files are stored in a random order */
 	uint64_t seed;                       /* of that order */

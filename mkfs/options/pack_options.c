@@ -14,4 +14,5 @@ void pack_options_free(struct pack_options *options)
 	filter_free(options->filter);
 	options->filter = NULL;
 	override_close(&options->override);
+	xattrs_wanted_close(&options->xattrs);
 }

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/program/progress.h"
-#include "source/filter.h"
 #include "source/override.h"
+#include "source/xattrs.h"
 
 #define PACK_CHUNK_LOG   17u
 #define PACK_SEGMENT_LOG 24u
@@ -41,6 +41,7 @@ struct pack_options {
 	const char *from_list; /* NULL: everything */
 	const char *dereference; /* symlinks below this directory are followed; NULL: none */
 	struct override override;
+	struct xattrs_wanted xattrs;
 	const char *temp_dir;  /* NULL: target_open_temp() chooses */
 	bool refuse_special;
 	bool allow_empty; /* publish a version without entries */

@@ -23,15 +23,56 @@ static int xattrs_compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Makes a sorted array of pointers to the user.* names in the list. */
-static int xattrs_sort(char *list, size_t length, struct xattrs_names *ret, struct error *err)
+int xattrs_add_pattern(struct filter **filter, const char *pattern, struct error *err)
+{
+	auto_free char *whole = malloc(2 * strlen(pattern) + 2);
+	char *to = whole;
+
+	if (!*filter)
+		*filter = filter_new();
+	if (!whole || !*filter)
+		return error_no_memory(err);
+	if (!*pattern)
+		return error_set(err, -EINVAL, "'' is not a pattern");
+	*to++ = '/'; /* for the whole name */
+	for (; *pattern; pattern++) {
+		*to++ = *pattern;
+		if (*pattern == '*')
+			*to++ = '*';
+	}
+	*to = 0;
+	return filter_add(*filter, false, whole, err);
+}
+
+void xattrs_wanted_close(struct xattrs_wanted *wanted)
+{
+	filter_free(wanted->include);
+	filter_free(wanted->exclude);
+	*wanted = (struct xattrs_wanted){ 0 };
+}
+
+bool xattrs_wants_all(const struct xattrs_wanted *wanted)
+{
+	return !wanted->none && filter_is_empty(wanted->include) && filter_is_empty(wanted->exclude);
+}
+
+bool xattrs_wants(const struct xattrs_wanted *wanted, const char *name)
+{
+	if (wanted->none || (!filter_is_empty(wanted->include) && filter_match(wanted->include, name, false)))
+		return false;
+	return filter_match(wanted->exclude, name, false);
+}
+
+/* Makes a sorted array of pointers to the user.* names in the list that are wanted. */
+static int xattrs_sort(char *list, size_t length, const struct xattrs_wanted *wanted, struct xattrs_names *ret,
+		       struct error *err)
 {
 	struct xattrs_names names = { .list = malloc((length + 1) * sizeof(*names.list)) };
 
 	if (!names.list)
 		return error_no_memory(err);
 	for (char *name = list; name < list + length; name += strlen(name) + 1)
-		if (!strncmp(name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
+		if (!strncmp(name, XATTR_PREFIX, strlen(XATTR_PREFIX)) && xattrs_wants(wanted, name))
 			names.list[names.count++] = name;
 	qsort(names.list, names.count, sizeof(*names.list), xattrs_compare);
 	*ret = names;
@@ -50,7 +91,8 @@ static int xattrs_encode_one(int fd, const char *path, const char *name, uint8_t
 	if (room)
 		length = path ? lgetxattr(path, name, set + at, room) : fgetxattr(fd, name, set + at, room);
 	if (!room || (length < 0 && errno == ERANGE))
-		return error_set(err, -E2BIG, "its user attributes take more than %u bytes", DSFS_XATTRS_MAX);
+		return error_set(err, -E2BIG, "its user attributes take more than %u bytes" XATTRS_HINT,
+				 DSFS_XATTRS_MAX);
 	if (length < 0)
 		return error_errno(err, "cannot read attribute '%s'", name);
 	head.value_length = dsfs_le32_of((uint32_t)length);
@@ -84,15 +126,19 @@ static int xattrs_encode(int fd, const char *path, const struct xattrs_names *na
 	return *ret_set ? 0 : error_no_memory(err);
 }
 
-int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_length, struct error *err)
+int xattrs_read(int fd, const char *path, const struct xattrs_wanted *wanted, uint8_t **ret_set,
+		uint32_t *ret_length, struct error *err)
 {
 	auto_free char *list = NULL;
 	struct xattrs_names names = { 0 };
-	ssize_t length = path ? llistxattr(path, NULL, 0) : flistxattr(fd, NULL, 0);
+	ssize_t length;
 	int r;
 
 	*ret_set = NULL;
 	*ret_length = 0;
+	if (wanted->none)
+		return 0;
+	length = path ? llistxattr(path, NULL, 0) : flistxattr(fd, NULL, 0);
 	if (length == 0 || (length < 0 && errno == ENOTSUP))
 		return 0;
 	list = malloc(XATTRS_NAMES_MAX);
@@ -102,7 +148,7 @@ int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_lengt
 			flistxattr(fd, list, XATTRS_NAMES_MAX);
 	if (length < 0)
 		return error_errno(err, "cannot list its attributes");
-	r = xattrs_sort(list, (size_t)length, &names, err);
+	r = xattrs_sort(list, (size_t)length, wanted, &names, err);
 	if (r == 0 && names.count)
 		r = xattrs_encode(fd, path, &names, ret_set, ret_length, err);
 	free(names.list);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "source/archive/tar_stream.h"
+#include "source/xattrs.h"
 #include "spill/temp.h"
 
 struct tar_child {
@@ -16,6 +17,7 @@ struct tar_child_setup {
 	unsigned count;
 	bool nested, no_data;     /* see tar_decode.h */
 	const struct temp *temp;
+	const struct xattrs_wanted *xattrs;
 };
 
 /* Opens all archives and forks. Call it before any thread is started. */

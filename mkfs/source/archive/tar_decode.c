@@ -319,7 +319,8 @@ static void tar_decode_percent(char *name)
 	*to = 0;
 }
 
-static size_t tar_decode_list_xattrs(struct archive_entry *entry, struct tar_decode_xattr *list)
+static size_t tar_decode_list_xattrs(struct archive_entry *entry, const struct xattrs_wanted *wanted,
+				     struct tar_decode_xattr *list)
 {
 	struct tar_decode_xattr xattr = { 0 };
 	size_t count = 0;
@@ -331,7 +332,7 @@ static size_t tar_decode_list_xattrs(struct archive_entry *entry, struct tar_dec
 		if (!xattr.name)
 			continue;
 		tar_decode_percent((char *)xattr.name);
-		if (!strncmp(xattr.name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
+		if (!strncmp(xattr.name, XATTR_PREFIX, strlen(XATTR_PREFIX)) && xattrs_wants(wanted, xattr.name))
 			list[count++] = xattr;
 	}
 	qsort(list, count, sizeof(*list), tar_decode_compare);
@@ -347,8 +348,8 @@ static int tar_decode_add_xattr(struct tar_decode *decode, const struct tar_deco
 
 	if (xattr->length > DSFS_XATTRS_MAX || name_length > DSFS_NAME_MAX ||
 	    *used + sizeof(head) + name_length + xattr->length > DSFS_XATTRS_MAX)
-		return error_set(err, -E2BIG, "'%s': the user attributes of '%.200s' take more than %u bytes",
-				 decode->name, path, DSFS_XATTRS_MAX);
+		return error_set(err, -E2BIG, "'%s': the user attributes of '%.200s' take more than %u bytes"
+				 XATTRS_HINT, decode->name, path, DSFS_XATTRS_MAX);
 	memcpy(decode->xattrs + *used, &head, sizeof(head));
 	memcpy(decode->xattrs + *used + sizeof(head), xattr->name, name_length);
 	if (xattr->length)
@@ -374,7 +375,7 @@ static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *en
 	list = calloc(TAR_DECODE_XATTRS, sizeof(*list));
 	if (!list)
 		return error_no_memory(err);
-	count = tar_decode_list_xattrs(entry, list);
+	count = tar_decode_list_xattrs(entry, decode->setup->xattrs, list);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		if (i + 1 < count && !strcmp(list[i].name, list[i + 1].name))
 			continue;

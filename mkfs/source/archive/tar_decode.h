@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "source/xattrs.h"
+
 struct tar_decode_setup {
 	const int *fds;           /* of the archives, in their order, and their names for messages */
 	const char *const *names;
@@ -13,6 +15,7 @@ struct tar_decode_setup {
 	int spool;    /* a file for zip archives that come through a pipe; -1: there are none */
 	bool nested;  /* unpack archives inside archives */
 	bool no_data; /* content is not wanted */
+	const struct xattrs_wanted *xattrs;
 };
 
 /* Makes times without a zone count as UTC, and loads the locale for names. Call it before the process loses its
