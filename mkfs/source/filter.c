@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text/line.h"
 
 struct filter_rule {
 	bool include;
@@ -79,14 +80,12 @@ int filter_add_file(struct filter *filter, const char *path, struct error *err)
 	auto_fclose FILE *file = fopen(path, "re");
 	auto_free char *line = NULL;
 	size_t room = 0;
-	ssize_t length;
 	int r;
 
 	if (!file)
 		return error_errno(err, "cannot open '%s'", path);
-	for (unsigned number = 1; (length = getline(&line, &room, file)) >= 0; number++) {
-		if (length && line[length - 1] == '\n')
-			line[length - 1] = 0;
+	for (unsigned number = 1; getline(&line, &room, file) >= 0; number++) {
+		line_cut(line);
 		r = filter_add_line(filter, line, err);
 		if (r < 0)
 			return error_wrap(err, r, "'%s' line %u", path, number);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/program/interrupt.h"
+#include "base/text/line.h"
 #include "source/clean.h"
 
 #define FROM_LIST_BUDGET (16u << 20)
@@ -114,13 +115,12 @@ static int from_list_parse(struct from_list *list, FILE *copy, char separator, s
 {
 	auto_free char *line = NULL;
 	size_t room = 0;
-	ssize_t length;
 	int r;
 
 	rewind(copy);
-	while ((length = getdelim(&line, &room, separator, copy)) > 0) {
-		if (line[length - 1] == separator)
-			line[length - 1] = 0;
+	while (getdelim(&line, &room, separator, copy) > 0) {
+		if (separator)
+			line_cut(line);
 		r = from_list_add(list, line, err);
 		if (r == 0)
 			r = interrupt_check(err);

@@ -56,6 +56,10 @@ packed "a a/4.jpg a/b a/b/c a/b/c/3.txt a/odd_[1].txt keep keep/1.jpg keep/1.tmp
 # A file's rules stand where the option stands.
 packed "a a/4.jpg a/b a/b/c a/b/c/3.txt a/odd_[1].txt keep keep/1.jpg keep/1.txt top.jpg top.txt" \
     --exclude 1.tmp --filter-from rules
+# Lines as editors on Windows end them.
+sed 's/$/\r/' rules >rules.crlf
+packed "a a/4.jpg a/b a/b/c a/b/c/3.txt a/odd_[1].txt keep keep/1.jpg keep/1.tmp keep/1.txt top.jpg top.txt" \
+    --filter-from rules.crlf
 echo 'what is this' >bad
 before=$(hash_of volume)
 rc=0
@@ -65,6 +69,8 @@ assert_contains "the reason" "$(cat bad.err)" "'what is this'"
 assert_eq "the volume" "$(hash_of volume)" "$before"
 
 printf '%s\n' top.txt a/b/c/3.txt keep/1.jpg >list
+packed "a a/b a/b/c a/b/c/3.txt keep keep/1.jpg top.txt" --from-list list
+printf '%s\r\n' top.txt a/b/c/3.txt keep/1.jpg >list
 packed "a a/b a/b/c a/b/c/3.txt keep keep/1.jpg top.txt" --from-list list
 # Names with newlines: NULs between the paths, from standard input.
 echo odd >$'source/new\nline'

@@ -98,6 +98,7 @@ rows flip 12 40 2 vol/? >flips
 scrub 1 --json vol/a
 rows places <out | grep chunk | head -n 1 | tr ' ' '\t' >damage
 echo "# and more" >>damage
+sed -i 's/$/\r/' damage
 scrub 0 --repair --from damage vol/a
 read -r _ offset _ <damage
 assert_contains "what was repaired" "$(cat out)" "member=2 offset=$offset "

@@ -40,6 +40,7 @@ ssh-keygen -q -Y sign -n datasetfs -f bob statement
 datasetfsctl sign volume one --attach statement.sig
 assert_eq "signatures" "$(datasetfsctl list --json volume | json versions.0.signatures | grep -o '"key"' | wc -l)" 3
 allow bob@example.org bob >signers
+sed -i 's/$/\r/' signers # as an editor of Windows ends lines
 checked volume
 ssh-keygen -q -Y sign -n git -f bob - <statement >other.sig
 assert_fails 1 "another use" datasetfsctl sign volume one --attach other.sig
@@ -52,7 +53,7 @@ refused 1 "was valid before 2020-01-01" volume
 echo "bob namespaces=\"git\" $(cut -d' ' -f1,2 bob.pub)" >signers
 refused 1 "other namespaces" volume
 allow bob bob >signers
-cp bob.pub revoked
+sed 's/$/\r/' bob.pub >revoked
 refused 1 "is revoked" volume --revoked "$PWD/revoked"
 ssh-keygen -q -k -f krl bob.pub
 refused 1 "is revoked" volume --revoked "$PWD/krl"

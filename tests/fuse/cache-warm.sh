@@ -69,8 +69,6 @@ assert_fails 1 "'../source' leads out of the mount" datasetfsctl warm mnt ../sou
 assert_fails 1 "'.datasetfs/control' is a control file of the mount" datasetfsctl warm mnt .datasetfs/control
 assert_fails 1 "list 'nowhere': open: No such file or directory" datasetfsctl warm --from nowhere mnt
 assert_fails 1 "list '-': it is empty" datasetfsctl warm --from - mnt
-printf 'val/2\r\n' >dos
-assert_fails 1 "list 'dos': 'val/2\\x0d': No such file or directory" datasetfsctl warm --from dos mnt
 printf '\n\n' >blank
 assert_fails 1 "list 'blank': it names nothing" datasetfsctl warm --from blank mnt
 assert_eq "reads for nothing" "$(stats mnt device_reads)" 0
@@ -115,7 +113,7 @@ warm mnt /train/cat/ val/2 train/cat
 assert_eq "files in the cache" "$(told cached.files)" 101
 assert_eq "their bytes" "$(told cached.bytes)" "$(bytes_of small/train/cat small/val/2)"
 (cd small && find train/dog -type f) >list
-head -n 3 list | datasetfsctl warm --from - mnt | grep -q ": 3 files with " || fail "three lines"
+head -n 3 list | sed 's/$/\r/' | datasetfsctl warm --from - mnt | grep -q ": 3 files with " || fail "three lines"
 tr '\n' '\0' <list >list.nul
 warm --from list.nul mnt train/cat
 assert_eq "files in the cache" "$(told cached.files)" 200

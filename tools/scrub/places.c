@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text/line.h"
 #include "base/text/parse.h"
 #include "image/members/address.h"
 
@@ -79,7 +80,7 @@ int places_read(const char *path, const struct rows *rows, const struct members 
 	int r = file ? 0 : error_errno(err, "'%s'", path);
 
 	while (r == 0 && getline(&line, &room, file) > 0) {
-		line[strcspn(line, "\n")] = 0;
+		line_cut(line);
 		r = places_parse(&places, line, err);
 	}
 	if (r == 0 && ferror(file))

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/program/interrupt.h"
+#include "base/text/line.h"
 #include "datasetfs/control.h"
 
 #define PATHLIST_BLOCK 65536u
@@ -96,6 +97,8 @@ static int pathlist_add_all(struct pathlist *list, int root, struct pathlist_tex
 		if (!end) /* the last line has no end of its own */
 			end = path + strlen(path);
 		*end = 0;
+		if (separator)
+			line_cut(path);
 		if (*path)
 			r = pathlist_add(list, root, path, err);
 		if (r == 0)
