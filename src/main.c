@@ -418,6 +418,15 @@ static int main_check_mountpoint(const char *path, struct error *err)
 	return 0;
 }
 
+/* Returns 1 if the same is mounted there and mount(8) asks, as by 'mount -a': it looks for VOLUME alone in its table,
+ * where a mount with version= is VOLUME@LABEL and one of the kernel is a loop device. */
+static int main_check_free(const struct main_options *options, struct error *err)
+{
+	const struct occupied_same same = { options->volume, options->serve.version };
+
+	return occupied_check(options->mountpoint, options->helper ? &same : NULL, err);
+}
+
 static int main_resolve(struct main_options *options, char **operands, struct error *err)
 {
 	int r;
@@ -431,13 +440,13 @@ static int main_resolve(struct main_options *options, char **operands, struct er
 	options->mountpoint = realpath(operands[1], NULL);
 	if (!options->mountpoint)
 		return error_errno(err, "mountpoint '%s'", operands[1]);
-	r = occupied_check(options->mountpoint, err); /* and once more just before the mount */
+	r = main_check_free(options, err); /* and once more just before the mount */
 	if (r < 0)
 		return error_wrap(err, r, "mountpoint '%s'", operands[1]);
 	options->operands = operands;
 	options->serve.volume = options->volume;
 	options->serve.mountpoint = options->mountpoint;
-	return 0;
+	return r;
 }
 
 /* ---- the background ---- */
@@ -683,7 +692,7 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	const struct command_line *line = options->helper ? &main_helper_line : &main_line;
 	int usage = options->helper ? EXIT_HELPER_USAGE : EXIT_USAGE;
 	struct error err = { 0 };
-	int operands;
+	int operands, r;
 	bool done;
 
 	log_set_program(line->program);
@@ -705,11 +714,12 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	}
 	if (keep_is_successor(options->keep)) /* the mountpoint would wait for this process */
 		return -1;
-	if (main_resolve(options, argv + 1, &err) < 0) {
+	r = main_resolve(options, argv + 1, &err);
+	if (r < 0)
 		log_err("%s", err.reason);
-		return EXIT_MOUNT;
-	}
-	return -1;
+	else if (r > 0)
+		log_info("'%s' is mounted on '%s' already", argv[1], argv[2]);
+	return r < 0 ? EXIT_MOUNT : r > 0 ? 0 : -1;
 }
 
 /* Copies argv, whose order the parser changes. */

@@ -7,18 +7,28 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/mountinfo.h"
 #include "device/nvme/sysfs.h"
 
 struct occupied {
 	const char *mountpoint;
+	const struct occupied_same *same; /* NULL: nothing may be there */
 	dev_t device; /* of the filesystem that is visible there */
 };
+
+char *occupied_source(const char *volume, const char *label)
+{
+	char *source;
+
+	return asprintf(&source, "%s%s%s", volume, label ? "@" : "", label ? label : "") < 0 ? NULL : source;
+}
 
 /* Splits the rest of the memory's name into label and volume. */
 static void occupied_read(char *text, struct occupied_view *ret)
@@ -50,6 +60,18 @@ bool occupied_by_kernel(dev_t device, struct occupied_view *ret)
 	return true;
 }
 
+static bool occupied_is_source(const struct occupied_same *same, const char *source)
+{
+	auto_free char *expected = same ? occupied_source(same->volume, same->label) : NULL;
+
+	return expected && !strcmp(source, expected);
+}
+
+static bool occupied_is_view(const struct occupied_same *same, const struct occupied_view *view)
+{
+	return same && !strcmp(view->volume, same->volume) && (!same->label || !strcmp(view->label, same->label));
+}
+
 static int occupied_visit(void *argument, const struct mountinfo *info, struct error *err)
 {
 	const struct occupied *occupied = argument;
@@ -59,17 +81,19 @@ static int occupied_visit(void *argument, const struct mountinfo *info, struct e
 	if (info->device != occupied->device || strcmp(info->point, occupied->mountpoint) != 0)
 		return 0;
 	if (!strcmp(info->type, MOUNTINFO_OURS))
-		return error_set(err, -EBUSY, "'%s' is mounted there already: '%s %s', then mount again", info->source,
-				 umount, info->point);
+		return occupied_is_source(occupied->same, info->source) ? 1 :
+			error_set(err, -EBUSY, "'%s' is mounted there already: '%s %s', then mount again", info->source,
+				  umount, info->point);
 	if (!strcmp(info->type, "erofs") && occupied_by_kernel(info->device, &view))
-		return error_set(err, -EBUSY, "the kernel serves a volume there already: '%s %s', then mount again",
-				 umount, info->point);
+		return occupied_is_view(occupied->same, &view) ? 1 :
+			error_set(err, -EBUSY, "the kernel serves a volume there already: '%s %s', then mount again",
+				  umount, info->point);
 	return 0;
 }
 
-int occupied_check(const char *mountpoint, struct error *err)
+int occupied_check(const char *mountpoint, const struct occupied_same *same, struct error *err)
 {
-	struct occupied occupied = { .mountpoint = mountpoint };
+	struct occupied occupied = { .mountpoint = mountpoint, .same = same };
 	struct statx info;
 
 	/* DONT_SYNC: the kernel answers, even if the daemon is dead. */

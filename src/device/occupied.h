@@ -6,6 +6,10 @@
 
 #include "base/error.h"
 
+/* Makes the source of a mount by a daemon, as the mount table shows it, to be freed with free(). label: NULL, or of the
+ * version that was asked for. NULL: no memory. */
+char *occupied_source(const char *volume, const char *label);
+
 /* Name of the memory file (memfd_create(2)) behind a kernel mount: this word, a blank, the version's label, a blank,
  * and the volume. Such a mount has no process, so only this name tells which volume it shows. */
 #define OCCUPIED_IMAGE     "datasetfs-erofs"
@@ -20,5 +24,9 @@ bool occupied_by_kernel(dev_t device, struct occupied_view *ret);
 
 /* Returns -EBUSY if a daemon or the kernel has a volume mounted on exactly this mountpoint and nothing covers it:
  * another mount would hide it, with its daemon and memory, from everybody who is not already inside. Other filesystems,
- * and directories below a mount, may be covered. The path is absolute and free of symbolic links. */
-must_check int occupied_check(const char *mountpoint, struct error *err);
+ * and directories below a mount, may be covered. The path is absolute and free of symbolic links. With `same`, a volume
+ * and the label that was asked for or NULL, returns 1 if that is mounted there. */
+struct occupied_same {
+	const char *volume, *label;
+};
+must_check int occupied_check(const char *mountpoint, const struct occupied_same *same, struct error *err);

@@ -235,7 +235,7 @@ static int kernel_mount_image(struct kernel *kernel, struct error *err)
 	if (r == 0)
 		r = kernel_check_again(kernel, err);
 	if (r == 0)
-		r = occupied_check(setup.mountpoint, err);
+		r = occupied_check(setup.mountpoint, NULL, err);
 	if (r == 0)
 		r = fsmount_show(&setup, tree, err);
 	if (r == 0)

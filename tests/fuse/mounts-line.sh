@@ -12,6 +12,7 @@ echo hello >source/file
 pack volume source --label first
 echo changed >source/file
 pack volume source --label second
+pack elsewhere source --label first
 
 # field N: of our line in /proc/mounts
 field() {
@@ -81,6 +82,23 @@ for options in defaults,noauto:nosuid ro,allow_suid,nodev:suid; do
     found=$(awk -v at="$PWD/mnt" '$2 == at { print $4 ~ /(^|,)nosuid(,|$)/ ? "nosuid" : "suid" }' /proc/mounts)
     [ "$found" = "${options#*:}" ] || { echo "fail: $found with ${options%:*} in fstab"; exit 1; }
     umount "$PWD/mnt"
+done
+
+# mount -a, again and again: what is there stays, anything else at that place is refused.
+for options in ro version=first version=first,kernel kernel; do
+    printf '%s %s datasetfs %s 0 0\n' "$PWD/volume" "$PWD/mnt" "$options" >fstab
+    mount -a -T fstab
+    before=$(grep -F " $PWD/mnt " /proc/self/mountinfo)
+    mount -a -T fstab 2>again.err || { echo "fail: mount -a again with '$options': $(cat again.err)"; exit 1; }
+    [ "$(grep -F " $PWD/mnt " /proc/self/mountinfo)" = "$before" ] ||
+        { echo "fail: '$options': another mount"; exit 1; }
+    for other in "volume version=third" "elsewhere version=first" "elsewhere ro"; do
+        rc=0
+        mount.datasetfs ${other% *} mnt -o "${other#* }" 2>again.err || rc=$?
+        [ $rc = 32 ] && grep -q "already: 'umount" again.err ||
+            { echo "fail: '$other' over '$options': status $rc: $(cat again.err)"; exit 1; }
+    done
+    umount mnt
 done
 
 mount -t tmpfs none /mnt

@@ -99,11 +99,10 @@ static int session_mount(struct session *session, struct error *err)
 	auto_free char *source = NULL;
 	int r;
 
-	if (asprintf(&source, "%s%s%s", options->volume, options->version ? "@" : "",
-		     options->version ? options->version : "") < 0)
+	setup.source = source = occupied_source(options->volume, options->version);
+	if (!source)
 		return error_no_memory(err);
-	setup.source = source;
-	r = occupied_check(options->mountpoint, err);
+	r = occupied_check(options->mountpoint, NULL, err);
 	if (r == 0)
 		r = mount_open(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
