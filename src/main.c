@@ -16,6 +16,7 @@
 #include "base/program/notify.h"
 #include "base/program/options.h"
 #include "base/program/output.h"
+#include "base/program/selinux.h"
 #include "base/program/signal.h"
 #include "base/program/step.h"
 #include "base/text/nearest.h"
@@ -69,15 +70,25 @@ static int main_set_rw(void *target, const char *value, struct error *err)
 	return error_set(err, -EINVAL, "a mounted version is read-only, publish a new one with mkdatasetfs");
 }
 
-/* fusermount3 would drop it with a line of its own. */
-static int main_set_suid(void *target, const char *value, struct error *err)
+/* fusermount3 would drop it with a line of its own, or refuse it. */
+static int main_set_as_root(bool *target, struct error *err)
 {
-	struct main_options *options = target;
-	(void)value;
 	if (geteuid() != 0)
 		return error_set(err, -EPERM, "only root may ask for it");
-	options->serve.suid = true;
+	*target = true;
 	return 0;
+}
+
+static int main_set_suid(void *target, const char *value, struct error *err)
+{
+	(void)value;
+	return main_set_as_root(&((struct main_options *)target)->serve.suid, err);
+}
+
+static int main_set_nosymfollow(void *target, const char *value, struct error *err)
+{
+	(void)value;
+	return main_set_as_root(&((struct main_options *)target)->serve.nosymfollow, err);
 }
 
 static int main_set_dev(void *target, const char *value, struct error *err)
@@ -209,6 +220,7 @@ static int main_set_max_bandwidth(void *target, const char *value, struct error 
 
 #define MAIN_TRUE(FIELD)      OPTION_TRUE(struct main_options, FIELD)
 #define MAIN_FALSE(FIELD)     OPTION_FALSE(struct main_options, FIELD)
+#define MAIN_SELINUX(INDEX)   OPTION_TEXT(struct main_options, serve.selinux.values[INDEX], selinux_check)
 #define MAIN_WORD(FIELD, ...) OPTION_WORD(struct main_options, FIELD, __VA_ARGS__)
 
 /* The words that -o knows, but for those that change nothing. */
@@ -253,15 +265,22 @@ static const struct main_word {
 	{ "suid", false, false, OPTION_CALL(main_set_suid) },
 	{ "allow_suid", false, false, OPTION_CALL(main_set_suid) }, /* mount(8) keeps suid, its default, for itself */
 	{ "nosuid", false, false, MAIN_FALSE(serve.suid) },
+	{ "symfollow", false, false, MAIN_FALSE(serve.nosymfollow) },
+	{ "nosymfollow", false, false, OPTION_CALL(main_set_nosymfollow) },
+	{ "context", true, false, MAIN_SELINUX(SELINUX_CONTEXT) },
+	{ "fscontext", true, false, MAIN_SELINUX(SELINUX_FSCONTEXT) },
+	{ "defcontext", true, false, MAIN_SELINUX(SELINUX_DEFCONTEXT) },
+	{ "rootcontext", true, false, MAIN_SELINUX(SELINUX_ROOTCONTEXT) },
 	{ "dev", false, false, OPTION_CALL(main_set_dev) },
 	{ "remount", false, false, OPTION_CALL(main_set_remount) },
 };
 
 /* Words without a value that change nothing: it is so anyway, or they are for mount(8). */
 static const char *const main_idle_words[] = {
-	"ro", "nodev", "noatime", "nodiratime", "diratime", "relatime", "norelatime", "lazytime", "nolazytime",
-	"iversion", "noiversion", "silent", "loud", "default_permissions", "defaults", "_netdev", "nofail", "auto",
-	"noauto", "user", "nouser", "users", "owner", "group", "async", "sync",
+	"ro", "nodev", "noatime", "atime", "nodiratime", "diratime", "relatime", "norelatime", "strictatime",
+	"nostrictatime", "lazytime", "nolazytime", "iversion", "noiversion", "silent", "loud", "mand", "nomand",
+	"default_permissions", "seclabel", "defaults", "_netdev", "nofail", "auto", "noauto", "user", "nouser", "users",
+	"owner", "group", "async", "sync", "dirsync",
 };
 
 #define MAIN_COUNT(ARRAY) (sizeof(ARRAY) / sizeof((ARRAY)[0]))
@@ -323,6 +342,22 @@ static int main_word(struct main_options *options, char *word, struct error *err
 	return main_unknown_word(word, err);
 }
 
+/* Cuts off the next word. A value in quotation marks may have commas in it, as in mount(8). */
+static char *main_cut(char **rest)
+{
+	char *word = *rest, *value, *end = NULL;
+
+	value = word ? word + strcspn(word, ",=") : NULL;
+	if (value && value[0] == '=' && value[1] == '"')
+		end = strchr(value + 2, '"');
+	if (!end || (end[1] && end[1] != ','))
+		return strsep(rest, ",");
+	*rest = end[1] ? end + 2 : NULL;
+	memmove(value + 1, value + 2, (size_t)(end - value) - 2);
+	end[-1] = 0;
+	return word;
+}
+
 static int main_set_o(void *target, const char *argument, struct error *err)
 {
 	struct main_options *options = target;
@@ -335,7 +370,7 @@ static int main_set_o(void *target, const char *argument, struct error *err)
 	rest = strcpy(list->text, argument);
 	list->next = options->lists;
 	options->lists = list;
-	while (r == 0 && (word = strsep(&rest, ",")))
+	while (r == 0 && (word = main_cut(&rest)))
 		r = main_word(options, word, err);
 	return r;
 }
@@ -707,6 +742,8 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 		log_err("%s", err.reason);
 		return usage;
 	}
+	if (selinux_drop(&options->serve.selinux) && !options->keep)
+		log_info("the kernel has no SELinux, ignoring the mount options for it");
 	if (operands != 2) {
 		log_err("expected VOLUME and MOUNTPOINT, found %d of them, see '%s --help'", operands,
 			line->program);

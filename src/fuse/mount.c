@@ -52,6 +52,21 @@ static void mount_log(enum fuse_log_level level, const char *fmt, va_list ap)
 		mount_reason[length - 1] = 0;
 }
 
+/* The kernel takes a value with commas in quotation marks. */
+static int mount_add_selinux(const struct selinux *selinux, char **options)
+{
+	for (unsigned i = 0; i < SELINUX_OPTIONS; i++) {
+		auto_free char *option = NULL;
+
+		if (!selinux->values[i])
+			continue;
+		if (asprintf(&option, "%s=\"%s\"", selinux_names[i], selinux->values[i]) < 0 ||
+		    fuse_opt_add_opt_escaped(options, option) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int mount_options(const struct mount_setup *setup, char **ret, struct error *err)
 {
 	auto_free char *fsname = NULL;
@@ -63,7 +78,8 @@ static int mount_options(const struct mount_setup *setup, char **ret, struct err
 	    fuse_opt_add_opt_escaped(&options, fsname) < 0 ||
 	    (setup->allow_other && fuse_opt_add_opt(&options, "allow_other") < 0) ||
 	    fuse_opt_add_opt(&options, setup->suid ? "suid" : "nosuid") < 0 ||
-	    (setup->noexec && fuse_opt_add_opt(&options, "noexec") < 0)) {
+	    (setup->noexec && fuse_opt_add_opt(&options, "noexec") < 0) ||
+	    mount_add_selinux(setup->selinux, &options) < 0) {
 		free(options);
 		return error_no_memory(err);
 	}
@@ -177,6 +193,21 @@ static struct mount *mount_new(const char *mountpoint, const char *source)
 	return mount;
 }
 
+/* Nobody serves yet, so no path was looked up before. libfuse does not know the option. */
+static int mount_set_nosymfollow(const struct mount *mount, struct error *err)
+{
+	struct mount_attr attributes = { .attr_set = MOUNT_ATTR_NOSYMFOLLOW };
+	int r;
+
+	if (mount_setattr(AT_FDCWD, mount->mountpoint, 0, &attributes, sizeof(attributes)) == 0)
+		return 0;
+	r = errno == ENOSYS || errno == EINVAL ? error_set(err, -EOPNOTSUPP, "the kernel has no nosymfollow "
+							   "(Linux 5.14)") :
+						 error_errno(err, "nosymfollow");
+	umount2(mount->mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW);
+	return r;
+}
+
 int mount_open(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 		 struct error *err)
 {
@@ -189,10 +220,15 @@ int mount_open(const char *mountpoint, const struct mount_setup *setup, struct m
 	fuse_set_log_func(mount_log);
 	mount_reason[0] = 0;
 	r = mount_session(setup, &mount->session, err);
-	if (r == 0 && mount_session_mount(mount->session, mountpoint) != 0)
+	if (r == 0 && mount_session_mount(mount->session, mountpoint) != 0) {
 		r = refusal_explain(mount_reason, err);
+		if (selinux_has_any(setup->selinux))
+			r = error_wrap(err, r, "with labels for SELinux");
+	}
 	if (r == 0)
 		r = mount_look(mount, &info, err);
+	if (r == 0 && setup->nosymfollow)
+		r = mount_set_nosymfollow(mount, err);
 	if (r < 0) {
 		mount_free(mount);
 		return r;

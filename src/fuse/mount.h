@@ -7,12 +7,15 @@
 
 #include "base/error.h"
 #include "base/program/rendezvous.h"
+#include "base/program/selinux.h"
 
 struct mount_setup {
 	const char *source; /* first field of /proc/mounts */
 	bool allow_other;
 	bool noexec;
 	bool suid; /* only for root */
+	bool nosymfollow; /* only for root */
+	const struct selinux *selinux;
 };
 
 struct mount;

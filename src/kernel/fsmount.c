@@ -34,6 +34,10 @@ static int fsmount_configure(int context, const struct fsmount *setup, struct er
 	for (uint32_t i = 0; i < setup->count; i++)
 		if (fsconfig(context, FSCONFIG_SET_STRING, "device", setup->devices[i], 0) < 0)
 			return fsmount_failed(context, "the kernel does not take a further device", err);
+	for (uint32_t i = 0; i < SELINUX_OPTIONS; i++)
+		if (setup->selinux->values[i] &&
+		    fsconfig(context, FSCONFIG_SET_STRING, selinux_names[i], setup->selinux->values[i], 0) < 0)
+			return fsmount_failed(context, "the kernel does not take an option for SELinux", err);
 	if (fsconfig(context, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0 ||
 	    fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return fsmount_failed(context, "the kernel cannot mount the image as EROFS", err);
@@ -43,7 +47,8 @@ static int fsmount_configure(int context, const struct fsmount *setup, struct er
 int fsmount_create(const struct fsmount *setup, int *ret_tree, struct error *err)
 {
 	unsigned attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME |
-			      (setup->noexec ? MOUNT_ATTR_NOEXEC : 0) | (setup->suid ? 0 : MOUNT_ATTR_NOSUID);
+			      (setup->noexec ? MOUNT_ATTR_NOEXEC : 0) | (setup->suid ? 0 : MOUNT_ATTR_NOSUID) |
+			      (setup->nosymfollow ? MOUNT_ATTR_NOSYMFOLLOW : 0);
 	auto_close int context = fsopen("erofs", FSOPEN_CLOEXEC);
 	int r;
 

@@ -5,13 +5,15 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/program/selinux.h"
 
 struct fsmount {
 	const char *mountpoint;
 	const char *image;          /* block device of the image */
 	const char *const *devices; /* the other block devices, in the order of their slots */
 	uint32_t count;
-	bool noexec, suid;
+	bool noexec, suid, nosymfollow;
+	const struct selinux *selinux;
 };
 
 /* Creates a mount that is not visible anywhere yet; *ret_tree is its descriptor. The kernel holds the devices until the

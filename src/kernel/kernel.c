@@ -222,7 +222,9 @@ static int kernel_mount_image(struct kernel *kernel, struct error *err)
 				 .devices = (const char *const *)kernel->paths,
 				 .count = kernel->assembly.array->count,
 				 .noexec = kernel->options->noexec,
-				 .suid = kernel->options->suid };
+				 .suid = kernel->options->suid,
+				 .nosymfollow = kernel->options->nosymfollow,
+				 .selinux = &kernel->options->selinux };
 	struct erofs_image_sizes sizes = erofs_image_sizes(kernel->image);
 	struct error why = { 0 };
 	char bytes[SIZE_TEXT_SIZE];

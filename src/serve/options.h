@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/program/selinux.h"
 #include "read/reader.h"
 #include "trust/trust.h"
 
@@ -36,6 +37,8 @@ struct serve_options {
 	bool allow_other;
 	bool noexec;
 	bool suid; /* setuid and setgid bits are shown and take effect */
+	bool nosymfollow; /* no path leads through a symbolic link of the mount */
+	struct selinux selinux;
 	bool nosupervisor; /* no other server takes over when this one dies */
 	bool idmap; /* the mount may be idmapped, and the kernel does not say who sends a request */
 	bool noversions; /* the mount has no .datasetfs/versions */

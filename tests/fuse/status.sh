@@ -48,6 +48,11 @@ idmap=False
 allow_other=OTHER
 exec=True
 suid=False
+symfollow=True
+context=
+fscontext=
+defcontext=
+rootcontext=
 END
 sed -i "s/OTHER/$([ "$(id -u)" = 0 ] && echo True || echo False)/" expected
 cmp found expected || fail "$(diff found expected)"
@@ -88,6 +93,11 @@ supervisor=False
 idmap=True
 exec=False
 suid=False
+symfollow=True
+context=
+fscontext=
+defcontext=
+rootcontext=
 END
 cmp found expected || fail "$(diff found expected)"
 

@@ -145,6 +145,9 @@ static void stats_options(const struct serve_options *options, struct json *json
 	json_bool(json, "allow_other", options->allow_other);
 	json_bool(json, "exec", !options->noexec);
 	json_bool(json, "suid", options->suid);
+	json_bool(json, "symfollow", !options->nosymfollow);
+	for (unsigned i = 0; i < SELINUX_OPTIONS; i++)
+		json_string(json, selinux_names[i], options->selinux.values[i] ? options->selinux.values[i] : "");
 	json_end_object(json);
 }
 

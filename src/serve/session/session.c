@@ -93,7 +93,9 @@ static int session_mount(struct session *session, struct error *err)
 	const struct serve_options *options = &session->serve.options;
 	struct mount_setup setup = { .allow_other = options->allow_other,
 				     .noexec = options->noexec,
-				     .suid = options->suid };
+				     .suid = options->suid,
+				     .nosymfollow = options->nosymfollow,
+				     .selinux = &options->selinux };
 	struct init *init = &session->init;
 	struct init_wishes wishes;
 	auto_free char *source = NULL;
