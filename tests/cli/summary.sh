@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/common.sh"
 
 tree random source --seed 3 --files 120
+chmod -R a+rX source
 files=$(find source -type f -printf '%D:%i\n' | sort -u | wc -l)
 links=$(find source -type l -printf x | wc -c)
 directories=$(find source -type d -printf x | wc -c)
