@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects titles and cells as text, which libsmartcols lays out in lines. */
+/* Collects titles and cells as text, then measures the columns and prints the lines. */
 #include "grid.h"
 
 #include <assert.h>
-#include <libsmartcols.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,8 +12,8 @@
 #include "text.h"
 
 struct grid {
-	struct libscols_table *table;
 	enum grid_side sides[GRID_MOST];
+	size_t widths[GRID_MOST]; /* known when the last cell is */
 	unsigned columns;
 	bool has_titles;
 	size_t texts; /* titles and cells that were begun */
@@ -24,27 +22,15 @@ struct grid {
 	size_t length;
 };
 
-/* A grid looks the same on a terminal and elsewhere: nothing is cut, folded, or shown as other bytes than
- * base/text/shown.c made of it. */
-static void grid_set_up(struct libscols_table *table)
-{
-	scols_table_enable_noencoding(table, 1);
-	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
-	scols_table_set_column_separator(table, "  ");
-}
-
 int grid_new(struct grid **ret, struct error *err)
 {
 	auto_grid struct grid *grid = calloc(1, sizeof(*grid));
 
 	if (!grid)
 		return error_no_memory(err);
-	grid->table = scols_new_table();
 	grid->out = open_memstream(&grid->text, &grid->length);
-	if (!grid->table || !grid->out)
+	if (!grid->out)
 		return error_no_memory(err);
-	setlocale(LC_CTYPE, ""); /* libsmartcols counts the columns of characters by it */
-	grid_set_up(grid->table);
 	*ret = take_ptr(&grid);
 	return 0;
 }
@@ -55,7 +41,6 @@ void grid_free(struct grid *grid)
 		return;
 	if (grid->out)
 		fclose(grid->out);
-	scols_unref_table(grid->table);
 	free(grid->text);
 	free(grid);
 }
@@ -103,84 +88,66 @@ static int grid_end_text(struct grid *grid, struct error *err)
 	return fclose(out) ? error_no_memory(err) : 0;
 }
 
-static bool grid_add_column(struct grid *grid, unsigned number, const char *title)
+static void grid_measure(struct grid *grid)
 {
-	static const int flags[] = { [GRID_RIGHT] = SCOLS_FL_RIGHT, [GRID_BELOW] = SCOLS_FL_HIDDEN };
+	const char *text = grid->text;
+	size_t width, *widest;
 
-	return scols_table_new_column(grid->table, title, 0, flags[grid->sides[number]]);
-}
-
-/* Hands the texts to libsmartcols. False: no memory. */
-static bool grid_fill(struct grid *grid)
-{
-	const char *at = grid->text;
-	struct libscols_line *line = NULL;
-	bool good = true;
-
-	for (size_t i = 0; good && i < grid->texts; i++, at += strlen(at) + 1) {
-		size_t column = i % grid->columns;
-
-		if (i < grid->columns) {
-			good = grid_add_column(grid, (unsigned)column, at);
-			continue;
-		}
-		if (column == 0)
-			line = scols_table_new_line(grid->table, NULL);
-		good = line && scols_line_set_data(line, column, at) == 0;
+	text_enter_locale();
+	for (size_t i = 0; i < grid->texts; i++, text += strlen(text) + 1) {
+		width = text_columns(text, strlen(text));
+		widest = &grid->widths[i % grid->columns];
+		*widest = width > *widest ? width : *widest;
 	}
-	return good;
 }
 
-static void grid_print_line(const char *line, unsigned indent)
+static void grid_print_line(const struct grid *grid, const char *text, unsigned indent)
 {
-	size_t length = strlen(line);
+	size_t blanks = indent, left;
 
-	while (length && line[length - 1] == ' ')
-		length--;
-	printf("%*s", (int)indent, "");
-	fwrite(line, 1, length, stdout);
+	for (unsigned i = 0; i < grid->columns; i++, text += strlen(text) + 1) {
+		if (grid->sides[i] == GRID_BELOW)
+			continue;
+		left = grid->widths[i] - text_columns(text, strlen(text));
+		blanks += grid->sides[i] == GRID_RIGHT ? left : 0;
+		if (*text)
+			printf("%*s%s", (int)blanks, "", text);
+		blanks = (*text ? 0 : blanks) + (grid->sides[i] == GRID_LEFT ? left : 0) + 2;
+	}
 	putchar('\n');
 }
 
-/* Prints what belongs below the row. */
-static void grid_print_below(const struct grid *grid, size_t row, unsigned indent)
+static void grid_print_below(const struct grid *grid, const char *text, unsigned indent)
 {
-	struct libscols_line *line = scols_table_get_line(grid->table, row);
-	const char *text;
-
-	for (unsigned i = 0; i < grid->columns; i++) {
-		text = grid->sides[i] == GRID_BELOW ? scols_cell_get_data(scols_line_get_cell(line, i)) : NULL;
-		if (text && *text)
-			grid_print_line(text, indent + 8);
-	}
+	for (unsigned i = 0; i < grid->columns; i++, text += strlen(text) + 1)
+		if (grid->sides[i] == GRID_BELOW && *text)
+			printf("%*s%s\n", (int)indent + 8, "", text);
 }
 
-static void grid_print_lines(const struct grid *grid, char *lines, unsigned indent)
+static const char *grid_next_row(const struct grid *grid, const char *text)
 {
-	size_t rows = scols_table_get_nlines(grid->table);
-
-	if (grid->has_titles)
-		grid_print_line(strsep(&lines, "\n"), indent);
-	for (size_t i = 0; i < rows && lines; i++) {
-		grid_print_line(strsep(&lines, "\n"), indent);
-		grid_print_below(grid, i, indent);
-	}
+	for (unsigned i = 0; i < grid->columns; i++)
+		text += strlen(text) + 1;
+	return text;
 }
 
 int grid_print(struct grid *grid, unsigned indent, struct error *err)
 {
-	auto_free char *lines = NULL;
 	int r = grid_end_text(grid, err);
+	const char *row;
 
 	if (r < 0)
 		return r;
-	if (!grid_fill(grid))
-		return error_no_memory(err);
-	scols_table_enable_noheadings(grid->table, !grid->has_titles);
-	if (scols_table_get_nlines(grid->table) == 0)
+	if (grid->texts == grid->columns)
 		return 0;
-	if (scols_print_table_to_string(grid->table, &lines) != 0)
-		return error_no_memory(err);
-	grid_print_lines(grid, lines, indent);
+	grid_measure(grid);
+	if (grid->has_titles)
+		grid_print_line(grid, grid->text, indent);
+	row = grid_next_row(grid, grid->text);
+	for (size_t i = grid->columns; i < grid->texts; i += grid->columns) {
+		grid_print_line(grid, row, indent);
+		grid_print_below(grid, row, indent);
+		row = grid_next_row(grid, row);
+	}
 	return 0;
 }

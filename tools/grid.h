@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints tables whose columns are as wide as what is in them. The only user of libsmartcols. */
+/* Prints tables whose columns are as wide as what is in them. */
 #pragma once
 #include <stddef.h>
 #include <stdio.h>

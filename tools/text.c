@@ -3,16 +3,21 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "base/text/json.h"
 #include "base/text/shown.h"
+#include "base/utf8.h"
 
 void text_write(FILE *out, const void *bytes, size_t length)
 {
-	shown_write(out, bytes, length, "'\\");
+	shown_write(out, bytes, length, TEXT_REFUSED);
 }
 
 void text_print(const char *fmt, ...)
@@ -22,6 +27,31 @@ void text_print(const char *fmt, ...)
 	va_start(ap, fmt);
 	shown_print_list(stdout, fmt, ap);
 	va_end(ap);
+}
+
+/* Names are UTF-8 whatever the locale; containers and cron have C. wcwidth(3) needs a locale that knows UTF-8. */
+bool text_enter_locale(void)
+{
+	bool is_utf8 = setlocale(LC_CTYPE, "") && !strcmp(nl_langinfo(CODESET), "UTF-8");
+
+	if (!is_utf8)
+		setlocale(LC_CTYPE, "C.UTF-8");
+	return is_utf8;
+}
+
+size_t text_columns(const char *text, size_t length)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	size_t columns = 0, n;
+	uint32_t point;
+	int width;
+
+	for (size_t i = 0; i < length; i += n ? n : 1) {
+		n = utf8_decode(bytes + i, length - i, &point);
+		width = n ? wcwidth((wchar_t)point) : 1;
+		columns += width < 0 ? 1 : (size_t)width; /* -1: no locale here knows it */
+	}
+	return columns;
 }
 
 const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE])

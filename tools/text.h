@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats values from a volume for people. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/span.h"
 
+#define TEXT_REFUSED "'\\"
 /* Writes bytes, with control characters, invalid UTF-8, quotes and backslashes as \xNN, so that a file name cannot
  * control the terminal. */
 void text_write(FILE *out, const void *bytes, size_t length);
@@ -15,6 +17,11 @@ void text_write(FILE *out, const void *bytes, size_t length);
  * escapes them like text_write(), except quotes and backslashes. Newlines stay newlines only at the beginning and the
  * end of fmt. */
 void text_print(const char *fmt, ...) printf_like(1, 2);
+
+/* Enters a locale for text_columns(). Returns whether the environment's locale, and so the terminal, has UTF-8. */
+bool text_enter_locale(void);
+/* Returns how many columns UTF-8 text takes on a terminal. */
+size_t text_columns(const char *text, size_t length);
 
 #define TEXT_TIME_SIZE 48
 /* Formats a time like "2026-11-21 03:18:00", in UTC. Returns text. */

@@ -167,7 +167,6 @@ home 'microhttpd\.h'     tools/exporter/server.c
 home 'nghttp2/[a-z0-9]*\.h' tools/csi/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
 home 'json-c/[a-z_]*\.h'  tools/watch/reported.c
-home 'libsmartcols\.h'   tools/grid.c
 
 python3 tests/lib/modules.py || failed=1
 

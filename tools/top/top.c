@@ -17,6 +17,7 @@
 #include "top/batch.h"
 #include "top/page.h"
 #include "top/screen.h"
+#include "text.h"
 #include "verb.h"
 #include "watch/watch.h"
 
@@ -234,7 +235,8 @@ int top_run(int argc, char **argv)
 		return VERB_USAGE;
 	}
 	top.sort = (enum table_sort)options.sort;
-	setlocale(LC_CTYPE, "");
+	if (!text_enter_locale())
+		setlocale(LC_CTYPE, "C"); /* the terminal gets question marks for what it cannot show */
 	descriptors_raise_limit();
 	interrupt_install();
 	r = top_go(&top, argv + 1, (size_t)operands, &err);

@@ -3,8 +3,6 @@
 #include "describe/subject/chart.h"
 
 #include <inttypes.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,6 +11,7 @@
 #include "base/text/format.h"
 #include "base/utf8.h"
 #include "grid.h"
+#include "text.h"
 
 #define CHART_FIXED 35u /* columns of a row without its bar and its name, at most, unless it has 10^10 files */
 #define CHART_BAR_MIN 5u
@@ -26,22 +25,19 @@ void chart_open(struct chart *chart)
 	if (!isatty(STDOUT_FILENO))
 		return;
 	chart->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-	chart->is_utf8 = setlocale(LC_CTYPE, "") && !strcmp(nl_langinfo(CODESET), "UTF-8");
+	chart->is_utf8 = text_enter_locale();
 }
 
-/* Counts every character from U+1100 on, where wide ones begin, as two columns. */
-size_t chart_columns(const void *name, size_t length)
+/* Returns the columns that a name takes when text_write() shows it. */
+static size_t chart_columns(const void *name, size_t length)
 {
+	char shown[UTF8_SHOWN_SIZE];
 	const uint8_t *text = name;
-	size_t columns = 0, n;
-	uint32_t point;
+	size_t columns = 0;
 
-	for (size_t i = 0; i < length; i += n ? n : 1) {
-		n = utf8_shown(text + i, length - i);
-		if (!n || strchr("'\\", text[i]))
-			columns += 4;
-		else
-			columns += utf8_decode(text + i, length - i, &point) && point >= 0x1100 ? 2 : 1;
+	for (size_t i = 0; i < length;) {
+		i += utf8_show(text + i, length - i, TEXT_REFUSED, shown);
+		columns += text_columns(shown, strlen(shown));
 	}
 	return columns;
 }

@@ -27,5 +27,3 @@ must_check int chart_table(const struct chart *chart, const char *title, const s
 /* Prints a last row that says how many rows are not shown; nothing if more is 0. what: the rows in words, as
  * "folders". */
 void chart_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes);
-/* Returns the most columns that a name takes when text_write() shows it. */
-size_t chart_columns(const void *name, size_t length);
