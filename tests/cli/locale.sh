@@ -27,7 +27,8 @@ all_of() {
     local verb rc
     mkdir -p "$1/tree"
     for verb in "describe volume" "describe volume --diff v1 v2" "list volume" "list --space volume" "ls -l volume" \
-        "nvme list" "plan volume --workers 1 --gpus 1 --rate 1" "scrub volume" "verify volume" "extract volume -C $1/tree"; do
+        "nvme list" "plan volume --workers 1 --gpus 1 --rate 1" "scrub volume" "verify volume" \
+        "extract volume -C $1/tree"; do
         rc=0
         # shellcheck disable=SC2086
         DATASETFS_SYSFS=$PWD/sys timeout 60 datasetfsctl $verb 2>&1 || rc=$?

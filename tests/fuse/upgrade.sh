@@ -84,6 +84,39 @@ else
 fi
 upgraded mnt
 
+if is_alone; then
+    say "the packages upgrade every mount"
+    packaging=$DATASETFS_SOURCE/contrib/packaging
+    sed -n '/^%post$/,/^%files$/{/^if/,/^fi/p}' "$packaging/datasetfs.spec" >post
+    mkdir mnt2
+    datasetfs volume mnt2
+    # upgrades SAID SCRIPT ARGUMENT…: with mnt served by the program before
+    upgrades() {
+        install_program "$program"
+        assert_contains "${*:2}" "$(sh -e "${@:2}" 2>&1)" "$1"
+    }
+    for call in "$packaging/debian/datasetfs.postinst configure 0.0.1" "post 2"; do
+        # shellcheck disable=SC2086
+        upgrades "'$PWD/mnt' goes on with the installed program
+'$PWD/mnt2' goes on with the installed program" $call
+        upgraded mnt
+        assert_eq "the program of the second" "$(of mnt2 program_is_old)" false
+    done
+    for call in "$packaging/debian/datasetfs.postinst configure" \
+        "$packaging/debian/datasetfs.postinst abort-upgrade 0.0.1" "post 1"; do
+        # shellcheck disable=SC2086
+        assert_eq "$call" "$(upgrades "" $call)" ""
+        assert_eq "$call: the program is old" "$(of mnt program_is_old)" true
+    done
+    umount mnt2
+    echo exits >bin/does
+    install_program "$DATASETFS_BUILD/tests/next-program"
+    assert_contains "a mount that stays" "$(sh -e post 2 2>&1)" "mounts that were not upgraded go on as they are"
+    install_program "$program"
+    datasetfsctl upgrade mnt
+    upgraded mnt
+fi
+
 say "programs that cannot take over"
 # refused REASON: and the mount goes on
 refused() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain once in=none timeout=3600
 # The Debian packages of this tree and of a later release: lintian is content, and a second build gives the same bytes.
-# In a fresh root they are installed and used in every way; mounts outlive the upgrade; after the purge nothing is left.
+# In a fresh root they are installed and used in every way; an upgrade moves mounts; after the purge nothing is left.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$DATASETFS_SOURCE/tests/lib/fresh_root.sh"
 root=$PWD/root
@@ -112,26 +112,24 @@ serving_process() {
     done' | sort -n | head -n 1
 }
 
-# upgrade: with a mount that is served, and a datasetfsctl that has the verb 'upgrade'
+# upgrade: with a mount that is served
 upgrade() {
     local process
     within mount -t datasetfs /data/volume /mnt
     process=$(serving_process)
     [ -n "$process" ] || fail "nobody serves the mount"
     mkdir "$root/run/systemd" "$root/run/systemd/system"
-    printf '#!/bin/sh\necho "$(basename "$0") $*" >>/data/called\n' >"$root/usr/local/bin/systemctl"
+    printf '#!/bin/sh\necho "$*" >>/data/called\n' >"$root/usr/local/bin/systemctl"
     chmod +x "$root/usr/local/bin/systemctl"
-    ln -s systemctl "$root/usr/local/bin/datasetfsctl"
     install next-debs dpkg -i # apt would look for commands in its own PATH
-    rm -r "$root"/usr/local/bin/{systemctl,datasetfsctl} "$root/run/systemd"
-    assert_eq "what the upgrade called" "$(grep -v 'daemon-reload$' "$root/data/called")" "datasetfsctl upgrade --help
-datasetfsctl upgrade"
-    assert_eq "the program that is installed" "$(within datasetfs --version)" "datasetfs $next"
+    rm -r "$root/usr/local/bin/systemctl" "$root/run/systemd"
+    assert_eq "what the upgrade asked of systemd" "$(grep -v 'daemon-reload$' "$root/data/called")" ""
+    assert_contains "postinst" "$(<install.log)" "'/mnt' goes on with the installed program"
     assert_eq "who serves after the upgrade" "$(serving_process)" "$process"
-    assert_eq "the program that serves" "$(readlink "/proc/$process/exe")" "$root/usr/bin/datasetfs (deleted)"
-    assert_eq "its release" "$(stats "$root/mnt" release)" "$release"
+    assert_eq "its release" "$(stats "$root/mnt" release)" "$next"
+    assert_eq "its program" "$(stats "$root/mnt" program_is_old)" false
     compare "$root/data/tree" "$root/mnt"
-    say "a mount of datasetfs $release (process $process, $(readlink "/proc/$process/exe")) is served beside $next"
+    say "a mount of datasetfs $release (process $process) is served by $next"
     within umount /mnt
     wait_end "$process" || fail "the daemon of the old release runs on"
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
 # contrib/packaging/debian agrees with the tree, so that deb.sh, which takes minutes, builds what it says: each file is
-# in one package, each name of the library has its line, each library to build with is a build dependency, and postinst
-# upgrades mounts where datasetfsctl can do that.
+# in one package, each name of the library has its line, and each library to build with is a build dependency. What
+# postinst does is in fuse/upgrade.sh.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 debian=$DATASETFS_SOURCE/contrib/packaging/debian
 
@@ -42,35 +42,6 @@ for name in $(needed); do
     sed -n '/^Build-Depends:/,/^$/p' "$debian/control" | grep -qE "^ $name( \(|,)" ||
         fail "debian/control: no '$name' in Build-Depends, which contrib/packages has"
 done
-
-# stub VERBS STATUS: a datasetfsctl that knows these verbs
-mkdir bin
-stub() {
-    cat >bin/datasetfsctl <<END_STUB
-#!/bin/sh
-case " $1 " in *" \$1 "*) ;; *) exit 2 ;; esac
-[ "\$2" = --help ] || { echo "\$*" >>called; exit $2; }
-END_STUB
-    chmod +x bin/datasetfsctl
-    : >called
-}
-
-# postinst ARGUMENT…: what it says
-postinst() {
-    PATH=$PWD/bin:$PATH sh "$debian/datasetfs.postinst" "$@" 2>&1 || fail "postinst $*: status $?"
-}
-
-stub "list upgrade" 0
-assert_eq "an upgrade" "$(postinst configure 0.0.1)$(cat called)" upgrade
-stub "list upgrade" 0
-assert_eq "the first installation" "$(postinst configure '')$(cat called)" ""
-assert_eq "an upgrade that was undone" "$(postinst abort-upgrade 0.0.1)$(cat called)" ""
-stub "list" 0
-assert_eq "without the verb" "$(postinst configure 0.0.1)$(cat called)" ""
-stub "list upgrade" 1
-assert_contains "a mount that stays" "$(postinst configure 0.0.1)" "mounts that were not upgraded go on as they are"
-assert_eq "it was called" "$(cat called)" upgrade
-say "postinst"
 
 assert_fails 2 "unknown option '--out', see 'contrib/packaging/build-deb --help'" \
     "$DATASETFS_SOURCE/contrib/packaging/build-deb" --out
