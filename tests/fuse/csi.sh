@@ -225,7 +225,14 @@ refused 9 "a symbolic link is on the way" placed "$K/pods/link/x"
 refused 9 "'$K/pods/file' is not a directory" placed "$K/pods/file"
 refused 9 "a symbolic link is on the way" node NodeUnpublishVolume 1=pv "2=$K/pods/link/x"
 refused 3 "is not below" node NodeUnpublishVolume 1=pv "2=$PWD/outside"
-refused 5 "does not exist" node NodeGetVolumeStats 1=pv "2=$K/pods/nobody"
+# Of a path where no data set is published, the specification wants NOT_FOUND, whatever the path.
+mkdir -p "$K/pods/empty"
+for path in "$K/pods/nobody" "$K/pods/empty" some/path "$PWD/outside" "$K/pods/../x" "$K/pods/link/x"; do
+    refused 5 "no data set is published there" node NodeGetVolumeStats 1=pv "2=$path"
+done
+rmdir "$K/pods/empty"
+refused 3 "volume_id is missing" node NodeGetVolumeStats "2=$K/pods/nobody"
+refused 3 "the target path is missing" node NodeGetVolumeStats 1=pv
 [ -z "$(ls -A outside)" ] || fail "something was made outside of the kubelet's root"
 
 say "bytes that are no request"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "attach/uses.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/program/step.h"
@@ -58,12 +59,16 @@ static int job_detach(const struct job *job, struct error *err)
 	return attach_detach(job->target, &was, err) < 0 ? JOB_FAILED : 0;
 }
 
-/* Asks the mount, which nothing but this process waits for. */
+/* Asks the mount, which may hang and which nothing but this process waits for. */
 static void job_run_stats(const char *target, int fd)
 {
+	auto_uses struct uses uses = { 0 };
 	struct statvfs facts;
-	int r = statvfs(target, &facts);
+	int r;
 
+	if (uses_read(&uses, NULL) == 0 && !uses_at(&uses, target))
+		_exit(ENOENT);
+	r = statvfs(target, &facts);
 	if (r == 0)
 		(void)!write(fd, &facts, sizeof(facts));
 	_exit(r == 0 ? 0 : errno);

@@ -19,6 +19,8 @@
 enum { NODE_GET_VOLUME_STATS = 2, NODE_VOLUME_CONDITION = 4 };
 enum { NODE_BYTES = 1, NODE_INODES = 2 };
 
+#define NODE_NOT_THERE "no data set is published there"
+
 /* ---- refusals ---- */
 
 static enum server_status node_status(int code)
@@ -170,13 +172,16 @@ void node_unpublish(void *argument, struct call *call, struct span message)
 
 void node_stats(void *argument, struct call *call, struct span message)
 {
+	auto_request struct request request = { 0 };
 	struct node *node = argument;
 	struct error err = { 0 };
 	char target[PATH_MAX];
-	int r = node_target(node, message, target, &err);
+	int r = request_target(message, &request, &err);
 
-	if (r == 0 && !target_is_there(target))
-		r = error_set(&err, -ENOENT, "'%s' does not exist", target);
+	if (r == 0)
+		r = node_check_volume(&request, &err);
+	if (r == 0 && target_path(&node->root, request.target, target, &err) < 0)
+		r = error_wrap(&err, -ENOENT, NODE_NOT_THERE);
 	if (r == 0)
 		r = job_ask(node->jobs, JOB_STATS, target, NULL, call, &err);
 	if (r < 0)
@@ -255,10 +260,16 @@ static void node_put_condition(struct wire_message *answer, const char *abnormal
 	wire_put_message(answer, 2, &condition);
 }
 
+/* Returns the error that a process which asks a data set ended with. */
+static int node_code(const struct job *job)
+{
+	return !job->child.process && WIFEXITED(job->child.status) ? WEXITSTATUS(job->child.status) : 0;
+}
+
 /* Says what is wrong with a data set that could not be asked. */
 static const char *node_trouble(const struct job *job)
 {
-	int code = WIFEXITED(job->child.status) ? WEXITSTATUS(job->child.status) : 0;
+	int code = node_code(job);
 
 	if (job->child.process)
 		return "the data set does not answer: its daemon or its device hangs";
@@ -272,6 +283,10 @@ static void node_end_stats(struct job *job)
 	auto_wire struct wire_message answer = { 0 };
 	struct statvfs facts;
 
+	if (node_code(job) == ENOENT) {
+		job_refuse(job, SERVER_NOT_FOUND, NODE_NOT_THERE);
+		return;
+	}
 	if (job->length == sizeof(facts)) {
 		memcpy(&facts, job->said, sizeof(facts));
 		node_put_usage(&answer, NODE_BYTES, facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize);
