@@ -410,6 +410,28 @@ assert_fails 1 "expected 1 to 127 letters" datasetfsctl attach -n "$V" a
 detach a
 detach b
 
+say "a data set whose members may read past the mount"
+printf 'train %s\ndirect %s direct_group=4343\n' "$V" "$V" >/etc/datasetfs/datasets.conf
+before=$(starts)
+attach --named train a
+attach --named direct b
+assert_eq "daemons started: the group is part of the key" "$(starts)" $((before + 2))
+assert_fails 2 "option 'direct_group=4343' is for the administrator" \
+    datasetfsctl attach --want direct_group=4343 --named train c
+if [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ]; then
+    # opened PLACE GROUP: how many files a user with this group reads past the mount
+    opened() {
+        rm -f theirs
+        setpriv --reuid 65534 --regid 65534 --groups "$2" datasetfs-run --report="$PWD/theirs" cat "$1/new" >/dev/null
+        json opened <theirs
+    }
+    chmod 777 .
+    assert_eq "a member" "$(opened b 4343)" 1
+    assert_eq "others" "$(opened b 4242) $(opened a 4343)" "0 0"
+fi
+detach a
+detach b
+
 if command -v ssh-keygen >/dev/null; then
     say "a data set that somebody must have signed"
     ssh-keygen -q -t ed25519 -N '' -C alice -f alice

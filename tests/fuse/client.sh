@@ -34,6 +34,7 @@ for _ in {1..20}; do cat mnt/.datasetfs/client >/dev/null; done
 cp "$DATASETFS_BUILD/tests/library/library-client" client-program
 export CLIENT_PROGRAM=$PWD/client-program
 refused="only root with CAP_SYS_ADMIN and members of its direct_group '4343' may read past this mount"
+refused+=": ask the administrator of this machine to add you to that group"
 as_nobody() { setpriv --reuid 65534 --regid 65534 --bounding-set=-all --inh-caps=-all "$@"; }
 
 client root
@@ -145,7 +146,8 @@ mount_volume volume mnt -o version=v1
 told root "refresh" 1
 told root "info" "direct v1"
 told_part primary "refresh" 1
-told_part primary "info" "mount v1 only root with CAP_SYS_ADMIN may read past this mount; it has no direct_group"
+told_part primary "info" "mount v1 only root with CAP_SYS_ADMIN may read past this mount: ask the administrator of \
+this machine to mount it with direct_group=GROUP, or to add that to its line in /etc/datasetfs/datasets.conf"
 told primary "compare v1" "$files right, 0 failed"
 
 say "the socket is not to be seen, as in a container"

@@ -80,7 +80,8 @@ for wrong in "dataset x /v" "paths all" paths trust; do
     assert_fails 1 "'csi.conf', line 1: '${wrong%% *}': expected 'paths inline'" \
         datasetfs-csi --config csi.conf --kubelet "$K"
 done
-for wrong in "trust signers:'signers' is not an absolute path" "trust /a,b:'/a,b' is not an absolute path" \
+for wrong in "trust signers:'signers' is not an absolute path" "trust /a,b:'/a,b' has a comma" \
+    "direct_group 1,suid:'1,suid' has a comma" \
     "revoked /r:'revoked' needs 'trust'"; do
     echo "${wrong%%:*}" >csi.conf
     assert_fails 1 "${wrong#*:}" datasetfs-csi --config csi.conf --kubelet "$K"
@@ -204,6 +205,21 @@ refused 9 "version 'v2' is not trusted: it is not signed" persistent a dataset="
 refused 9 "version 'v1' is not trusted: it is not signed" publish a dataset=old
 echo "# nothing" >csi.conf
 nothing_is_left || fail "left: $(find /run/datasetfs/attach)"
+
+say "who may read past the mounts is for the administrator to say"
+refused 3 "unknown attribute 'direct_group', expected dataset" publish a dataset=train direct_group=65534
+refused 3 "mount option 'direct_group=65534'" node NodePublishVolume 1=pv "4=$(target a)" '5{' '2{' \
+    2=direct_group=65534 '}' '}' '8{' 1=dataset 2=train '}'
+publish a dataset=train
+assert_eq "without" "$(stats "$(target a)" options.direct_group)" ""
+echo "direct_group 65534" >csi.conf
+publish b dataset=train
+persistent c dataset="$V"
+assert_eq "csi.conf" "$(stats "$(target b)" options.direct_group) $(stats "$(target c)" options.direct_group)" "65534 65534"
+assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 2
+echo "# nothing" >csi.conf
+for pod in a b c; do unpublish $pod; done
+all_is_gone
 
 say "places that are none"
 placed() { node NodePublishVolume 1=pv "4=$1" '5{' '2{' '}' '}' '8{' 1=dataset 2=train '}'; }

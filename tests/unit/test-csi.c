@@ -136,8 +136,9 @@ static int wish_by(const struct conf *conf, const char *volume, const char *cons
 		   struct error *why)
 {
 	struct named sets[] = { { "train", "/srv/train", NULL }, { "old", "/srv/train", "version=v1,suid" },
-				{ "own", "/srv/train", "suid,trust=/own" }, { "not", "/srv/train", "mistrust=1" } };
-	const struct named_list named = { "datasets.conf", sets, 4 };
+				{ "own", "/srv/train", "suid,trust=/own" }, { "not", "/srv/train", "mistrust=1" },
+				{ "direct", "/srv/train", "direct_group=3000" } };
+	const struct named_list named = { "datasets.conf", sets, 5 };
 	auto_wire struct wire_message message = { 0 };
 	auto_request struct request request = { 0 };
 
@@ -233,6 +234,21 @@ static void test_trust(void **state)
 		    "unknown attribute 'trust'");
 }
 
+static void test_direct_group(void **state)
+{
+	const struct conf group = { .direct_group = (char *)"2000" };
+	const struct conf both = { .trust = (char *)"/t", .direct_group = (char *)"2000" };
+	auto_wish struct wish found = { 0 };
+
+	(void)state;
+	assert_options(&group, "train", "direct_group=2000");
+	assert_options(&both, "/dev/x", "trust=/t,direct_group=2000");
+	assert_options(&both, "own", "suid,trust=/own,direct_group=2000");
+	assert_options(&group, "direct", "direct_group=3000");
+	CHECK_FAILS(wish("pv", PAIRS("dataset", "train", "direct_group", "0"), false, &found, &err), -EINVAL,
+		    "unknown attribute 'direct_group'");
+}
+
 /* ---- targets ---- */
 
 static void test_targets(void **state)
@@ -256,7 +272,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_fixed), cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_limits),     cmocka_unit_test(test_status), cmocka_unit_test(test_wishes),
 		cmocka_unit_test(test_paths),      cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_trust),      cmocka_unit_test(test_direct_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

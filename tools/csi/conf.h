@@ -9,6 +9,7 @@
 struct conf {
 	bool inline_paths;     /* inline volumes may name the path of a volume as well */
 	char *trust, *revoked; /* files for volumes that have no trust= in the other file; NULL: any version will do */
+	char *direct_group;    /* for volumes that have no direct_group= in the other file; NULL: none */
 };
 
 /* Reads the file. One that does not exist says nothing. -EPERM: somebody else than root may change it. */

@@ -140,29 +140,44 @@ static int wish_find(const struct wish_said *said, const struct named_list *name
 	return r < 0 ? r : wish_copy(&wish->options, found->options, err);
 }
 
-static bool wish_has_trust(const char *options)
+/* Whether the data set has this option, whose name is given with the equals sign. */
+static bool wish_has(const struct wish *wish, const char *name)
 {
-	while (options && strncmp(options, "trust=", 6) != 0) {
+	const char *options = wish->options;
+
+	while (options && strncmp(options, name, strlen(name)) != 0) {
 		options = strchr(options, ',');
 		options += options != NULL;
 	}
 	return options;
 }
 
-/* Adds whom csi.conf trusts, unless the data set says that itself. */
-static int wish_add_trust(const struct conf *conf, struct wish *wish, struct error *err)
+static int wish_append(struct wish *wish, const char *name, const char *value, struct error *err)
 {
 	const char *former = wish->options ? wish->options : "";
 	char *options;
 
-	if (!conf->trust || wish_has_trust(wish->options))
+	if (!value)
 		return 0;
-	if (asprintf(&options, "%s%strust=%s%s%s", former, *former ? "," : "", conf->trust,
-		     conf->revoked ? ",revoked=" : "", conf->revoked ? conf->revoked : "") < 0)
+	if (asprintf(&options, "%s%s%s%s", former, *former ? "," : "", name, value) < 0)
 		return error_no_memory(err);
 	free(wish->options);
 	wish->options = options;
 	return 0;
+}
+
+/* Adds what csi.conf says of all volumes, unless the data set says that itself. */
+static int wish_add_conf(const struct conf *conf, struct wish *wish, struct error *err)
+{
+	int r = 0;
+
+	if (!wish_has(wish, "trust=")) {
+		r = wish_append(wish, "trust=", conf->trust, err);
+		r = r < 0 ? r : wish_append(wish, "revoked=", conf->revoked, err);
+	}
+	if (r == 0 && !wish_has(wish, "direct_group="))
+		r = wish_append(wish, "direct_group=", conf->direct_group, err);
+	return r;
 }
 
 int wish_read(const struct request *request, const struct named_list *named, const struct conf *conf,
@@ -175,7 +190,7 @@ int wish_read(const struct request *request, const struct named_list *named, con
 	if (r == 0)
 		r = wish_find(&said, named, conf->inline_paths, &wish, err);
 	if (r == 0)
-		r = wish_add_trust(conf, &wish, err);
+		r = wish_add_conf(conf, &wish, err);
 	if (r < 0)
 		return r;
 	*ret = wish;

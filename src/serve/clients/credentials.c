@@ -106,10 +106,12 @@ static int credentials_refuse(const struct serve *serve, struct error *err)
 	if (serve->owner)
 		snprintf(owner, sizeof(owner), "%s user %u", has_group ? "," : " and", (unsigned)serve->owner);
 	if (!has_group)
-		return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s may read past this mount; it has no "
-				 "direct_group", owner);
+		return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s may read past this mount: ask the "
+				 "administrator of this machine to mount it with direct_group=GROUP, or to add that "
+				 "to its line in /etc/datasetfs/datasets.conf", owner);
 	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s and members of its direct_group '%s' may read "
-			 "past this mount", owner, serve->options.direct_group_name);
+			 "past this mount: ask the administrator of this machine to add you to that group", owner,
+			 serve->options.direct_group_name);
 }
 
 int credentials_check(const struct serve *serve, int fd, struct credentials *ret, struct error *err)
