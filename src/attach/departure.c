@@ -84,8 +84,8 @@ static int departure_join(const struct departure_group *group, struct error *err
 	if (r < 0)
 		return r;
 	if (!file)
-		return error_set(err, -ENOENT, "the control groups '%s' of process 1 are not mounted here",
-				 *group->controllers ? group->controllers : "of version 2");
+		return error_set(err, -ENOENT, "attach needs the control groups of process 1 (%s): mount or bind "
+				 "/sys/fs/cgroup here", *group->controllers ? group->controllers : "version 2");
 	fd = open(file, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, "0\n", 2) < 0)
 		return error_errno(err, "cannot leave the caller's control group for '%s'", file);

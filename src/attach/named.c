@@ -3,12 +3,15 @@
 #include "attach/named.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/text/settings.h"
 #include "image/catalogue/version.h"
+
+#define NAMED_SHOWN 256u /* bytes of names in a message */
 
 int named_check(const char *name, struct error *err)
 {
@@ -86,6 +89,22 @@ int named_read(const char *file, struct named_list *ret, struct error *err)
 	return 0;
 }
 
+/* Lists the names for a user, who cannot read the file on the node of a job. */
+static int named_refuse(const struct named_list *list, const char *name, struct error *err)
+{
+	char there[NAMED_SHOWN] = "";
+	size_t length = 0, i;
+
+	if (!list->count)
+		return error_set(err, -ENOENT, "no data set '%s' on this node, as '%s' names none: ask your "
+				 "administrator", name, list->file);
+	for (i = 0; i < list->count && length + strlen(list->items[i].name) + 3 < sizeof(there); i++)
+		length += (size_t)snprintf(there + length, sizeof(there) - length, "%s%s", i ? ", " : "",
+					   list->items[i].name);
+	return error_set(err, -ENOENT, "no data set '%s' on this node; available: %s%s. Ask your administrator for "
+			 "others", name, there, i < list->count ? ", ..." : "");
+}
+
 int named_find(const struct named_list *list, const char *name, const struct named **ret, struct error *err)
 {
 	const struct named *found;
@@ -95,8 +114,7 @@ int named_find(const struct named_list *list, const char *name, const struct nam
 		return r;
 	found = named_look(list, name);
 	if (!found)
-		return error_set(err, -ENOENT, "there is no data set '%s' in '%s': a line '%s VOLUME' makes one", name,
-				 list->file, name);
+		return named_refuse(list, name, err);
 	*ret = found;
 	return 0;
 }

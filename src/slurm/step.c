@@ -97,9 +97,11 @@ static int step_detach_one(const struct site *site, const struct wish *wish, str
 static int step_separate(struct error *err)
 {
 	if (unshare(CLONE_NEWNS) < 0)
-		return error_errno(err, "cannot make a mount namespace");
+		return error_errno(err, "cannot make a mount namespace for the job%s", errno == EPERM ?
+				   " (does slurmd lack CAP_SYS_ADMIN?)" : "");
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return error_errno(err, "cannot keep mounts of the job from the machine");
+		return error_errno(err, "cannot make the job's mounts private%s", errno == EINVAL ?
+				   " ('/' is not a mount point: is slurmd in a chroot?)" : "");
 	return 0;
 }
 

@@ -48,7 +48,7 @@ assert_eq "order" "$(order random)" random
 mixed random
 assert_eq "digest" "$(digest random)" "$(digest plain)"
 assert_contains "describe" "$(datasetfsctl describe random)" \
-    "order        random, seed 0; 128 neighbours are of 8.0 classes"
+    "order        random, seed 0; any 128 consecutive files span 8.0 classes on average (8.0 if shuffled)"
 
 # The same bytes with any number of threads, and other places with another seed.
 for compress in none auto; do

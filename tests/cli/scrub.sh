@@ -351,16 +351,21 @@ scrub 0 vol/a
 say "what cannot be repaired"
 rm -rf vol && mkdir vol
 pack vol/a,vol/b tree --segment-size 1M
+scrub 0 vol/a
+assert_contains "what could be lost" "$(cat out)" "have no second copy: damage there could not be repaired"
 rows flip 41 3 1 vol/? >flips
 scrub 1 --repair vol/a
-assert_contains "the line" "$(cat out)" "have no copy: what is damaged there cannot be repaired"
+assert_contains "the line" "$(cat out)" \
+    "no sound copy to repair from. Publish the source again: the new version gets a sound copy"
 grep -q "lost=[1-3] " out || fail "it is not told: $(cat out)"
 pack one tree
 scrub 0 --repair one
+! grep copy out || fail "it says what nobody needs to know of a sound volume: $(cat out)"
 read -r _ _ _ offset _ < <(datasetfsctl stat --json one "small 77" | python3 "$LIB/chunks.py")
 spoil one "$offset"
 scrub 1 --repair one
-assert_contains "one member" "$(cat out)" "the volume has one member: nothing of it can be repaired"
+assert_contains "one member" "$(cat out)" \
+    "no second copy to repair from. Publish the source again: the new version gets a sound copy"
 assert_contains "one member" "$(cat out)" "lost 'small 77': no copy is right chunk=0 member=0 offset=$offset version=v1"
 
 say "a missing member"

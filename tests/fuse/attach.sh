@@ -400,12 +400,14 @@ assert_fails 2 "expected TARGET, or --ended alone" datasetfsctl detach --ended j
 
 say "a data set by the name that the administrator gave it"
 own_names
-assert_fails 1 "there is no data set 'train'" eval ': >/etc/datasetfs/datasets.conf; datasetfsctl attach -n train a'
+: >/etc/datasetfs/datasets.conf
+assert_fails 1 "no data set 'train' on this node, as '/etc/datasetfs/datasets.conf' names none" \
+    datasetfsctl attach -n train a
 echo "train $V readahead=4M" >/etc/datasetfs/datasets.conf
 attach --named --want version=v1 train a
 attach -o version=v1,readahead=4M "$V" b
 assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 1
-assert_fails 1 "there is no data set 'web' in '/etc/datasetfs/datasets.conf'" datasetfsctl attach -n web a
+assert_fails 1 "no data set 'web' on this node; available: train. Ask your administrator" datasetfsctl attach -n web a
 assert_fails 1 "expected 1 to 127 letters" datasetfsctl attach -n "$V" a
 detach a
 detach b

@@ -321,7 +321,7 @@ mistake() {
     wait_for 120 has "$1" "$2" || fail "no event with '$2': $(says "$1")"
     delete "$1"
 }
-mistake unknown "there is no data set 'other'" "$(asks dataset=other)"
+mistake unknown "no data set 'other' on this node" "$(asks dataset=other)"
 mistake label "has no version 'v9': choose one that it has, v1, v2" "$(asks dataset=train version=v9)"
 mistake digest "has the digest sha256:" "$(asks dataset=train "digest=sha256:$(printf '%064d' 1)")"
 mistake misspelt "unknown attribute 'verison', did you mean 'version'?" "$(asks dataset=train verison=v1)"

@@ -65,7 +65,7 @@ mistake() {
     [ ! -e ran ] && [ ! -e here/ran ] || fail "the task ran"
     all_is_gone
 }
-mistake "error: datasetfs: cannot attach 'web' to '$folder/web': there is no data set 'web'" web
+mistake "error: datasetfs: cannot attach 'web' to '$folder/web': no data set 'web' on this node" web
 mistake "cannot attach 'train' to '$folder/train': volume '$PWD/train': the volume has no version 'v9'" train@v9
 mistake "cannot attach 'gone'" gone
 mistake "attach: option 'version' is given twice" v1@v2@x
@@ -86,6 +86,24 @@ mistake "the name of a data set is" ../etc
 mistake "the path has . or .. in it" "train,$folder/../etc"
 control=$PWD/nowhere mistake "cannot run '$PWD/nowhere'" train
 SLURM_DATASETFS_1=$'train,/\n' mistake "the path holds a control character" train
+
+say "a slurmd that has not what it takes"
+assert_fails 1 "cannot make a mount namespace for the job (does slurmd lack CAP_SYS_ADMIN?): Operation not permitted" \
+    setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$DATASETFS_BUILD/tests/spank" "$plugin" step 65534 \
+    "folder=$folder" "control=$control" -- train -- touch ran
+mkdir jail
+for each in /*; do
+    if [ -L "$each" ]; then cp -P "$each" "jail$each"; fi
+    if [ -d "$each" ] && [ ! -L "$each" ]; then mkdir -p "jail$each" && mount --bind "$each" "jail$each"; fi
+done
+assert_fails 1 "cannot make the job's mounts private ('/' is not a mount point: is slurmd in a chroot?): Invalid" \
+    chroot "$PWD/jail" env -C "$PWD" "$DATASETFS_BUILD/tests/spank" "$plugin" step 65534 "folder=$folder" \
+    "control=$control" -- train -- touch ran
+for each in /*; do
+    if is_mounted "jail$each"; then umount "jail$each"; fi
+done
+rm -r --one-file-system jail
+[ ! -e ran ] || fail "the task ran"
 
 say "an attach that does not end is given up"
 printf '#!/bin/bash\nexec sleep 100\n' >slow

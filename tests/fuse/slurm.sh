@@ -176,7 +176,7 @@ mistake() {
     [ ! -e "$root/srv/worker/ran" ] || fail "$1: the job ran"
     all_is_well "$1"
 }
-mistake web "there is no data set 'web' in '/etc/datasetfs/datasets.conf'"
+mistake web "no data set 'web' on this node"
 mistake train@v9 "has no version 'v9': choose one that it has, v1, v2@x:y"
 mistake train,/etc "'/etc' is no directory of your own"
 mistake train,/srv/worker/nowhere "cannot look at '/srv/worker/nowhere'"

@@ -65,12 +65,17 @@ static void assert_refused(const char *text, int code, const char *reason)
 	CHECK_FAILS(find("train", &named, &err), code, reason);
 }
 
+#define LONG "a_name_of_100_bytes_.................................................................................."
+
 static void test_mistakes(void **state)
 {
 	(void)state;
-	assert_refused("", -ENOENT, "there is no data set 'train' in");
-	assert_refused("train2 /v\ntrai /v\n", -ENOENT, "a line 'train VOLUME' makes one");
-	assert_refused("#train /v\n", -ENOENT, "there is no data set 'train'");
+	assert_refused("", -ENOENT, "no data set 'train' on this node, as");
+	assert_refused("train2 /v\ntrai /v\n", -ENOENT,
+		       "no data set 'train' on this node; available: train2, trai. Ask");
+	assert_refused(LONG "1 /v\n" LONG "2 /v\n" LONG "3 /v\n", -ENOENT,
+		       "1, " LONG "2, .... Ask your administrator");
+	assert_refused("#train /v\n", -ENOENT, "no data set 'train' on this node");
 	assert_refused("train\n", -EINVAL, "line 1: there is no volume, expected NAME VOLUME [OPTIONS]");
 	assert_refused("train /v a b\n", -EINVAL, "line 1: there are more than three words");
 	assert_refused("train /v\na b c d e f g h i\n", -EINVAL, "line 2: there are more than 8 words");

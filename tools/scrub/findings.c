@@ -206,15 +206,16 @@ static void findings_end_json(struct findings *findings, const struct findings_s
 	putchar('\n');
 }
 
-static void findings_unprotected(const struct findings_summary *summary)
+static void findings_unprotected(const struct findings *findings, const struct findings_summary *summary)
 {
 	char size[SIZE_TEXT_SIZE];
 	uint64_t bytes = summary->rows->bytes - summary->rows->protected_bytes;
 
-	if (summary->members < 2)
-		puts("the volume has one member: nothing of it can be repaired");
-	else if (bytes)
-		text_print("%s have no copy: what is damaged there cannot be repaired\n", format_size(bytes, size));
+	if (findings->states[FINDING_LOST])
+		printf("no %s copy to repair from. Publish the source again: the new version gets a sound copy\n",
+		       summary->members < 2 ? "second" : "sound");
+	else if (summary->members > 1 && bytes)
+		text_print("%s have no second copy: damage there could not be repaired\n", format_size(bytes, size));
 }
 
 static void findings_end_text(const struct findings *findings, const struct findings_summary *summary)
@@ -223,7 +224,7 @@ static void findings_end_text(const struct findings *findings, const struct find
 
 	if (findings->shown > FINDINGS_SHOWN)
 		printf("and %" PRIu64 " more\n", findings->shown - FINDINGS_SHOWN);
-	findings_unprotected(summary);
+	findings_unprotected(findings, summary);
 	if (summary->changed)
 		puts("the volume was changed meanwhile: what is damaged may be gone, run this again");
 	if (summary->has_next)

@@ -102,7 +102,7 @@ static int diff_text_others(const struct diff *diff, struct error *err)
 	if (r < 0)
 		return r;
 	grid_columns(grid, GRID_RIGHT, "DIRECTORIES", "SYMLINKS");
-	grid_columns(grid, GRID_LEFT, "NAMES THAT WERE");
+	grid_columns(grid, GRID_LEFT, "CHANGE");
 	for (unsigned kind = 0; kind < DIFF_SAME; kind++) {
 		if (!diff->kinds[kind].directories && !diff->kinds[kind].symlinks)
 			continue;
@@ -130,7 +130,7 @@ static int diff_text_files(const struct chart *chart, const struct diff *diff, s
 		files += found->files;
 		rows[count++] = (struct chart_row){ title, strlen(title), found->files, found->bytes };
 	}
-	return chart_table(chart, "FILES THAT WERE", rows, count, files, err);
+	return chart_table(chart, "CHANGE", rows, count, files, err);
 }
 
 int diff_text(const struct chart *chart, const struct subject *from, const struct subject *to, const struct diff *diff,

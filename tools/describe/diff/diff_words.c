@@ -9,9 +9,9 @@ static const struct {
 	[DIFF_REMOVED] = { "removed", "removed" },
 	[DIFF_CHANGED] = { "changed", "changed" },
 	[DIFF_MOVED] = { "moved", "moved" },
-	[DIFF_METADATA] = { "changed in attributes only", "metadata" },
-	[DIFF_UNKNOWN] = { "not comparable, as their chunks have other sizes", "unknown" },
-	[DIFF_SAME] = { "left as they are", "unchanged" },
+	[DIFF_METADATA] = { "attributes only", "metadata" },
+	[DIFF_UNKNOWN] = { "not comparable: other chunk sizes", "unknown" },
+	[DIFF_SAME] = { "unchanged", "unchanged" },
 };
 
 const char *diff_words_title(enum diff_kind kind)

@@ -62,7 +62,7 @@ static void survey_text_order(const struct version *version, const struct mixing
 	else
 		printf("order        tree");
 	if (mixing->blocks)
-		printf("; %u neighbours are of %.1f classes, %.1f if they were mixed evenly", MIXING_BLOCK,
+		printf("; any %u consecutive files span %.1f classes on average (%.1f if shuffled)", MIXING_BLOCK,
 		       mixing->found, mixing->expected);
 	putchar('\n');
 }
