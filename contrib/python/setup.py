@@ -28,8 +28,9 @@ def flags(wanted):
     """Of the compiler and the linker for libdatasetfs, or why there are none."""
     if sys.version_info < (3, 11):
         return None, "the interface of CPython that it uses came with Python 3.11"
-    if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
-        return None, "no Python.h (Debian: python3-dev)"
+    include = sysconfig.get_path("include")
+    if not os.path.exists(os.path.join(include, "Python.h")):
+        return None, f"{sys.executable} has no '{include}/Python.h' (Debian: python3-dev, for /usr/bin/python3)"
     try:
         found = subprocess.run(["pkg-config", "--cflags", "--libs", "--print-errors", f"datasetfs >= {wanted}"],
                                capture_output=True, text=True)

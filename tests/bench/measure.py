@@ -229,7 +229,8 @@ def read_imagefolder(setting, name):
 def need_torch():
     probe = [sys.executable, "-c", "import torch, torchvision"]
     if subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode:
-        raise Trouble("python3-torch and python3-torchvision are not installed")
+        raise Trouble(f"{sys.executable} has no torch and torchvision: Debian's python3-torch and python3-torchvision"
+                      " are for '/usr/bin/python3 tests/bench/run'")
 
 
 def find(setting, name):

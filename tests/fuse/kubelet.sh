@@ -13,7 +13,7 @@ need_root
 need_fuse
 need_filesystem overlay
 need_command debootstrap ip nsenter pivot_root busybox openssl python3
-python3 -c 'import yaml' 2>/dev/null || skip "no python3-yaml"
+need_python python3-yaml yaml
 [ -e "$DATASETFS_BUILD/root/usr/bin/datasetfs-csi" ] || skip "built without libnghttp2"
 need_space 8000
 groups_of_pods() { find /sys/fs/cgroup -maxdepth 2 -name k8s.io; }

@@ -7,7 +7,7 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command python3 prometheus promtool
-python3 -c 'import yaml' 2>/dev/null || skip "no python3-yaml"
+need_python python3-yaml yaml
 own_namespace # the exporter asks each mount that it sees, and those of other tests may hang
 
 rules=$DATASETFS_SOURCE/contrib/prometheus/datasetfs.rules.yml

@@ -137,6 +137,15 @@ need_command() {
     done
 }
 
+# need_python PACKAGES MODULE…: of the python3 that is first in PATH; the packages of Debian are for its own
+need_python() {
+    local module
+    for module in "${@:2}"; do
+        python3 -c "import $module" 2>/dev/null ||
+            skip "$(command -v python3 || echo python3) has no $module (Debian: $1, for /usr/bin/python3)"
+    done
+}
+
 # need_pty: a terminal for script(1), which a root without /dev/pts has not
 need_pty() {
     need_command script

@@ -5,7 +5,7 @@
 # the extension and without; they read a volume where libdatasetfs is, and say how to install it where it is not.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_command python3 pkg-config
-python3 -c 'import build, setuptools, venv, wheel' || skip "no python3-build, python3-setuptools or python3-wheel"
+need_python "python3-build, python3-setuptools, python3-venv, python3-wheel" build setuptools venv wheel
 release=$(sed -nE "s/^  version: '([^']+)',$/\1/p" "$DATASETFS_SOURCE/meson.build")
 
 # The build writes beside its sources, so it runs in a copy of them.
