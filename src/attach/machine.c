@@ -10,21 +10,50 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mountinfo.h"
 #include "base/same.h"
+
+static int machine_take(void *argument, const struct mountinfo *info, struct error *err)
+{
+	(void)err;
+	*(uint64_t *)argument = info->id;
+	return 1;
+}
+
+static int machine_meet(void *argument, const struct mountinfo *info, struct error *err)
+{
+	(void)err;
+	return info->id == *(const uint64_t *)argument;
+}
+
+/* Refuses a namespace that is not process 1's, where that may not be entered: what is made in the namespace of a job
+ * outlives the job, and nobody else sees it. No two mounts of a machine have one number, so one of the caller's shows
+ * whether both tables are of one namespace. Root that may see nothing of process 1 is taken to be in a container. */
+static int machine_check_own(struct error *err)
+{
+	uint64_t one;
+
+	if (mountinfo_each(machine_take, &one, NULL) != 1 || mountinfo_each_of_first(machine_meet, &one, NULL) != 0)
+		return 0;
+	return error_set(err, -EPERM, "cannot enter the mount namespace of process 1, where shared mounts belong: "
+			 "CAP_SYS_PTRACE is missing");
+}
 
 static int machine_find(int *ret_own, int *ret_there, struct stat *own, struct error *err)
 {
-	auto_close int there = open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC);
 	auto_close int here = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	auto_close int there = -1;
 	struct stat st;
 
 	if (here < 0 || fstat(here, own) < 0)
 		return error_errno(err, "cannot open '/proc/self/ns/mnt'");
-	if (there < 0 && errno != EACCES && errno != EPERM)
-		return error_errno(err, "cannot open '/proc/1/ns/mnt'");
-	if (there >= 0 && fstat(there, &st) < 0)
+	there = open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (there < 0)
+		return errno == EACCES || errno == EPERM ? machine_check_own(err) :
+							   error_errno(err, "cannot open '/proc/1/ns/mnt'");
+	if (fstat(there, &st) < 0)
 		return error_errno(err, "cannot look at '/proc/1/ns/mnt'");
-	if (there >= 0 && !same_file(&st, own)) {
+	if (!same_file(&st, own)) {
 		*ret_own = take_fd(&here);
 		*ret_there = take_fd(&there);
 	}

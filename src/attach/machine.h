@@ -14,8 +14,8 @@ struct machine {
 
 #define MACHINE_NONE ((struct machine){ .own = -1, .root = -1, .folder = -1 })
 
-/* Enters the machine's namespace. The process must have one thread, unless it is there already. A process that may not
- * see process 1's namespace, as in some containers, takes its own for the machine's. */
+/* Enters the machine's namespace. The process must have one thread, unless it is there already. -EPERM: it is not,
+ * and may not go there. */
 must_check int machine_enter(struct machine *ret, struct error *err);
 /* Goes back. Aborts if that fails: whatever followed would be done in the wrong namespace. Does nothing if it was done
  * before. */

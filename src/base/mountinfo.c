@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and decodes /proc/self/mountinfo. The only parser of it: the preloaded library calls mountinfo_parse() for a
+/* Reads and decodes /proc/PID/mountinfo. The only parser of it: the preloaded library calls mountinfo_parse() for a
  * program that may not be ready to allocate, so mountinfo_parse() allocates nothing. */
 #include "base/mountinfo.h"
 
@@ -77,20 +77,30 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 
 #define MOUNTINFO_BUFFER 4096 /* the kernel hands out no more at a time, and stdio would ask for a quarter */
 
-int mountinfo_each(mountinfo_visit *visit, void *argument, struct error *err)
+static int mountinfo_read(const char *path, mountinfo_visit *visit, void *argument, struct error *err)
 {
 	char buffer[MOUNTINFO_BUFFER];
-	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_fclose FILE *file = fopen(path, "re");
 	auto_free char *line = NULL;
 	struct mountinfo info;
 	size_t size = 0;
 	int r = 0;
 
 	if (!file)
-		return error_errno(err, "cannot open '/proc/self/mountinfo'");
+		return error_errno(err, "cannot open '%s'", path);
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	while (r == 0 && getline(&line, &size, file) >= 0)
 		if (mountinfo_parse(line, &info))
 			r = visit(argument, &info, err);
 	return r;
+}
+
+int mountinfo_each(mountinfo_visit *visit, void *argument, struct error *err)
+{
+	return mountinfo_read("/proc/self/mountinfo", visit, argument, err);
+}
+
+int mountinfo_each_of_first(mountinfo_visit *visit, void *argument, struct error *err)
+{
+	return mountinfo_read("/proc/1/mountinfo", visit, argument, err);
 }

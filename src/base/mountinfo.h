@@ -26,3 +26,5 @@ bool mountinfo_parse(char *line, struct mountinfo *ret);
  * other than 0, which mountinfo_each() returns. info is valid only during the call. */
 typedef int mountinfo_visit(void *argument, const struct mountinfo *info, struct error *err);
 must_check int mountinfo_each(mountinfo_visit *visit, void *argument, struct error *err);
+/* Does the same with the mounts that process 1 can see, which takes no right. */
+must_check int mountinfo_each_of_first(mountinfo_visit *visit, void *argument, struct error *err);

@@ -103,6 +103,11 @@ for each in /*; do
     if is_mounted "jail$each"; then umount "jail$each"; fi
 done
 rm -r --one-file-system jail
+# The daemon would live in the job's namespace: as long as nobody finds it, after the job.
+assert_fails 1 "cannot enter the mount namespace of process 1, where shared mounts belong: CAP_SYS_PTRACE is missing" \
+    setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace "$DATASETFS_BUILD/tests/spank" "$plugin" step 65534 \
+    "folder=$folder" "control=$control" -- train -- touch ran
+all_is_gone
 [ ! -e ran ] || fail "the task ran"
 
 say "an attach that does not end is given up"
