@@ -79,6 +79,35 @@ assert_eq "lines of list --space" "$(sed '1,/PINNED BY/d' space.txt | wc -l)" \
 grep -qE '^ +[0-9.]+ MiB +[0-9]+  one two three$' space.txt || fail "what all three pin: $(cat space.txt)"
 room=$(json versions.1.unique_bytes list.json)
 
+say "what a version uses alone comes back when it is removed and the rest compacted"
+mkdir halves
+for i in {1..64}; do head -c 65536 /dev/urandom >halves/$i; done
+pack halves.vol halves --segment-size 1M --label one
+for i in {1..32}; do head -c 65536 /dev/urandom >halves/$i; done
+pack halves.vol halves --label two
+datasetfsctl list --space --json halves.vol >halves.json
+datasetfsctl list --space halves.vol | tr -s ' ' >halves.txt
+assert_contains "list --space" "$(<halves.txt)" " UNIQUE AFTER COMPACT SHARED "
+python3 - <<'END' || fail "own bytes"
+import json, sys
+for version in json.load(open("halves.json"))["versions"]:
+    own = 32 * 65536 + sum(-(-version[f"{of}_bytes"] // 4096) * 4096 for of in ("index", "source", "block_checksum"))
+    if version["own_bytes"] != own:
+        sys.exit(f"{version['label']}: {version['own_bytes']}, expected {own}")
+END
+own=$(json versions.0.own_bytes halves.json)
+[ "$own" -gt "$(json versions.0.unique_bytes halves.json)" ] || fail "nothing more than 'remove' alone gives"
+used() { datasetfsctl list --json "$1" | python3 -c 'import json, sys
+listed = json.load(sys.stdin)
+print(listed["size"] - listed["free_bytes"])'; }
+before_own=$(used halves.vol)
+datasetfsctl remove halves.vol one 2>/dev/null >&2
+datasetfsctl compact --below 100 halves.vol >compact.out 2>&1 || fail "compact: $(cat compact.out)"
+back=$((before_own - $(used halves.vol)))
+[ $((own - back)) -ge 0 ] && [ $((own - back)) -lt $((1 << 20)) ] || # a segment stays half full
+    fail "$back bytes came back, expected $own"
+rm -r halves halves.*
+
 # Removing frees what nobody else uses, and says what it cannot know.
 before=$(free)
 datasetfsctl remove --json volume two >out 2>err || fail "remove: $(cat err)"

@@ -14,6 +14,7 @@
 #include "image/members/address.h"
 #include "image/members/publisher.h"
 #include "image/sums/sum.h"
+#include "list/own.h"
 #include "list/signed.h"
 #include "list/space.h"
 #include "text.h"
@@ -37,7 +38,7 @@ struct list_options {
 
 static const struct option_spec list_table[] = {
 	{ "space", 0, NULL, OPTION_TRUE(struct list_options, space),
-	  "show which versions pin which segments" },
+	  "show which versions pin which segments, and what compact would free" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -100,7 +101,7 @@ static unsigned list_protection(const struct list_share *share)
 }
 
 static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v,
-			      const struct list_share *share)
+			      const struct list_share *share, bool has_own)
 {
 	json_begin_object(json, NULL);
 	json_string(json, "label", v->label);
@@ -125,6 +126,8 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	if (catalogue->members.count)
 		json_number(json, "protected_percent", list_protection(share));
 	json_number(json, "unique_bytes", share->unique);
+	if (has_own)
+		json_number(json, "own_bytes", share->own);
 	json_number(json, "shared_bytes", share->shared);
 	json_number(json, "index_bytes", v->index.length);
 	json_number(json, "source_bytes", v->source.length);
@@ -263,7 +266,8 @@ static void list_json(const struct volume *volume, struct list_space *space,
 	list_json_publisher(&json, publisher);
 	json_begin_array(&json, "versions");
 	for (uint32_t i = 0; i < volume->catalogue.version_count; i++)
-		list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i], &space->shares[i]);
+		list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i], &space->shares[i],
+				  space->has_own);
 	json_end_array(&json);
 	list_json_space(&json, &volume->catalogue, space);
 	json_end_object(&json);
@@ -350,8 +354,9 @@ static bool list_has_signatures(const struct catalogue *catalogue)
 }
 
 static void list_text_version(struct grid *grid, const struct catalogue *catalogue, const struct version *v,
-			      const struct list_share *share, bool is_signed)
+			      const struct list_space *space, bool is_signed)
 {
+	const struct list_share *share = &space->shares[v - catalogue->versions];
 	char key[SIGNED_TEXT_SIZE], size[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE], digest[2 * sizeof(v->digest) + 1];
 
 	format_hex(v->digest, sizeof(v->digest), digest);
@@ -363,6 +368,8 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 	grid_cell(grid, "%s", format_size(v->stored_bytes, size));
 	grid_cell(grid, "%s", format_size(v->index.length, size));
 	grid_cell(grid, "%s", format_size(share->unique, size));
+	if (space->has_own)
+		grid_cell(grid, "%s", format_size(share->own, size));
 	grid_cell(grid, "%s", format_size(share->shared, size));
 	if (catalogue->members.count)
 		grid_cell(grid, "%u%%", list_protection(share));
@@ -382,19 +389,26 @@ static int list_text_versions(const struct catalogue *catalogue, const struct li
 	if (r < 0)
 		return r;
 	grid_columns(grid, GRID_LEFT, "", "LABEL"); /* the first is the current version's mark */
-	grid_columns(grid, GRID_RIGHT, "SEQ", "FILES", "CONTENT", "STORED", "INDEX", "UNIQUE", "SHARED");
+	grid_columns(grid, GRID_RIGHT, "SEQ", "FILES", "CONTENT", "STORED", "INDEX", "UNIQUE");
+	if (space->has_own)
+		grid_columns(grid, GRID_RIGHT, "AFTER COMPACT");
+	grid_columns(grid, GRID_RIGHT, "SHARED");
 	if (catalogue->members.count)
 		grid_columns(grid, GRID_RIGHT, "MIRRORED");
 	grid_columns(grid, GRID_LEFT, "SUMS", "DIGEST", "CREATED (UTC)");
 	if (is_signed)
 		grid_columns(grid, GRID_LEFT, "SIGNED, NOT CHECKED");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		list_text_version(grid, catalogue, &catalogue->versions[i], &space->shares[i], is_signed);
+		list_text_version(grid, catalogue, &catalogue->versions[i], space, is_signed);
 	putchar('\n');
 	r = grid_print(grid, 0, err);
-	if (r == 0)
-		printf("\n" DIGEST_PROVES "\n");
-	return r;
+	if (r < 0)
+		return r;
+	putchar('\n');
+	if (catalogue->version_count > 1 && !space->has_own)
+		puts("UNIQUE is what 'remove' frees; 'list --space' says what 'compact' then frees as well.");
+	puts(DIGEST_PROVES);
+	return 0;
 }
 
 /* Adds a run of segments that the same versions pin. */
@@ -478,6 +492,8 @@ int list_run(int argc, char **argv)
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)
 		r = list_space_measure(volume, &space, &err);
+	if (r == 0 && options.space && own_measure(volume, &space, &err) < 0)
+		log_warn("what 'compact' would free is not known: %s", err.reason);
 	if (r == 0)
 		r = list_show(&options, volume, &space, &err);
 	list_space_free(&space);

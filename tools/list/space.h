@@ -6,6 +6,7 @@
 
 struct list_share {
 	uint64_t unique, shared; /* bytes of segments that only this version uses, and that others use too */
+	uint64_t own;            /* bytes of blocks that only this version uses, if has_own */
 	uint64_t mirrored;       /* bytes of both that lie in groups with copies */
 	uint64_t filled, filled_mirrored; /* bytes written in its groups, and in those of its groups that have copies */
 };
@@ -21,6 +22,7 @@ struct list_space {
 	uint64_t total, used;        /* segments */
 	uint64_t free_bytes;
 	bool has_copies;             /* some used segments are copies */
+	bool has_own;                /* own_measure() was called */
 	struct list_member *members;
 	uint32_t member_count;
 	struct list_share *shares;   /* one for each version */

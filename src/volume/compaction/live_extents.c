@@ -2,11 +2,12 @@
 /* Maps inodes to runs of stored bytes. */
 #include "volume/compaction/live_extents.h"
 
+#include "image/catalogue/index_load.h"
 #include "image/chunk_walk.h"
 
 struct live_extents {
 	uint64_t address, length;
-	void (*each)(void *argument, uint64_t address, uint64_t length);
+	live_extents_each *each;
 	void *argument;
 };
 
@@ -33,8 +34,7 @@ static void live_extents_add(struct live_extents *live, const struct chunk_walk 
 	live->length += chunk->stored;
 }
 
-int live_extents_walk(const struct index *index, void (*each)(void *argument, uint64_t address, uint64_t length),
-		      void *argument, struct error *err)
+int live_extents_walk(const struct index *index, live_extents_each *each, void *argument, struct error *err)
 {
 	struct live_extents live = { .each = each, .argument = argument };
 	struct chunk_walk walk = { .index = index };
@@ -47,4 +47,32 @@ int live_extents_walk(const struct index *index, void (*each)(void *argument, ui
 	}
 	live_extents_end(&live);
 	return r;
+}
+
+int live_extents_of_files(struct backing backing, const struct version *version, live_extents_each *each,
+			  void *argument, struct error *err)
+{
+	struct index *index;
+	int r = index_load(backing, version, &index, err);
+
+	if (r < 0)
+		return r;
+	r = live_extents_walk(index, each, argument, err);
+	index_close(index);
+	return r;
+}
+
+static void live_extents_list(const struct extent_list *list, live_extents_each *each, void *argument)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		each(argument, list->items[i].address, list->items[i].length);
+}
+
+int live_extents_of_version(struct backing backing, const struct version *version, live_extents_each *each,
+			    void *argument, struct error *err)
+{
+	live_extents_list(&version->index.extents, each, argument);
+	live_extents_list(&version->source.extents, each, argument);
+	live_extents_list(&version->block_sums.extents, each, argument);
+	return live_extents_of_files(backing, version, each, argument, err);
 }

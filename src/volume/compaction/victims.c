@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/round.h"
-#include "image/catalogue/index_load.h"
 #include "image/index.h"
 #include "image/members/address.h"
 #include "volume/compaction/live_extents.h"
@@ -38,24 +37,9 @@ static void victims_add_live(void *argument, uint64_t address, uint64_t length)
 	line_mark(&victims->line, &pass->version->segments, victims->line.segment, address, length);
 }
 
-static int victims_walk(struct victims_pass *pass, const struct version *version,
-			void (*each)(void *argument, uint64_t address, uint64_t length), struct error *err)
+static struct backing victims_backing(const struct victims *victims)
 {
-	struct index *index;
-	int r;
-
-	r = index_load(backing_of(pass->victims->source, &pass->victims->catalogue->members), version, &index, err);
-	if (r < 0)
-		return r;
-	r = live_extents_walk(index, each, pass, err);
-	index_close(index);
-	return r;
-}
-
-static void victims_add_live_list(struct victims_pass *pass, const struct extent_list *list)
-{
-	for (uint32_t i = 0; i < list->count; i++)
-		victims_add_live(pass, list->items[i].address, list->items[i].length);
+	return backing_of(victims->source, &victims->catalogue->members);
 }
 
 static int victims_version(struct victims *victims, uint32_t number, struct error *err)
@@ -67,10 +51,7 @@ static int victims_version(struct victims *victims, uint32_t number, struct erro
 	r = bits_open(&pass.version->segments, victims->chosen.count, err);
 	if (r < 0)
 		return r;
-	victims_add_live_list(&pass, &version->index.extents);
-	victims_add_live_list(&pass, &version->source.extents);
-	victims_add_live_list(&pass, &version->block_sums.extents);
-	return victims_walk(&pass, version, victims_add_live, err);
+	return live_extents_of_version(victims_backing(victims), version, victims_add_live, &pass, err);
 }
 
 int victims_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
@@ -281,7 +262,7 @@ static int victims_find_moving(struct victims *victims, struct error *err)
 			pass.version->is_moved |= victims_touches(&victims->line, &victims->chosen,
 								  sums->items[i].address,
 								  sums->items[i].length);
-		r = victims_walk(&pass, version, victims_add_moving, err);
+		r = live_extents_of_files(victims_backing(victims), version, victims_add_moving, &pass, err);
 	}
 	return r;
 }
