@@ -60,7 +60,7 @@ struct main_options {
 
 /* ---- -o ---- */
 
-/* mount(8) hands rw to its helpers whenever nobody said ro. */
+/* mount(8) hands rw to its helpers unless the user says ro. */
 static int main_set_rw(void *target, const char *value, struct error *err)
 {
 	struct main_options *options = target;
@@ -561,7 +561,8 @@ static void main_ready(void *argument)
 	if (daemon->ready >= 0) {
 		main_detach();
 		if (write(daemon->ready, "", 1) < 0)
-			log_warn("nobody waits for the report that the mount serves: %s, ignoring", strerror(errno));
+			log_warn("the starting process exited before the mount was ready: %s, ignoring",
+				 strerror(errno));
 		close_fd(&daemon->ready);
 	}
 	notify_send("MAINPID=%d\nREADY=1\nSTATUS=serving '%s' on '%s'", (int)getpid(), serve->volume,
@@ -588,7 +589,7 @@ static int main_run(struct main_daemon *daemon, struct session *session)
 }
 
 /* A successor that cannot start now may be able to in a moment, unless it refuses what its predecessor left. It ends at
- * once then, as an orderly end would take down what the next one needs. */
+ * once then, as an orderly end would close files that the next one needs. */
 static int main_failed(const struct main_options *options, const struct error *err)
 {
 	if (keep_is_successor(options->keep)) {
@@ -635,7 +636,7 @@ static int main_serve(struct main_daemon *daemon)
 		status = main_run(daemon, session);
 	if (!session_free(session)) {
 		keep_close(options->keep);
-		/* A thread that the kernel keeps would keep what is open, too. */
+		/* A thread that the kernel keeps would keep files open, too. */
 		(void)close_range(0, ~0u, 0);
 		/* _exit() of a sanitizer takes a second, in which such a thread may go on without its descriptors. */
 		syscall(SYS_exit_group, status);

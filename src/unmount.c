@@ -57,7 +57,7 @@ static const struct command_line unmount_line = {
 	.options = unmount_rows,
 };
 
-/* ---- what is mounted there ---- */
+/* ---- the mount at a path ---- */
 
 /* A search for the topmost mount at a path. */
 struct unmount_search {

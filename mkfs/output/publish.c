@@ -68,7 +68,7 @@ int publish_name(const struct target *target, const struct pack_options *options
 		publish_default_label(target, version);
 	r = publish_created(options, &version->created, err);
 	if (r == 0 && options->sign && !version->created)
-		r = error_set(err, -EINVAL, "--sign with --uuid: what is signed needs a date, set SOURCE_DATE_EPOCH");
+		r = error_set(err, -EINVAL, "--sign with --uuid: a signature needs a date, set SOURCE_DATE_EPOCH");
 	return r;
 }
 

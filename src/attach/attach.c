@@ -52,7 +52,7 @@ static void attach_close(struct attach *attach)
 
 /* ---- the mount ---- */
 
-/* Whether a mount serves what the key says: somebody may have switched it to another version. */
+/* Whether a mount serves the version that the key names: it may have been switched since. */
 static bool attach_serves(const void *argument, const struct health *health)
 {
 	const struct key *key = argument;
@@ -150,7 +150,7 @@ static int attach_add(void *argument, const char *name, struct error *err)
 	return 0;
 }
 
-/* Asks all mounts of the key at once. If somebody has stopped a daemon, it is not mounted any more, but kept. */
+/* Asks all mounts of the key at once. A mount with a stopped daemon is no longer used, but kept. */
 static void attach_ask(struct attach_search *search)
 {
 	size_t mounted = 0;
@@ -232,8 +232,8 @@ static int attach_choose(struct attach *attach, struct error *err)
 	return attach_start(attach, &attach->instance, err);
 }
 
-/* Finds or makes the mount, in the machine's namespace. The place is locked, but nothing here touches it: what hangs
- * there holds up nobody else. */
+/* Finds or makes the mount, in the machine's namespace. The place is locked, but nothing here touches it, so a dead
+ * mount there delays no other attach. */
 static int attach_mount(struct attach *attach, struct error *err)
 {
 	int r = machine_enter(&attach->machine, err);
@@ -283,7 +283,7 @@ static int attach_read_tables(struct attach *attach, struct attach_tables *ret, 
 	return r;
 }
 
-/* Finds what is mounted at the place, and which of the machine's mounts that is: *ret_key is empty if it is none. */
+/* Finds the mount at the place, and its key if it is one of the machine's shared mounts; else *ret_key is empty. */
 static int attach_look(const struct attach *attach, const struct attach_tables *tables, struct use *ret,
 		       struct error *err)
 {
@@ -310,7 +310,7 @@ static int attach_look(const struct attach *attach, const struct attach_tables *
 	return 0;
 }
 
-/* Whether what attach_look() has found is the mount of this attach. */
+/* Whether attach_look() has found the mount of this attach. */
 static bool attach_is_there(const struct attach *attach, const struct use *there)
 {
 	return there->kind == USE_PLACE && there->device == attach->device && !there->is_part;
@@ -343,7 +343,7 @@ static int attach_clear(struct attach *attach, struct use *there, struct error *
 	return attach_uncover(attach, err);
 }
 
-/* Looks at the locked place: *ret is what is there, of this key. */
+/* Looks at the locked place: *ret describes the mount of this key there. */
 static int attach_examine(struct attach *attach, struct use *ret, struct error *err)
 {
 	cleanup(attach_free_tables) struct attach_tables tables = { 0 };
@@ -370,7 +370,7 @@ static int attach_bind(struct attach *attach, const struct use *there, struct er
 
 /* ---- without a consumer ---- */
 
-/* Counts what the caller's namespace has of a filesystem beside the machine's own mounts. */
+/* Counts the mounts of a filesystem in the caller's namespace, except the machine's own. */
 static size_t attach_count_own(dev_t device)
 {
 	auto_uses struct uses own = { 0 };
@@ -403,7 +403,7 @@ static void attach_release(struct attach *attach)
 
 /* ---- attach ---- */
 
-/* Opens what is needed of the machine's namespace before the place is locked. */
+/* Opens the files that an attach needs in the machine's namespace, before the place is locked. */
 static int attach_prepare(struct attach *attach, struct key *key, struct error *err)
 {
 	int r = machine_enter(&attach->machine, err);
@@ -476,8 +476,8 @@ static int attach_recognise(struct attach *attach, bool *ret_was, struct error *
 	return 0;
 }
 
-/* Takes the mount away from the place, if it is still there. Needs no lock of the key, so nobody who has that
- * keeps the place covered. */
+/* Takes the mount away from the place, if it is still there. Takes no lock of the key, so it never waits for another
+ * attach. */
 static int attach_withdraw(struct attach *attach, struct error *err)
 {
 	cleanup(attach_free_tables) struct attach_tables tables = { 0 };
@@ -554,7 +554,7 @@ int attach_reap(struct error *err)
 	return r;
 }
 
-/* The mounts, each once, and what they say. */
+/* The mounts, each once, and their answers. */
 struct attach_all {
 	struct uses uses;
 	struct census census;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In which mount namespaces somebody is, by one look at all processes. */
+/* Finds the mount namespaces that have processes, by one look at all processes. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

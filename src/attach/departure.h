@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaves behind what a process has from the job, pod or session that it was started in, before it becomes a daemon that
- * serves others as well. */
+/* Detaches a process from its job, pod or session, before it becomes a daemon that serves others as well. */
 #pragma once
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether mounts serve. The kernel answers stat(2) and listings of a dead one from its caches, so the daemon itself
- * is asked, by the file control: in a process of its own, as a daemon that hangs lets nobody go who asks it. */
+/* Whether mounts serve. The kernel answers stat(2) and listings of a dead one from its caches, so the daemon itself is
+ * asked, by the file control: in a process of its own, as a daemon that hangs never releases a process that asks it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct health {
 	struct child child;
 };
 
-/* Returns whether the answer is the one that was looked for, so that nobody waits for the others. */
+/* Returns whether this is the wanted answer, so that the others need not be waited for. */
 typedef bool health_enough(const void *argument, const struct health *health);
 
 /* Asks all of them at once, and returns when each has answered or was given up, or one answer is enough (NULL: none

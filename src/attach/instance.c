@@ -211,7 +211,7 @@ static void instance_remove_holds(const struct instance *instance)
 		(void)!state_each(users, instance_remove_hold, &users, NULL);
 }
 
-/* From the innermost on. What cannot go yet stays, and so does the folder. */
+/* Begins with the innermost. A mount that is in use stays, and so does the folder. */
 static void instance_remove(const struct instance *instance)
 {
 	char path[STATE_PATH_SIZE + 32];

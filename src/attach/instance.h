@@ -23,7 +23,7 @@ must_check int instance_parse(const char *name, struct instance *ret, struct err
 
 /* Makes its folder. */
 must_check int instance_make(const struct instance *instance, struct error *err);
-/* The lock that a daemon has until it serves: takes it for one, with the key's lock, as nobody else does. */
+/* The lock that a daemon holds until it serves. The caller takes it for the daemon, and holds the key's lock. */
 must_check int instance_begin(const struct instance *instance, int *ret, struct error *err);
 /* Waits until no daemon has it, which may take minutes, so without the key's lock. */
 must_check int instance_await(const struct instance *instance, struct error *err);

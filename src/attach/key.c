@@ -17,7 +17,7 @@
 #include "members/naming.h"
 #include "trust/trust.h"
 
-/* Options that consumers may give: they say what is read, and give no right to anybody. */
+/* Options that consumers may give: they choose the data, and grant no rights. */
 static const char *const key_consumer_names[] = { "digest", "version" };
 #define KEY_CONSUMER_FOLLOW "follow=current"
 #define KEY_MOUNTS          16u

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The key of a mount, by which two wishes are the same: the volume, the version or that it follows the current one,
- * and every option. Who asks decides what may be asked for: consumers, such as pods and jobs, say which version they
- * want, in one spelling for each; all that concerns rights, memory and trust is for the administrator. */
+/* The key of a mount; requests with equal keys share one. It has the volume, the version or that it follows the current
+ * one, and every option. The origin of a request decides which options it may set: consumers, such as pods and jobs,
+ * say which version they want, in one spelling for each; all that concerns rights, memory and trust is for the
+ * administrator. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ struct key {
 /* Begins a key. volume: any name of a volume (members/naming.h). */
 must_check int key_begin(const char *volume, struct key *ret, struct error *err);
 void key_free(struct key *key); /* frees its contents only */
-/* Adds an option. -EPERM: it is the administrator's; -EINVAL: nobody may give it here, it was given before, or it holds
+/* Adds an option. -EPERM: it is the administrator's; -EINVAL: it cannot be given here, it was given before, or it holds
  * a comma or a control character. */
 must_check int key_say(struct key *key, enum key_who who, const char *word, struct error *err);
 /* Adds the options of a list as -o takes it. */

@@ -20,7 +20,7 @@
 #include "base/program/invoke.h"
 
 #define LAUNCH_BOOTED      "/run/systemd/system" /* sd_booted(3) */
-#define LAUNCH_SAID_SIZE   2000u  /* of what a child wrote */
+#define LAUNCH_SAID_SIZE   2000u  /* bytes kept of a child's output */
 #define LAUNCH_COMMAND_MAX 65536u
 #define LAUNCH_PATH_SIZE   (STATE_PATH_SIZE + 16)
 
@@ -66,7 +66,7 @@ static int launch_run(const char *const *words, int input, invoke_prepare *prepa
 
 	if (r == 0)
 		r = invoke_run(words, (struct invoke_streams){ input < 0 ? null : input, null, output }, prepare, err);
-	if (r == -ECHILD) /* whoever has started us lets the kernel forget children */
+	if (r == -ECHILD) /* the parent may have set SIGCHLD to be ignored */
 		return 0;
 	if (r > 0 && WIFSIGNALED(r))
 		return error_set(err, -EIO, "%s was killed by signal %d", words[0], WTERMSIG(r));
@@ -159,7 +159,7 @@ static int launch_unit(const struct instance *instance, struct error *err)
 
 /* ---- a daemon of ours ---- */
 
-/* It gets nothing of what its caller has. */
+/* It inherits nothing of its caller. */
 static int launch_leave(struct error *err)
 {
 	descriptors_close_inherited();

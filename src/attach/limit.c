@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts keys and not mounts: the dead mounts of a key keep nobody from having the next one. */
+/* Counts keys and not mounts, so that dead mounts of a key do not prevent the next one. */
 #include "attach/limit.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 #define NAMED_FILE "/etc/datasetfs/datasets.conf"
-/* Characters that names of volumes have and those of data sets have not, so that nobody takes one for the other. */
+/* Characters that occur in names of volumes but not of data sets, so that the two cannot be confused. */
 #define NAMED_OF_VOLUMES "/:,"
 
 struct named {
@@ -28,7 +28,7 @@ struct named_list {
  * without :, which volumes have. */
 must_check int named_check(const char *name, struct error *err);
 /* Reads all names; there are none if there is no file, whose name the list keeps. -EINVAL: a line of it is wrong;
- * -EPERM: somebody else than root may change it. */
+ * -EPERM: a user other than root may change it. */
 must_check int named_read(const char *file, struct named_list *ret, struct error *err);
 /* Finds a data set. -EINVAL: that is no name; -ENOENT: it stands for nothing. */
 must_check int named_find(const struct named_list *list, const char *name, const struct named **ret,

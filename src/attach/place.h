@@ -27,7 +27,7 @@ must_check int place_renew(struct place *place, struct error *err);
 must_check int place_lock(const struct place *place, int places, struct error *err);
 /* Mounts the detached tree there. */
 must_check int place_cover(const struct place *place, int tree, struct error *err);
-/* Unmounts what is on top there: at once, whether it is in use or dead. */
+/* Unmounts the topmost mount there, at once, even if it is in use or dead. */
 must_check int place_uncover(const struct place *place, struct error *err);
 
 #define auto_place cleanup(place_close)

@@ -24,9 +24,9 @@ struct reap {
 	bool wait;             /* for those who are at work */
 };
 
-/* Whether nobody is in a namespace any more. Another one may have got its number since, so the census that says so
- * must not be older than the lock. One that finds somebody may be: so all keys need one census, and one more for each
- * that has something to reap. */
+/* Whether a namespace has no processes left. Another one may have got its number since, so the census that says so must
+ * not be older than the lock. One that finds somebody may be: so all keys need one census, and one more for each that
+ * has something to reap. */
 static bool reap_is_over(struct reap *reap, uint64_t namespace)
 {
 	if (census_process(&reap->census, namespace))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder that was removed while somebody waited for its lock is no lock any more, so a waiter looks whether the name
- * still leads to what it has. */
+/* A folder that was removed while a process waited for its lock locks nothing, so the waiter checks that the name still
+ * leads to the folder that it has locked. */
 #include "attach/state.h"
 
 #include <dirent.h>

@@ -24,7 +24,7 @@
 #define STATE_STARTING "starting"
 #define STATE_COMMAND  "command"
 
-/* Makes the folder if there is none, and opens it. -EPERM: somebody else than root may change it. */
+/* Makes the folder if there is none, and opens it. -EPERM: a user other than root may change it. */
 must_check int state_open(int *ret, struct error *err);
 /* Opens the file in which places are locked, each by a byte: see place_lock(). */
 must_check int state_open_places(int *ret, struct error *err);
@@ -37,6 +37,6 @@ void state_drop(int state, const char *key);
  * returns that. */
 typedef int state_visit(void *argument, const char *name, struct error *err);
 must_check int state_each(int folder, state_visit *visit, void *argument, struct error *err);
-/* Makes a folder, unless it is there, that everybody may search who may enter the one above, as the exporter asks the
- * mounts, and nobody else may list or change. */
+/* Makes a folder, unless it is there, with search permission for all: the exporter passes through it to ask the mounts.
+ * Only root may list or change it. */
 must_check int state_make(int at, const char *name, struct error *err);

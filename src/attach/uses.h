@@ -38,7 +38,7 @@ void uses_free(struct uses *uses); /* frees its contents only */
 const struct use *uses_find(const struct uses *uses, enum use_kind kind, const char *key, unsigned number);
 /* Finds the first of both for this filesystem. NULL: it is not shared. */
 const struct use *uses_shared(const struct uses *uses, dev_t device);
-/* Finds what is on top at a path. NULL: no mount of datasetfs is there. */
+/* Finds the topmost mount at a path. NULL: it is not one of datasetfs. */
 const struct use *uses_at(const struct uses *uses, const char *path);
 /* Counts the consumers of a filesystem: places and holds. */
 size_t uses_count(const struct uses *uses, dev_t device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums bit by bit: what has such a sum is small. */
+/* Sums bit by bit: only short inputs have such a sum. */
 #include "base/crc.h"
 
 uint32_t crc_sum(uint32_t polynomial, const uint8_t *bytes, size_t length)

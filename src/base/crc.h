@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CRC_32  0xedb88320u /* IEEE 802.3: whoever uses it inverts the sum */
+#define CRC_32  0xedb88320u /* IEEE 802.3; the caller inverts the sum */
 #define CRC_32C 0x82f63b78u /* Castagnoli */
 
 /* Sums the bytes by a bit-reversed polynomial, beginning with all bits set; nothing is inverted at the end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens in two steps, neither of which follows a link. */
+/* Opens in two steps that follow no link. */
 #include "device/dotfile.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says how to unmount what a killed daemon left. */
+/* Says how to unmount the mount of a killed daemon. */
 #include "device/leftover.h"
 
 #include <errno.h>

@@ -21,8 +21,8 @@ struct channel_request {
 	uint8_t *payload; /* page-aligned room for the data of the reply */
 	size_t payload_size;
 	int64_t arrived; /* ns, monotonic clock */
-	/* Unique number of the request until somebody answers it, then 0. The thread that sets it to 0 sends the
-	 * answer: the handler's, or that of another worker that got the INTERRUPT for it. */
+	/* Unique number of the request until it is answered, then 0. The thread that sets it to 0 sends the answer: the
+	 * handler's, or that of another worker that got the INTERRUPT for it. */
 	_Atomic uint64_t owed;
 	_Atomic uint32_t pid; /* tid of the thread that waits for the answer; any thread may load it */
 	bool taken;           /* used by the channel, as is next_free */
@@ -132,7 +132,7 @@ bool channel_expire(struct channel_request *request, uint64_t unique);
 /* Answers the request with this number if it is still owed, with data outside of its payload: for a thread other than
  * its worker. Not allowed if own_thread is set. Slot and payload stay with the handler until it releases them. */
 bool channel_answer_for(struct channel_request *request, uint64_t unique, const void *data, size_t length);
-/* True if somebody answered the request early. */
+/* True if another thread has answered the request. */
 static inline bool channel_is_answered(const struct channel_request *request)
 {
 	return atomic_load_explicit(&request->owed, memory_order_relaxed) == 0;

@@ -65,7 +65,7 @@ static int channel_dev_reply(struct channel *channel, uint64_t unique, int error
 	(void)request;
 	if (writev(dev->fd, iov, length ? 2 : 1) >= 0)
 		return 0;
-	/* ENOENT: the request was aborted. ENODEV: unmounted. In both cases nobody waits for the answer. */
+	/* ENOENT: the request was aborted. ENODEV: unmounted. In both cases no process waits for the answer. */
 	if (errno != ENOENT && errno != ENODEV)
 		log_err("cannot answer request %llu: %s", (unsigned long long)unique, strerror(errno));
 	return -errno;
@@ -124,7 +124,7 @@ static int channel_dev_receive(struct channel *channel, bool *ret_drained, struc
 		} else if (errno == ENODEV) {
 			return error_set(err, -ENODEV, "unmounted");
 		} else if (errno == ECONNABORTED) {
-			return error_set(err, -ECONNABORTED, "somebody aborted the connection");
+			return error_set(err, -ECONNABORTED, "the FUSE connection was aborted");
 		} else if (errno != EINTR && errno != ENOENT) { /* ENOENT: aborted while it was read */
 			return error_errno(err, "cannot read a FUSE request");
 		}

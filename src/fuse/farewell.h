@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tells umount(8) when the daemon has closed everything, by a socket on which the daemon listens but never accepts. The
- * kernel completes the connection, so a daemon that hangs blocks nobody; when the daemon closes the socket, the
+ * kernel completes the connection, so a daemon that hangs blocks no umount(8); when the daemon closes the socket, the
  * connection breaks. */
 #pragma once
 #include <sys/types.h>

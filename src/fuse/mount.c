@@ -137,7 +137,7 @@ unsigned mount_device_minor(const struct mount *mount)
 
 static int mount_look(const struct mount *mount, struct statx *ret, struct error *err)
 {
-	/* DONT_SYNC: the kernel answers, even if nobody serves. */
+	/* DONT_SYNC: the kernel answers, even without a server. */
 	if (statx(AT_FDCWD, mount->mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, ret) < 0)
 		return error_errno(err, "cannot look at '%s'", mount->mountpoint);
 	return 0;

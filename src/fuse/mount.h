@@ -31,12 +31,12 @@ struct mount_kept {
 /* Mounts by mount(2) as root, else through fusermount3. */
 must_check int mount_open(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
-/* Makes a mount of what another process has mounted and left to this one, without touching the mount, which may have
- * nobody who serves. Closes the three descriptors in the end, also after an error; the last two may be -1. -EPROTO: a
- * text of *kept has no end. */
+/* Takes over the mount of another process, without touching the mountpoint: it may have no server now. Closes the three
+ * descriptors in the end, also after an error; the last two may be -1. -EPROTO: a text of *kept has no end. */
 must_check int mount_adopt(const char *mountpoint, const char *source, const struct mount_kept *kept, int fuse,
 			   int farewell_folder, int farewell_listener, struct mount **ret, struct error *err);
-/* Tells what a successor needs to know, and whose folder and listener it needs (RENDEZVOUS_NONE if there are none). */
+/* Returns what a successor needs to know, and whose folder and listener it needs (RENDEZVOUS_NONE if there are
+ * none). */
 void mount_keep(const struct mount *mount, struct mount_kept *ret);
 const struct rendezvous *mount_rendezvous(const struct mount *mount);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
@@ -49,7 +49,7 @@ void mount_note(struct mount *mount);
 /* Unmounts. -EBUSY if the mount is in use, unless lazy: then it disappears at once and ends with its last user. Returns
  * 0 also if it is no longer mounted. */
 must_check int mount_unmount(struct mount *mount, bool lazy, struct error *err);
-bool mount_is_over(const struct mount *mount); /* true: nobody can make a request any more */
+bool mount_is_over(const struct mount *mount); /* true: no request can come any more */
 /* Tells a waiting umount(8) that the server has closed everything. */
 void mount_farewell(struct mount *mount);
 void mount_free(struct mount *mount);

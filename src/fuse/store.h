@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the contents of a file into the kernel's page cache before anybody reads it.
+/* Puts the contents of a file into the kernel's page cache before the file is read.
  *
  * The kernel waits for pages that an unanswered READ covers. So the calling thread must owe no reply and hold nothing
  * that a worker needs: otherwise it and the worker wait for each other, and nothing but an abort of the connection ends

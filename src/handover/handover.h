@@ -112,7 +112,7 @@ enum handover_count {
 	HANDOVER_DEVICE_READS = HANDOVER_FIRST_COUNTS, /* of the volume */
 	HANDOVER_LOCAL_HITS,   /* reads that the cache on this machine had instead */
 	HANDOVER_LOCAL_BYTES,  /* bytes of these reads */
-	HANDOVER_LOCAL_ERRORS, /* reads of that cache in vain */
+	HANDOVER_LOCAL_ERRORS, /* failed reads of that cache */
 	HANDOVER_COUNTS
 };
 

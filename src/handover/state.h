@@ -28,7 +28,7 @@ int state_fd(const struct state *state);
 void state_live(struct state *state);
 /* Sets the key of the version in which clients look up names from now on. Any thread may call this, one at a time. */
 void state_publish(struct state *state, uint64_t key);
-/* Says how many processes share what the terms allow: the daemon and its clients. */
+/* Sets the number of processes that share the terms: the daemon and its clients. */
 void state_divide(struct state *state, uint32_t sharers);
 /* Counts that the volume was opened again; state_volume() returns the count. */
 void state_renew(struct state *state);

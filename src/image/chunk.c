@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes chunk records, and checks that content is what was packed. */
+/* Decodes chunk records, and checks content against its sum. */
 #include "image/chunk.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static bool chunk_is_inside(const struct index *index, const struct chunk *chunk
 	       chunk->stored <= index->member_sizes[member] - offset;
 }
 
-/* The sum of a longer record is in two parts, so that what is common to all kinds lies in the same place. */
+/* The sum of a longer record is in two parts, so that the part common to all kinds lies in the same place. */
 struct chunk chunk_of_record(uint32_t kind, const struct dsfs_chunk *disk)
 {
 	uint32_t stored = dsfs_le32_get(disk->stored);

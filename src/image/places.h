@@ -21,7 +21,7 @@ static inline uint64_t places_get(const struct index *index, uint64_t number)
 	return dsfs_le32_get(((const dsfs_le32 *)index->places.base)[number]);
 }
 
-/* --- for whoever makes a table --- */
+/* --- making a table --- */
 
 /* Returns where a random order puts item number `number`; no two items of a seed have the same key. */
 uint64_t places_key(uint64_t seed, uint64_t number);

@@ -12,7 +12,8 @@ struct array_source {
 	struct source source;
 	uint32_t count;
 	struct file_source **files;
-	int *fds;                       /* descriptors of the members, for an engine, and of what array_extend() adds */
+	int *fds;                       /* descriptors of the members, for an engine, and of the files that
+	                                 * array_extend() adds */
 	uint32_t fd_count;
 	struct file_geometry *geometry; /* their geometry, for a reader; logical_block is the largest of all members */
 	/* Set by the owner, or NULL: tells whether a member does not answer. Then its reads fail with -ETIMEDOUT at

@@ -282,9 +282,9 @@ static int file_refuse_locked(int fd, struct error *err)
 			 "and 'lslocks' show it, try again when it has ended");
 }
 
-/* Lets in one publisher: O_EXCL guards a device (and refuses a mounted one), flock() a file. A device gets no
- * flock(), because a user with read access could take it first. The F_OFD_SETLK lock excludes nobody: file_use()
- * looks for it. An unnamed file is locked already, for the time when it gets its name. */
+/* Lets in one publisher: O_EXCL guards a device (and refuses a mounted one), flock() a file. A device gets no flock(),
+ * because a user with read access could take it first. The F_OFD_SETLK lock excludes no process: file_use() looks for
+ * it. An unnamed file is locked already, for the time when it gets its name. */
 static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_device, struct error *err)
 {
 	struct flock shown = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

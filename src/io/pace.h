@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "io/window.h"
 
-/* Makes a window for such reads of a volume. bandwidth: the most bytes a second; 0: what others leave. */
+/* Makes a window for such reads of a volume. bandwidth: the most bytes a second; 0: as much as other readers leave. */
 must_check int pace_new(uint32_t members, uint64_t bandwidth, struct window **ret, struct error *err);
 /* Waits until a read may begin, and returns when that was; 0, without a wait, after a signal
  * (base/program/interrupt.h). pace_end() must follow when the read has ended, with what pace_begin() returned; result:

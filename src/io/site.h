@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The place of a volume. Its path is walked once; after that only descriptors are used, so that nobody who can
- * rename something on the path can divert a later step. The file is opened through the descriptor that was found,
- * and its name is used in the directory where it was found. */
+/* The place of a volume. Its path is walked once; after that only descriptors are used, so that a user who can rename
+ * part of the path cannot divert a later step. The file is opened through the descriptor that was found, and its name
+ * is used in the directory where it was found. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ must_check int site_again(const char *path, int fd, struct site *ret, struct err
 must_check int site_plan(const char *path, struct site *ret, struct error *err);
 /* Plans a new file beside site's, with suffix added to the name. */
 must_check int site_beside(const struct site *site, const char *suffix, struct site *ret, struct error *err);
-/* Like site_beside(), with random digits after the suffix, so that nobody can occupy all names in advance. */
+/* Like site_beside(), with random digits after the suffix, so that no user can occupy all names in advance. */
 must_check int site_beside_random(const struct site *site, const char *suffix, struct site *ret, struct error *err);
 void site_close(struct site *site);
 

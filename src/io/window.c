@@ -11,7 +11,7 @@ static const double window_patience[WINDOW_CLASSES] = {
 	[WINDOW_DEMAND] = 8, [WINDOW_AHEAD] = 5, [WINDOW_BACKGROUND] = 3.5,
 };
 
-/* A class below 1 waits between two reads; readers that somebody waits for never do. */
+/* A class below 1 waits between two reads; reads that a program waits for never do. */
 static const double window_least[WINDOW_CLASSES] = {
 	[WINDOW_DEMAND] = 1, [WINDOW_AHEAD] = 1, [WINDOW_BACKGROUND] = WINDOW_LEAST,
 };
@@ -255,7 +255,7 @@ int64_t window_pause(const struct window *window, enum window_class class, bool 
 	return pause;
 }
 
-/* ---- what a read says of the device ---- */
+/* ---- the device as a read shows it ---- */
 
 /* Returns the base that is known; 0: none is. */
 static int64_t window_known(const struct window_base *entry)
@@ -285,8 +285,8 @@ static void window_rebase(struct window_base *entry, int64_t took, int64_t now)
 	}
 }
 
-/* Cuts the window by how much too long the read took. One that is not in use only comes nearer to what is. Returns
- * whether it is in use. */
+/* Cuts the window by the read's excess time. An unused part of a window only shrinks towards the used part. Returns
+ * whether the window is in use. */
 static bool window_shrink(struct window_share *share, double least, double used, double cut)
 {
 	double size = WINDOW_LOAD(share->size), most = 2 * (used > WINDOW_SMALL ? used : WINDOW_SMALL);
@@ -399,7 +399,7 @@ static int64_t window_quantile(const struct window_lateness *lateness, uint32_t 
 	return window_step_end(step);
 }
 
-/* Computes anew when a read is late, and forgets half of what was seen. */
+/* Computes anew when a read is late, and halves the counts of past reads. */
 static void window_judge(struct window_lateness *lateness)
 {
 	int64_t high = window_quantile(lateness, 20), middle = window_quantile(lateness, 2);

@@ -82,7 +82,7 @@ struct window_lateness {
 /* An allowance a second, which is used up read by read. */
 struct window_allowance {
 	uint64_t rate;       /* a second; 0: no limit */
-	_Atomic int64_t due; /* when what was used so far is paid for */
+	_Atomic int64_t due; /* when the reads so far are paid for */
 };
 
 struct window {
@@ -133,7 +133,7 @@ must_check int window_new(const struct window_setup *setup, struct window **ret,
 void window_free(struct window *window); /* NULL does nothing */
 /* Says that there are copies, so late reads may be made again elsewhere. Any thread. */
 void window_allow_hedges(struct window *window);
-/* Says that so many processes share what one window may have. Any thread. */
+/* Sets the number of processes that share the reads of one window. Any thread. */
 void window_divide(struct window *window, uint32_t sharers);
 
 /* Tells the other threads what this one has. */
@@ -148,7 +148,8 @@ int64_t window_pause(const struct window *window, enum window_class class, bool 
  * window_pause(). */
 bool window_take(struct window *window, enum window_class class, struct window_thread *thread, uint64_t bytes,
 		 int64_t now);
-/* Whether the read took so long that it may shrink a window of somebody who waits: then own is worth finding out. */
+/* Whether the read took so long that it may shrink a window with waiting reads: only then the caller has to find out
+ * own. */
 bool window_is_slow(const struct window *window, const struct window_read *read, int64_t now);
 /* Ends a read that began, and learns from how long it took. result: bytes; 0 or less: it failed, which says nothing. */
 void window_end(struct window *window, struct window_thread *thread, const struct window_read *read, int64_t now,

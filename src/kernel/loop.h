@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop devices, loop(4): each makes a file a block device for as long as somebody has the device open. */
+/* Loop devices, loop(4): each makes a file a block device for as long as the device is open. */
 #pragma once
 #include <stdbool.h>
 

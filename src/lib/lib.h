@@ -35,7 +35,7 @@ struct query {
 	uint32_t flags;      /* DSFS_OPEN_* */
 	const char *version; /* NULL: the current one */
 	const char *digest;  /* NULL: any */
-	struct trust trust;  /* signers NULL: anybody may have published it */
+	struct trust trust;  /* signers NULL: any publisher is accepted */
 };
 
 /* The operations of a backend. Ids are of the opened version: the callers in this folder have checked that. */

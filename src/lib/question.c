@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens .datasetfs/control in two steps, neither of which follows a link or leaves the mount. A folder that is mounted
- * alone has no such file and is asked itself. */
+/* Opens .datasetfs/control in two steps that neither follow a link nor leave the mount. A folder that is mounted alone
+ * has no such file and is asked itself. */
 #include "lib/question.h"
 
 #include <errno.h>

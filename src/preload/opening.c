@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements lib/api/opening.h for programs that nobody changes: a mount is read past it, or by the program itself. No
- * volume is opened by its name, so this library needs nothing that asks devices for theirs. */
+/* Implements lib/api/opening.h for unchanged programs: a mount is read past it, or by the program itself. No volume is
+ * opened by its name, so this library needs nothing that asks devices for theirs. */
 #include "lib/api/opening.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements lib/direct/daemon/several.h for programs that nobody changes: refuses, as a read in the caller's thread
- * cannot leave a member that hangs, and the mount can. */
+/* Implements lib/direct/daemon/several.h for unchanged programs: refuses, as a read in the caller's thread cannot leave
+ * a member that hangs, and the mount can. */
 #include "lib/direct/daemon/several.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Divides reads that a cache on this machine may answer between the cache and the volume. It uses no device and no
  * clock: times are passed in, in ns of any monotonic clock, so a simulation runs the same code.
  *
- * The cache is asked first, as nobody else waits for this machine's drive, until its reads take so long that part of
+ * The cache is asked first, as no other machine waits for this drive, until its reads take so long that part of
  * them is better made by the volume: then only so many are under way there at a time. That number shrinks by a quarter
  * in a round trip in which reads are slow, and grows a little with each other one. */
 #pragma once

@@ -74,9 +74,8 @@ bool cached_has(const struct cached *cached, const struct chunk *chunks, uint32_
 	return !cached_is_suspect(cached, now) && cached_has_all(cached, chunks, count);
 }
 
-/* Chunks that are spread lie in the payload with what is between them on the volume, which the cache does not have. A
- * list of somebody who reads neighbours comes from one place: it is one read of the volume, and many without a few of
- * its chunks. */
+/* Spread chunks lie in the payload with the gaps of the volume between them, which the cache does not have. A list of
+ * neighbours comes from one place: it is one read of the volume, and many without a few of its chunks. */
 void cached_begin(struct read_op *op)
 {
 	const struct reader_setup *setup = &op->reader->setup;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of a volume on a drive of this machine (src/tier/), as reads see it: a further place of a chunk, which may
- * have anything. What it returns is checked as what the volume returns; if that is wrong or does not come, the volume
- * is read as if there were no cache. Readers that keep give it what they read of the volume. */
+/* The cache of a volume on a drive of this machine (src/tier/), as reads see it: a further place of a chunk, with bytes
+ * that may be anything. They are checked as the volume's are; if they are wrong or do not come, the volume is read as
+ * if there were no cache. Readers that keep give it the bytes that they read from the volume. */
 #pragma once
 #include "read/beside.h"
 #include "read/op.h"
@@ -10,7 +10,7 @@
 /* Shared by all readers of a volume. */
 struct cached {
 	struct shelf *shelf;
-	struct store *store; /* takes what readers keep; NULL: the shelf is lent, and nobody keeps */
+	struct store *store; /* takes the bytes that readers keep; NULL: the shelf is lent, and readers keep nothing */
 	_Atomic uint32_t uses;
 	uint32_t member; /* number of its descriptor: behind those of the members */
 	struct beside beside;
@@ -27,8 +27,8 @@ void cached_free(struct cached *cached);
 bool cached_has(const struct cached *cached, const struct chunk *chunks, uint32_t count, int64_t now);
 /* Decides which chunks of a request may come from the cache: those of files of one read, and of lists. */
 void cached_begin(struct read_op *op);
-/* False: the cache does not have the chunk. *ret_shift: what lies at an offset of its member lies so many bytes later
- * in the cache, modulo 2^64. */
+/* False: the cache does not have the chunk. *ret_shift: bytes from an offset on its member to the same byte's offset in
+ * the cache, modulo 2^64. */
 bool cached_find(const struct read_op *op, const struct read_piece *piece, uint64_t *ret_shift);
 /* Whether a read that may hit goes to the cache now. */
 bool cached_takes(const struct read_fetch *fetch, int64_t now);

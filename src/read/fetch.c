@@ -25,8 +25,7 @@ static void fetch_add_scratch(struct read_range *range, uint64_t length)
 	op->scratch_used += round_up(length, DSFS_BLOCK);
 }
 
-/* Adds the whole blocks from the first wanted byte to the last one; what is between chunks is between them in the
- * payload, too. */
+/* Adds the whole blocks from the first wanted byte to the last one; gaps between chunks are in the payload, too. */
 static void fetch_add_spread(struct read_range *range, uint64_t head)
 {
 	const struct read_op *op = range->fetch.op;

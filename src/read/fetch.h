@@ -16,6 +16,6 @@ enum fetch_wait fetch_look(const struct read_fetch *fetch, int64_t now);
 enum fetch_wait fetch_look_late(const struct read_fetch *fetch, int64_t now);
 /* Starts every read that is ready, or holds it until the window lets it begin; each one calls done() at its end. */
 void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result));
-/* Starts held reads as far as the window allows; of those that nobody wants any more, it calls done() with
+/* Starts held reads as far as the window allows; for reads that are no longer wanted it calls done() with
  * -ECANCELED. */
 void fetch_start_held(struct reader *reader);

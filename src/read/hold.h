@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Device reads that wait until the window lets them begin: users take turns, and each of a user's reads waits for those
- * before it. The hold belongs to a reader, and so to one thread; what all threads share is the window. */
+ * before it. The hold belongs to a reader, and so to one thread; all threads share the window. */
 #pragma once
 #include "read/op.h"
 

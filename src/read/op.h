@@ -110,7 +110,7 @@ struct read_request {
 	uint32_t copy; /* from 1: the only copy to read of bytes that have copies; 0: any */
 	uint32_t user; /* users take turns when reads have to wait */
 	bool is_ahead; /* read ahead: if it fails, the user's own read repeats it and counts the failure */
-	const _Atomic uint64_t *wanted; /* the read ends when this is 0, as nobody waits for it; NULL: always wanted */
+	const _Atomic uint64_t *wanted; /* the read ends when this is 0: it is no longer wanted; NULL: it always is */
 	/* Called exactly once with the bytes in the payload or a negative errno; -ECANCELED: not wanted any more.
 	 * This is the reader's last use of op, which may be reused from here on. */
 	void (*done)(struct read_op *op, int64_t result);

@@ -2,7 +2,7 @@
 /* The reads that one thread has under way: a reader, its engine, and slots. A slot has the state and the memory of one
  * read. A slot is free, or taken by the owner of the queue, or left to a device that does not return its read.
  *
- * The owner decides what is read and what happens with the result. The owner's own type of slot begins with a struct
+ * The owner decides what to read and what to do with the result. The owner's own type of slot begins with a struct
  * queue_slot. */
 #pragma once
 #include "read/read.h"

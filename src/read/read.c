@@ -66,7 +66,7 @@ static void read_fail(struct read_op *op, const struct read_piece *piece, const 
 	read_end(op, err->code == -ECANCELED ? -EIO : err->code);
 }
 
-/* Ends a read that nobody wants: its process was killed, or the deadline came first. */
+/* Ends a read that is not wanted: its process was killed, or the deadline came first. */
 static void read_abandon(struct read_op *op)
 {
 	op_drop_claims(op);
@@ -89,7 +89,7 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 /* The next step of a read, while none of its device reads is in flight. */
 enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_END };
 
-/* Checks what has arrived and splits what comes next. READ_FAIL: *ret_piece is the piece to blame, if any. */
+/* Checks the ranges that have arrived and splits the next ones. READ_FAIL: *ret_piece is the piece to blame, if any. */
 static enum read_next read_step(struct read_op *op, const struct read_piece **ret_piece, struct error *err)
 {
 	bool again = false;

@@ -12,8 +12,8 @@ void read_retry(struct reader *reader);
 bool read_is_stuck(const struct read_op *op, int64_t now);
 /* The same of a read that is late, by the window. */
 bool read_is_late(const struct read_op *op, int64_t now);
-/* Abandons a read that nobody wants any more. Its memory, except a payload that it keeps, stays with the device:
- * done() is called with -ECANCELED when the last device read has come back. */
+/* Abandons a read that is no longer wanted. Its memory, except a payload that it keeps, stays with the device: done()
+ * is called with -ECANCELED when the last device read has come back. */
 void read_leave(struct read_op *op);
 /* Restarts a read that an engine gave back (engine_wind_up()) on the reader's present engine, or ends it if it was
  * left. */

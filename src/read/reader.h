@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of opened versions by one thread: what these reads share, and what they report to its owner. Nothing here
- * knows where a request came from. */
+/* Reads of opened versions by one thread: their shared state, and their reports to its owner. Nothing here knows where
+ * a request came from. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -78,7 +78,7 @@ struct reader_setup {
 	struct route *route;                  /* NULL: a volume of one member */
 	struct window *window;                /* NULL: reads never wait for others; shared, too */
 	struct cached *cached;                /* NULL: the volume has no cache on this machine; shared, too */
-	bool keeps;                           /* what it reads goes into that cache */
+	bool keeps;                           /* the bytes that it reads go into that cache */
 	enum window_class class;              /* of all reads of the reader */
 	const struct reader_events *events;
 	struct reader_counters *counters;

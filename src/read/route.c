@@ -183,6 +183,6 @@ void route_end(struct route *route, uint32_t number, int64_t begun, int64_t now,
 		route_learn(route, member, now > begun ? now - begun : 0, now);
 	}
 	route_progress(route, member, now);
-	/* Must come last here too: whoever sees the count must see the progress that led to it. */
+	/* Must come last here too: a thread that sees the count must see the progress that led to it. */
 	atomic_fetch_sub_explicit(&member->under_way, 1, memory_order_release);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks whether the device returned what was written. */
+/* Checks whether the device returned the bytes that were written. */
 #include "read/settle.h"
 
 #include <errno.h>
@@ -225,7 +225,7 @@ static int settle_pages(struct read_op *op, bool *ret_again, struct error *err)
 	return r;
 }
 
-/* Of a range from the cache that is wrong nobody is told, and it is no try: the volume is read as often as ever. */
+/* A bad range from the cache is not reported and does not count as a try: the volume is read as often as ever. */
 static bool settle_cached(struct read_op *op, struct read_range *range)
 {
 	const struct read_piece *piece;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks what has arrived against its checksums, and puts it where it belongs. */
+/* Checks the bytes that have arrived against their checksums, and puts them where they belong. */
 #pragma once
 #include "read/op.h"
 

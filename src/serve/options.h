@@ -33,7 +33,7 @@ struct serve_options {
 	const char *version; /* label; NULL: the volume's current version */
 	bool has_digest;
 	uint8_t digest[32]; /* every version must have this digest, if has_digest */
-	struct trust trust;  /* every version must be signed by somebody in it; absolute paths */
+	struct trust trust;  /* every version must be signed by a key in it; absolute paths */
 	bool allow_other;
 	bool noexec;
 	bool suid; /* setuid and setgid bits are shown and take effect */

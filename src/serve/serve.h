@@ -46,7 +46,7 @@ struct serve_member {
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };
 
-/* The volume, and what was seen of it. */
+/* The volume, and its state as seen so far. */
 struct serve_volume {
 	struct array_source *array;
 	struct serve_member *members; /* by slot */
@@ -105,7 +105,7 @@ struct serve {
 	struct generations generations;
 	_Atomic uint64_t loading; /* upper bound of the bytes that loads of versions under way will take */
 	struct keep *keep;        /* the supervisor; NULL: none */
-	struct record *record;    /* what a successor needs to know */
+	struct record *record;    /* the facts for a successor */
 	bool is_kept;             /* the record and the versions are kept for another server */
 	bool adopts;              /* another server served the mount before, and this one took over */
 	int mount_fd;             /* the mount's /dev/fuse, through which the kernel is notified */
@@ -118,7 +118,7 @@ struct serve {
 	struct damage *damage;    /* damaged places that reads found */
 	struct snapshots *snapshots;
 	struct serve_history history;
-	/* Threads beside the workers, and what is asked of them. */
+	/* Threads beside the workers, and their tasks. */
 	struct clients *clients;     /* constant once workers run */
 	struct standby *standby;     /* NULL: no worker blocks in reads or no copies exist; constant once workers run */
 	struct control *control;

@@ -143,7 +143,7 @@ static int plugin_begin(spank_t spank, struct error *err)
 	if (r < 0 || !plugin_wishes.count)
 		return r;
 	if (spank_get_item(spank, S_JOB_UID, &plugin_user) != ESPANK_SUCCESS)
-		return error_set(err, -EIO, "Slurm does not say whose job this is");
+		return error_set(err, -EIO, "Slurm does not name the user of the job");
 	r = step_attach(&plugin_site, &plugin_wishes, plugin_user, err);
 	if (r == 0)
 		plugin_namespace = step_namespace();
@@ -200,8 +200,8 @@ int slurm_spank_exit(spank_t spank, int count, char **arguments)
 	return 0;
 }
 
-/* Without this, what a killed slurmstepd has left stays until somebody attaches or detaches. Slurm calls it alone, in
- * a process of its own. */
+/* Without this, the mounts of a killed slurmstepd stay until the next attach or detach. Slurm calls it alone, in a
+ * process of its own. */
 int slurm_spank_job_epilog(spank_t spank, int count, char **arguments)
 {
 	struct error err = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of unshare(2) and mount(2), who may cover which directory, and the words for datasetfsctl. */
+/* The calls of unshare(2) and mount(2), who may cover which directory, and the command lines of datasetfsctl. */
 #include "slurm/step.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static void step_place(const struct site *site, const struct wish *wish, char re
 		snprintf(ret, PATH_MAX, "%s/%s", site->folder, wish->name);
 }
 
-/* ---- who may cover what ---- */
+/* ---- directories that may be covered ---- */
 
 static bool step_is_below(const char *place, const char *folder, size_t length)
 {

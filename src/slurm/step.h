@@ -7,9 +7,9 @@
 #include "slurm/site.h"
 #include "slurm/wish.h"
 
-/* Gives the calling thread, and what it starts later, a mount namespace of its own and shows the data sets there.
- * Mounts that the machine makes later are seen in it. user: the job's, who must own a place, unless it is below a
- * folder of the site's. Does nothing if there are no wishes. Shows all of them, or none. */
+/* Gives the calling thread, and its later children, a mount namespace of its own and shows the data sets there. Mounts
+ * that the machine makes later are seen in it. user: the job's, who must own a place, unless it is below a folder of
+ * the site's. Does nothing if there are no wishes. Shows all of them, or none. */
 must_check int step_attach(const struct site *site, const struct wishes *wishes, uid_t user, struct error *err);
 /* Takes them away again, as far as that goes. */
 must_check int step_detach(const struct site *site, const struct wishes *wishes, struct error *err);

@@ -14,10 +14,10 @@ struct keep;
 enum keep_kind {
 	KEEP_NOTHING,
 	KEEP_SIGNAL, /* number: of the signal that the supervisor got */
-	KEEP_GONE,   /* number: a server of before, of which no thread takes requests any more; maybe several times */
+	KEEP_GONE,   /* number: an earlier server, no thread of which takes requests any more; maybe several times */
 	KEEP_UPGRADED, /* an upgrade has ended: keep_upgraded() */
-	KEEP_STOP,   /* another program is to go on: answer what is in hand, and exit with SUPERVISOR_AGAIN */
-	KEEP_LOST,   /* once: the supervisor has ended, and nobody would replace this server */
+	KEEP_STOP,   /* another program is to go on: answer the open requests, and exit with SUPERVISOR_AGAIN */
+	KEEP_LOST,   /* once: the supervisor has ended, and would not replace this server */
 };
 
 struct keep_event {
@@ -40,7 +40,7 @@ uint32_t keep_restarts(const struct keep *keep);
  * see, and end with keep_prepared() or keep_refuse(). */
 bool keep_is_rehearsal(const struct keep *keep);
 /* Where the server counts its threads that are in a call which may wait for a request's answer, and so may never end
- * when the server is killed. NULL: nobody looks. It stays until the process ends. */
+ * when the server is killed. NULL: the supervisor does not look. It stays until the process ends. */
 _Atomic uint32_t *keep_notices(const struct keep *keep);
 pid_t keep_supervisor(const struct keep *keep); /* 0: none */
 

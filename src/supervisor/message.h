@@ -30,7 +30,7 @@ enum supervisor_kind {
 	SUPERVISOR_GONE,      /* this process, a server before, has ended, or all threads of it sleep that are left */
 	SUPERVISOR_UPGRADED,  /* an upgrade has ended, of this name; number: 0 or errno; text: why; or before BEGIN */
 	SUPERVISOR_TRY,       /* before BEGIN: this is a rehearsal, beside a server that goes on */
-	SUPERVISOR_STOP,      /* another program is ready: answer what is in hand and exit with SUPERVISOR_AGAIN */
+	SUPERVISOR_STOP,      /* another program is ready: answer the open requests and exit with SUPERVISOR_AGAIN */
 };
 
 struct supervisor_message {

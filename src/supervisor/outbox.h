@@ -9,7 +9,7 @@
 
 struct outbox_letter {
 	struct supervisor_message message;
-	int fd;     /* somebody else's, open until it is sent; -1: none */
+	int fd;     /* the caller's, open until it is sent; -1: none */
 	char *text; /* NULL: none */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers wait meanwhile, so pauses after a crash stay short; a server that never serves helps nobody. A server that is
- * killed is followed at once, unless all are killed before they serve: memory may have run out. */
+/* Readers wait meanwhile, so pauses after a crash stay short; a server that never serves helps no reader. A server that
+ * is killed is followed at once, unless all are killed before they serve: memory may have run out. */
 #include "supervisor/pauses.h"
 
 #include <sys/wait.h>

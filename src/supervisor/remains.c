@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads /proc/PID/task/TID/stat, see proc_pid_stat(5). SIGKILL wakes whoever sleeps so that a signal may wake him, so a
- * thread that sleeps nevertheless is on its way out, or cannot be woken. */
+/* Reads /proc/PID/task/TID/stat, see proc_pid_stat(5). SIGKILL wakes each thread in an interruptible sleep, so a thread
+ * that still sleeps is on its way out, or cannot be woken. */
 #include "supervisor/remains.h"
 
 #include <dirent.h>

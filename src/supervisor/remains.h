@@ -26,8 +26,8 @@ struct remains {
 must_check int remains_add(struct remains *remains, pid_t process, bool holds_requests, struct error *err);
 /* Forgets a process that has ended wholly. False: it is not here. */
 bool remains_end(struct remains *remains, pid_t process);
-/* Looks at those whose time has come. Returns one of which all threads sleep that are left, fewer than when it was last
- * returned; 0: there is none now. */
+/* Looks at processes that are due. Returns one whose remaining threads all sleep, if there are fewer than last time; 0:
+ * there is none. */
 pid_t remains_look(struct remains *remains, int64_t now);
 /* Returns one that has been here for so long, ns, and each only once. NULL: there is none. It is valid until the next
  * call. */

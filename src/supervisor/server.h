@@ -45,7 +45,7 @@ must_check int server_start(struct server *server, const struct server_setup *se
 void server_bury(struct server *server);
 /* Whether its first thread has ended, or it has said that it is about to crash. */
 bool server_is_dead(const struct server *server);
-/* Whether one that was killed may wait for the answer to a request that nobody else has. */
+/* Whether a killed one may wait for the answer to a request that no other server has. */
 bool server_holds_requests(const struct server *server);
 /* The number of the signal by which it said that it was about to die; 0: it did not. */
 int server_crash(const struct server *server);

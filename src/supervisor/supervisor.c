@@ -195,7 +195,7 @@ static void supervisor_end_with(struct supervisor *supervisor, int status)
 		supervisor_end_killed(supervisor, status);
 }
 
-/* Whether a server that is to be replaced failed, and nobody killed it. A new program may fail: the old one goes on. */
+/* Whether a server that is to be replaced failed, and was not killed. A new program may fail: the old one goes on. */
 static bool supervisor_has_failed(const struct supervisor *supervisor, int status, int64_t served)
 {
 	bool is_killed = ending_is_killed_from_outside(status) && supervisor->server.silent < SUPERVISOR_PERIODS;
@@ -220,8 +220,8 @@ static void supervisor_start_again(struct supervisor *supervisor, int status, in
 			 ending_text(status, text), pause / SUPERVISOR_MS);
 }
 
-/* Whether a server that ended so is replaced. One that refuses what its predecessor left says that the mount ends; any
- * other that never served may have failed for want of something that the next one finds. */
+/* Whether a server that ended so is replaced. One that refuses its predecessor's record says that the mount ends; any
+ * other that never served may have lacked something that the next one finds. */
 static bool supervisor_goes_on(const struct supervisor *supervisor, int status, int64_t served, bool said_so)
 {
 	if (said_so || !fdstore_has(&supervisor->kept, SUPERVISOR_FUSE))
@@ -262,7 +262,7 @@ static void supervisor_post(struct supervisor *supervisor, enum supervisor_kind 
 		log_warn("%s, ignoring", err.reason);
 }
 
-/* Lets a server go on that waits until nothing has open what was kept. */
+/* Lets a server go on that waits until the kept descriptors are closed. */
 static void supervisor_release(struct supervisor *supervisor)
 {
 	if (supervisor->server.ends && !upgrade_has_process(&supervisor->upgrade))
@@ -295,7 +295,7 @@ static void supervisor_leave(struct supervisor *supervisor, int status)
 	supervisor_lose(supervisor, status);
 }
 
-/* And ends what can end of it. */
+/* Kills the server and keeps track of threads that cannot die. */
 static void supervisor_leave_killed(struct supervisor *supervisor, int status)
 {
 	kill(supervisor->server.process, SIGKILL);
@@ -308,8 +308,8 @@ static int supervisor_patience(const struct supervisor *supervisor)
 }
 
 /* A server that crashes may first have its memory written to a core file, which readers do not wait for: by then all
- * its threads have stopped. But where requests come to nobody else before it has ended, it has to end. Its status is
- * known as soon as it dumps, not before. */
+ * its threads have stopped. But where no other server gets its requests before it has ended, it has to end. Its status
+ * is known as soon as it dumps, not before. */
 static void supervisor_look_at_crash(struct supervisor *supervisor, int number)
 {
 	int64_t patience = supervisor_patience(supervisor) * SUPERVISOR_MS;
@@ -349,8 +349,8 @@ static int64_t supervisor_period(const struct supervisor *supervisor)
 	return supervisor_patience(supervisor) * SUPERVISOR_MS / SUPERVISOR_PERIODS;
 }
 
-/* Where the kernel sends nothing again, what a dead server had in hand ends when its last thread has: when the device
- * answers, or never, if that thread waits for one of these very requests. */
+/* Where the kernel sends nothing again, a dead server's requests end when its last thread has: when the device answers,
+ * or never, if that thread waits for one of these very requests. */
 static void supervisor_look_at_stuck(struct supervisor *supervisor)
 {
 	const struct remains_one *one = remains_stay(&supervisor->remains, supervisor_period(supervisor), clock_now());
@@ -418,7 +418,7 @@ static void supervisor_ready(struct supervisor *supervisor)
 	supervisor->died_at = 0;
 }
 
-/* The server waits until its socket ends before it says goodbye, as what is kept may keep a filesystem in use. */
+/* The server waits until its socket ends before it says goodbye, as kept descriptors may keep a filesystem in use. */
 static void supervisor_let_end(struct supervisor *supervisor)
 {
 	if (supervisor->upgrade.phase == UPGRADE_STARTS) { /* for the old program the mount has not ended */
@@ -682,7 +682,7 @@ static void supervisor_signals(sigset_t *ret)
 static void supervisor_block_signals(sigset_t *ret_signals, sigset_t *ret_before)
 {
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* ignored, nobody could wait for a server */
+	signal(SIGCHLD, SIG_DFL); /* ignored, a server could not be waited for */
 	signal_ignore_size_limit();
 	supervisor_signals(ret_signals);
 	sigprocmask(SIG_BLOCK, ret_signals, ret_before);

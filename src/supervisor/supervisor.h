@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The process that outlives the server of a mount: it starts one after the other and keeps their descriptors. It knows
- * nothing of volumes, requests and what it keeps, never touches the mount, and waits for nobody. */
+ * nothing of volumes, requests and the descriptors that it keeps, never touches the mount, and never waits for another
+ * process. */
 #pragma once
 
 struct supervisor_setup {

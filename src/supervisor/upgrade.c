@@ -91,7 +91,7 @@ int upgrade_begin(struct upgrade *upgrade, const struct supervisor_message *requ
 	return 0;
 }
 
-/* It has done what it can, and is not needed any more. */
+/* It has done its part, and is not needed any more. */
 static void upgrade_hear(struct upgrade *upgrade, const struct passing_packet *packet)
 {
 	struct supervisor_packet heard = { 0 };

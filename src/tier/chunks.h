@@ -9,7 +9,7 @@
 
 /* True: the chunk may be at *ret_place of the data. That is as far behind a block as on the volume. */
 bool chunks_find(const struct shelf *shelf, const struct chunk *chunk, uint64_t *ret_place);
-/* The chunk was there, and somebody wanted it: it stays. */
+/* The chunk was there and was wanted: it stays. */
 void chunks_hit(struct shelf *shelf, uint64_t place);
 /* The chunk was not there, or cannot be read. */
 void chunks_forget(struct shelf *shelf, const struct chunk *chunk, uint64_t place);

@@ -328,7 +328,7 @@ static bool copy_is_kept(const struct copy_kept *kept, const uint8_t sha256[32])
 	return false;
 }
 
-/* Leaves alone what has no name that we give, and what a process is writing. */
+/* Leaves alone files with foreign names, and files that a process is writing. */
 static int copy_prune_one(void *argument, int folder, const char *name, struct error *err)
 {
 	auto_close int fd = -1;

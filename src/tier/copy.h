@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of indexes in a volume's folder (folder.h), and of the heads of block checksums: files that are called after
- * the SHA-256 of the section, with a head of COPY_AT bytes before it. That says whose section it is, for people; what
- * is in the section its reader checks. */
+ * the SHA-256 of the section, with a head of COPY_AT bytes before it. The head says, for people, which version it
+ * belongs to; the reader of the section checks its bytes. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,5 +56,5 @@ struct copy_file {
 /* Calls each for all copies of a volume, which it may remove, until it fails. */
 must_check int copy_each(int volume, int (*each)(void *argument, const struct copy_file *file, struct error *err),
 			 void *argument, struct error *err);
-/* Removes the copies but these, and what was left of others that a process wrote that was killed. */
+/* Removes all copies but these, and files that a killed process left unfinished. */
 must_check int copy_prune(int volume, const uint8_t (*kept)[32], uint32_t count, struct error *err);

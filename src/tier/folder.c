@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the folder by its descriptor, once it is open, so that nobody can put another one there in between. */
+/* Looks at the folder by its descriptor, once it is open, so that it cannot be exchanged in between. */
 #include "tier/folder.h"
 
 #include <dirent.h>
@@ -180,7 +180,7 @@ int folder_look(const char *path, int *ret, struct error *err)
 	return 0;
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 int folder_enter(int folder, const char *name, int *ret, struct error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder in which a machine keeps copies of what volumes hold, and the folders of volumes in it:
+/* The folder in which a machine keeps copies of volumes' data, and the folders of volumes in it:
  *
  *   DIR/format              which layout the rest has
  *   DIR/VOLUME-UUID/index/  copies of indexes, see copy.h
  *   DIR/VOLUME-UUID/mounts/ the mounts that use it now, see presence.h
  *
- * Its owner's processes share it, and nobody else may write there. All that is in it can be lost or wrong at any time:
- * whoever reads it checks it against the volume's own sums. */
+ * Its owner's processes share it, and no other user may write there. All of it can be lost or wrong at any time:
+ * readers check it against the volume's own sums. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 /* How much room the filesystem of a folder or file has, in bytes. */
 struct folder_room {
 	uint64_t size, left;
-	uint64_t takes; /* what may be written: 1 / FOLDER_SPARE of the size stays free */
+	uint64_t takes; /* limit of writes: 1 / FOLDER_SPARE of the size stays free */
 };
 #define FOLDER_SPARE 10u
 
@@ -35,17 +35,17 @@ enum folder_note {
 /* Opens the folder for the daemon of a mount. The error says in a line why it cannot be one: others may write it, it is
  * on a network filesystem, or has another format. The last part of the path must be no link. */
 must_check int folder_open(const char *path, int *ret, enum folder_note *ret_note, struct error *err);
-/* Opens the folder to see what is in it, whoever its owner is. -ENOENT: there is none, or no mount has used it. */
+/* Opens the folder to list it, whoever its owner is. -ENOENT: there is none, or no mount has used it. */
 must_check int folder_look(const char *path, int *ret, struct error *err);
 /* Opens the folder of a volume. -ENOENT: there is none. */
 must_check int folder_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err);
-/* The same, and makes what is missing of it. */
+/* The same, and makes missing parts. */
 must_check int folder_make_volume(int folder, const uint8_t uuid[16], int *ret, struct error *err);
 
 /* Opens a folder in a folder. -ENOENT: there is none. */
 must_check int folder_enter(int folder, const char *name, int *ret, struct error *err);
 must_check int folder_make(int folder, const char *name, int *ret, struct error *err);
-/* Opens a regular file, with these flags, and never waits: somebody may have put a FIFO there. -EBADMSG: it is none. */
+/* Opens a regular file, with these flags, and never waits: it may be a FIFO. -EBADMSG: it is none. */
 must_check int folder_open_file(int folder, const char *name, int flags, int *ret, struct error *err);
 /* Flushes a file and gives it its name: after a power loss that names all of it, or what it named before. */
 must_check int folder_publish(int folder, int fd, const char *draft, const char *name, struct error *err);

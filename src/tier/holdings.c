@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A head, the slots, and from a cache line on the words: a saved table is what lies in memory. */
+/* A head, the slots, and from a cache line on the words: a saved table is the same as in memory. */
 #include "tier/holdings.h"
 
 #include <assert.h>
@@ -22,8 +22,8 @@
 #define HOLDINGS_STEP 8192u /* words that are copied at a time, as others use them meanwhile */
 #define HOLDINGS_LINE (MAP_BUCKET * sizeof(uint64_t))
 
-/* Nobody shortens it under a mapping. F_SEAL_FUTURE_WRITE would keep a successor from writing, too; who borrows the
- * memory cannot, by its mode and the descriptor that it gets. */
+/* It cannot shrink under a mapping. F_SEAL_FUTURE_WRITE would keep a successor from writing, too; a borrower cannot
+ * write, by the file's mode and the descriptor that it gets. */
 #define HOLDINGS_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static_assert(sizeof(struct holdings_head) == 56, "no padding");
@@ -308,7 +308,7 @@ static int holdings_load_words(int fd, _Atomic uint64_t *words, uint64_t count, 
 	return 0;
 }
 
-/* A cache that got another size has other slots: of those that it has no more, the words name nothing. */
+/* A cache with a new size has other slots: words of former slots name nothing. */
 int holdings_load(struct holdings *table, int fd, struct error *err)
 {
 	struct holdings_shape shape = { 0 };

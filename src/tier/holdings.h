@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of what a cache holds: its slots, and the map of the chunks in them, in one memory file. It is saved to a
+/* The table of a cache's contents: its slots, and the map of the chunks in them, in one memory file. It is saved to a
  * file of the cache's folder, and loaded again; a process can lend the memory file itself to others for reading, and
  * leave it to another one when it ends.
  *
- * A table that somebody else made is foreign: it may be of another volume, of another size, cut off, or made up. Its
+ * A table of another process is foreign: it may be of another volume, of another size, cut off, or made up. Its
  * head is checked, its words and slots are not, as any of them may be wrong. What a saved one costs to load is bounded
  * by the table it goes into. */
 #pragma once
@@ -50,7 +50,8 @@ must_check int holdings_new(const struct holdings_shape *shape, const uint8_t vo
 			    struct error *err);
 /* Makes one of the memory file of another table, which is taken on success. -EBADMSG: it is no table of this volume. */
 must_check int holdings_adopt(int fd, const uint8_t volume[16], struct holdings *ret, struct error *err);
-/* Maps for reading what another process lends, of whichever volume. The caller keeps fd. -EBADMSG: it is no table. */
+/* Maps a table that another process lends, for reading, of whichever volume. The caller keeps fd. -EBADMSG: it is no
+ * table. */
 must_check int holdings_borrow(int fd, struct holdings *ret, struct error *err);
 /* Writes into the memory where the slots go on, for holdings_adopt(). */
 void holdings_note(struct holdings *table);
@@ -59,7 +60,7 @@ void holdings_close(struct holdings *table);
 
 /* Writes the table to a new file, which then takes the name. */
 must_check int holdings_save(struct holdings *table, int folder, struct error *err);
-/* Opens what was saved, and checks its head. -ENOENT: nothing was saved. -EBADMSG: it is no table of this volume. */
+/* Opens a saved table, and checks its head. -ENOENT: nothing was saved. -EBADMSG: it is no table of this volume. */
 must_check int holdings_find(int folder, const uint8_t volume[16], int *ret_fd, struct holdings_shape *ret,
 			     struct error *err);
 /* Checks the head of such a file, and its size. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where chunks lie in a cache: a table of words that any number of threads, and processes, read and change without a
  * lock. Any word may be wrong, torn, stale or lost: a chunk's own sum decides whether the bytes at its place are the
- * chunk's. So a table that somebody else wrote costs a read at most.
+ * chunk's. So a forged table costs a read at most.
  *
  * A word has MAP_TAG_BITS bits of the chunk's key and the number of a block. There is no length: the index knows it. A
  * chunk has two buckets where it may be, of a cache line each, and goes to the one that is less full: then fewer than

@@ -19,8 +19,8 @@ struct shelf {
 	struct shelf_lent *lent; /* NULL: the table is this process's */
 };
 
-/* Makes a shelf of what another process lends: the table, and the file with the chunks. Takes data on success; the
- * caller keeps table. -EBADMSG: it is no table. -EPROTO: data is not what it should be. */
+/* Makes a shelf of another process's loan: the table, and the file with the chunks. Takes data on success; the caller
+ * keeps table. -EBADMSG: it is no table. -EPROTO: data is no file of chunks. */
 must_check int shelf_borrow(int table, int data, struct shelf **ret, struct error *err);
 /* Frees a lent shelf. NULL does nothing. */
 void shelf_return(struct shelf *shelf);

@@ -56,7 +56,7 @@ bool slots_take(struct slots *slots, uint32_t now, uint32_t *ret)
 			return true;
 		}
 	}
-	slots->free = 0; /* a process of before took what was free, until it had ended wholly */
+	slots->free = 0; /* an earlier process took free slots until all its threads had ended */
 	return false;
 }
 

@@ -2,9 +2,9 @@
 /* Which parts of a cache's data are free, and which may be used again. It uses no file and no clock: times are minutes
  * since 1970. One thread takes and reclaims; any thread notes hits.
  *
- * Nobody who reads each file once an epoch is served better than by a cache that fills up and then stays as it is. So
- * what was hit in the last three days stays; of the rest the slot that was filled first is used again, and never more
- * than all of them in a day. */
+ * For readers that read each file once an epoch, no cache is better than one that fills up and then stays as it is. So
+ * slots that were hit in the last three days stay; of the others the one that was filled first is used again, and never
+ * more than all of them in a day. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -44,7 +44,7 @@ static inline bool slots_is_free(const struct slots *slots, uint32_t slot)
 
 /* Takes a free slot. False: there is none, or as many were taken today as there are. */
 bool slots_take(struct slots *slots, uint32_t now, uint32_t *ret);
-/* Gives back a slot that was taken in vain. */
+/* Gives back a slot that was not used. */
 void slots_give(struct slots *slots, uint32_t slot);
-/* Frees slots that nobody has read for long, the oldest first. Returns how many. */
+/* Frees slots that were not read for long, the oldest first. Returns how many. */
 uint32_t slots_reclaim(struct slots *slots, uint32_t now);

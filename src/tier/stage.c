@@ -51,7 +51,7 @@ static struct stage_buffer *stage_at(struct stage *stage, unsigned number)
 
 /* ---- readers ---- */
 
-/* Where a chunk goes: behind what is there, and as far behind a block as on the volume. */
+/* Where a chunk goes: behind the last one, and as far behind a block as on the volume. */
 static uint32_t stage_place(const struct stage_buffer *buffer, uint32_t phase)
 {
 	return buffer->used + (phase - buffer->used) % STAGE_BLOCK;
@@ -149,7 +149,7 @@ static bool stage_has_part(struct stage *stage)
 	return !buffer->copying && (stage_is_full(stage) || buffer->count > buffer->taken_chunks);
 }
 
-/* Waits until the oldest buffer is full and nobody copies into it any more, or the time is over. */
+/* Waits until the oldest buffer is full and no copy into it is under way, or the time is over. */
 static void stage_wait(struct stage *stage, int64_t limit)
 {
 	int64_t until = clock_now() + limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunks on their way into a cache. Readers copy them into buffers, which are images of slots, and go on; one thread
- * writes what is there. When all buffers are full, chunks are refused: no reader ever waits for a cache. */
+ * writes them. When all buffers are full, chunks are refused: no reader ever waits for a cache. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@ struct stage_buffer {
 };
 
 struct stage {
-	pthread_mutex_t lock; /* protects all but the bytes, loads of what is atomic, and the end of a copy */
+	pthread_mutex_t lock; /* protects all but the bytes, loads of atomic fields, and the end of a copy */
 	pthread_cond_t ready; /* a buffer is full, or may be taken; or the stage is closed */
 	struct stage_buffer buffers[STAGE_BUFFERS];
 	unsigned first; /* the oldest buffer that is not written, modulo the number */
@@ -75,7 +75,7 @@ struct stage_part {
 	bool is_last;  /* nothing comes behind it: the buffer is full */
 };
 
-/* The writer's: waits for ns at most until a buffer is full, and then takes what is there of one that is not. False:
+/* The writer's: waits for ns at most until a buffer is full, and then takes the filled part of one that is not. False:
  * nothing is there. */
 bool stage_take(struct stage *stage, int64_t limit, struct stage_part *ret);
 /* The writer is done with the part. */

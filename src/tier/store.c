@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decides what is written, and whether there is room for it. */
+/* Decides which chunks are written, and whether there is room for them. */
 #include "tier/store.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static uint64_t store_room(int data)
 	return folder_room(data, &room, NULL) < 0 ? 0 : room.takes;
 }
 
-/* A folder or a file that was removed would fill the disk where nobody sees it. */
+/* A folder or a file that was removed would fill the disk unseen. */
 bool store_is_removed(const struct store *store)
 {
 	struct stat data, folder;
@@ -68,7 +68,7 @@ static void store_rest(struct store *store, enum store_admission why, int64_t ns
 	store->resumes = clock_now() + ns;
 }
 
-/* Says what is wrong, once, until it is well again. */
+/* Logs a failure once, until the store works again. */
 static void store_complain(struct store *store, const struct error *why)
 {
 	if (!store->was_told)
@@ -145,7 +145,7 @@ static int store_write(const struct store *store, const struct stage_part *part,
 	return 0;
 }
 
-/* Lets readers find what was written. A chunk that two readers brought is there once. */
+/* Lets readers find the chunks that were written. A chunk that two readers brought is there once. */
 static void store_publish(struct store *store, const struct stage_part *part)
 {
 	struct map *map = &store->table.map;
@@ -212,7 +212,7 @@ static void store_save(struct store *store)
 	}
 }
 
-/* Reads may look for chunks meanwhile; what is not loaded yet comes from the volume. */
+/* Reads may look for chunks meanwhile; chunks that are not loaded yet come from the volume. */
 static void store_load_saved(struct store *store)
 {
 	struct holdings *table = &store->table;
@@ -246,7 +246,7 @@ static void store_begin_filling(struct store *store)
 		atomic_store(&store->admission, STORE_ADMITS);
 }
 
-/* Loads what the process that fills the cache saved since. */
+/* Loads the table that the process that fills the cache has saved since. */
 static void store_follow(struct store *store, int64_t now)
 {
 	struct holdings_shape shape;
@@ -298,7 +298,7 @@ static bool store_turn(struct store *store, int64_t limit)
 	return true;
 }
 
-/* Does what is due by the clock. */
+/* Does periodic work. */
 static void store_look_after(struct store *store)
 {
 	int64_t now = clock_now();
@@ -357,7 +357,7 @@ static int store_open_data(int folder, int *ret, struct error *err)
 	return 0;
 }
 
-/* Finds the bytes that the cache may take in all: what it has counts as free. */
+/* Finds the bytes that the cache may take in all: its present ones count as free. */
 static int store_bytes(int folder, uint64_t wanted, uint64_t *ret, struct error *err)
 {
 	struct folder_room room = { 0 };
@@ -374,7 +374,7 @@ static int store_bytes(int folder, uint64_t wanted, uint64_t *ret, struct error 
 	return 0;
 }
 
-/* Returns the buckets for what the cache has room for, or for so many times what the volume has. */
+/* Returns the number of buckets for as many chunks as the cache has room for, or for a multiple of the volume's. */
 static uint64_t store_buckets(const struct store_setup *setup, uint64_t size, uint64_t times)
 {
 	uint64_t chunk = setup->chunks ? setup->bytes / setup->chunks : 0, room, chunks = setup->chunks * times;

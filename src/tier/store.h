@@ -28,7 +28,7 @@
 struct store_kept {
 	int map;  /* in memory: table.fd of the store */
 	int data;
-	int lock; /* -1: another process fills, or this one had not loaded yet what was saved */
+	int lock; /* -1: another process fills, or this one has not loaded the saved table yet */
 };
 
 struct store_setup {
@@ -38,8 +38,8 @@ struct store_setup {
 	uint64_t chunks, bytes; /* how many of them the volume has, of how many stored bytes, as far as is known */
 	/* Tells, on the store's thread or while it opens, that something is wrong from which no read suffers. */
 	void (*tell)(const void *owner, const struct error *why);
-	/* Tells, on the store's thread, that this process fills from now on: it has the lock, and has loaded what was
-	 * saved. NULL: nobody asks. */
+	/* Tells, on the store's thread, that this process fills from now on: it has the lock, and has loaded the saved
+	 * table. NULL: no call. */
 	void (*locked)(const void *owner, int lock);
 	const void *owner;
 	struct store_kept *kept; /* descriptors that the store takes, unless it fails; NULL: it opens the files */
@@ -48,7 +48,7 @@ struct store_setup {
 /* Whether chunks are worth offering, or why not. */
 enum store_admission {
 	STORE_ADMITS,
-	STORE_LOADS,   /* what was saved is not known yet */
+	STORE_LOADS,   /* the saved table is not loaded yet */
 	STORE_FOLLOWS, /* another process fills it, or this one ends */
 	STORE_FULL,    /* no slot is free, or the filesystem has no room, or enough was written today */
 	STORE_FAILS,   /* it cannot be written to; it is tried again */
@@ -74,18 +74,18 @@ struct store {
 	uint32_t slot; /* where the buffer that is being written goes */
 	bool has_slot, is_gone, was_told;
 	int64_t resumes; /* when it looks whether it may accept again; ns, monotonic, as are the next two */
-	int64_t saved;   /* when it last saved, or loaded what another process saved */
+	int64_t saved;   /* when it last saved, or loaded another process's table */
 	int64_t looked;  /* when it last tried to get the lock */
 	uint64_t loaded; /* number of the inode that was loaded last */
-	int saved_fd;    /* what is to be loaded; -1: nothing */
+	int saved_fd;    /* the table to load; -1: none */
 };
 
-/* Opens the files. Nothing is found or taken before the thread runs, or what was kept at once. */
+/* Opens the files. Nothing is found or taken before the thread runs; a kept table is there at once. */
 must_check int store_open(const struct store_setup *setup, struct store **ret, struct error *err);
 must_check int store_start(struct store *store, struct error *err);
-/* Has the thread write and save what is left, and end. False: a device keeps it, and all must stay. */
+/* Has the thread write and save the rest, and end. False: it hangs in a device, and all memory must stay. */
 bool store_stop(struct store *store);
-/* After store_stop(). Nobody may use the store any more. */
+/* After store_stop(). The store must not be used any more. */
 void store_free(struct store *store);
 
 /* The files in a volume's folder, without opening them. */
@@ -94,7 +94,7 @@ struct store_files {
 	int64_t written; /* seconds since 1970 */
 };
 struct store_files store_look(int folder);
-/* Removes them. Whoever has them open reads on, and adds nothing any more. */
+/* Removes them. Processes that have them open read on, and add nothing any more. */
 void store_remove(int folder);
 
 static inline enum store_admission store_admission(const struct store *store)

@@ -42,7 +42,7 @@ int signatures_verify(const struct signature *signature, const struct version *v
 	return r < 0 ? r : sshsig_verify(ret_sshsig, signature->statement, err);
 }
 
-/* Whether a signature that is kept is by this key. A malformed one is by nobody. */
+/* Whether a signature that is kept is by this key. A malformed one is by no key. */
 static bool signatures_is_by(const struct signature *signature, struct span key)
 {
 	struct sshsig sshsig;

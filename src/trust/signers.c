@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads each line to its end, as one that cannot be read may be a mistake of which its writer should know. */
+/* Reads each line to its end, as a line that cannot be read may be a mistake that its writer should know of. */
 #include "trust/signers.h"
 
 #include <errno.h>
@@ -172,7 +172,7 @@ static bool signers_read(struct signers_line *line)
 
 /* --- finding --- */
 
-/* Says why the line does not allow what has this date, or returns 0. */
+/* Says why the line does not allow a signature of this date, or returns 0. */
 static int signers_judge(const struct signers_line *line, uint64_t date, const char *name, struct error *err)
 {
 	char of[STATEMENT_DATE_SIZE], limit[STATEMENT_DATE_SIZE];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes statements, and reads them by a pattern of lines; what was read must be written as the same bytes. */
+/* Writes statements, and reads them by a pattern of lines; a statement must be written as the same bytes as it was
+ * read. */
 #include "trust/statement.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ int statement_of(const struct version *version, const uint8_t *volume, struct st
 	if (r < 0)
 		return r;
 	if (!version->created || version->created > STATEMENT_DATE_MAX)
-		return error_set(err, -EINVAL, "version '%s' has no date, and what is signed needs one: pack it "
+		return error_set(err, -EINVAL, "version '%s' has no date, which a signature needs: pack it "
 				 "without --uuid, or with SOURCE_DATE_EPOCH", version->label);
 	*ret = (struct statement){ .has_block_sums = version->block_sums.length, .created = version->created,
 				   .any_volume = !volume };
@@ -157,7 +158,7 @@ int statement_parse(struct span text, struct statement *ret, struct error *err)
 
 static int statement_refuse(const char *what, const char *signed_value, const char *found, struct error *err)
 {
-	return error_set(err, -EKEYREJECTED, "what was signed is of %s %s, found %s", what, signed_value, found);
+	return error_set(err, -EKEYREJECTED, "the signature covers %s %s, found %s", what, signed_value, found);
 }
 
 static int statement_check_volume(const struct statement *statement, const uint8_t volume[16], struct error *err)
@@ -189,7 +190,7 @@ int statement_check(const struct statement *statement, const struct version *ver
 	if (statement->has_block_sums != (version->block_sums.length != 0) ||
 	    (statement->has_block_sums &&
 	     memcmp(statement->block_sums, version->block_sums.sha256, sizeof(statement->block_sums)) != 0))
-		return error_set(err, -EKEYREJECTED, "what was signed has other block checksums");
+		return error_set(err, -EKEYREJECTED, "the signature covers other block checksums");
 	return statement_check_volume(statement, volume, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The text that a signature covers: what is in a version, what it is called, and since when. datasetfs-volume(5),
- * SIGNATURES, explains its lines. */
+/* The text that a signature covers: a version's digest, label and date. datasetfs-volume(5), SIGNATURES, explains its
+ * lines. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,14 +36,13 @@ must_check int statement_parse(struct span text, struct statement *ret, struct e
 /* Checks that a statement is of this version on the volume with this UUID. -EKEYREJECTED says what differs. */
 must_check int statement_check(const struct statement *statement, const struct version *version,
 			       const uint8_t volume[16], struct error *err);
-/* A version and the date that was signed; 0 where nobody asks for signatures. */
+/* A version and the date that was signed; 0 without trust=. */
 struct statement_dated {
 	const char *label;
 	uint64_t created;
 };
-/* Checks that a version which nobody chose by its name is not of an older date than the one that it would replace:
- * somebody who can write the volume can make any version the current one. -EKEYREJECTED; back says what somebody does
- * who wants to go back. */
+/* Checks that a version that was not chosen by name is not older than the one that it would replace: an attacker who
+ * can write the volume can make any version the current one. -EKEYREJECTED; back says how a user goes back. */
 must_check int statement_check_date(struct statement_dated version, struct statement_dated former, const char *back,
 				    struct error *err);
 /* Formats a date of at most STATEMENT_DATE_MAX, in UTC, as RFC 3339 does, and returns text. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a version may be opened: it must be signed by a key that the user's own file allows. What the volume says of
- * itself counts for nothing here. */
+/* Whether a version may be opened: it must be signed by a key that the user's own file allows. The volume's own claims
+ * count for nothing here. */
 #pragma once
 #include <stdint.h>
 

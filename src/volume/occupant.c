@@ -22,8 +22,8 @@ static void occupant_free_probe(blkid_probe *probe)
 	blkid_free_probe(*probe);
 }
 
-/* Describes what libblkid finds: "a filesystem or volume of type ext4". what is empty when it finds nothing; it is an
- * error when it cannot look. */
+/* Describes the contents that libblkid finds: "a filesystem or volume of type ext4". what is empty when it finds
+ * nothing; it is an error when it cannot look. */
 static int occupant_probe(const struct site *site, char *what, size_t size, struct error *err)
 {
 	cleanup(occupant_free_probe) blkid_probe probe = blkid_new_probe();

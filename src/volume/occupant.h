@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds what already lies on a file or device that will hold a volume. The only user of libblkid. */
+/* Finds earlier contents of a file or device that will hold a volume. The only user of libblkid. */
 #pragma once
 #include <stdbool.h>
 

@@ -28,7 +28,7 @@ if [ $rc != 77 ]; then
 fi
 if [ "$DATASETFS_BUILD_NAME" = gcc ]; then # sanitizers need descriptors
     "$cases" few-descriptors volume folder/file || fail "few-descriptors"
-    assert_eq "without keys" "$("$cases" no-keys volume folder/file)" "no key for what a thread has"
+    assert_eq "without keys" "$("$cases" no-keys volume folder/file)" "no pthread key is left for data of a thread"
     "$cases" closed-descriptors volume folder/file >closed.log || fail "closed-descriptors"
     assert_contains "the reason" "$(cat closed.log)" "was the volume and is not any more: the program closed it"
 fi

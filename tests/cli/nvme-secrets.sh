@@ -260,7 +260,7 @@ kernel FABRICS_ERRNO=126,126 -- --tls --dhchap-secret-file host
 given "connects,tls
 connects,tls,dhchap_secret=$host" "has no TLS key for this host and this subsystem, see datasetfs-nvme(7)"
 kernel FABRICS_ERRNO=3 -- --tls
-given "connects,tls" "nobody shakes hands for the kernel: is tlshd running (package ktls-utils)?"
+given "connects,tls" "the kernel found no TLS handshake service: is tlshd running (package ktls-utils)?"
 kernel FABRICS_ERRNO=126 -- --tls --tls-key 7; given "connects,tls_key=7,tls" "'$portal:4420': the kernel has no key 7"
 kernel FABRICS_ERRNO=110 -- --tls
 given "connects,tls" "no answer, no TLS there, or another key; the logs of tlshd and of the kernel say which"

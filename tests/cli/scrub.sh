@@ -374,7 +374,7 @@ rm vol/b
 scrub 2 vol/a
 assert_contains "the member" "$(cat out)" "unknown member 1: it is missing"
 scrub 2 --repair vol/a
-assert_contains "the member" "$(cat out)" "unknown member 1: it is missing, what it has is skipped"
+assert_contains "the member" "$(cat out)" "unknown member 1: it is missing, its contents are skipped"
 
 say "a missing member, and what the others repair from each other"
 rm -rf three && mkdir three
@@ -397,7 +397,7 @@ spoil three/b "$other"
 mv three/c away
 scrub 2 --repair three/a
 grep -q "^repaired chunk: .* taken from member 1 member=0 offset=$offset " out || fail "$(cat out)"
-assert_contains "what was skipped" "$(cat out)" "unknown member 2: it is missing, what it has is skipped"
+assert_contains "what was skipped" "$(cat out)" "unknown member 2: it is missing, its contents are skipped"
 grep -q "^unknown chunk: .*, a member that is missing may have it right member=1 offset=$other " out ||
     fail "$(cat out)"
 cmp three/a three.kept/a || fail "what b has was not taken from it"

@@ -32,17 +32,17 @@ datasetfsctl verify --trust "$PWD/signers" signed >out || fail "verify of the vo
 
 say "exchanged"
 forged labels one two
-refused "version 'two' is not trusted: what was signed is of version one, found two"
+refused "version 'two' is not trusted: the signature covers version one, found two"
 forged take one two
-refused "version 'two' is not trusted: what was signed is of digest"
+refused "version 'two' is not trusted: the signature covers digest"
 forged chunks two 3 4
-refused "version 'two' is not trusted: what was signed is of digest"
+refused "version 'two' is not trusted: the signature covers digest"
 forged places two 3 4
 refused "damaged 'file"
 datasetfsctl cat volume file4 >out 2>err && fail "cat of an exchanged place"
 assert_contains "cat" "$(<err)" "chunk sum"
 forged inodes two 3 4
-refused "version 'two' is not trusted: what was signed is of digest"
+refused "version 'two' is not trusted: the signature covers digest"
 forged index file9 filea
 refused "damaged digest: its SHA-256 is not the one in the catalogue version=two"
 forged created two 1900000000
@@ -63,7 +63,7 @@ datasetfsctl verify --trust "$PWD/signers" volume two >out || fail "verify of a 
 pack other tree --label two --sums sha256 --sign ed25519
 datasetfsctl export signatures other two >of-other
 forged signatures two of-other
-refused "what was signed is of volume"
+refused "the signature covers volume"
 text git ed25519 statement >bad
 forged signatures two bad
 refused "the signature is for another use, expected the namespace 'datasetfs'"

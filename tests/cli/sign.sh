@@ -68,7 +68,7 @@ allow bob bob >signers
 # what is on another volume, or has no date
 pack other tree --label one
 datasetfsctl export signatures volume one >text
-assert_fails 1 "is of volume" datasetfsctl sign other one --attach text
+assert_fails 1 "covers volume" datasetfsctl sign other one --attach text
 datasetfsctl sign volume one --key bob --any-volume
 env -u SOURCE_DATE_EPOCH mkdatasetfs --progress none --uuid 6ba7b810-9dad-11d1-80b4-00c04fd430c8 dateless tree
 assert_fails 1 "has no date" datasetfsctl sign dateless v1 --key bob
@@ -122,7 +122,7 @@ datasetfsctl sign target v7 --attach v7.signatures
 checked target >out || fail "verify --trust of what was exported: $(<out)"
 assert_contains "the date is that of the statement" "$(datasetfsctl export signatures target v7)" "created 2023-11-14T"
 pack other-label v7.tar --label v8 --sums sha256
-assert_fails 1 "what was signed is of version v7, found v8" datasetfsctl sign other-label v8 --attach v7.signatures
+assert_fails 1 "the signature covers version v7, found v8" datasetfsctl sign other-label v8 --attach v7.signatures
 
 need_command openssl
 say "a token, whose key is of the kind sk-ssh-ed25519"

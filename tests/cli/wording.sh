@@ -51,7 +51,7 @@ if (need_fuse) >/dev/null; then
     mkdir mnt
     mount_volume volume mnt
     mv volume moved
-    assert_fails 1 "there is no '$PWD/volume', of which the mount was made: it was renamed or deleted, or is not" \
+    assert_fails 1 "there is no '$PWD/volume', which was mounted: it was renamed or deleted, or is not" \
         datasetfsctl list mnt
     mv moved volume
     unmount mnt

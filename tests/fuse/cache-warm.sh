@@ -64,7 +64,7 @@ assert_eq "cache_fill" "$(stats mnt options.cache_fill)" reads
 unmount mnt
 fresh
 assert_fails 1 "'train/bird': No such file or directory" datasetfsctl warm mnt train/cat train/bird
-assert_fails 1 "'link' is a symbolic link: name what it leads to" datasetfsctl warm mnt link
+assert_fails 1 "'link' is a symbolic link: name its target" datasetfsctl warm mnt link
 assert_fails 1 "'../source' leads out of the mount" datasetfsctl warm mnt ../source
 assert_fails 1 "'.datasetfs/control' is a control file of the mount" datasetfsctl warm mnt .datasetfs/control
 assert_fails 1 "list 'nowhere': open: No such file or directory" datasetfsctl warm --from nowhere mnt

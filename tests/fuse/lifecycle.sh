@@ -126,7 +126,7 @@ if abort_connection mnt; then
     wait "$DAEMON" || rc=$?
     assert_eq "status" $rc 1
     assert_eq "lines" "$(grep -c . daemon.log)" 1
-    assert_contains "the line" "$(cat daemon.log)" "somebody aborted the connection"
+    assert_contains "the line" "$(cat daemon.log)" "the FUSE connection was aborted"
     ! is_mounted mnt || fail "still mounted"
 else
     say "no right to do that here"

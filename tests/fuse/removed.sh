@@ -67,7 +67,7 @@ datasetfsctl remove --force volume v1 2>/dev/null >&2 || fail "remove v1"
 # Its bytes are still there. The daemon looks every 30 seconds, and 'status' has it look at once.
 outdated || [ $((SECONDS - began)) -ge 28 ] || fail "the daemon looks all the time"
 pass 31000
-line="version 'v1' is not on the volume any more (removed): what is read is right until its space is used again, "
+line="version 'v1' is no longer on the volume (removed): reads are right until its space is reused, "
 line+="switch '$PWD/mnt', sequence=1"
 wait_for 10 grep -qF "$line" daemon.log || fail "no line about the removal: $(cat daemon.log)"
 outdated removed || fail "not outdated: $(stats mnt outdated)"

@@ -283,7 +283,7 @@ trouble 1 "datasetfsctl: cannot switch 'MOUNTPOINT': the volume has no version '
 v3" datasetfsctl switch MOUNTPOINT v9
 datasetfsctl remove --force VOLUME v2 >/dev/null 2>&1 || fail "remove v2"
 assert_contains "status" "$(datasetfsctl status MOUNTPOINT)" "outdated: 'v2' is no longer on the volume: "
-gone="version 'v2' is not on the volume any more (removed): what is read is right until its space is used again, "
+gone="version 'v2' is no longer on the volume (removed): reads are right until its space is reused, "
 gone+="switch '$PWD/MOUNTPOINT'"
 wait_for 20 grep -qF "$gone, sequence=" daemon.log || fail "no line about the removal: $(cat daemon.log)"
 seen "datasetfs: $gone"

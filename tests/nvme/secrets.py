@@ -174,7 +174,7 @@ def tls(net, host, source):
          "or the target asks for a secret", portal=1)
     for guest in (target, host):
         adds_key(guest, host)
-    says(host, "--tls", "nobody shakes hands for the kernel: is tlshd running (package ktls-utils)?", portal=1)
+    says(host, "--tls", "the kernel found no TLS handshake service: is tlshd running (package ktls-utils)?", portal=1)
     for guest in (target, host):
         guest.run(f"cat >/etc/tlshd.conf <<'END'\n{CONF}END\n")
         guest.start(f"exec {START}")

@@ -80,7 +80,7 @@ static int wire_value(struct span *message, struct wire_field *field, struct err
 	case WIRE_BYTES:
 		return wire_bytes(message, field, err);
 	}
-	return error_set(err, -EBADMSG, "field %u of the message is of a kind %u that nobody uses", field->number,
+	return error_set(err, -EBADMSG, "field %u of the message is of the unused kind %u", field->number,
 			 (unsigned)field->kind);
 }
 

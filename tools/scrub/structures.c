@@ -103,7 +103,7 @@ void structures_missing(uint32_t member, struct findings *findings)
 	char name[STRUCTURES_NAME];
 
 	snprintf(name, sizeof(name), "member %" PRIu32, member);
-	error_set(&why, -ENODEV, "it is missing, what it has is skipped");
+	error_set(&why, -ENODEV, "it is missing, its contents are skipped");
 	structures_report(findings, member, name, FINDING_UNKNOWN, &why);
 }
 

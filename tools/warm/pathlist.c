@@ -38,7 +38,7 @@ static int pathlist_stat(int root, const char *path, struct stat *ret, struct er
 	if (ret->st_ino != PATHLIST_ROOT && ret->st_ino >> DSFS_PREFETCH_ORDINAL_BITS == 0)
 		return error_set(err, -EINVAL, "'%s' is a control file of the mount and not on the volume", path);
 	if (S_ISLNK(ret->st_mode))
-		return error_set(err, -EINVAL, "'%s' is a symbolic link: name what it leads to", path);
+		return error_set(err, -EINVAL, "'%s' is a symbolic link: name its target", path);
 	return 0;
 }
 

@@ -168,8 +168,8 @@ int mounted_volume(const char *source, char **ret, struct error *err)
 	while (!mounted_reach(volume, ret)) {
 		at = strrchr(volume, '@');
 		if (!at)
-			return error_set(err, -ENOENT, "there is no '%s', of which the mount was made: it was renamed "
-					 "or deleted, or is not visible here", source);
+			return error_set(err, -ENOENT, "there is no '%s', which was mounted: it was renamed or "
+					 "deleted, or is not visible here", source);
 		*at = 0;
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens what lies there by a path that only root and the owner can change. */
+/* Opens the installed program by a path that only root and the owner can change. */
 #include "base/program/installed.h"
 
 #include <errno.h>

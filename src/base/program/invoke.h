@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that are run, and waited for, for what they do. */
+/* Runs a program and waits for its end. */
 #pragma once
 #include "base/error.h"
 
@@ -12,6 +12,6 @@ struct invoke_streams {
 typedef int invoke_prepare(struct error *err);
 
 /* Runs a program, which is searched in PATH if it has no slash, and waits for its end. prepare may be NULL. Returns the
- * program's status as waitpid(2) says it, at least 0; -errno: it was not started, or nobody can tell. */
+ * program's status as waitpid(2) says it, at least 0; -errno: it was not started, or its status is unknown. */
 must_check int invoke_run(const char *const argv[], struct invoke_streams streams, invoke_prepare *prepare,
 			  struct error *err);

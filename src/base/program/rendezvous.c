@@ -88,8 +88,8 @@ static int rendezvous_make_folder(struct rendezvous_folder *folder, struct error
 	return r;
 }
 
-/* Finds owner's folder in /tmp, for users without a session (su(1), batch jobs), who have no runtime directory.
- * Anybody can take a name there first, so the name ends randomly and the folder is recognised by its owner. */
+/* Finds owner's folder in /tmp, for users without a session (su(1), batch jobs), who have no runtime directory. Any
+ * user can take a name there first, so the name ends randomly and the folder is recognised by its owner. */
 static int rendezvous_find_temporary(uid_t owner, struct rendezvous_folder *folder)
 {
 	DIR *dir = opendir(RENDEZVOUS_TEMPORARY);

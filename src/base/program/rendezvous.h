@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sockets at which programs find a daemon. Their folder can be changed only by root or the mounting user, so
- * that nobody else can take their names. */
+/* The sockets at which programs find a daemon. Their folder can be changed only by root or the mounting user, so that
+ * no other user can take their names. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>

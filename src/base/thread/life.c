@@ -24,7 +24,7 @@ void life_begin(struct life *life, struct life_holder *holder)
 		.futex_offset = (char *)&life->word - (char *)&holder->entry,
 	};
 	syscall(SYS_set_robust_list, &holder->list, sizeof(holder->list));
-	atomic_store(&life->word, (uint32_t)thread | FUTEX_WAITERS); /* without this bit the kernel wakes nobody */
+	atomic_store(&life->word, (uint32_t)thread | FUTEX_WAITERS); /* without this bit the kernel wakes no thread */
 	life_wake(life);
 }
 

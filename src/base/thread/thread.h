@@ -36,7 +36,7 @@ void thread_share(struct thread *threads, unsigned count, const struct thread_se
 /* The functions below do nothing with a thread that does not run. */
 void thread_join(struct thread *thread);
 void thread_join_all(struct thread *threads, unsigned count);
-/* Detaches the thread: nobody joins it, and its run() may free its struct. */
+/* Detaches the thread: it is never joined, and its run() may free its struct. */
 void thread_detach(struct thread *thread);
 /* Waits like thread_join(), but only THREAD_LINGER seconds. False: the thread still runs, and everything that it uses
  * must stay. */

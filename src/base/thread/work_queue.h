@@ -46,7 +46,7 @@ bool work_queue_take(struct work_queue *queue, uint64_t *ret_job);
 void work_queue_give_back(struct work_queue *queue);
 
 /* Stops the queue: no more jobs begin or start. Jobs under way are finished; jobs that have not started never will be,
- * so nobody may wait for them. Any thread may call it. */
+ * so no thread may wait for them. Any thread may call it. */
 void work_queue_stop(struct work_queue *queue);
 /* Returns the number of jobs that are begun and not given back. Any thread may call it. */
 unsigned work_queue_count(struct work_queue *queue);

@@ -106,7 +106,7 @@ static int fabrics_no_key(const char *portal, const struct fabrics_settings *set
 			 fabrics_has(settings->host_secret) ? "" : ", or the target asks for a secret");
 }
 
-/* A key that the target does not have is ETIMEDOUT, as if nobody had answered. */
+/* A key that the target does not have gives ETIMEDOUT, as if the target had not answered. */
 static int fabrics_lost(int code, const char *portal, const struct fabrics_settings *settings, struct error *err)
 {
 	if (settings->tls)
@@ -118,7 +118,7 @@ static int fabrics_lost(int code, const char *portal, const struct fabrics_setti
 			 portal);
 }
 
-/* Describes a failed connection by what the kernel gives. Before Linux 6.10 a wrong secret was ECONNREFUSED. */
+/* Describes a failed connection by the kernel's errno. Before Linux 6.10 a wrong secret was ECONNREFUSED. */
 static int fabrics_fail(int code, const struct portal *portal, const struct fabrics_settings *settings,
 			struct error *err)
 {
@@ -138,8 +138,8 @@ static int fabrics_fail(int code, const struct portal *portal, const struct fabr
 		return error_set(err, -code, "'%s': connection refused%s", text,
 				 fabrics_has(settings->host_secret) ? ", or the secret is wrong" : "");
 	case ESRCH:
-		return error_set(err, -code, "'%s': nobody shakes hands for the kernel: is tlshd running (package "
-				 "ktls-utils)?", text);
+		return error_set(err, -code, "'%s': the kernel found no TLS handshake service: is tlshd running "
+				 "(package ktls-utils)?", text);
 	case EPERM:
 	case EACCES:
 	case EKEYEXPIRED:

@@ -22,8 +22,8 @@ struct mapping {
 dev_t mapping_below(const char *root, dev_t device);
 /* Whether one of the mappings that device is encrypts. */
 bool mapping_is_crypt(const char *root, dev_t device);
-/* Whether it is known that none of them encrypts. False also if nobody can tell: the lowest lies on several devices or
- * on a file, or sysfs does not have it. */
+/* Whether it is known that none of them encrypts. False also if it is unknown: the lowest lies on several devices or on
+ * a file, or is missing from sysfs. */
 bool mapping_is_plain(const char *root, dev_t device);
 /* Finds the highest of the mappings that lie one on another and on device, which they have for themselves.
  * -EMLINK: several lie beside each other. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks what the kernel would check, because it writes what it does not understand into its log. */
+/* Repeats the kernel's checks, because the kernel logs text that it does not understand, even a secret. */
 #include "device/nvme/secret.h"
 
 #include <errno.h>

@@ -330,7 +330,7 @@ static int load_try(struct load *load, struct superblock *super, struct catalogu
 	return r;
 }
 
-/* Tries again as long as somebody publishes. */
+/* Tries again while a publish is under way. */
 static int load_all(struct source *source, struct superblock_ring *rings, uint64_t seen, struct superblock *super,
 		    struct catalogue *ret, struct error *err)
 {

@@ -32,7 +32,7 @@ struct version {
 	uint64_t content_bytes, stored_bytes;
 	uint64_t places_seed; /* of the random order, if the shape has places */
 	struct version_section index, source, block_sums;
-	char *signatures; /* a text, see trust/signatures.h; NULL: there are none. Nobody has checked it */
+	char *signatures; /* a text, see trust/signatures.h; NULL: there are none; unchecked */
 	uint32_t signature_bytes;
 };
 
@@ -40,7 +40,7 @@ must_check int version_check_label(const char *label, struct error *err);
 void version_free(struct version *version); /* frees its contents, not the struct */
 /* Empties the version's lists and signatures without freeing them, because they belong to another copy of it. */
 void version_disown_lists(struct version *version);
-/* Gives a copy of a version lists and signatures of its own. The caller frees what was copied, on failure as well. */
+/* Gives a copy of a version lists and signatures of its own. The caller frees the copies, on failure as well. */
 must_check int version_copy_lists(const struct version *from, struct version *to, struct error *err);
 /* Gives the version a copy of another one's signatures. */
 must_check int version_copy_signatures(const struct version *from, struct version *to, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The publisher record: who is changing the volume now. */
+/* The publisher record: the process that is changing the volume now. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,5 +11,5 @@
 must_check int publisher_write(struct source *source, uint32_t member, const char *host, uint64_t process,
 			       uint64_t since,
 			       struct error *err);
-/* Reads the record. False if nobody is recorded. host has room for 257 bytes. */
+/* Reads the record. False if there is none. host has room for 257 bytes. */
 bool publisher_read(struct source *source, uint32_t member, char *host, uint64_t *process, uint64_t *since);

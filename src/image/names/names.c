@@ -445,7 +445,7 @@ int names_writer_open(int fd, struct names_writer **ret, struct error *err)
 	return 0;
 }
 
-/* rest: what follows the directory in the key. */
+/* rest: the part of the key behind the directory. */
 static int names_writer_put(struct names_writer *writer, uint64_t directory, struct span rest, struct span data,
 			    struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses the checksum code for this CPU, and tells what it lacks. */
+/* Chooses the checksum code for this CPU, and tells which instructions it lacks. */
 #pragma once
 #include <stdbool.h>
 

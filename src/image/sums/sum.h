@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of sums that a version may have, and sums of content by kind. README.md says what they prove. */
+/* The kinds of sums that a version may have, and sums of content by kind. README.md says which changes they detect. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a path in a mount as the version that is mounted: past the mount if the daemon hands over what that takes. Any
+/* Opens a path in a mount as the version that is mounted: past the mount if the daemon hands over its descriptors. Any
  * other path names a volume. */
 #include "lib/api/opening.h"
 

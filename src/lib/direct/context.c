@@ -164,7 +164,7 @@ static int context_watch(struct context_thread *thread, struct error *err)
 	forked_unlock();
 	if (r == 0)
 		r = pthread_setspecific(context_key, thread);
-	return r ? error_set(err, -r, "no key for what a thread has") : 0;
+	return r ? error_set(err, -r, "no pthread key is left for data of a thread") : 0;
 }
 
 /* Forgets a parent's lists after a raw clone(2), which runs no handler and may copy them mid-change. Under the lock. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns thread contexts: what one thread at a time uses of an opened version, which is a view of the names, engines and
- * buffers. A thread gets its former context again. A forked child makes contexts of its own and leaves its parent's
- * alone. */
+/* Owns thread contexts: the engines and buffers by which one thread at a time reads an opened version. A thread gets
+ * its former context again. A forked child makes contexts of its own and leaves its parent's alone. */
 #pragma once
 #include <stdbool.h>
 

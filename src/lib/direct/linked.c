@@ -132,12 +132,12 @@ int linked_open(const struct link_place *place, const struct query *query, struc
 		r = linked_choose(link, &got, query, ret, err);
 	else
 		r = linked_new(link, &got, query, ret, err);
-	/* No such version, or with another digest, or nobody who is trusted has signed it. */
+	/* No such version, or with another digest, or without a trusted signature. */
 	*ret_final = r == -ENOENT || r == -EBADMSG || r == -EKEYREJECTED;
 	return r;
 }
 
-/* Whether an opened version is what the query means now. */
+/* Whether the query means this opened version now. */
 static int linked_is_current(const struct direct *direct, const struct query *query, bool *ret, struct error *err)
 {
 	struct dsfs_info chosen;

@@ -202,7 +202,7 @@ static bool plan_is_raw(const struct plan *plan, uint32_t first, uint32_t count)
 	return true;
 }
 
-/* Returns the end of the files that are read with the first one of them; *ret: what they are together. */
+/* Returns the end of the files that are read with the first one of them; *ret: all of them together. */
 static size_t plan_find_end(const struct plan *plan, size_t first, size_t count, struct gather *ret)
 {
 	size_t end = first + 1;

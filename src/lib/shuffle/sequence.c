@@ -130,7 +130,7 @@ int sequence_at(struct sequence *sequence, uint64_t position, uint64_t *ret, str
 	return 0;
 }
 
-/* --- what is left --- */
+/* --- the rest of a sequence --- */
 
 /* Adds count samples to the level; those that go on where the last part ends are joined with it. */
 static int sequence_add(struct sequence_level *level, const struct sequence_part *wanted, uint64_t count,
@@ -152,7 +152,7 @@ static int sequence_add(struct sequence_level *level, const struct sequence_part
 	return 0;
 }
 
-/* Adds what is left of a slice: the rest of the window that was being handed out, then the windows behind it. */
+/* Adds the rest of a slice: the rest of the window that was being handed out, then the windows behind it. */
 static int sequence_add_slice(const struct sequence *sequence, struct sequence_level *level,
 			      const struct deal_slice *slice, uint64_t had, struct error *err)
 {

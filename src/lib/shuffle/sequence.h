@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sequence of an epoch's samples that is left to be dealt: blocks in random order at first; after an interruption,
- * what it left of the slices of that deal. Memory depends on how many blocks there are, and on how many workers. */
+ * the rest of that deal's slices. Memory depends on how many blocks there are, and on how many workers. */
 #pragma once
 #include "lib/shuffle/deal.h"
 #include "lib/shuffle/permutation.h"
@@ -38,6 +38,6 @@ must_check int sequence_at(struct sequence *sequence, uint64_t position, uint64_
 /* Makes the order in which a window of this sequence is handed out. */
 must_check int sequence_mix(const struct sequence *sequence, const struct deal_window *window,
 			    struct permutation *ret, struct error *err);
-/* Goes on to the sequence of what is left when each rank has had so many batches. */
+/* Goes on to the sequence of the samples that are left when each rank has had so many batches. */
 must_check int sequence_resume(struct sequence *sequence, const struct deal *deal, uint64_t batches,
 			       struct error *err);

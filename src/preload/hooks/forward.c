@@ -168,7 +168,7 @@ static bool forward_is_dup(uint64_t number)
 	return number == SYS_dup3;
 }
 
-/* Applies what the hooks of close(2) and its relatives would do to protect descriptors of ours. */
+/* Protects our descriptors as the hooks of close(2) and its relatives do. */
 static void forward_system_close(const struct forward *forward, const uint64_t *arguments)
 {
 	unsigned first = (unsigned)arguments[1], second = (unsigned)arguments[2];
@@ -203,7 +203,7 @@ static void forward_off(const struct forward *forward)
 	real_stop(forward->name);
 }
 
-/* Prepares for calls that hand open files on, or change what may be served. */
+/* Prepares for calls that hand open files on, or change the files that may be served. */
 static void forward_change(const struct forward *forward, const uint64_t *arguments)
 {
 	switch ((enum forward_kind)forward->kind) {
@@ -227,7 +227,7 @@ static void forward_change(const struct forward *forward, const uint64_t *argume
 	case LEAVE:
 		real_make_all(forward->name);
 		break;
-	default: /* END: nobody keeps the descriptors, and a daemon that does not answer is not waited for */
+	default: /* END: the descriptors go with the process, and a daemon that does not answer is not waited for */
 		break;
 	}
 }
@@ -273,7 +273,7 @@ static bool forward_is_over(const struct forward *forward, const uint64_t *argum
 	return kind == LEAVE || kind == END || *ret_is_confined;
 }
 
-/* Whether the call matters: some change what may be served, even if no file is open to be made real. */
+/* Whether the call matters: some change the files that may be served, even if no open file has to be made real. */
 static bool forward_is_concerned(const struct forward *forward)
 {
 	enum forward_kind kind = forward->kind;

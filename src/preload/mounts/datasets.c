@@ -38,7 +38,7 @@ struct datasets_watch {
 	pthread_mutex_t opening;  /* held while a data set is opened */
 	_Atomic bool is_watching; /* this process has its own descriptor */
 	_Atomic int64_t looked;   /* when the mountpoints were last checked, ns */
-	bool is_adopted;          /* this process may use what its parent opened; under the lock */
+	bool is_adopted;          /* this process may use its parent's data sets; under the lock */
 };
 
 static void *_Atomic watch;
@@ -418,7 +418,7 @@ static void dataset_renew(void *argument)
 	opening->result = dsfs_refresh(opening->fs);
 }
 
-/* Programs that nobody changes have versions that a daemon handed over alone. */
+/* Unchanged programs get only versions that a daemon handed over. */
 static struct link *datasets_link(const struct opened *opened)
 {
 	return ((const struct direct *)opened)->link;

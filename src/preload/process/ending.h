@@ -4,6 +4,6 @@
 #pragma once
 #include <stdbool.h>
 
-/* Tells the daemons what was read, and writes the report. is_confined: no other report can follow. May be called at
+/* Reports all reads to the daemons, and writes the report. is_confined: no other report can follow. May be called at
  * any time, as from _exit(2) in a signal handler. */
 void ending_tell(bool is_confined);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the mode: what the environment asks for, and whether this process is served at all. */
+/* Owns the mode that the environment asks for, and whether this process is served at all. */
 #pragma once
 #include <stdbool.h>
 

@@ -119,7 +119,8 @@ static struct announced_share *announced_share(struct announced *all, const stru
 	return free;
 }
 
-/* Ends a change of what waits. A user without files that wait needs neither their version nor memory for them. */
+/* Ends a change of the waiting files. A user without files that wait needs neither their version nor memory for
+ * them. */
 static void announced_changed(struct announced *all, struct announced_share *share)
 {
 	uint32_t waiting = 0;
@@ -287,7 +288,7 @@ static struct announced_job *announced_make(struct announced *all, struct announ
 	return job;
 }
 
-/* If nobody came for files that were kept for the user, nobody will come for those that wait. */
+/* If the files that were kept for the user were never read, the waiting ones will not be read either. */
 static void announced_expire(struct announced *all, struct announced_share *share)
 {
 	uint64_t expired = atomic_load(&share->account.expired);

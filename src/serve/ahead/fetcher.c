@@ -58,7 +58,7 @@ struct fetcher_jobs {
 	unsigned count;
 };
 
-/* How much memory the fetcher may take, and what the last look at free memory found. */
+/* How much memory the fetcher may take, and the free memory at the last look. */
 struct fetcher_memory {
 	uint64_t most;           /* bytes that may ever be kept */
 	_Atomic uint64_t budget; /* bytes that may be kept now */
@@ -88,7 +88,7 @@ struct fetcher {
 	_Atomic uint64_t going; /* 0: the thread must end, and reads end with their current round */
 	_Atomic int64_t paused; /* no jobs are taken before this time, ns, monotonic */
 	struct fetcher_jobs jobs;
-	_Atomic bool renew, tick, leave; /* what the thread was woken for, and again.is_set */
+	_Atomic bool renew, tick, leave; /* the reasons why the thread was woken, and again.is_set */
 	struct fetcher_again again;
 	struct fetcher_memory memory;
 	/* Thread only: */

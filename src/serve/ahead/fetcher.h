@@ -48,7 +48,7 @@ struct fetcher_job {
 
 struct fetcher_setup {
 	uint64_t most;  /* limit of bytes kept */
-	bool keeps;     /* what is read goes into the cache on this machine, too */
+	bool keeps;     /* the bytes that are read go into the cache on this machine, too */
 	unsigned slots; /* limit of reads in flight, each of up to READ_RANGES places on the device */
 	/* Returns a job when the queue has none and another read could begin, whose version the caller has pinned for
 	 * the job. NULL: there is none now, see fetcher_wake(). It is called on the fetcher's thread and must not wait.

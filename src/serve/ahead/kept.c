@@ -88,7 +88,7 @@ static struct kept_file *kept_find(struct kept *kept, uint64_t key, uint64_t ord
 	return NULL;
 }
 
-/* Adds memory, of which batches have so much more, or with the two's complement less. */
+/* Adds to the memory that batches have; the two's complement subtracts. */
 static void kept_count(struct kept *kept, struct kept_batch *batch, uint64_t memory)
 {
 	atomic_fetch_add_explicit(&kept->size, memory, memory_order_relaxed);

@@ -41,10 +41,11 @@ struct kept_file {
 	struct kept_waiter *waiters; /* under the lock */
 };
 
-/* Counts what is kept for one of several users. The caller makes it, zeroed; it must stay as long as bytes is not 0. */
+/* Counts the files that are kept for one of several users. The caller makes it, zeroed; it must stay as long as bytes
+ * is not 0. */
 struct kept_account {
 	_Atomic uint64_t bytes;   /* memory of the batches, including those being read */
-	_Atomic uint64_t expired; /* files that nobody came for, since the start */
+	_Atomic uint64_t expired; /* files that were never read, since the start */
 };
 
 /* The files that one fetch brings, one after another in one buffer. */
@@ -118,9 +119,9 @@ void kept_give_up(struct kept *kept, struct kept_batch *batch);
 struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
 /* Unpins a file from kept_pin(). */
 void kept_unpin(struct kept *kept, struct kept_file *file);
-/* Drops batches for which nobody comes: they arrived before the time `before` (ns, monotonic), and no kept file was
- * read since then, or twice as much came after them as may be kept, so that whoever reads the files in order has passed
- * them. Returns how many files were dropped unread. */
+/* Drops batches that will not be read: they arrived before the time `before` (ns, monotonic), and no kept file was read
+ * since then, or twice as much came after them as may be kept, so that a reader in this order has passed them. Returns
+ * how many files were dropped unread. */
 uint64_t kept_expire(struct kept *kept, int64_t before);
 /* Sets the limit of bytes, and drops the oldest batches above it. Returns how many files were dropped unread. */
 uint64_t kept_limit(struct kept *kept, uint64_t most);

@@ -165,8 +165,8 @@ static void upcoming_put(struct upcoming *upcoming, struct upcoming_run *run, si
 	upcoming_remove(upcoming, file);
 }
 
-/* Whether b, which lies behind a, is near enough: a gap may have a part of what the run has already. So a file that
- * lies alone brings few bytes that nobody wants, and a long run the files that lie a little before or behind it. */
+/* Whether b, which lies behind a, is near enough: a gap may have a part of the run's bytes so far. So a file that lies
+ * alone brings few unwanted bytes, and a long run takes in files a little before or behind it. */
 static bool upcoming_joins(const struct upcoming_run *run, const struct upcoming_file *a, const struct upcoming_file *b)
 {
 	uint64_t gap = run->bytes / UPCOMING_PART;

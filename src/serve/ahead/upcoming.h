@@ -24,7 +24,7 @@ struct upcoming_key {
 	uint64_t address, ordinal;
 };
 
-/* The files of one user that wait. Zeroed, there are none. Whoever uses it holds a lock. */
+/* The files of one user that wait. Zeroed, there are none. Its user holds a lock. */
 struct upcoming {
 	struct upcoming_file *files; /* the first `sorted` by place, taken ones included; the rest as they came */
 	size_t count, sorted, room;

@@ -21,7 +21,7 @@ must_check int answer_make(struct serve *serve, const struct state *state, uint6
 			   const struct handover_open *query, struct answer *ret, struct error *err);
 /* Opens the index that another daemon asks for. -ENOENT: this one has not opened that version. */
 must_check int answer_lend(struct serve *serve, const struct handover_borrow *query, int *ret, struct error *err);
-/* Opens what the mount keeps of the volume on this machine, for reading. -ENOENT: nothing. The caller closes the
+/* Opens the mount's cache of the volume on this machine, for reading. -ENOENT: there is none. The caller closes the
  * descriptors, also those that were opened before a failure. */
 must_check int answer_cache(const struct serve *serve, int fds[HANDOVER_CACHE_FDS], struct error *err);
 /* Closes the descriptors, once they are sent. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs one poll(2) over all connections. The thread never waits for a client: one whose socket has no room for its
- * answer is dropped. A client that is not entitled is told so and gets no place in the table. */
+/* Runs one poll(2) over all connections. The thread never waits for a client: it drops a client if its socket has no
+ * room for the answer. A client that is not entitled is told so and gets no place in the table. */
 #include "serve/clients/clients.h"
 
 #include <errno.h>

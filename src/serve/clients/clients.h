@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread that serves programs which read past the mount: it listens on a socket, gives entitled clients descriptors
- * of the index and the volume, and counts what they report. */
+ * of the index and the volume, and adds up their reports. */
 #pragma once
 #include <sys/types.h>
 

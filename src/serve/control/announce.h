@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the kernel forget the old version's names, and what it has cached of the root, before a switch returns. */
+/* Makes the kernel forget the old version's names, and its cache of the root, before a switch returns. */
 #pragma once
 #include "serve/serve.h"
 

@@ -17,8 +17,9 @@ void prune_free(struct prune *prune);
  * forgotten it. It is pruned at once, again a second later, then less and less often, until the kernel knows nothing of
  * it. */
 void prune_left(struct serve *serve, struct generation *left);
-/* Schedules the pruning of the versions that are not current and of which it is unknown what the kernel holds, unless
- * it is scheduled already: they may have been left before this process began. prune_settle() calls it too. */
+/* Schedules the pruning of versions that are not current, if the number of names that the kernel holds of them is
+ * unknown and pruning is not scheduled already: they may have been left before this process began. prune_settle() calls
+ * it too. */
 void prune_adopted(struct serve *serve);
 /* Begins pruning that is due. Returns when to call it again, ns, monotonic; 0: when the control thread is woken or
  * switches. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of .datasetfs that are open at a takeover: the kernel drops what it keeps of them, as the text of now may be
- * longer than the size that it remembers. */
+/* Files of .datasetfs that are open at a takeover: the kernel drops its copy of them, as today's text may be longer
+ * than the size that it remembers. */
 #pragma once
 #include "serve/record/record.h"
 #include "serve/serve.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks for every node of the version. What the kernel does not know yet because the reply is on its way is counted: the
- * count is taken first, then the replies that it contains are waited for, and whoever closes the version compares it
- * again. */
+/* Asks for every node of the version. Nodes that the kernel does not know yet, as their reply is on its way, are
+ * counted: the count is taken first, then the search waits for the replies that it contains, and closing the version
+ * compares it again. */
 #include "serve/control/search.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds out whether the kernel knows any node of a version of which it is unknown how many names the kernel holds. */
+/* Finds out whether the kernel knows any node of a version, if the number of names that it holds of it is unknown. */
 #pragma once
 #include "serve/serve.h"
 

@@ -80,8 +80,8 @@ static void stale_tell(struct serve *serve, struct generation *generation)
 	if (fate != GENERATION_THERE)
 		damage_forget(serve->damage, generation);
 	if (generation == serve_current(serve) && stale_word(serve))
-		log_warn("version '%s' is not on the volume any more (%s): what is read is right until its space is "
-			 "used again, switch '%s', sequence=%" PRIu64, generation->version.label, stale_word(serve),
+		log_warn("version '%s' is no longer on the volume (%s): reads are right until its space is reused, "
+			 "switch '%s', sequence=%" PRIu64, generation->version.label, stale_word(serve),
 			 serve->options.mountpoint, generation->sequence);
 }
 

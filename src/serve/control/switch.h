@@ -7,5 +7,5 @@
  * mountpoint, and the kernel remembers no name of another one. After an error the old version is served. Control thread
  * only. */
 must_check int switch_to(struct serve *serve, struct generation *generation, struct error *err);
-/* Finishes a switch in the middle of which the former server died: announces it once more. Control thread only. */
+/* Finishes a switch that the former server's death interrupted: announces it once more. Control thread only. */
 must_check int switch_finish(struct serve *serve, struct error *err);

@@ -73,7 +73,7 @@ __attribute__((format(printf, 3, 4))) static size_t protection_say(char *text, s
 	return n < 0 || used + (size_t)n >= 256 ? 255 : used + (size_t)n;
 }
 
-/* Writes which members are missing, and what that means, to text, which has 256 bytes. False: none is missing. */
+/* Writes which members are missing, and the effect, to text, which has 256 bytes. False: none is missing. */
 static bool protection_explain(const struct serve *serve, const struct members *members, unsigned single, char *text)
 {
 	uint32_t missing = 0;

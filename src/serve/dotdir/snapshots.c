@@ -37,7 +37,7 @@ struct snapshot {
 struct snapshots {
 	_Atomic uint64_t *made;
 	_Atomic uint64_t *nodes; /* by slot; changes under the lock */
-	_Atomic uint64_t own_made, own_nodes[SNAPSHOTS_MAX]; /* what these point to if the caller has none */
+	_Atomic uint64_t own_made, own_nodes[SNAPSHOTS_MAX]; /* targets of these pointers if the caller has none */
 	pthread_mutex_t lock;    /* protects all fields below */
 	struct snapshot *client;   /* NULL: not looked up yet */
 	struct snapshot *slots[SNAPSHOTS_MAX];

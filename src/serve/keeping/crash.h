@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Notes the request in whose work a worker crashed, so that a successor answers it EIO when that happens again. */
+/* Notes the request at which a worker crashed, so that a successor answers it EIO if it crashes again. */
 #pragma once
 #include "fuse/channel.h"
 #include "serve/record/record.h"

@@ -286,7 +286,7 @@ static void keeping_abort(struct serve *serve, const struct mount *mount, bool r
 
 	if (r == 0)
 		r = keep_put(serve->keep, fd, &why, "abort");
-	if (r == 0 && !resends) /* a server that dies in a notification holds requests that come to nobody else */
+	if (r == 0 && !resends) /* a server that dies in a notification holds requests that no other server gets */
 		r = keep_put(serve->keep, fd, &why, "stuck");
 	atomic_store(&serve->may_store, r == 0);
 	if (r < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Leaves to a successor what the mount is made of: descriptors with the supervisor, and facts in the record. Without a
- * supervisor only the record is written. */
+/* Leaves the mount to a successor: descriptors with the supervisor, and facts in the record. Without a supervisor only
+ * the record is written. */
 #pragma once
 #include "serve/serve.h"
 
@@ -24,7 +24,7 @@ void keeping_remove_version(void *owner, const struct generation *generation);
 void keeping_member(struct serve *serve, uint32_t slot);
 /* Keeps the socket of programs that read past the mount; without one does nothing. */
 void keeping_clients(struct serve *serve, const struct rendezvous *place);
-/* Notes what is served and prepared: record_serve(). Control thread only, or before it runs. */
+/* Notes the versions that are served and prepared: record_serve(). Control thread only, or before it runs. */
 void keeping_served(struct serve *serve);
 /* The name of a copy of the record, which a rehearsal takes instead of the record: control/upgrade.c puts it. */
 #define KEEPING_REHEARSAL "rehearsal"
@@ -34,7 +34,7 @@ bool keeping_survives_server(const struct serve *serve);
 const char *keeping_survives(const struct serve *serve);
 /* The same in a sentence. */
 const char *keeping_promise(const struct serve *serve);
-/* Drops what has to be closed for somebody else to go on: the members, then the socket on which umount(8) waits. Call
- * it when the mount has ended, before the server closes them itself. */
+/* Drops descriptors that others wait to see closed: the members, then the socket on which umount(8) waits. Call it when
+ * the mount has ended, before the server closes them itself. */
 void keeping_end(struct serve *serve);
 void keeping_free(struct serve *serve);

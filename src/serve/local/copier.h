@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread that writes into the folder: copies of opened indexes, and which mount this is. It never reads the volume,
- * and nobody waits for it. */
+ * and no reader waits for it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks one after the other. A socket at which nobody listens any more belonged to a daemon that was killed: its link is
- * removed. */
+/* Asks one after the other. A socket without a listener belonged to a daemon that was killed: its link is removed. */
 #include "serve/local/loan.h"
 
 #include <errno.h>
@@ -23,7 +22,7 @@ struct loan {
 	uint64_t member_size;
 	const struct members *members;
 	struct handover_borrow query;
-	struct index *index; /* what was lent */
+	struct index *index; /* the loan */
 };
 
 static int loan_ask(struct loan *loan, int fd, struct passing_packet *packet, struct error *err)
@@ -76,7 +75,7 @@ static int loan_try(void *argument, const char *name, const char *path, struct e
 	return r == 0 || r == -EAGAIN;
 }
 
-/* Fills in what the other daemon must have, too: see handover_borrow. */
+/* Describes the index that the other daemon must have: see handover_borrow. */
 static int loan_fill(struct loan *loan, const uint8_t uuid[16], struct error *err)
 {
 	struct index shell = { .shape = loan->version->shape };

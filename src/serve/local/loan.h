@@ -5,7 +5,7 @@
 #include "image/catalogue/version.h"
 #include "image/index.h"
 
-/* Returns the index, checked by the daemon that has it open; NULL: nobody lends it. volume and uuid: the volume's
+/* Returns the index, checked by the daemon that has it open; NULL: no daemon lends it. volume and uuid: the volume's
  * folder and UUID; own: the name of the caller's socket, which is not asked. */
 struct index *loan_take(int volume, const uint8_t uuid[16], const char *own, const struct version *version,
 			uint64_t member_size, const struct members *members);

@@ -19,8 +19,8 @@ static void stored_tell(const void *owner, const struct error *why)
 	log_warn("cache '%s': %s, the volume is read instead", serve->options.cache, why->reason);
 }
 
-/* A successor that does not get the lock waits for it like any other process, and then loads what was saved. So it
- * gets it when what is in memory is more than that. */
+/* A successor that does not get the lock waits for it like any other process, and then loads the saved table. So it
+ * gets the lock when the table in memory has more than that. */
 static void stored_locked(const void *owner, int lock)
 {
 	const struct serve *serve = owner;
@@ -41,7 +41,7 @@ static struct store_setup stored_setup(struct serve *serve, int folder, struct s
 	return setup;
 }
 
-/* A successor has what the former server knew until it died, and not only what that had saved. */
+/* A successor has the former server's table up to its death, and not only the saved one. */
 static int stored_keep(struct serve *serve, const struct store *store, struct error *err)
 {
 	int r = keep_put(serve->keep, store->table.fd, err, "cache-map");
@@ -63,7 +63,7 @@ static int stored_use(struct serve *serve, struct store *store, struct error *er
 	return r;
 }
 
-/* kept: what a former server had; NULL: there was none. */
+/* kept: a former server's table; NULL: there was none. */
 static int stored_make(struct serve *serve, struct store_kept *kept, struct error *err)
 {
 	auto_close int folder = -1;
@@ -145,7 +145,7 @@ bool stored_stop(const struct serve *serve)
 {
 	if (!serve->cached || store_stop(serve->cached->store))
 		return true;
-	log_warn("the drive of the cache '%s' holds a write back, the daemon ends without it", serve->options.cache);
+	log_warn("a write to cache '%s' is stuck, exiting without waiting for it", serve->options.cache);
 	return false;
 }
 

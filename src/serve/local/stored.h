@@ -9,7 +9,7 @@
 void stored_open(struct serve *serve);
 /* Returns the store, which stays for the life of the mount; NULL: it has none. */
 const struct store *stored_store(const struct serve *serve);
-/* Notes that somebody who may read the volume read this slot, whatever its number. Any thread may call it. */
+/* Notes that a client with access to the volume read this slot, whatever its number. Any thread may call it. */
 void stored_hit(const struct serve *serve, uint64_t slot);
 /* Any thread may call it; zeros if the mount keeps none. */
 struct store_state stored_state(const struct serve *serve);
@@ -17,8 +17,8 @@ struct store_state stored_state(const struct serve *serve);
 bool stored_follows(const struct serve *serve);
 /* Starts the thread that fills them. */
 must_check int stored_start(struct serve *serve, struct error *err);
-/* Writes what is left, and ends the thread. False: the drive holds it back; it was left running and may use all that it
- * has until the process ends. */
+/* Writes the rest, and ends the thread. False: the drive does not complete a write; the thread was left running and may
+ * use its memory until the process ends. */
 must_check bool stored_stop(const struct serve *serve);
-/* Frees all, when nobody can read any more. */
+/* Frees all, when no read can come any more. */
 void stored_free(struct serve *serve);

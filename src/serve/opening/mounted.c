@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares what is read with what the mount saw before: a publisher may reformat the volume, a superblock slot may be
- * unreadable for a while, and a volume may be restored to an older state. */
+/* Compares the superblock with the one that the mount saw before: a publisher may reformat the volume, a superblock
+ * slot may be unreadable for a while, and a volume may be restored to an older state. */
 #include "serve/opening/mounted.h"
 
 #include <errno.h>

@@ -64,7 +64,7 @@ static int open_check_room(struct serve *serve, const struct open_load *load, ui
 	return headroom_check(open_bytes(serve, load) + others, spare, err);
 }
 
-/* Says once what is not to be expected of the sums of a version. */
+/* Warns once about the limits of a version's sums. */
 static void open_tell_of_sums(struct serve *serve, const struct version *version)
 {
 	const char *proof = serve->options.has_digest ? "digest" : serve->options.trust.signers ? "signature" : NULL;
@@ -137,7 +137,7 @@ static int open_load_index(struct serve *serve, struct open_load *load, struct g
 	return 0;
 }
 
-/* Keeps the version before its first name goes out. If another thread has opened it meanwhile, that was in vain. */
+/* Keeps the version before its first name goes out. If another thread has opened it meanwhile, it is dropped again. */
 static int open_add(struct serve *serve, struct generation **generation, const struct visitor *visitor,
 		    struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes, checks and changes the record. The memory file is sealed, so that nobody can shorten it under a mapping. */
+/* Makes, checks and changes the record. The memory file is sealed, so that it cannot shrink under a mapping. */
 #include "serve/record/record.h"
 
 #include <errno.h>
@@ -226,7 +226,7 @@ static int record_check_key(const struct record *record, const char *what, uint6
 	return error_set(err, -EPROTO, "recovery record: the version that is %s, %" PRIu64 ", is not there", what, key);
 }
 
-/* Checks that what is said about versions is said about ones that are open. */
+/* Checks that fields about versions name open versions. */
 static int record_check_keys(const struct record *record, struct error *err)
 {
 	uint64_t prepared = atomic_load(&record->prepared), unique, key;

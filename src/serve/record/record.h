@@ -38,7 +38,7 @@
 /* The threads beside the workers that work on requests. Their hands come after those of the workers. */
 enum record_thread { RECORD_CONTROL, RECORD_VISITS, RECORD_STANDBY, RECORD_THREADS };
 
-/* A request, as far as it says what a worker did. */
+/* A request, as far as it identifies a worker's work. */
 struct record_request {
 	uint64_t unique, nodeid, offset;
 	uint32_t opcode, size;
@@ -78,14 +78,14 @@ struct record_crash {
 
 struct record_member {
 	_Atomic uint32_t name_now; /* 0: it was never found; else 1 + index of the one in names; record_set_member() */
-	_Atomic uint32_t is_lost;  /* 0 or 1; whoever sets serve_member.is_lost */
+	_Atomic uint32_t is_lost;  /* 0 or 1; any thread that sets serve_member.is_lost */
 	char names[2][RECORD_PATH];
 };
 
 /* "Setup": written once by the first server, before it has the record kept. The page is zero at first. */
 struct record {
 	uint64_t magic;  /* RECORD_MAGIC; record_new() */
-	uint32_t format; /* RECORD_FORMAT; a server refuses what it does not know; record_new() */
+	uint32_t format; /* RECORD_FORMAT; a server refuses any other; record_new() */
 	uint32_t size;   /* of this struct; record_new() */
 
 	/* The mount. */
@@ -98,7 +98,7 @@ struct record {
 	int64_t started;        /* time of the mount, ns, CLOCK_MONOTONIC; setup */
 	uint8_t volume_uuid[16]; /* setup */
 	uint64_t opened;         /* sequence of the superblock at the mount; setup */
-	_Atomic uint64_t newest; /* highest superblock sequence seen; whoever sees it */
+	_Atomic uint64_t newest; /* highest superblock sequence seen; any thread that sees it */
 
 	/* The connection: what INIT agreed on, as in struct init, and the first server's threads. */
 	uint64_t init_offered, init_taken; /* setup */
@@ -137,7 +137,7 @@ struct record {
 
 	struct record_version versions[RECORD_VERSIONS];
 	struct record_result results[RECORD_RESULTS];
-	struct record_crash crashes[RECORD_CRASHES]; /* requests in whose work a server crashed; record_take_over() */
+	struct record_crash crashes[RECORD_CRASHES]; /* requests at which a server crashed; record_take_over() */
 	/* By slot, the node number of the file of .datasetfs that the kernel may know there; serve/dotdir/snapshots. */
 	_Atomic uint64_t snapshots[RECORD_SNAPSHOTS];
 	struct record_hand hands[RECORD_WORKERS];    /* by worker, then record_thread; record_take(), record_leave() */
@@ -147,8 +147,8 @@ struct record {
 	struct record_member members[RECORD_MEMBERS]; /* by slot */
 };
 
-/* Makes an empty record. *ret_fd is for the supervisor: the caller's, close-on-exec; ret_fd NULL: a record that nobody
- * will take over, which needs no file. */
+/* Makes an empty record. *ret_fd is for the supervisor: the caller's, close-on-exec; ret_fd NULL: no successor will
+ * take the record over, so it needs no file. */
 must_check int record_new(struct record **ret, int *ret_fd, struct error *err);
 /* Maps the record of a predecessor, and checks it. The caller keeps the descriptor. -EPROTO: it is of another format,
  * or wrong. */
@@ -159,9 +159,9 @@ void record_close(struct record *record); /* NULL is allowed */
 /* Checks that the record is complete and every function may be called with it; record_open() does that. */
 must_check int record_check(const struct record *record, struct error *err);
 
-/* Begins a server: counts the request in whose work the last one crashed, if one is marked, empties all hands, and sets
- * the incarnation, which must be greater than the last one's. Call it before workers run. Returns how often that
- * request was at fault, and sets *ret; 0: no crash, or no request. */
+/* Begins a server: counts the request at which the last one crashed, if one is marked, empties all hands, and sets the
+ * incarnation, which must be greater than the last one's. Call it before workers run. Returns how often that request
+ * was at fault, and sets *ret; 0: no crash, or no request. */
 uint32_t record_take_over(struct record *record, uint32_t incarnation, struct record_request *ret);
 /* Marks that the calling worker crashed. Async-signal-safe. */
 void record_mark_crash(struct record *record, unsigned worker);
@@ -216,7 +216,7 @@ must_check int record_add_version(struct record *record, uint64_t key, uint64_t 
 void record_remove_version(struct record *record, uint64_t key);
 const struct record_version *record_find_version(const struct record *record, uint64_t key); /* NULL: none */
 
-/* Sets what is served, in one step. Control thread. */
+/* Sets the versions that are served, in one step. Control thread. */
 void record_serve(struct record *record, const struct record_served *served);
 const struct record_served *record_served(const struct record *record);
 void record_set_pointed(struct record *record, const uint8_t uuid[16]); /* control thread */

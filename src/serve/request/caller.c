@@ -78,8 +78,9 @@ static struct caller caller_read(uint32_t pid)
 	return caller;
 }
 
-/* Reads what the process tells of the sender: nothing if the request has another user or group than the process itself.
- * Then it acts for somebody else, as with a personality of io_uring, and its groups and capabilities are not his. */
+/* Reads the sender's groups and capabilities from its process: none if the request has another user or group than the
+ * process itself. Then the process acts for another user, as with a personality of io_uring, and its groups and
+ * capabilities are not that user's. */
 static struct caller caller_of(const struct request *wire)
 {
 	struct caller caller = caller_read(wire->pid);

@@ -154,7 +154,8 @@ static const struct reader_events content_events = {
 	.rests = content_rests,
 };
 
-/* Clears what other threads see of the READ. Call it before the reply: after that the slot may have another request. */
+/* Clears the parts of the READ that other threads see. Call it before the reply: after that the slot may have another
+ * request. */
 static void content_end(struct content *content)
 {
 	atomic_store_explicit(&content->read.op.wait.since, 0, memory_order_relaxed);
@@ -405,7 +406,7 @@ bool content_is_left(const struct worker *worker)
 
 /* ---- set-up and end ---- */
 
-/* Slots of the channel keep what they take; the contents that are left over are spare. */
+/* Slots of the channel keep the contents that they take; the others are spare. */
 static int content_lay_out(struct worker *worker, struct contents *contents, struct error *err)
 {
 	struct queue *queue = &contents->queue;

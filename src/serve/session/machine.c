@@ -138,7 +138,7 @@ static int machine_choose_channel(struct serve *serve, struct error *err)
 	struct error why = { 0 };
 
 	machine->ring = false;
-	if (wanted == SERVE_CHANNEL_DEV || (serve->keep && !must)) /* what comes over the ring dies with the server */
+	if (wanted == SERVE_CHANNEL_DEV || (serve->keep && !must)) /* requests over the ring die with the server */
 		return 0;
 	if (offered == 'N' && must)
 		return error_set(err, -EOPNOTSUPP,

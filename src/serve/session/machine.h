@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses how requests arrive, how the volume is read, the number of workers, and the memory that they may use, from
- * the options and from what the machine offers. */
+ * the options and the machine. */
 #pragma once
 #include "serve/serve.h"
 

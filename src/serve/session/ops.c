@@ -26,7 +26,7 @@
 #include "serve/request/xattr.h"
 #include "serve/serve.h"
 
-/* Whether it is about something below .datasetfs, where shares and rights depend on who asks. */
+/* Whether it is about a file below .datasetfs, where shares and rights depend on the caller. */
 static bool ops_is_dotdir(const struct worker *worker, struct channel_request *request)
 {
 	if (!nodeid_is_dotdir(request->wire.nodeid))

@@ -54,7 +54,7 @@
 #include "supervisor/keep.h"
 
 #define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
-#define SESSION_LEAVE INT64_C(1000000000) /* ns in which a server that is replaced answers what it has in hand */
+#define SESSION_LEAVE INT64_C(1000000000) /* ns in which a server that is replaced answers its open requests */
 #define SESSION_BEAT 5000 /* ms between two signs of life for the supervisor, or for systemd if there is none */
 
 struct session {
@@ -119,7 +119,7 @@ static int session_mount(struct session *session, struct error *err)
 	return session->serve.machine.ring == init->ring ? 0 : machine_lose_ring(&session->serve, err);
 }
 
-/* Does once what is possible only while requests are answered. */
+/* Does once the things that are possible only while requests are answered. */
 static void session_settle_mount(struct session *session)
 {
 	const struct serve *serve = &session->serve;
@@ -203,7 +203,7 @@ static int session_prepare(struct session *session, struct error *err)
 }
 
 /* Starts the threads in the order in which they need each other; the control thread comes last, because it tells the
- * others about members that join, and goes on with what a former server began. */
+ * others about members that join, and continues the work of a former server. */
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
@@ -217,7 +217,7 @@ static int session_start_threads(struct serve *serve, struct error *err)
 	return r;
 }
 
-/* Has the kernel send again what the former server had in hand. Interrupts that it had not read must be out of the
+/* Has the kernel send the former server's open requests again. Interrupts that it had not read must be out of the
  * kernel's list by then, or older kernels free requests that are still in it: a worker reads them first. */
 static void session_resend(struct session *session)
 {
@@ -372,7 +372,7 @@ static bool session_is_over(const struct session *session)
 	return !session->serve.machine.uring && mount_is_over(session->mount);
 }
 
-/* Takes a signal. The supervisor passes its own on, and whoever signals both processes signals once. */
+/* Takes a signal. The supervisor passes its own on, and a signal to both processes counts once. */
 static void session_take_signal(struct session *session)
 {
 	struct keep *keep = session->serve.keep;

@@ -12,7 +12,7 @@ struct session;
 /* Blocks the signals that session_run() waits for. Call it before any thread is started. */
 void session_block_signals(void);
 /* Does everything that session_start() does before the mount, as a check: opens the volume and the version, compares
- * the digest, and probes what the options ask of the machine. */
+ * the digest, and probes the machine for the options' needs. */
 must_check int session_check(const struct serve_options *options, struct error *err);
 /* Does everything that a successor does before it serves, as a check, beside the server. Changes nothing that others
  * see. The process ends after that without freeing anything. */

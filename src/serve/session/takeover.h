@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes over what the former server left: src/supervisor/README.md has the order. */
+/* Takes over from the former server: src/supervisor/README.md has the order. */
 #pragma once
 #include "fuse/init.h"
 #include "fuse/mount.h"

@@ -36,7 +36,7 @@ void workers_report_idle(const struct serve *serve);
 must_check int workers_check_queues(const struct workers *workers, struct error *err);
 /* Makes all workers end although the filesystem is mounted. */
 void workers_stop(struct workers *workers);
-/* Makes all workers end with what they have in hand. */
+/* Makes all workers finish their open requests and end. */
 void workers_leave(struct workers *workers);
 /* Waits for all workers to end. Returns the error of one that failed. Without io_uring, a worker that is stuck in a
  * read for longer than THREAD_LINGER seconds is left running. */

@@ -17,7 +17,7 @@
 #include "serve/version/nodeid.h"
 #include "trust/trust.h"
 
-/* In `lookups`: the version is being closed, nobody can hold it. */
+/* In `lookups`: the version is being closed, it cannot be held any more. */
 #define GENERATION_GONE (UINT64_C(1) << 63)
 /* In `lookups`: the kernel may know more names than are counted, because another process gave them out. The count then
  * only grows, and control/search.h finds out when the kernel knows none. */
@@ -82,7 +82,7 @@ static inline void generation_note(_Atomic bool *flag)
  * success. The caller owns one use of *ret. */
 must_check int generation_open(struct source *source, const struct version *version, struct index *index,
 			       struct block_sums *block_sums, struct generation **ret, struct error *err);
-/* Writes what another process needs to open the version without reading the volume; *ret_fd is a sealed memfd, and
+/* Writes a record by which another process opens the version without reading the volume; *ret_fd is a sealed memfd, and
  * close-on-exec. */
 must_check int generation_record(const struct generation *generation, int *ret_fd, struct error *err);
 /* Opens a version from such a record and its index (index->memfd), which it takes on success. It has the key that it

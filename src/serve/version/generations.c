@@ -91,7 +91,7 @@ void generations_forget(struct generations *generations, struct generation *gene
 		generations_wake(generations, generation);
 }
 
-/* The pin comes first: whoever sees the lookup counted sees the pin. */
+/* The pin comes first: a thread that sees the lookup counted sees the pin. */
 bool generations_pin(struct generation *generation)
 {
 	atomic_fetch_add(&generation->pins, 1);
@@ -162,7 +162,7 @@ struct generation *generations_get(struct generations *generations, uint64_t seq
 	return generation;
 }
 
-/* The kernel may still tell what it forgot of an adopted version when that is closed and opened again. So a sequence
+/* The kernel may still report forgotten names of an adopted version when that is closed and opened again. So a sequence
  * whose count was unknown once begins with an unknown count for good. The caller holds the lock. */
 static void generations_mark_adopted(struct generations *generations, struct generation *generation)
 {
@@ -247,7 +247,7 @@ void generations_wait(const struct generations *generations)
 	(void)generations_wait_unless(generations, &never);
 }
 
-/* Marks the version as being closed, if nobody can know it. */
+/* Marks the version as being closed, if no thread or kernel can know it. */
 static bool generations_seize(struct generation *generation)
 {
 	uint64_t lookups = atomic_load(&generation->lookups);

@@ -80,8 +80,8 @@ struct generation *generations_by_label(struct generations *generations, const c
 bool generations_hold(struct generation *generation);
 
 /* Subtracts lookups for names that the kernel forgot or never took. The version may be closed on return. Nothing is
- * subtracted while the count is unknown, and it becomes unknown if it is less than that: the kernel tells late of what
- * it forgot, maybe after the version was closed and opened again. */
+ * subtracted while the count is unknown, and it becomes unknown if it is less than that: the kernel reports forgotten
+ * names late, maybe after the version was closed and opened again. */
 void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups);
 
 /* Counts a lookup for a thread that uses the version outside of a section, and keeps it open until generations_unpin(),

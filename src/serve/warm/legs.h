@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The reads of the volume that fill the cache: legs of up to 1 MiB, each of as many files as lie side by side. What is
- * read is verified, goes into the cache, and is wanted by nobody else. They belong to one thread. */
+/* The reads of the volume that fill the cache: legs of up to 1 MiB, each of as many files as lie side by side. The
+ * bytes are verified and go into the cache; no reader waits for them. They belong to one thread. */
 #pragma once
 #include "base/thread/wake.h"
 #include "read/queue.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of files of one version, by their ordinals, which costs a bit for each inode of the version: so nobody needs
- * more memory by naming files twice. Whoever uses it holds a lock, or is alone. */
+/* A set of files of one version, by their ordinals, which costs a bit for each inode of the version, however often a
+ * file is named. Its user holds a lock, or is alone. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

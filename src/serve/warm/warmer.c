@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Carries out one job after the other, in passes: each looks which files are missing, reads them in the order of their
- * places, and waits until what it read is written. Another one follows while the last one has helped, as readers that
- * fill the cache meanwhile may have taken the room of what was read. */
+ * places, and waits until they are written. Another one follows while the last one has helped, as readers that fill the
+ * cache meanwhile may have taken the room. */
 #include "serve/warm/warmer.h"
 
 #include <errno.h>
@@ -25,10 +25,11 @@
 #define WARMER_PASSES 8u               /* of a job, at most */
 #define WARMER_NAP    INT64_C(2000000)  /* ns between two looks whether there is room */
 #define WARMER_LOOK   INT64_C(20000000) /* ns between two looks whether a job is still wanted */
-#define WARMER_END    INT64_C(2000000000) /* ns for which what was read may take to be written when a job has ended */
+#define WARMER_END    INT64_C(2000000000) /* ns that the last writes of a job may take after its end */
 #define WARMER_LOCK   INT64_C(3000000000) /* ns for which another process may have the lock of the cache */
 #define WARMER_TURN   4096u             /* files that are looked at between two of these */
-#define WARMER_IDLE   1000              /* ms between two looks whether anybody asks about jobs that have ended */
+#define WARMER_IDLE   1000              /* ms between two looks for jobs that have ended and that no process asks
+                                         * about */
 
 struct warmer {
 	struct counters counters;
@@ -168,7 +169,7 @@ static int warmer_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Of files that begin to be missing with the same chunk one is read; what the others still lack the next pass finds. */
+/* If missing files share their first missing chunk, only one is read; the next pass reads the rest. */
 static void warmer_merge(void *kept, const void *other)
 {
 	(void)kept;
@@ -234,7 +235,7 @@ static void warmer_look(struct warmer *warmer)
 
 /* ---- a pass ---- */
 
-/* Waits for a slot, and for room in the cache, so that nothing is read in vain. */
+/* Waits for a slot, and for room in the cache, so that no read is wasted. */
 static bool warmer_may_read(struct warmer *warmer)
 {
 	warmer_check_store(warmer);
@@ -251,7 +252,7 @@ static bool warmer_may_read(struct warmer *warmer)
 	return false;
 }
 
-/* Does the next thing for files of which some may have been taken. Returns how many more were. */
+/* Does the next step for files, some of which may have been taken. Returns how many more were. */
 static size_t warmer_step(struct warmer *warmer, const struct legs_file *files, size_t count)
 {
 	if (count || warmer->legs.again_count)
@@ -283,8 +284,8 @@ static void warmer_read_all(struct warmer *warmer)
 	}
 }
 
-/* Waits until what is under way has ended and was written, as far as there is room for it. A drive that hangs does not
- * hold up a job that has ended. */
+/* Waits until the legs under way have ended and were written, as far as there is room for them. A drive that hangs does
+ * not hold up a job that has ended. */
 static void warmer_settle(struct warmer *warmer)
 {
 	int64_t until = clock_now() + WARMER_END;
@@ -302,7 +303,7 @@ static void warmer_settle(struct warmer *warmer)
 
 /* ---- a job ---- */
 
-/* Says what the last look found. */
+/* Reports the result of the last look. */
 static void warmer_count(struct warmer *warmer)
 {
 	static const size_t places[STOCK_PLACES] = {
@@ -319,7 +320,7 @@ static void warmer_count(struct warmer *warmer)
 	}
 }
 
-/* Looks, and reads what is missing. *before: the chunks that were missing before the last pass. They count, not files:
+/* Looks, and reads missing files. *before: the chunks that were missing before the last pass. They count, not files:
  * where one cannot be read, those that begin with the same chunk come in the next pass. Returns whether another pass
  * may help. */
 static bool warmer_pass(struct warmer *warmer, uint64_t *before)
@@ -400,7 +401,7 @@ static void warmer_do(struct warmer *warmer, struct warming_job *job)
 	struct error err = { 0 };
 
 	warmer->job = job;
-	warmer->answer = job->answer; /* nobody else changes it now */
+	warmer->answer = job->answer; /* no other thread changes it now */
 	warmer->answer.cache_size = store_size(warmer_store(warmer));
 	legs_begin(&warmer->legs, job->generation);
 	if (warmer_prepare(warmer, &err) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that fills the cache of this machine with files that somebody named, before anybody reads them. */
+/* The thread that fills the cache of this machine with named files, before they are read. */
 #pragma once
 #include "datasetfs/control.h"
 #include "serve/serve.h"
@@ -16,7 +16,7 @@ must_check bool warmer_stop(struct warmer *warmer);
 /* Frees all, after warmer_stop(), and when no worker runs. */
 void warmer_free(struct warmer *warmer);
 
-/* Does what a command asks, see warming_command(). Any worker, in a section. */
+/* Carries out a command, see warming_command(). Any worker, in a section. */
 must_check int warmer_command(struct warmer *warmer, struct dsfs_warm *command, struct error *err);
 /* Has the thread register the volume's descriptors again, because one now refers to another device or file. Any thread
  * may call this. */

@@ -75,7 +75,7 @@ static int warming_enter(struct warming *warming, struct warming_job *job, struc
 	return 0;
 }
 
-/* ---- what a command asks ---- */
+/* ---- commands ---- */
 
 /* The caller holds the lock. */
 static struct warming_job *warming_find(const struct warming *warming, uint64_t number)
@@ -182,7 +182,7 @@ void warming_tell(struct warming *warming, struct warming_job *job, const struct
 	pthread_mutex_unlock(&warming->lock);
 }
 
-/* A job that waits is taken by the thread, which finds that nobody wants it. */
+/* A waiting job is taken by the thread, which finds that it is not wanted. */
 static bool warming_is_left(const struct warming_job *job, int64_t now)
 {
 	if (job->answer.state != DSFS_WARM_TAKES && !warming_is_over(job))

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "fuse/init.h"
 
-/* ns in which the kernel has taken apart the rings of a dead server. Until then such a ring may get the wake-up of a
- * request, and nobody would read it: so all workers are woken. */
+/* ns in which the kernel has taken apart the rings of a dead server. Until then such a ring may take the wake-up for a
+ * request, which no worker would read: so all workers are woken. */
 #define WORKER_SHARES INT64_C(10000000000)
 
 /* Runs the posted tasks, in any order, as each concerns a request of its own. */
@@ -114,7 +114,7 @@ static void worker_limit(struct worker *worker, int64_t limit)
 	worker->engine->timeout = pause && (!limit || pause < limit) ? pause : limit;
 }
 
-/* Takes what was there when the worker started. */
+/* Takes requests that were there when the worker started. */
 static int worker_receive_first(struct worker *worker, bool *ret_drained, struct error *err)
 {
 	int r;

@@ -105,11 +105,11 @@ must_check int worker_start(struct worker *worker, struct error *err);
 /* Makes the worker end although the filesystem is mounted, as the mount cannot go on. Requests that it leaves fail when
  * its descriptor and that of the mount are closed. Any thread may call this. */
 void worker_stop(struct worker *worker);
-/* Makes the worker end when it has answered what it has in hand; the kernel keeps the rest for another process. Not for
+/* Makes the worker end when it has answered its open requests; the kernel keeps the rest for another process. Not for
  * channels whose own_thread is set. Any thread may call this. */
 void worker_leave(struct worker *worker);
-/* Makes the worker look for requests that the kernel has announced to nobody, or to somebody who has died. Any thread
- * may call this. */
+/* Makes the worker look for requests that the kernel has announced to no thread, or to a dead one. Any thread may call
+ * this. */
 void worker_look(struct worker *worker);
 /* Frees a worker whose thread has ended or was never started. NULL is allowed. */
 void worker_free(struct worker *worker);

@@ -304,7 +304,7 @@ static int batch_check_write(struct replacement_batch *batch, const struct repla
 	return r < 0 ? r : interrupt_check(err);
 }
 
-/* Flushes and reads back what was written, then marks it as done in the record. end: behind the last column. */
+/* Flushes and reads back the written columns, then marks them as done in the record. end: behind the last column. */
 static int batch_finish(struct replacement_batch *batch, uint32_t end, struct error *err)
 {
 	struct replacement *replacement = batch->replacement;

@@ -41,7 +41,8 @@ must_check int replacement_resume(struct replacement *replacement, struct file_s
 /* Sets lost_bytes and lost_versions: content that no member has any more. Call it after replacement_resume(), so that
  * copied columns count as present. */
 must_check int replacement_find_lost(struct replacement *replacement, struct error *err);
-/* Copies the rest, flushes it and reads it back. After an interruption replacement_resume() finds what was done. */
+/* Copies the rest, flushes it and reads it back. After an interruption replacement_resume() finds the columns that are
+ * done. */
 must_check int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err);
 /* Returns how many groups lack a column on another member that is missing or stale in the transaction; *ret_bytes:
  * bytes that therefore have one copy only, or none. */

@@ -48,7 +48,7 @@ static int commit_write(const struct commit *commit, struct span bytes, struct e
 	return r < 0 ? r : source_flush(commit->source, err);
 }
 
-/* Compares with the medium: what is read after the flush comes from there. */
+/* Compares with the medium: reads after the flush come from there. */
 static int commit_read_back(const struct commit *commit, struct span bytes, uint8_t *found, struct error *err)
 {
 	for (uint32_t i = 0; i < commit->count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the publisher record, which says who is changing a volume, because a lock does not. If the record is there
- * although the lock was free, its publisher did not finish. */
+/* Owns the publisher record, which names the process that is changing a volume, because a lock does not. If the record
+ * is there although the lock was free, its publisher did not finish. */
 #pragma once
 #include "base/source.h"
 

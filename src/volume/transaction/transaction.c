@@ -205,8 +205,8 @@ static uint32_t transaction_copies(const struct transaction *transaction)
 	return 1u + last->redundant;
 }
 
-/* Returns a capacity, also of a missing member: it may be a file if others are. If it is a device nobody can check its
- * size: it counts as no larger than a device that is there. */
+/* Returns a capacity, also of a missing member: it may be a file if others are. If it is a device, its size cannot be
+ * checked: it counts as no larger than a device that is there. */
 static uint64_t transaction_capacity(const struct transaction *transaction, uint32_t number)
 {
 	uint64_t size = transaction->catalogue.members.list[number].size, most = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Receives what handover/meeting.h has connected to. Nothing is sent before the greeting: the mount names the socket,
- * which may be anybody's. */
+ * which any user may have made. */
 #include "lib/direct/daemon/link.h"
 
 #include <assert.h>
@@ -42,7 +42,7 @@ struct link {
 	uint64_t key; /* of the version, in the state page of each daemon of the mount */
 	uint64_t sequence;
 	uint8_t uuid[16];
-	uint64_t members; /* from link_print(): what the descriptors of the volume are of */
+	uint64_t members; /* from link_print(): identifies the files of the volume's descriptors */
 	struct link_place place;
 };
 

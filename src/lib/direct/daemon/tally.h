@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what a thread reads past the mount and what goes wrong, and reports it to the mount's daemon. */
+/* Counts a thread's reads past the mount, and their failures, and reports them to the mount's daemon. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
