@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program/descriptors.h"
+#include "base/text/format.h"
 #include "base/text/parse.h"
 #include "base/thread/thread.h"
 #include "content/batcher.h"
@@ -41,6 +43,9 @@
 
 #define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
 #define PACK_CLOSED_PART    10 /* a warning comes if more than one in this many files and folders is closed */
+/* Space beside the content, at most, unless most files are tiny: bytes, and a part of the content. */
+#define PACK_OVERHEAD       (UINT64_C(64) << 20)
+#define PACK_OVERHEAD_PART  4
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory for each directory read ahead */
 
 /* The source, if it is a directory. */
@@ -725,6 +730,81 @@ static int packer_publish_and_forget(struct packer *packer, struct pack_result *
 	return r;
 }
 
+/* Reads all names of the archives, without content, for a dry run. */
+static int packer_list_archives(struct packer *packer, struct error *err)
+{
+	struct packer_archives *archives = &packer->archives;
+	int r;
+
+	archives->loader = (struct loader){ .stream = &archives->stream, .tree = &archives->tree };
+	r = loader_run(&archives->loader, err);
+	return r < 0 ? r : tar_tree_sort(&archives->tree, err);
+}
+
+/* Scans the source, without reading files. */
+static int packer_estimate(struct packer *packer, struct pack_estimate *ret, struct error *err)
+{
+	struct estimate *estimate = NULL;
+	int r = estimate_open(packer->options->chunk_log, packer->sums, packer->is_random, &estimate, err);
+
+	if (r == 0 && packer->is_archive)
+		r = packer_list_archives(packer, err);
+	if (r == 0) {
+		packer->scan.sink = estimate_sink(estimate);
+		r = scan_run(&packer->scan, &packer->counts, err);
+	}
+	if (r == 0)
+		r = estimate_end(estimate, &packer->counts, packer->target, ret, err);
+	estimate_free(estimate);
+	return r;
+}
+
+/* Returns whether all that the filesystem of the source holds would fit, so that nothing need be counted. */
+static bool packer_fits_easily(const struct packer *packer)
+{
+	uint64_t used, available;
+	struct statvfs fs;
+
+	if (packer->options->dereference || fstatvfs(packer->directory.fd, &fs) < 0 ||
+	    estimate_free_bytes(packer->target, &available, NULL) < 0)
+		return false;
+	used = (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
+	return used + used / PACK_OVERHEAD_PART + PACK_OVERHEAD <= available;
+}
+
+/* Refuses content that has no room, unless compression or an older version may make it smaller. */
+static int packer_judge_room(const struct packer *packer, const struct pack_estimate *estimate, struct error *err)
+{
+	char content[SIZE_TEXT_SIZE], available[SIZE_TEXT_SIZE];
+	const struct pack_options *options = packer->options;
+
+	if (estimate->versions || options->compress != PACK_RAW || estimate->least_bytes <= estimate->free_bytes)
+		return 0;
+	return error_set(err, -ENOSPC, "volume '%s' is too small: %s are free, and '%s' has %s; --exclude leaves some "
+			 "out, --compress may make it smaller", options->volume,
+			 format_size(estimate->free_bytes, available), options->sources[0],
+			 format_size(estimate->least_bytes, content));
+}
+
+/* Checks before the first write whether a directory fits, as a dry run does. */
+static int packer_check_room(struct packer *packer, struct error *err)
+{
+	struct pack_estimate estimate;
+	int r;
+
+	if (packer->is_archive || packer_fits_easily(packer))
+		return 0;
+	progress_phase(packer->progress, "counting", 0);
+	packer->scan.is_first = true;
+	r = packer_estimate(packer, &estimate, err);
+	packer->scan.is_first = false;
+	packer->counts = (struct scan_counts){ 0 };
+	if (r == 0 && packer->directory.list)
+		r = from_list_rewind(packer->directory.list, err);
+	packer->transaction->allocator.wanted = r == 0 ? estimate.image_bytes : 0;
+	return r < 0 ? r : packer_judge_room(packer, &estimate, err);
+}
+
 static int packer_run(struct packer *packer, struct pack_result *ret, struct error *err)
 {
 	int r;
@@ -732,6 +812,8 @@ static int packer_run(struct packer *packer, struct pack_result *ret, struct err
 	r = publish_name(packer->target, packer->options, &packer->version, err);
 	if (r == 0)
 		r = packer_open(packer, err);
+	if (r == 0)
+		r = packer_check_room(packer, err);
 	if (r == 0)
 		r = target_begin(packer->target, err);
 	if (r == 0)
@@ -767,24 +849,12 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	return 0;
 }
 
-/* Reads all names of the archives, without content, for a dry run. */
-static int packer_list_archives(struct packer *packer, struct error *err)
-{
-	struct packer_archives *archives = &packer->archives;
-	int r;
-
-	archives->loader = (struct loader){ .stream = &archives->stream, .tree = &archives->tree };
-	r = loader_run(&archives->loader, err);
-	return r < 0 ? r : tar_tree_sort(&archives->tree, err);
-}
-
 int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 		 struct tar_replaced *ret_replaced, struct error *err)
 {
 	struct packer packer = {
 		.options = options, .target = target, .transaction = &target->transaction, .directory.fd = -1
 	};
-	struct estimate *estimate = NULL;
 	int r;
 
 	packer_choose_order(&packer);
@@ -793,20 +863,11 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 	if (r == 0)
 		r = packer_open_source(&packer, err);
 	if (r == 0)
-		r = estimate_open(options->chunk_log, packer.sums, packer.is_random, &estimate, err);
-	if (r == 0 && packer.is_archive)
-		r = packer_list_archives(&packer, err);
-	if (r == 0) {
-		packer.scan.sink = estimate_sink(estimate);
-		r = scan_run(&packer.scan, &packer.counts, err);
-	}
+		r = packer_estimate(&packer, ret, err);
 	if (r == 0)
 		r = packer_check_empty(&packer, err);
 	if (r == 0)
-		r = estimate_end(estimate, &packer.counts, target, ret, err);
-	if (r == 0)
 		*ret_replaced = packer.archives.origin.replaced;
-	estimate_free(estimate);
 	packer_close(&packer);
 	return r;
 }

@@ -23,7 +23,7 @@ struct estimate {
 	uint32_t chunk_log, sums;
 	bool is_random;
 	uint64_t files, directories, symlinks;
-	uint64_t content_bytes;
+	uint64_t content_bytes, sparse_bytes;
 	uint64_t names_bytes, blob_bytes, inline_bytes, chunks;
 	uint64_t rows;                      /* of block checksums */
 	uint64_t waiting_bytes;             /* in temporary files, of small files */
@@ -107,6 +107,7 @@ static void estimate_file(struct estimate *estimate, const struct attributes *at
 
 	estimate->files++;
 	estimate->content_bytes += attributes->size;
+	estimate->sparse_bytes += attributes->has_holes ? attributes->size : 0;
 	estimate->chunks += chunks;
 	if (attributes->size > BATCH_BYTES && UINT64_C(1) << estimate->chunk_log > sum_block(estimate->sums))
 		estimate->rows += chunks;
@@ -184,8 +185,7 @@ static uint64_t estimate_temporary(const struct estimate *estimate, const struct
 	       (estimate->is_random ? estimate->files * SCATTER_SORTED : 0);
 }
 
-/* Determines the free space on the devices, or on the filesystem of the volume's first file. */
-static int estimate_free_bytes(const struct target *target, uint64_t *ret, struct error *err)
+int estimate_free_bytes(const struct target *target, uint64_t *ret, struct error *err)
 {
 	struct statvfs fs;
 
@@ -209,9 +209,10 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 		.hard_links = counts->links,
 		.special = counts->special,
 		.content_bytes = estimate->content_bytes,
+		.least_bytes = estimate->content_bytes - estimate->sparse_bytes,
 		.versions = target->transaction.catalogue.version_count,
 	};
-	bool is_formatted;
+	uint64_t needed;
 	int r;
 
 	result.index_bytes = estimate_index(estimate, counts);
@@ -223,8 +224,10 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 	r = estimate_free_bytes(target, &result.free_bytes, err);
 	if (r < 0)
 		return r;
-	is_formatted = target_is_on_devices(target) && target->transaction.is_new;
-	result.fits = result.image_bytes - (is_formatted ? DSFS_DATA_AT : 0) <= result.free_bytes;
+	needed = result.image_bytes;
+	if (target_is_on_devices(target) && target->transaction.is_new) /* free_bytes are those behind it */
+		needed -= DSFS_DATA_AT;
+	result.fits = needed <= result.free_bytes;
 	*ret = result;
 	return 0;
 }

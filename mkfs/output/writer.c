@@ -92,8 +92,7 @@ int writer_reserve(struct writer *writer, uint64_t length, enum space_align alig
 	uint64_t address;
 
 	if (!allocator_take(writer->allocator, length, align, &address))
-		return error_set(err, -ENOSPC, "volume is full: needs at least %" PRIu64 " more bytes in one piece",
-				 length);
+		return allocator_full_piece(writer->allocator, length, err);
 	writer->member = address_member(address);
 	writer->current = writer->streams[writer->member];
 	return stream_move(writer->current, address_offset(address), err);

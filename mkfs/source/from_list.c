@@ -207,15 +207,21 @@ int from_list_open(const struct temp *temp, const char *path, struct from_list *
 	if (r == 0)
 		r = from_list_fill(list, temp, from, path, err);
 	if (r == 0)
-		r = sorter_rewind(list->sorter, err);
-	if (r == 0)
-		r = from_list_advance(list, err);
+		r = from_list_rewind(list, err);
 	if (r < 0) {
 		from_list_close(list);
 		return r;
 	}
 	*ret = list;
 	return 0;
+}
+
+int from_list_rewind(struct from_list *list, struct error *err)
+{
+	int r = sorter_rewind(list->sorter, err);
+
+	free(take_ptr(&list->path));
+	return r < 0 ? r : from_list_advance(list, err);
 }
 
 void from_list_close(struct from_list *list)

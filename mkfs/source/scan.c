@@ -54,7 +54,7 @@ static int scan_special(struct scan *scan, const struct scan_directory *director
 		return error_no_memory(err);
 	if (scan->setup->refuse_special)
 		return error_set(err, -EINVAL, "'%s' is a %s", path, kind);
-	if (scan->counts.special++ < SCAN_SPECIAL_LINES)
+	if (scan->counts.special++ < SCAN_SPECIAL_LINES && !scan->setup->is_first)
 		log_warn("'%s' is a %s, ignoring", path, kind);
 	return 0;
 }
@@ -289,7 +289,7 @@ int scan_run(const struct scan_setup *setup, struct scan_counts *ret, struct err
 	table_close(&scan.links);
 	if (r < 0)
 		return r;
-	if (scan.counts.special > SCAN_SPECIAL_LINES)
+	if (scan.counts.special > SCAN_SPECIAL_LINES && !setup->is_first)
 		log_warn("%" PRIu64 " devices, sockets and FIFOs in all, ignoring", scan.counts.special);
 	scan.counts.inodes = scan.next_ordinal - 1;
 	*ret = scan.counts;

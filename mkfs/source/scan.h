@@ -42,6 +42,7 @@ struct scan_setup {
 	struct listing_context list;
 	struct scan_lister lister; /* zeroed: directories are read */
 	bool refuse_special;
+	bool is_first; /* another scan follows, which warns */
 	bool (*is_volume)(void *argument, uint64_t device, uint64_t inode); /* such a file is refused */
 	void *is_volume_argument;
 	struct scan_sink sink;

@@ -134,7 +134,7 @@ while [ $((high - low)) -gt 1 ]; do
     if mkdatasetfs --progress none "$LOOP" source >pack.out 2>&1; then
         high=$blocks
     else
-        assert_contains "a device of $blocks blocks" "$(cat pack.out)" "volume is full"
+        grep -qE "volume (is full|'$LOOP' is too small)" pack.out || fail "a device of $blocks blocks: $(cat pack.out)"
         low=$blocks
     fi
 done

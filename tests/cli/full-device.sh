@@ -12,7 +12,7 @@ truncate -s 8M disk
 loop_device disk
 pack "$LOOP" small
 before=$(datasetfsctl dump "$LOOP" | sha256sum)
-assert_fails 1 "is full" mkdatasetfs --progress none "$LOOP" large
+assert_fails 1 "of 8.00 MiB are free, the source takes up to 30.1 MiB" mkdatasetfs --progress none "$LOOP" large
 assert_eq "versions" "$(datasetfsctl list --json "$LOOP" | grep -o '"sequence"' | wc -l)" 1
 assert_eq "the dump" "$(datasetfsctl dump "$LOOP" | sha256sum)" "$before"
 datasetfsctl verify "$LOOP" >/dev/null || fail "verify afterwards"
@@ -21,6 +21,25 @@ datasetfsctl verify "$LOOP" >/dev/null || fail "verify afterwards"
 rc=0
 mkdatasetfs --dry-run --json --progress none "$LOOP" large >dry.json 2>dry.err || rc=$?
 assert_eq "fits" "$(json fits dry.json)" false
+
+# Without older versions and compression it is said before the first write.
+truncate -s 8M empty
+disk=$LOOP
+loop_device empty
+assert_fails 1 "volume '$LOOP' is too small: 6.88 MiB are free, and 'large' has 30.0 MiB; --exclude leaves some out" \
+    mkdatasetfs --progress none "$LOOP" large
+cmp -n 8388608 empty /dev/zero || fail "something was written"
+assert_fails 1 "the source takes up to 31.1 MiB" mkdatasetfs --progress none --compress zstd:1 "$LOOP" large
+mkdir zeros
+truncate -s 300M zeros/sparse
+pack "$LOOP" zeros
+LOOP=$disk
+
+# A device that has grown.
+truncate -s 12M disk
+losetup --set-capacity "$LOOP"
+assert_fails 1 "the device has grown to 12.0 MiB, but a volume cannot yet: pack it again with --format" \
+    mkdatasetfs --progress none "$LOOP" large
 
 # Versions until the device is full: the pointer still moves, again and again, and a version can still be removed, which
 # makes room.
@@ -48,7 +67,8 @@ mkdir mnt
 mkfs.ext4 -q -F "$LOOP" >/dev/null
 mount "$LOOP" mnt
 at_exit umount mnt
-assert_fails 1 "is full" mkdatasetfs --progress none mnt/volume large
+assert_fails 1 "volume 'mnt/volume' is too small" mkdatasetfs --progress none mnt/volume large
+assert_fails 1 "the filesystem '$PWD/mnt' is full" mkdatasetfs --progress none --compress zstd:1 mnt/volume large
 [ ! -e mnt/volume ] || fail "the new file stayed"
 umount mnt
 

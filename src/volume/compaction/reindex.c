@@ -3,6 +3,7 @@
 #include "volume/compaction/reindex.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,13 +117,15 @@ static int reindex_put(struct reindex *reindex, const uint8_t *bytes, uint64_t a
 static int reindex_write(struct reindex_section *section, uint64_t length, struct error *err)
 {
 	struct reindex *reindex = section->reindex;
+	char what[DSFS_LABEL_MAX + 32];
 	uint64_t address;
 	int r = 0;
 
 	allocator_choose(reindex->allocator, length);
-	if (!allocator_take(reindex->allocator, length, SPACE_BLOCK, &address))
-		return error_set(err, -ENOSPC, "volume is full: no room for the index of version '%s'",
-				 section->version->label);
+	if (!allocator_take(reindex->allocator, length, SPACE_BLOCK, &address)) {
+		snprintf(what, sizeof(what), "the index of version '%s'", section->version->label);
+		return allocator_full(reindex->allocator, what, err);
+	}
 	if (!reindex->is_rehearsal)
 		r = reindex_put(reindex, section->buffer, address, length, err);
 	if (r == 0)

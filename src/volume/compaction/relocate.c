@@ -167,7 +167,7 @@ static int relocate_piece(struct relocate *relocate, uint64_t from, uint64_t len
 
 	allocator_prefer(relocate->allocator, address_member(from));
 	if (!allocator_take(relocate->allocator, length, SPACE_BLOCK, &to))
-		return error_set(err, -ENOSPC, "volume is full: needs %" PRIu64 " more bytes in one piece", length);
+		return allocator_full_piece(relocate->allocator, length, err);
 	if (!relocate->is_rehearsal)
 		r = relocate_transfer(relocate, from, to, length, err);
 	if (r < 0)

@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/round.h"
+#include "base/text/format.h"
 #include "image/members/address.h"
+
+#define ALLOCATOR_GROWN (UINT64_C(1) << 20) /* bytes: more than what rounding leaves unused */
 
 #define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* least bytes behind DSFS_DATA_AT that no group gets */
 #define ALLOCATOR_SEGMENTS   (UINT64_C(1) << 26) /* segments of a file, which has no end */
@@ -536,6 +540,28 @@ uint64_t allocator_free(const struct allocator *allocator)
 	for (uint32_t i = 0; i < allocator->lane_count; i++)
 		bytes += space_free(&allocator->lanes[i].space);
 	return bytes;
+}
+
+int allocator_full(const struct allocator *allocator, const char *what, struct error *err)
+{
+	char available[SIZE_TEXT_SIZE], total[SIZE_TEXT_SIZE], now[SIZE_TEXT_SIZE], wanted[64] = "", grown[128] = "";
+
+	if (allocator->wanted)
+		snprintf(wanted, sizeof(wanted), ", the source takes up to %s", format_size(allocator->wanted, now));
+	if (allocator->now >= allocator->total + ALLOCATOR_GROWN)
+		snprintf(grown, sizeof(grown), "; the device has grown to %s, but a volume cannot yet: pack it again "
+			 "with --format", format_size(allocator->now, now));
+	return error_set(err, -ENOSPC, "volume is full: no room for %s, %s of %s are free%s%s", what,
+			 format_size(allocator_free(allocator), available), format_size(allocator->total, total),
+			 wanted, grown);
+}
+
+int allocator_full_piece(const struct allocator *allocator, uint64_t length, struct error *err)
+{
+	char what[SIZE_TEXT_SIZE + 64], size[SIZE_TEXT_SIZE];
+
+	snprintf(what, sizeof(what), "the next %s, which must lie in one piece", format_size(length, size));
+	return allocator_full(allocator, what, err);
 }
 
 uint64_t allocator_taken(const struct allocator *allocator)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,12 @@
 #include "image/sums/sha256.h"
 #include "volume/transaction/groups.h"
 
-static int commit_full(uint64_t length, struct error *err)
+static int commit_full(const struct allocator *allocator, uint64_t length, struct error *err)
 {
-	return error_set(err, -ENOSPC, "volume is full: no room for a catalogue of %" PRIu64 " bytes", length);
+	char what[64];
+
+	snprintf(what, sizeof(what), "a catalogue of %" PRIu64 " bytes", length);
+	return allocator_full(allocator, what, err);
 }
 
 /* Takes space on each member, and raises the size of files that grow. */
@@ -27,7 +31,7 @@ static int commit_place(const struct commit *commit, struct allocator *allocator
 		uint64_t offset;
 
 		if (!allocator_take_catalogue(allocator, slot->member, length, &offset))
-			return commit_full(length, err);
+			return commit_full(allocator, length, err);
 		slot->catalogue_address = address_make(slot->member, offset);
 		slot->catalogue_length = length;
 		if (slot->member_size < offset + length)
@@ -43,8 +47,6 @@ static int commit_write(const struct commit *commit, struct span bytes, struct e
 	for (uint32_t i = 0; r == 0 && i < commit->count; i++)
 		r = source_write(commit->source, commit->slots[i].member,
 				 address_offset(commit->slots[i].catalogue_address), bytes.base, bytes.size, err);
-	if (r == -ENOSPC)
-		return commit_full(bytes.size, err);
 	return r < 0 ? r : source_flush(commit->source, err);
 }
 

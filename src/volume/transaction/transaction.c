@@ -238,15 +238,34 @@ static int transaction_open_lanes(struct transaction *transaction, struct error 
 				      transaction->super.sequence + 1, err);
 }
 
+/* Adds up the sizes of the devices, also as they are now, for the message of a full volume. */
+static void transaction_measure(struct transaction *transaction)
+{
+	struct allocator *allocator = &transaction->allocator;
+
+	for (uint32_t i = 0; i < transaction->member_count; i++) {
+		const struct transaction_member *member = &transaction->members[i];
+
+		if (!member->file || !transaction_is_device(member))
+			continue;
+		allocator->total += member->capacity;
+		allocator->now += source_size(&member->file->source, 0);
+	}
+}
+
 static int transaction_open_space(struct transaction *transaction, struct error *err)
 {
 	uint64_t capacity = transaction->member_count ? transaction->members[0].capacity : SPACE_ENDLESS;
+	int r;
 
 	allocator_close(&transaction->allocator);
 	if (transaction->catalogue.members.count)
-		return transaction_open_lanes(transaction, err);
-	return allocator_open(&transaction->allocator, transaction->is_new ? NULL : &transaction->catalogue,
-			      &transaction->super, transaction->super.segment_log, capacity, err);
+		r = transaction_open_lanes(transaction, err);
+	else
+		r = allocator_open(&transaction->allocator, transaction->is_new ? NULL : &transaction->catalogue,
+				   &transaction->super, transaction->super.segment_log, capacity, err);
+	transaction_measure(transaction);
+	return r;
 }
 
 static void transaction_lower_fence(struct transaction_member *member, const char *path)
