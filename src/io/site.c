@@ -40,47 +40,36 @@ static int site_refuse_folder(const char *path, struct error *err)
 			return error_set(err, -ENOTDIR, "'%s' is not a directory", folder);
 		if (faccessat(AT_FDCWD, folder, X_OK, AT_EACCESS) < 0 && errno == EACCES)
 			return error_set(err, -EACCES,
-					 "user %u may not search the directory '%s': it is user %u's and has mode "
-					 "%04o, 'chmod o+x %s' lets everybody search it", (unsigned)geteuid(), folder,
-					 (unsigned)st.st_uid, st.st_mode & 07777, folder);
+					 "user %u may not search the directory '%s': it is user %u's and has mode %04o",
+					 (unsigned)geteuid(), folder, (unsigned)st.st_uid, st.st_mode & 07777);
 	}
 	return 0;
 }
 
-/* The class of a file's permission bits that applies to this process. */
-struct site_class {
-	const char *whose;
-	char letter;
-	unsigned shift;
-};
-
-static struct site_class site_class(const struct stat *st)
+/* Returns the shift of the permission bits that apply to this process. */
+static unsigned site_class(const struct stat *st)
 {
 	if (st->st_uid == geteuid())
-		return (struct site_class){ "its owner", 'u', 6 };
-	if (st->st_gid == getegid() || group_member(st->st_gid))
-		return (struct site_class){ "its group", 'g', 3 };
-	return (struct site_class){ "everybody", 'o', 0 };
+		return 6;
+	return st->st_gid == getegid() || group_member(st->st_gid) ? 3 : 0;
 }
 
-/* Explains why an open with these flags was refused. */
+/* Explains why an open with these flags was refused. No chmod is proposed: the file need not be a volume, and may be
+ * /etc/shadow. */
 static int site_refuse_mode(const struct site *site, int flags, struct error *err)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY;
 	unsigned user = geteuid(), mode, wanted = writes ? 6 : 4;
-	struct site_class class;
 	struct stat st;
 
 	if (fstat(site->file, &st) < 0)
 		return error_errno(err, "fstat");
-	class = site_class(&st);
 	mode = st.st_mode & 07777;
-	if ((mode >> class.shift & wanted) == wanted)
+	if ((mode >> site_class(&st) & wanted) == wanted)
 		return error_set(err, -EACCES, "user %u may not open it, although it has mode %04o: an access control "
 				 "list or a security module is in the way", user, mode);
-	return error_set(err, -EACCES, "user %u may not %s it: it is user %u's and has mode %04o, 'chmod %c+%s %s' "
-			 "lets %s %s it", user, writes ? "change" : "read", (unsigned)st.st_uid, mode, class.letter,
-			 writes ? "rw" : "r", site->path, class.whose, writes ? "change" : "read");
+	return error_set(err, -EACCES, "user %u may not %s it: it is user %u's and has mode %04o; if it is a volume, "
+			 "its owner can let others", user, writes ? "change" : "read", (unsigned)st.st_uid, mode);
 }
 
 int site_refuse(const char *path, int code, struct error *err)

@@ -64,15 +64,21 @@ mkdir closed
 chmod 700 closed
 cp volume closed/
 chmod 600 volume
-assert_fails 1 "may not read it: it is user 0's and has mode 0600, 'chmod o+r volume' lets everybody read it" \
+assert_fails 1 "may not read it: it is user 0's and has mode 0600; if it is a volume, its owner can let others" \
     as_user datasetfsctl list volume
 chmod 644 volume
-assert_fails 1 "user 65534 may not change it: it is user 0's and has mode 0644, 'chmod o+rw volume' lets everybody" \
+assert_fails 1 "user 65534 may not change it: it is user 0's and has mode 0644; if it is a volume, its owner can" \
     as_user datasetfsctl remove volume one
 chown 0:65534 volume
-assert_fails 1 "'chmod g+rw volume' lets its group change it" as_user datasetfsctl remove volume one
-assert_fails 1 "user 65534 may not search the directory '$PWD/closed': it is user 0's and has mode 0700, 'chmod o+x" \
+assert_fails 1 "user 65534 may not change it: it is user 0's and has mode 0644;" as_user datasetfsctl remove volume one
+assert_fails 1 "user 65534 may not search the directory '$PWD/closed': it is user 0's and has mode 0700" \
     as_user datasetfsctl list "$PWD/closed/volume"
+for command in "mkdatasetfs /etc/passwd other" "datasetfsctl remove /etc/shadow one" "datasetfsctl list /etc/shadow"; do
+    rc=0
+    as_user $command >theirs.out 2>&1 || rc=$?
+    assert_eq "status of $command" $rc 1
+    ! grep -q chmod theirs.out || fail "$command: $(cat theirs.out)"
+done
 assert_fails 1 "volume 'new': user 65534 may not make files in its directory, which is user 0's and has mode 0755" \
     as_user mkdatasetfs new other
 
@@ -83,7 +89,7 @@ mount -t tmpfs -o size=1M none small
 at_exit umount small
 mkdir small/deep
 full="the filesystem '$PWD/small' is full: write of "
-assert_fails 1 "mkdatasetfs: $full" mkdatasetfs --progress none --temp-dir . small/deep/volume many
+assert_fails 1 "mkdatasetfs: $full" mkdatasetfs --progress none --compress zstd:1 --temp-dir . small/deep/volume many
 head -c 1020K /dev/zero >small/file
 assert_fails 1 "temporary files in 'small' (see --temp-dir): No space left" \
     mkdatasetfs --progress none --temp-dir small new many

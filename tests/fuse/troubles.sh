@@ -163,7 +163,7 @@ trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': superblock: encrypte
 open it with cryptsetup(8)" datasetfs -o channel=dev FILE MOUNTPOINT
 chmod 600 FILE
 trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': user 65534 may not read it: it is user 0's and has mode \
-0600, 'chmod o+r $PWD/FILE' lets everybody read it" as_nobody datasetfs -o channel=dev FILE MOUNTPOINT
+0600; if it is a volume, its owner can let others" as_nobody datasetfs -o channel=dev FILE MOUNTPOINT
 
 say "another size of block"
 for sector in 16384 8192 65536; do
