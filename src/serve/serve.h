@@ -100,6 +100,7 @@ struct serve_due {
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* uid of the mounting user */
+	struct subordinate *subordinate; /* user IDs that share; NULL: none do */
 	struct serve_machine machine;
 	struct serve_volume volume;
 	struct generations generations;

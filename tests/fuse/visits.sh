@@ -200,7 +200,12 @@ for user in range(65530, 65535):
 sys.stdout.flush()
 sys.exit(subprocess.run(sys.argv[2:]).returncode)
 END
-(ulimit -n 4096 && python3 hold_open.py mnt/.datasetfs/version datasetfsctl switch mnt v2 >opened 2>&1) ||
+as_uid 65534 python3 - mnt/.datasetfs/version <<'END' || fail "a file that does not change has a node for each open"
+import os, sys
+held = [os.open(sys.argv[1], os.O_RDONLY) for _ in range(300)]
+sys.exit(len({os.fstat(fd).st_ino for fd in held}) != 1)
+END
+(ulimit -n 4096 && python3 hold_open.py mnt/.datasetfs/stats.json datasetfsctl switch mnt v2 >opened 2>&1) ||
     fail "root's switch while users hold files of .datasetfs open: $(cat opened)"
 assert_eq "how that ended for five users" "$(awk 'NR <= 5 { printf "%s ", $2 }' opened)" \
     "EDQUOT EDQUOT EDQUOT ENFILE ENFILE "
@@ -209,6 +214,6 @@ awk 'NR <= 5 { sum += $1 } NR <= 3 && ($1 < 240 || $1 > 256) { bad = 1 }
     END { exit bad || sum < 900 || sum > 960 }' opened ||
     fail "what five users could open: $(cat opened)"
 grep -q "user 65530 holds 256 files of '.datasetfs' open" daemon.log || fail "no line about the user: $(cat daemon.log)"
-wait_for 20 as_uid 65530 cat mnt/.datasetfs/version || fail "a user who let go of his files cannot open one"
+wait_for 20 as_uid 65530 cat mnt/.datasetfs/stats.json || fail "a user who let go of his files cannot open one"
 unmount mnt
 say "files of .datasetfs that are held open"

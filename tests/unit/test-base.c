@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/program/options.h"
+#include "base/program/subordinate.h"
 #include "base/span.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
@@ -15,6 +18,34 @@
 #include "base/thread/wake.h"
 #include "base/utf8.h"
 #include "lib/check.h"
+
+static void test_subordinate_ids(void **state)
+{
+	static const char lines[] = "alice:100000:65536\nbob:165536:65536\n# no line\nnone:1:0\nbob:1:2:3\n\n"
+				    "alice:300000:1\n1000:4294967294:1\nlast:4294967294:2\neve:500000:10";
+	static const uint32_t shares[][2] = {
+		{ 0, 0 }, { 1, 1 }, { 99999, 99999 }, { 100000, 100000 }, { 165535, 100000 }, { 165536, 165536 },
+		{ 231071, 165536 }, { 231072, 231072 }, { 300000, 100000 }, { 300001, 300001 }, { 500009, 500000 },
+		{ UINT32_MAX - 1, UINT32_MAX - 1 }, { UINT32_MAX, UINT32_MAX },
+	};
+	int fd = memfd_create("subuid", MFD_CLOEXEC);
+	struct subordinate *subordinate = NULL;
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	CHECK_OK(subordinate_read(path, &subordinate, &err));
+	assert_int_equal(subordinate_share(subordinate, 7), 7); /* no line */
+	subordinate_free(subordinate);
+	assert_int_equal(write(fd, lines, sizeof(lines) - 1), sizeof(lines) - 1);
+	CHECK_OK(subordinate_read(path, &subordinate, &err));
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++)
+		assert_int_equal(subordinate_share(subordinate, shares[i][0]), shares[i][1]);
+	subordinate_free(subordinate);
+	close(fd);
+	CHECK_FAILS(subordinate_read("/nowhere/subuid", &subordinate, &err), -ENOENT, "cannot open '/nowhere/subuid'");
+	assert_int_equal(subordinate_share(NULL, 7), 7);
+}
 
 static void test_sizes(void **state)
 {
@@ -460,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_subordinate_ids),
 		cmocka_unit_test(test_options_end), cmocka_unit_test(test_json),
 		cmocka_unit_test(test_option_values), cmocka_unit_test(test_error_wrap),
 		cmocka_unit_test(test_shown),

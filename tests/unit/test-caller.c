@@ -145,7 +145,7 @@ static void the_kernel_does_not_say_who(void **state)
 	assert_int_equal(request.wire.uid, geteuid());
 	assert_int_equal(request.wire.gid, getegid());
 	CHECK_OK(caller_check(&serve, &request, &err));
-	assert_int_equal(caller_share(&request), geteuid());
+	assert_int_equal(caller_share(&serve, &request), geteuid());
 	/* In another namespace of processes: nobody's rights, and a share of its own. */
 	request.wire = unknown;
 	request.wire.pid = 0;
@@ -155,7 +155,7 @@ static void the_kernel_does_not_say_who(void **state)
 	assert_false(caller_may_read(&reader, 0440, UINT32_MAX, UINT32_MAX));
 	caller_reader_free(&reader);
 	request.wire.pid = 77;
-	assert_int_equal(caller_share(&request), UINT32_C(1) << 31 | 77);
+	assert_int_equal(caller_share(&serve, &request), UINT32_C(1) << 31 | 77);
 	/* Without the option nothing is looked up. */
 	serve.options.idmap = false;
 	request.wire = unknown;

@@ -178,8 +178,8 @@ static void numbers_stay_what_they_are(void **state)
 	assert_int_equal(keep(SNAPSHOTS_DAMAGE, ""), 1024 + (3 * 8 + 4) * 1024 + 3);
 	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + (4 * 8 + 5) * 1024 + 4);
 	atomic_store(made, UINT64_MAX);
-	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + (((UINT64_C(1) << 26) - 1) * 8 + 5) * 1024 + 5);
-	assert_int_equal(keep(SNAPSHOTS_METRICS, ""), 1024 + 5 * 1024 + 6);
+	assert_int_equal(keep(SNAPSHOTS_METRICS, "another"), 1024 + (((UINT64_C(1) << 26) - 1) * 8 + 5) * 1024 + 5);
+	assert_int_equal(keep(SNAPSHOTS_METRICS, "again"), 1024 + 5 * 1024 + 6);
 }
 
 static void a_successor_begins_no_number_again(void **state)
@@ -221,12 +221,12 @@ static void a_slot_that_is_taken_stays(void **state)
 	assert_int_not_equal(now % SNAPSHOTS_MAX, before % SNAPSHOTS_MAX); /* as long as there are others */
 	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
 		atomic_store(&marks[i], NODE_SNAPSHOT + i);
-	now = keep(SNAPSHOTS_METRICS, "metrics");
+	now = keep(SNAPSHOTS_METRICS, "others");
 	assert_int_equal(now % SNAPSHOTS_MAX, before % SNAPSHOTS_MAX);
 	check_text(adopt(before, USER, "now", false), "now");
 	assert_null(snapshots_get(snapshots, before));
 	snapshots_forget(snapshots, before, 1);
-	check_text(snapshots_get(snapshots, now), "metrics");
+	check_text(snapshots_get(snapshots, now), "others");
 }
 
 static void the_kernel_asks_again_for_what_it_knows(void **state)
@@ -270,13 +270,23 @@ static void a_kernel_that_does_not_answer(void **state)
 	fails_with = 0;
 }
 
+static char last_text[16];
+
+static const char *another_text(void)
+{
+	static unsigned number;
+
+	snprintf(last_text, sizeof(last_text), "text %u", number++);
+	return last_text;
+}
+
 static void limits_of_users(void **state)
 {
 	uint64_t nodes[SNAPSHOTS_OF_USER], ignored, before;
 
 	(void)state;
 	for (unsigned i = 0; i < SNAPSHOTS_OF_USER; i++)
-		nodes[i] = keep(SNAPSHOTS_STATS, "text");
+		nodes[i] = keep(SNAPSHOTS_STATS, another_text());
 	assert_int_equal(keep_by(USER, false, SNAPSHOTS_STATS, "text", &ignored), -EDQUOT);
 	assert_int_equal(keep_by(USER, true, SNAPSHOTS_STATS, "text", &ignored), 0);
 	snapshots_forget(snapshots, ignored, 1);
@@ -287,11 +297,28 @@ static void limits_of_users(void **state)
 	check_text(adopt(before + SNAPSHOTS_OF_USER, USER, "now", false), "now");
 	check_text(adopt(before + SNAPSHOTS_OF_USER, OTHER, "now", true), "now");
 	for (unsigned i = SNAPSHOTS_OF_USER + 1; i < SNAPSHOTS_OF_USERS; i++)
-		assert_int_equal(keep_by(OTHER + i, false, SNAPSHOTS_STATS, "text", &ignored), 0);
+		assert_int_equal(keep_by(OTHER + i, false, SNAPSHOTS_STATS, another_text(), &ignored), 0);
 	assert_int_equal(keep_by(OTHER, false, SNAPSHOTS_STATS, "text", &ignored), -ENFILE);
 	for (unsigned i = SNAPSHOTS_OF_USERS; i < 1024; i++)
-		assert_int_equal(keep_by(USER, true, SNAPSHOTS_STATS, "text", &ignored), 0);
+		assert_int_equal(keep_by(USER, true, SNAPSHOTS_STATS, another_text(), &ignored), 0);
 	assert_int_equal(keep_by(USER, true, SNAPSHOTS_STATS, "text", &ignored), -ENFILE);
+	/* A text that somebody has already is there for all. */
+	assert_int_equal(keep_by(OTHER, false, SNAPSHOTS_STATS, last_text, &ignored), 0);
+}
+
+static void one_for_the_same_text(void **state)
+{
+	uint64_t first = keep(SNAPSHOTS_VERSION, "text"), second;
+
+	(void)state;
+	assert_int_equal(keep_by(OTHER, false, SNAPSHOTS_VERSION, "text", &second), 0);
+	assert_int_equal(second, first);
+	assert_int_not_equal(keep(SNAPSHOTS_VERSION, "texts"), first);
+	assert_int_not_equal(keep(SNAPSHOTS_DAMAGE, "text"), first);
+	snapshots_forget(snapshots, first, 1);
+	check_text(snapshots_get(snapshots, first), "text"); /* the other lookup */
+	snapshots_forget(snapshots, first, 1);
+	assert_null(snapshots_get(snapshots, first));
 }
 
 static void the_client_has_one_for_ever(void **state)
@@ -324,6 +351,7 @@ int main(void)
 		CASE(the_kernel_asks_again_for_what_it_knows),
 		CASE(a_kernel_that_does_not_answer),
 		CASE(limits_of_users),
+		CASE(one_for_the_same_text),
 		CASE(the_client_has_one_for_ever),
 	};
 

@@ -109,7 +109,7 @@ static void prefetch_take(struct prefetch *prefetch)
 	struct dsfs_prefetch *arguments = &prefetch->arguments;
 	const struct channel_request *request = prefetch->caller.request;
 	const struct announced_files files = { prefetch->generation, prefetch->files, arguments->count };
-	struct announced_user user = { caller_share(request), prefetch->may_switch };
+	struct announced_user user = { caller_share(prefetch->serve, request), prefetch->may_switch };
 	struct error ignored;
 
 	user.may_switch |= caller_check(prefetch->serve, request, &ignored) == 0;

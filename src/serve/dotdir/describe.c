@@ -58,7 +58,7 @@ static int describe_keep(struct worker *worker, const struct channel_request *re
 			 char *text, size_t length, struct fuse_entry_out *ret)
 {
 	static struct log_limit limit = { .burst = 5 };
-	uint32_t uid = caller_share(request);
+	uint32_t uid = caller_share(worker->serve, request);
 	struct error ignored;
 	unsigned suppressed;
 	int r = snapshots_keep(worker->serve->snapshots, file, uid, false, text, length, ret);

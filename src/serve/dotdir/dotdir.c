@@ -244,8 +244,9 @@ static void dotdir_answer_anew(struct worker *worker, struct channel_request *re
 {
 	struct snapshots *snapshots = worker->serve->snapshots;
 	uint64_t nodeid = request->wire.nodeid;
+	uint32_t user = caller_share(worker->serve, request);
 	bool kept;
-	struct snapshot *snapshot = snapshots_adopt(snapshots, nodeid, caller_share(request), text, length, &kept);
+	struct snapshot *snapshot = snapshots_adopt(snapshots, nodeid, user, text, length, &kept);
 
 	if (!snapshot)
 		reply_error(worker, request, -ENOMEM);

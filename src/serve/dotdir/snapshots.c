@@ -174,12 +174,55 @@ static void snapshots_put_in(struct snapshots *snapshots, struct snapshot *snaps
 		atomic_store(&snapshots->nodes[snapshot->nodeid % SNAPSHOTS_MAX], snapshot->nodeid);
 }
 
+/* Finds a snapshot of this file with this text, which many programs that ask at a time can have. NULL: there is none.
+ * The caller holds the lock. */
+static struct snapshot *snapshots_same(const struct snapshots *snapshots, enum snapshots_file file, const char *text,
+				       size_t length)
+{
+	struct snapshot *snapshot;
+
+	for (size_t i = 0; i < SNAPSHOTS_MAX; i++) {
+		snapshot = snapshots->slots[i];
+		if (snapshot && snapshots_file(snapshot->nodeid) == file && snapshot->length == length &&
+		    !memcmp(snapshot->text, text, length))
+			return snapshot;
+	}
+	return NULL;
+}
+
+static void snapshots_entry(const struct snapshot *snapshot, struct fuse_entry_out *ret)
+{
+	*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
+	snapshots_attr(snapshot, &ret->attr);
+}
+
+/* Adds a lookup to the snapshot that has this text already. */
+static bool snapshots_share(struct snapshots *snapshots, enum snapshots_file file, const char *text, size_t length,
+			    struct fuse_entry_out *ret)
+{
+	struct snapshot *same;
+
+	pthread_mutex_lock(&snapshots->lock);
+	same = snapshots_same(snapshots, file, text, length);
+	if (same) {
+		same->lookups++;
+		snapshots_entry(same, ret);
+	}
+	pthread_mutex_unlock(&snapshots->lock);
+	return same;
+}
+
 int snapshots_keep(struct snapshots *snapshots, enum snapshots_file file, uint32_t uid, bool may_switch, char *text,
 		   size_t length, struct fuse_entry_out *ret)
 {
-	struct snapshot *snapshot = snapshots_make(0, uid, text, length);
+	struct snapshot *snapshot;
 	int r;
 
+	if (snapshots_share(snapshots, file, text, length, ret)) {
+		free(text);
+		return 0;
+	}
+	snapshot = snapshots_make(0, uid, text, length);
 	if (!snapshot)
 		return -ENOMEM;
 	pthread_mutex_lock(&snapshots->lock);
@@ -187,8 +230,7 @@ int snapshots_keep(struct snapshots *snapshots, enum snapshots_file file, uint32
 	if (r == 0) {
 		snapshot->nodeid = snapshots_number(snapshots, file);
 		snapshots_put_in(snapshots, snapshot);
-		*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
-		snapshots_attr(snapshot, &ret->attr);
+		snapshots_entry(snapshot, ret);
 	}
 	pthread_mutex_unlock(&snapshots->lock);
 	if (r < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Snapshots of the files of .datasetfs: each lookup makes a node of its own, whose content never changes, so that the
- * kernel may cache it. It is freed when the kernel forgets it. A file that never changes has one snapshot for all
- * lookups. Snapshots die with their server; the next one makes those anew that the kernel still asks for. Any thread
- * may call these functions. */
+/* Snapshots of the files of .datasetfs: a lookup makes a node whose content never changes, so that the kernel may cache
+ * it, or finds the one with the same content. It is freed when the kernel forgets it. A file that never changes has one
+ * snapshot for all lookups. Snapshots die with their server; the next one makes those anew that the kernel still asks
+ * for. Any thread may call these functions. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,8 +37,8 @@ must_check int snapshots_new(_Atomic uint64_t *made, _Atomic uint64_t nodes[SNAP
 			     struct error *err);
 void snapshots_free(struct snapshots *snapshots);
 
-/* Makes a snapshot of the text and counts one lookup of it. Takes the text if it returns 0. -EDQUOT: the user has too
- * many snapshots; -ENFILE: all users have; -ENOMEM. */
+/* Makes a snapshot of the text, unless there is one, and counts one lookup of it. Takes the text if it returns 0.
+ * -EDQUOT: the user has too many snapshots; -ENFILE: all users have; -ENOMEM. */
 must_check int snapshots_keep(struct snapshots *snapshots, enum snapshots_file file, uint32_t uid, bool may_switch,
 			      char *text, size_t length, struct fuse_entry_out *ret);
 /* Answers a lookup of NODE_CLIENT, which has one snapshot for all lookups; the kernel may keep its name. The first call

@@ -103,7 +103,7 @@ static int visits_entry(struct generation *generation, unsigned valid, struct fu
 
 static int visits_do_lookup(struct visits *visits, struct visit *visit)
 {
-	struct visitor visitor = { .uid = caller_share(visit->request), .failures = &visits->failures };
+	struct visitor visitor = { .uid = caller_share(visits->serve, visit->request), .failures = &visits->failures };
 	unsigned valid = VISITS_VALID;
 	struct error err = { 0 };
 	int r;
@@ -201,7 +201,7 @@ static struct visit *visits_pick(struct visits *visits)
 {
 	struct visit **at = &visits->waiting, *visit;
 
-	while (*at && caller_share((*at)->request) == visits->served)
+	while (*at && caller_share(visits->serve, (*at)->request) == visits->served)
 		at = &(*at)->next;
 	if (!*at)
 		at = &visits->waiting;
@@ -222,7 +222,7 @@ static struct visit *visits_next(struct visits *visits)
 	visit = visits_pick(visits);
 	visits->doing = visit;
 	if (visit)
-		visits->served = caller_share(visit->request);
+		visits->served = caller_share(visits->serve, visit->request);
 	pthread_mutex_unlock(&visits->lock);
 	return visit;
 }
@@ -357,10 +357,10 @@ static bool visits_is_asked(const struct visits *visits, const char *label)
 /* The number of a user's visits, waiting and under way. The caller holds the lock. */
 static unsigned visits_of_user(const struct visits *visits, uint32_t uid)
 {
-	unsigned count = visits->doing && caller_share(visits->doing->request) == uid;
+	unsigned count = visits->doing && caller_share(visits->serve, visits->doing->request) == uid;
 
 	for (const struct visit *visit = visits->waiting; visit; visit = visit->next)
-		count += caller_share(visit->request) == uid;
+		count += caller_share(visits->serve, visit->request) == uid;
 	return count;
 }
 
@@ -373,7 +373,7 @@ static bool visits_take(struct visits *visits, struct visit *visit, unsigned mos
 
 	pthread_mutex_lock(&visits->lock);
 	taken = visits->count < visits->most && worker_jobs(worker) + 1 < visits->serve->machine.jobs &&
-		visits_of_user(visits, caller_share(visit->request)) < most_of_user &&
+		visits_of_user(visits, caller_share(visits->serve, visit->request)) < most_of_user &&
 		!(once && visits_is_asked(visits, visit->label));
 	if (taken) {
 		visits->count++;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/program/subordinate.h"
 #include "base/same.h"
 #include "serve/serve.h"
 
@@ -106,11 +107,12 @@ void caller_identify(const struct serve *serve, struct channel_request *request)
 	free(caller.groups);
 }
 
-uint32_t caller_share(const struct channel_request *request)
+uint32_t caller_share(const struct serve *serve, const struct channel_request *request)
 {
 	const struct request *wire = &request->wire;
 
-	return wire->uid != CALLER_UNKNOWN ? wire->uid : CALLER_PROCESS | wire->pid;
+	return wire->uid != CALLER_UNKNOWN ? subordinate_share(serve->subordinate, wire->uid) :
+					     CALLER_PROCESS | wire->pid;
 }
 
 static size_t caller_read_map(const char *path, char map[CALLER_MAP_SIZE])

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/program/step.h"
+#include "base/program/subordinate.h"
 #include "fuse/init.h"
 #include "image/chunk.h"
 #include "image/inode.h"
@@ -216,7 +217,7 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	read->room = request->payload_size;
 	read->keeps_payload = worker->channel->ops->own_thread && serve_has_places(worker->serve);
 	read->wanted = &request->owed;
-	read->user = request->wire.uid;
+	read->user = subordinate_share(worker->serve->subordinate, request->wire.uid);
 }
 
 static void content_begin(struct content *content)

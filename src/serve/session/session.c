@@ -20,6 +20,7 @@
 #include "base/program/privileges.h"
 #include "base/program/signal.h"
 #include "base/program/step.h"
+#include "base/program/subordinate.h"
 #include "base/text/format.h"
 #include "device/locate.h"
 #include "device/occupied.h"
@@ -180,6 +181,7 @@ static int session_prepare(struct session *session, struct error *err)
 		return r;
 	serve->generations.wake = &serve->wake;
 	serve->history.started = clock_now();
+	(void)!subordinate_read(SUBORDINATE_FILE, &serve->subordinate, NULL); /* most machines have none */
 	r = keeping_begin(serve, err);
 	if (r == 0)
 		r = local_open(serve, err);
@@ -557,6 +559,7 @@ bool session_free(struct session *session)
 	cpus_free(&session->serve.machine.cpus);
 	mount_free(session->mount);
 	snapshots_free(session->serve.snapshots);
+	subordinate_free(session->serve.subordinate);
 	damage_free(session->serve.damage);
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
