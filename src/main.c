@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/program/descriptors.h"
 #include "base/program/notify.h"
@@ -31,6 +32,7 @@
 #include "supervisor/message.h"
 #include "supervisor/supervisor.h"
 #include "unmount.h"
+#include "words.h"
 
 /* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */
 enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, EXIT_MOUNT = 32 };
@@ -39,10 +41,13 @@ enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, 
 #define DEADLINE       300 /* seconds that a read waits for the device, unless the option says */
 #define DEADLINE_MAX   31536000
 
-/* The text of one -o; values of options point into it. */
+/* One -o. */
 struct main_list {
 	struct main_list *next;
-	char text[];
+	const char *argument; /* as it was given: a part of argv */
+	char *absolute;       /* the same, with absolute paths */
+	char *replaced;       /* the argument with that; NULL: none yet */
+	char *text;           /* a copy that is cut into words; values of options point into it */
 };
 
 struct main_options {
@@ -111,30 +116,6 @@ static int main_set_digest(void *target, const char *value, struct error *err)
 
 	options->serve.has_digest = true;
 	return parse_digest(value, options->serve.digest, err);
-}
-
-/* A successor of this process has another working directory. */
-static int main_set_file(const char *value, const char **ret, struct error *err)
-{
-	if (*value != '/')
-		return error_set(err, -EINVAL, "'%s' is not an absolute path", value);
-	*ret = value;
-	return 0;
-}
-
-static int main_set_trust(void *target, const char *value, struct error *err)
-{
-	return main_set_file(value, &((struct main_options *)target)->serve.trust.signers, err);
-}
-
-static int main_set_revoked(void *target, const char *value, struct error *err)
-{
-	return main_set_file(value, &((struct main_options *)target)->serve.trust.revoked, err);
-}
-
-static int main_set_cache(void *target, const char *value, struct error *err)
-{
-	return main_set_file(value, &((struct main_options *)target)->serve.cache, err);
 }
 
 static int main_set_cache_size(void *target, const char *value, struct error *err)
@@ -233,8 +214,8 @@ static const struct main_word {
 	{ "kernel", false, false, MAIN_TRUE(kernel) },
 	{ "version", true, false, OPTION_TEXT(struct main_options, serve.version, version_check_label) },
 	{ "digest", true, false, OPTION_CALL(main_set_digest) },
-	{ "trust", true, false, OPTION_CALL(main_set_trust) },
-	{ "revoked", true, false, OPTION_CALL(main_set_revoked) },
+	{ "trust", true, false, OPTION_TEXT(struct main_options, serve.trust.signers, NULL) },
+	{ "revoked", true, false, OPTION_TEXT(struct main_options, serve.trust.revoked, NULL) },
 	{ "verify", true, true, MAIN_WORD(serve.read.verify, "never", "always") },
 	{ "io", true, true, MAIN_WORD(serve.io, "auto", "uring", "threads") },
 	{ "channel", true, true, MAIN_WORD(serve.channel, "auto", "ring", "dev") },
@@ -244,7 +225,7 @@ static const struct main_word {
 	{ "window", true, true, MAIN_WORD(serve.window, "off", "auto") },
 	{ "max_iops", true, true, OPTION_NUMBER(struct main_options, serve.max_iops, 1, WINDOW_IOPS_MAX) },
 	{ "max_bandwidth", true, true, OPTION_CALL(main_set_max_bandwidth) },
-	{ "cache", true, true, OPTION_CALL(main_set_cache) },
+	{ "cache", true, true, OPTION_TEXT(struct main_options, serve.cache, NULL) },
 	{ "cache_size", true, true, OPTION_CALL(main_set_cache_size) },
 	{ "cache_fill", true, true, MAIN_WORD(serve.cache_fill, "reads", "warm") },
 	{ "on_error", true, true, MAIN_WORD(serve.read.wait, "eio", "wait") },
@@ -342,35 +323,24 @@ static int main_word(struct main_options *options, char *word, struct error *err
 	return main_unknown_word(word, err);
 }
 
-/* Cuts off the next word. A value in quotation marks may have commas in it, as in mount(8). */
-static char *main_cut(char **rest)
-{
-	char *word = *rest, *value, *end = NULL;
-
-	value = word ? word + strcspn(word, ",=") : NULL;
-	if (value && value[0] == '=' && value[1] == '"')
-		end = strchr(value + 2, '"');
-	if (!end || (end[1] && end[1] != ','))
-		return strsep(rest, ",");
-	*rest = end[1] ? end + 2 : NULL;
-	memmove(value + 1, value + 2, (size_t)(end - value) - 2);
-	end[-1] = 0;
-	return word;
-}
-
 static int main_set_o(void *target, const char *argument, struct error *err)
 {
 	struct main_options *options = target;
-	struct main_list *list = malloc(sizeof(*list) + strlen(argument) + 1);
+	struct main_list *list = calloc(1, sizeof(*list));
 	char *word, *rest;
-	int r = 0;
+	int r;
 
 	if (!list)
 		return error_no_memory(err);
-	rest = strcpy(list->text, argument);
-	list->next = options->lists;
-	options->lists = list;
-	while (r == 0 && (word = main_cut(&rest)))
+	list->argument = argument;
+	list_push(options->lists, list, next);
+	r = words_absolute(argument, &list->absolute, err);
+	if (r < 0)
+		return r;
+	rest = list->text = strdup(list->absolute);
+	if (!rest)
+		return error_no_memory(err);
+	while (r == 0 && (word = words_cut(&rest)))
 		r = main_word(options, word, err);
 	return r;
 }
@@ -381,6 +351,9 @@ static void main_free(struct main_options *options)
 
 	while ((list = options->lists)) {
 		options->lists = list->next;
+		free(list->absolute);
+		free(list->replaced);
+		free(list->text);
 		free(list);
 	}
 	free(options->volume);
@@ -772,6 +745,36 @@ static char **main_copy(int argc, char **argv)
 	return copy;
 }
 
+/* Puts a list with absolute paths in place of the one that was given, which may be a part of an argument (-oLIST). */
+static int main_replace_list(char **arguments, struct main_list *list)
+{
+	size_t i = 0;
+
+	while (arguments[i] && (list->argument < arguments[i] ||
+				list->argument > arguments[i] + strlen(arguments[i])))
+		i++;
+	if (!arguments[i])
+		return 0;
+	if (asprintf(&list->replaced, "%.*s%s", (int)(list->argument - arguments[i]), arguments[i],
+		     list->absolute) < 0) {
+		list->replaced = NULL;
+		return -ENOMEM;
+	}
+	arguments[i] = list->replaced;
+	return 0;
+}
+
+/* Makes the arguments those for successors, which have another working directory. Returns an exit status, or -1. */
+static int main_replace(char **arguments, const struct main_options *options)
+{
+	for (struct main_list *list = options->lists; list; list = list->next)
+		if (main_replace_list(arguments, list) < 0) {
+			log_err("no memory");
+			return EXIT_SYSTEM;
+		}
+	return -1;
+}
+
 /* The same for the process that was started, which may go to the background, and for the server that it starts. */
 static int main_begin(const struct main_options *options, char **argv)
 {
@@ -815,6 +818,8 @@ int main(int argc, char **argv)
 	}
 	arguments = main_copy(argc, argv);
 	status = arguments ? main_command_line(argc, argv, &options) : EXIT_SYSTEM;
+	if (status < 0)
+		status = main_replace(arguments, &options);
 	if (status < 0 && options.kernel)
 		status = main_mount_kernel(&options);
 	if (status < 0 && options.fake)

@@ -19,6 +19,7 @@
 
 /* Options that consumers may give: they choose the data, and grant no rights. */
 static const char *const key_consumer_names[] = { "digest", "version" };
+static const char *const key_file_names[] = { "cache", "revoked", "trust" };
 #define KEY_CONSUMER_FOLLOW "follow=current"
 #define KEY_MOUNTS          16u
 #define KEY_MOUNTS_MAX      65536u
@@ -62,7 +63,7 @@ static bool key_is_consumers(const char *word)
 	return !strcmp(word, KEY_CONSUMER_FOLLOW);
 }
 
-/* Files are read in the machine's namespace, and the daemon has no working directory. */
+/* Files are opened in the machine's namespace, and the daemon has no working directory. */
 static int key_check_file(const char *word, struct error *err)
 {
 	int length = (int)key_length(word);
@@ -88,7 +89,10 @@ static int key_check(enum key_who who, const char *word, struct error *err)
 				 "nobody could tell a dead one");
 	if (who == KEY_CONSUMER && !key_is_consumers(word))
 		return error_set(err, -EPERM, "option '%s' is for the administrator of the machine", word);
-	return key_is_named(word, "trust") || key_is_named(word, "revoked") ? key_check_file(word, err) : 0;
+	for (size_t i = 0; i < sizeof(key_file_names) / sizeof(*key_file_names); i++)
+		if (key_is_named(word, key_file_names[i]))
+			return key_check_file(word, err);
+	return 0;
 }
 
 /* ---- saying it ---- */

@@ -48,7 +48,10 @@ one=$(index 0 length) two=$(index 1 length)
 [ -f "$(dirname "$(copy 0)")" ] && fail "there is a folder already"
 
 say "which folders it takes"
-assert_fails 2 "mount option 'cache': 'cache' is not an absolute path" datasetfs -o cache=cache volume mnt
+assert_fails 2 "mount option 'cache' needs a value" datasetfs -o cache= volume mnt
+mkdir -p 'a,"b'
+(cd 'a,"b' && assert_fails 2 "mount option 'cache=cache': the name of the working directory, '$PWD', has a comma and" \
+    datasetfs -ocache=cache ../volume ../mnt)
 assert_fails 2 "'kernel' cannot be combined with 'cache'" datasetfs -o "kernel,cache=$cache" volume mnt
 assert_fails 2 "'cache' cannot be combined with 'verify=never'" datasetfs -o "cache=$cache,verify=never" volume mnt
 mkdir -p mnt
@@ -142,6 +145,17 @@ from "$one" 0
 wait_for 20 is_whole 0 || fail "no copy of the index: $(ls -R cache) $(cat daemon.log)"
 assert_eq "rights" "$(stat -c %a "$(copy 0)")" 600
 assert_eq "option" "$(stats mnt options.cache)" "$cache"
+unmount mnt
+mkdir a,b
+for list in "-oexec,cache=../cache,noatime" '--options=exec,cache="../cache"'; do
+    (cd a,b && datasetfs "$list" ../volume ../mnt)
+    assert_eq "relative, in the background" "$(realpath "$(stats mnt options.cache)")" "$cache"
+    datasetfsctl upgrade mnt >/dev/null
+    assert_eq "the successor's" "$(stats mnt options.cache)" "$PWD/a,b/../cache"
+    from 0 0
+    fusermount3 -u mnt
+done
+mount_volume volume mnt -o "cache=$cache"
 unmount mnt
 erase 0
 assert_fails 32 "index of version 'one': its SHA-256" datasetfs volume mnt

@@ -20,7 +20,7 @@ chmod go-w .
 } >signers
 echo "# nobody" >revoked
 chmod 644 signers revoked
-trust=trust=$PWD/signers
+trust=trust=signers
 mkdir source mnt
 pack_at() { local date=$1; shift; echo "$1" >source/file; SOURCE_DATE_EPOCH=$date pack volume source --label "$@"; }
 refused_labels="unsigned stranger expired"

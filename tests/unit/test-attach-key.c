@@ -108,6 +108,7 @@ static void test_refusals(void **state)
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "kernel", &err), -EINVAL, "nobody could tell a dead one");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "trust=signers", &err), -EINVAL, "expected 'trust=' and an absolute path");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "revoked", &err), -EINVAL, "expected 'revoked=' and an absolute path");
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "cache=folder", &err), -EINVAL, "expected 'cache=' and an absolute path");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "max_mounts=0", &err), -ERANGE, "option 'max_mounts': ");
 	CHECK_OK(key_say(&key, KEY_CONSUMER, "version=v1", &err));
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "version=v1", &err), -EINVAL, "is given twice");

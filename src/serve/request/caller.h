@@ -7,8 +7,8 @@
 /* Finds out who sends a request of a mount with the option idmap, where the kernel does not say it: sets user and group
  * to those of the process, as far as they are known. Call it before anything that depends on them. */
 void caller_identify(const struct serve *serve, struct channel_request *request);
-/* Returns the quota key of a request: the uid, one number for all subordinate uids of a user, or if the uid is unknown a
- * number for the process, which few machines have for a user. */
+/* Returns the quota key of a request: the uid, one number for all subordinate uids of a user, or if the uid is unknown
+ * a number for the process, which few machines have for a user. */
 uint32_t caller_share(const struct serve *serve, const struct channel_request *request);
 
 /* Checks that the process of a request may switch the mount, as root with CAP_SYS_ADMIN in the daemon's user namespace,

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows no links: the checks of trust= and cache= look at each name of the path. */
+#include "words.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static const char *const words_of_files[] = { "cache=", "revoked=", "trust=" };
+
+/* A value in quotation marks may have commas in it, as in mount(8). */
+char *words_cut(char **rest)
+{
+	char *word = *rest, *value, *end = NULL;
+
+	value = word ? word + strcspn(word, ",=") : NULL;
+	if (value && value[0] == '=' && value[1] == '"')
+		end = strchr(value + 2, '"');
+	if (!end || (end[1] && end[1] != ','))
+		return strsep(rest, ",");
+	*rest = end[1] ? end + 2 : NULL;
+	memmove(value + 1, value + 2, (size_t)(end - value) - 2);
+	end[-1] = 0;
+	return word;
+}
+
+/* Whether the value is a relative path. */
+static bool words_is_relative(const char *word)
+{
+	size_t length;
+
+	for (size_t i = 0; i < sizeof(words_of_files) / sizeof(*words_of_files); i++) {
+		length = strlen(words_of_files[i]);
+		if (!strncmp(word, words_of_files[i], length))
+			return word[length] && word[length] != '/';
+	}
+	return false;
+}
+
+/* Returns what stands in front of a value: the working directory and a slash if that is a relative path, or nothing. */
+static int words_folder(const char *word, char **ret, struct error *err)
+{
+	auto_free char *folder = NULL;
+
+	if (!words_is_relative(word)) {
+		*ret = strdup("");
+		return *ret ? 0 : error_no_memory(err);
+	}
+	folder = getcwd(NULL, 0);
+	if (!folder)
+		return error_errno(err, "mount option '%s': cannot find the working directory", word);
+	if (strchr(folder, ',') && strchr(folder, '"'))
+		return error_set(err, -EINVAL, "mount option '%s': the name of the working directory, '%s', has a "
+				 "comma and a quotation mark: give an absolute path", word, folder);
+	return asprintf(ret, "%s/", folder) < 0 ? error_no_memory(err) : 0;
+}
+
+/* Adds a word to the list, which may move. */
+static int words_add(char **list, const char *word, struct error *err)
+{
+	const char *value = word + strcspn(word, "="), *quote;
+	auto_free char *folder = NULL, *before = *list;
+	int r = words_folder(word, &folder, err);
+
+	*list = NULL;
+	if (r < 0)
+		return r;
+	value += *value == '=';
+	quote = strchr(value, ',') || strchr(folder, ',') ? "\"" : "";
+	if (asprintf(list, "%s%s%.*s%s%s%s%s", before ? before : "", before ? "," : "", (int)(value - word), word,
+		     quote, folder, value, quote) >= 0)
+		return 0;
+	*list = NULL;
+	return error_no_memory(err);
+}
+
+int words_absolute(const char *list, char **ret, struct error *err)
+{
+	auto_free char *copy = strdup(list), *absolute = NULL;
+	int r = copy ? 0 : error_no_memory(err);
+	char *rest = copy, *word;
+
+	while (r == 0 && (word = words_cut(&rest)))
+		r = words_add(&absolute, word, err);
+	if (r == 0)
+		*ret = take_ptr(&absolute);
+	return r;
+}
