@@ -16,6 +16,7 @@
 #include "image/sums/sum.h"
 #include "output/target.h"
 #include "pack.h"
+#include "source/archive/tar_charset.h"
 #include "summary.h"
 #include "volume/transaction/degraded.h"
 
@@ -194,6 +195,8 @@ static const struct option_spec options_table[] = {
 	{ "into-folders", 0, NULL, PACK_TRUE(into_folders), "pack each archive into a folder of its name" },
 	{ "on-duplicate", 0, "ACTION", PACK_WORD(duplicates, "auto", "last", "error"),
 	  "auto (default: error between archives), last, error" },
+	{ "zip-charset", 0, "NAME", PACK_TEXT(zip_charset, tar_charset_check),
+	  "convert zip names from NAME, or none (default cp437)" },
 	{ "strip-components", 0, "N", OPTION_NUMBER(struct pack_options, strip, 0, STRIP_MAX),
 	  "take N components off names in an archive" },
 	{ "trust-mtime", 0, "[=LABEL]", OPTION_CALL(set_trust_mtime),

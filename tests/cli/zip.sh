@@ -53,6 +53,11 @@ huge = wide[:48] + struct.pack("<Q", 1 << 62)
 write("wide-lies.zip", body + huge + locator + saturated)
 raw = save("bytes.zip", [(entry("name-xx"), b"x")])
 write("bytes.zip", raw.replace(b"name-xx", b"name-\xff\xe9"))
+save("after-link.zip", [(entry("l", 0o120777), b"a"), (entry("a"), b"x")])
+raw = save("oem.zip", [(entry("f-r/"), b""), (entry("f-r/file"), b"x"), (entry("\u00fc"), b"utf-8"),
+                       (entry("link", 0o120777, method=zipfile.ZIP_STORED), b"f-r/file"),
+                       (entry("plain-c3-b6"), b"unmarked utf-8")])
+write("oem.zip", raw.replace(b"f-r/", b"f\x81r/").replace(b"plain-c3-b6", b"plain-\xc3\xb6-bb"))
 
 write("two.zip", whole + other)
 write("front.zip", b"PK\3\4 not a zip" + other)
@@ -178,8 +183,30 @@ assert_eq "a zip and a tar" "$(digest_of <(cat tree.zip) others.tar)" "$want"
 assert_eq "zips of two pipes, the longer one first" "$(digest_of <(cat tree.zip) <(cat other.zip))" "$want"
 pack w.vol wide.zip
 assert_eq "zip64" "$(listed w.vol | awk '/wide/ { print $4 }')" 5000
-pack b.vol bytes.zip
-assert_eq "a name that is no text" "$(listed b.vol | awk '/name/ { print $5 }')" 'name-\xff\xe9'
+# Names that are not UTF-8 are code page 437's, marked or not.
+# named NAME [OPTIONS…]: that of bytes.zip
+named() {
+    rm -f b.vol
+    pack b.vol bytes.zip "${@:2}"
+    assert_eq "the name with ${*:2}" "$(listed b.vol | awk '/name/ { print $5 }')" "$1"
+}
+named 'name-\xc2\xa0\xce\x98'
+named 'name-\xff\xe9' --zip-charset none
+named 'name-\xc3\xbf\xc3\xa9' --zip-charset latin1
+named 'name-\xd0\xaa\xd0\x98' --zip-charset=KOI8-R
+assert_fails 1 "'bytes.zip': the name 'name-\\xff\\xe9' in it is neither in UTF-8 nor in ASCII: name its character $(
+    )set by --zip-charset" mkdatasetfs --progress none x.vol bytes.zip --zip-charset ASCII
+assert_fails 2 "option '--zip-charset': 'klingon' is not none, nor a character set that 'iconv --list' has" \
+    mkdatasetfs --progress none x.vol bytes.zip --zip-charset klingon
+assert_fails 1 "option '--zip-charset' is for archives" mkdatasetfs --progress none x.vol others --zip-charset latin1
+pack a.vol after-link.zip
+assert_eq "a short name after a compressed link" "$(datasetfsctl cat a.vol a)" x
+pack o.vol oem.zip
+for path in für/file ü plain-ö-bb; do
+    datasetfsctl stat --json o.vol "$path" >stat.json || fail "no '$path'"
+done
+mkdir out && datasetfsctl extract o.vol -C out >/dev/null || fail "extract"
+assert_eq "a link's target" "$(readlink out/link)" für/file
 
 pack l.vol wrapped.zip
 assert_eq "offsets that wrap" "$(datasetfsctl dump l.vol | awk '$2 == "f" { print $8, $NF }' | xargs)" \

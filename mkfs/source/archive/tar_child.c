@@ -133,7 +133,7 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 	int *kept = malloc((files->count + 1) * sizeof(*kept));
 
 	tar_child_ignore_signals();
-	tar_decode_prepare();
+	tar_decode_prepare(setup->zip_charset);
 	if (has_spool)
 		decode.spool = files->fds[setup->count + 1];
 	if (!kept || empty < 0)

@@ -19,6 +19,7 @@
 #include "base/transfer.h"
 #include "datasetfs/format.h"
 #include "image/xattr.h"
+#include "source/archive/tar_charset.h"
 #include "source/archive/tar_global.h"
 #include "source/archive/tar_input.h"
 #include "source/archive/tar_name.h"
@@ -73,11 +74,13 @@ struct tar_decode_level {
 };
 
 static locale_t tar_decode_locale; /* a locale that leaves names of zip archives as bytes; 0: there is none */
+static struct tar_charset tar_decode_charset;
 
 static int tar_decode_level(struct tar_decode_level *level, struct error *err);
 
-void tar_decode_prepare(void)
+void tar_decode_prepare(const char *zip_charset)
 {
+	tar_charset_open(&tar_decode_charset, zip_charset);
 	setenv("TZ", "UTC0", 1);
 	tzset();
 	tar_decode_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
@@ -652,6 +655,35 @@ static int tar_decode_global(struct tar_decode_level *level, struct archive_entr
 	return global->is_volume ? tar_decode_failed(level, TAR_DECODE_VOLUME, err) : 0;
 }
 
+/* Makes a name in a zip UTF-8: the entry's path, or a symbolic link's target. */
+static int tar_decode_convert(struct tar_decode_level *level, struct archive_entry *entry, const char *name,
+			      void (*copy)(struct archive_entry *entry, const char *name), struct error *err)
+{
+	auto_free char *converted = NULL;
+	int r = name ? tar_charset_convert(&tar_decode_charset, name, &converted) : 0;
+
+	if (r == -ENOMEM)
+		return error_no_memory(err);
+	if (r < 0)
+		return error_set(err, r, "'%s': the name '%.100s' in it is neither in UTF-8 nor in %.40s: name its "
+				 "character set by --zip-charset", level->decode->name, name, tar_decode_charset.name);
+	if (converted)
+		copy(entry, converted);
+	return 0;
+}
+
+static int tar_decode_names(struct tar_decode_level *level, struct archive_entry *entry, struct error *err)
+{
+	int r;
+
+	if (!level->zip.buffer)
+		return 0;
+	r = tar_decode_convert(level, entry, archive_entry_pathname(entry), archive_entry_copy_pathname, err);
+	if (r < 0 || archive_entry_filetype(entry) != AE_IFLNK)
+		return r;
+	return tar_decode_convert(level, entry, archive_entry_symlink(entry), archive_entry_copy_symlink, err);
+}
+
 static int tar_decode_next_header(struct tar_decode_level *level, struct archive_entry **ret)
 {
 	if (!level->zip.buffer)
@@ -675,13 +707,16 @@ static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 		if (r == 0)
 			r = tar_decode_global(level, entry, err);
 		if (r == 0)
+			r = tar_decode_names(level, entry, err);
+		if (r == 0)
 			r = tar_decode_one(level, entry, err);
 		if (r < 0)
 			return r;
 		if (!level->zip.buffer)
 			(void)archive_read_data_skip(level->archive); /* of a link; a failure fails the next call */
 		level->entries++;
-		level->reached = tar_decode_position(level);
+		if (archive_entry_filetype(entry) != AE_IFLNK) /* libarchive counts a compressed target twice */
+			level->reached = tar_decode_position(level);
 	}
 	return 0;
 }

@@ -18,8 +18,8 @@ struct tar_decode_setup {
 	const struct xattrs_wanted *xattrs;
 };
 
-/* Makes times without a zone count as UTC, and loads the locale for names. Call it before the process loses its
- * rights. */
-void tar_decode_prepare(void);
+/* Makes times without a zone count as UTC, and loads the locale and the character set for names. Call it before the
+ * process loses its rights. */
+void tar_decode_prepare(const char *zip_charset);
 /* Decodes all archives, and ends the stream with TAR_STREAM_END or TAR_STREAM_FAILED. Returns the exit status. */
 int tar_decode_run(const struct tar_decode_setup *setup);
