@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@
 #include "base/text/parse.h"
 #include "device/leftover.h"
 #include "device/occupied.h"
+#include "fuse/mount.h"
 #include "image/catalogue/version.h"
 #include "kernel/kernel.h"
 #include "members/naming.h"
@@ -40,6 +43,7 @@ enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, 
 #define FOLLOW_SECONDS 5 /* between looks, unless the option says */
 #define DEADLINE       300 /* seconds that a read waits for the device, unless the option says */
 #define DEADLINE_MAX   31536000
+#define MAIN_FUSE      makedev(10, 229) /* /dev/fuse, in the kernel's list of devices */
 
 /* One -o. */
 struct main_list {
@@ -435,20 +439,49 @@ static int main_check_free(const struct main_options *options, struct error *err
 	return occupied_check(options->mountpoint, options->helper ? &same : NULL, err);
 }
 
+/* Takes a mount that another process has made, as libfuse does: mount.fuse3 -o drop_privileges and container runtimes
+ * leave its /dev/fuse to the program. */
+static int main_take_given(struct main_options *options, const char *operand, struct error *err)
+{
+	uint64_t number;
+	struct stat st;
+
+	if (strncmp(operand, MOUNT_GIVEN, strlen(MOUNT_GIVEN)) != 0)
+		return 0;
+	if (parse_u64(operand + strlen(MOUNT_GIVEN), STDERR_FILENO + 1, INT_MAX, &number, err) < 0)
+		return error_wrap(err, -EINVAL, "mountpoint '%s'", operand);
+	if (options->kernel || options->fake)
+		return error_set(err, -EINVAL, "mountpoint '%s' cannot be combined with %s", operand,
+				 options->kernel ? "the mount option 'kernel'" : "-f");
+	if (fstat((int)number, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != MAIN_FUSE)
+		return error_set(err, -ENOTTY, "mountpoint '%s' is not /dev/fuse, open and mounted", operand);
+	options->serve.is_given = true;
+	options->serve.given = (int)number;
+	return 0;
+}
+
+static int main_find_mountpoint(struct main_options *options, const char *operand, struct error *err)
+{
+	int r = main_take_given(options, operand, err);
+
+	if (r == 0 && !options->serve.is_given)
+		r = main_check_mountpoint(operand, err);
+	if (r < 0)
+		return r;
+	options->mountpoint = options->serve.is_given ? strdup(operand) : realpath(operand, NULL);
+	return options->mountpoint ? 0 : error_errno(err, "mountpoint '%s'", operand);
+}
+
 static int main_resolve(struct main_options *options, char **operands, struct error *err)
 {
 	int r;
 
-	r = main_check_mountpoint(operands[1], err);
+	r = main_find_mountpoint(options, operands[1], err);
+	if (r == 0)
+		r = naming_absolute(operands[0], &options->volume, err); /* the daemon leaves the working directory */
 	if (r < 0)
 		return r;
-	r = naming_absolute(operands[0], &options->volume, err); /* the daemon leaves the working directory */
-	if (r < 0)
-		return r;
-	options->mountpoint = realpath(operands[1], NULL);
-	if (!options->mountpoint)
-		return error_errno(err, "mountpoint '%s'", operands[1]);
-	r = main_check_free(options, err); /* and once more just before the mount */
+	r = options->serve.is_given ? 0 : main_check_free(options, err); /* and once more just before the mount */
 	if (r < 0)
 		return error_wrap(err, r, "mountpoint '%s'", operands[1]);
 	options->operands = operands;
@@ -617,9 +650,19 @@ static int main_serve(struct main_daemon *daemon)
 	return status;
 }
 
+/* The server has passed on the descriptor that it was given; this copy would keep the mount alive. */
+static void main_ready_supervised(void *argument)
+{
+	const struct serve_options *serve = &((struct main_daemon *)argument)->options->serve;
+
+	if (serve->is_given)
+		close(serve->given);
+	main_ready(argument);
+}
+
 static int main_supervise(struct main_daemon *daemon, char **argv)
 {
-	const struct supervisor_setup setup = { .argv = argv, .ready = main_ready, .argument = daemon,
+	const struct supervisor_setup setup = { .argv = argv, .ready = main_ready_supervised, .argument = daemon,
 						  .patience = step_number("DATASETFS_PATIENCE", 0) };
 
 	if (daemon->options->foreground)
@@ -784,7 +827,7 @@ static int main_begin(const struct main_options *options, char **argv)
 	if (options->keep)
 		return main_serve(&daemon);
 	if (!options->foreground) {
-		descriptors_close_inherited();
+		descriptors_close_inherited(options->serve.is_given ? options->serve.given : -1);
 		status = main_fork(&daemon.ready);
 		if (status >= 0)
 			return status;

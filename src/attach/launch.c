@@ -162,7 +162,7 @@ static int launch_unit(const struct instance *instance, struct error *err)
 /* It inherits nothing of its caller. */
 static int launch_leave(struct error *err)
 {
-	descriptors_close_inherited();
+	descriptors_close_inherited(-1);
 	return departure_leave(err);
 }
 

@@ -144,11 +144,24 @@ static void channel_dev_free(struct channel *channel)
 	free(dev);
 }
 
+/* Uses the descriptor of the mount itself, in a container that has no device: answers lock each other out. */
+static int channel_dev_share(int session_fd, int *ret, struct error *err)
+{
+	int flags = fcntl(session_fd, F_GETFL);
+
+	*ret = fcntl(session_fd, F_DUPFD_CLOEXEC, 0);
+	if (flags < 0 || *ret < 0 || fcntl(session_fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return error_errno(err, "cannot share the descriptor of the mount");
+	return 0;
+}
+
 static int channel_dev_clone(int session_fd, int *ret, struct error *err)
 {
 	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	uint32_t source = (uint32_t)session_fd;
 
+	if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == EPERM))
+		return channel_dev_share(session_fd, ret, err);
 	if (fd < 0)
 		return error_errno(err, "cannot open '/dev/fuse'");
 	if (ioctl(fd, FUSE_DEV_IOC_CLONE, &source) < 0)

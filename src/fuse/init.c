@@ -124,17 +124,12 @@ int init_negotiate(int fd, struct init_wishes wishes, struct init *ret, struct e
 	return init_reply(fd, request.unique, 0, &out, err);
 }
 
-int init_raise_readahead(const char *mountpoint, struct error *err)
+int init_raise_readahead(dev_t device, struct error *err)
 {
 	auto_close int fd = -1;
-	struct statx info;
 	char path[64], text[16];
 
-	/* DONT_SYNC: this must not become a request to ourselves. */
-	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) < 0)
-		return error_errno(err, "cannot look at '%s'", mountpoint);
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", info.stx_dev_major,
-		 info.stx_dev_minor);
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(device), minor(device));
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, "cannot open '%s'", path);

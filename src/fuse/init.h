@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -31,4 +32,4 @@ struct init_wishes {
 /* Waits for INIT on the mount's descriptor and answers it. Must come first after the mount. */
 must_check int init_negotiate(int fd, struct init_wishes wishes, struct init *ret, struct error *err);
 /* Raises the mount's read-ahead to INIT_READAHEAD_KB, because INIT can only lower it. Needs root. */
-must_check int init_raise_readahead(const char *mountpoint, struct error *err);
+must_check int init_raise_readahead(dev_t device, struct error *err);

@@ -240,6 +240,43 @@ int mount_open(const char *mountpoint, const struct mount_setup *setup, struct m
 	return 0;
 }
 
+bool mount_is_given(const struct mount *mount)
+{
+	return !strncmp(mount->mountpoint, MOUNT_GIVEN, strlen(MOUNT_GIVEN));
+}
+
+/* Finds the device number of the filesystem, which is 0:N. */
+static unsigned mount_find_minor(int fuse)
+{
+	auto_fclose FILE *file = NULL;
+	char line[128];
+	unsigned device, found = 0;
+
+	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", fuse);
+	file = fopen(line, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "fuse_connection: %u", &device) == 1)
+			found = minor((dev_t)device);
+	return found;
+}
+
+int mount_take(const char *mountpoint, const char *source, int fuse, struct mount **ret, struct error *err)
+{
+	struct mount *mount = mount_new(mountpoint, source);
+	int flags = fcntl(fuse, F_GETFL);
+
+	if (!mount) {
+		close(fuse);
+		return error_no_memory(err);
+	}
+	mount->adopted = fuse;
+	fcntl(fuse, F_SETFD, FD_CLOEXEC);
+	fcntl(fuse, F_SETFL, flags & ~O_NONBLOCK); /* INIT is waited for */
+	mount->device_minor = mount_find_minor(fuse);
+	*ret = mount;
+	return 0;
+}
+
 static bool mount_kept_is_sound(const struct mount_kept *kept)
 {
 	return memchr(kept->farewell_name, 0, sizeof(kept->farewell_name)) &&
@@ -288,7 +325,7 @@ const struct rendezvous *mount_rendezvous(const struct mount *mount)
 
 void mount_note(struct mount *mount)
 {
-	mount->noted = utab_add(mount->source, mount->mountpoint);
+	mount->noted = !mount_is_given(mount) && utab_add(mount->source, mount->mountpoint);
 }
 
 /* Compares device numbers, because another filesystem may be mounted there by now. */
@@ -332,6 +369,8 @@ static int mount_refuse_there(void *argument, const struct mountinfo *info, stru
 
 int mount_unmount(struct mount *mount, bool lazy, struct error *err)
 {
+	if (mount_is_given(mount))
+		return 0;
 	if (!mount_is_ours(mount))
 		return mountinfo_each(mount_refuse_there, mount, err);
 	if (geteuid() != 0)

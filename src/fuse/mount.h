@@ -20,6 +20,9 @@ struct mount_setup {
 
 struct mount;
 
+/* The name of a mount that somebody else has made, who left its /dev/fuse open to this program: this and the number. */
+#define MOUNT_GIVEN "/dev/fd/"
+
 /* A successor's part of a mount beside its descriptors, see mount_adopt(). */
 struct mount_kept {
 	unsigned device_major, device_minor;
@@ -31,6 +34,10 @@ struct mount_kept {
 /* Mounts by mount(2) as root, else through fusermount3. */
 must_check int mount_open(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
+/* Takes such a mount. It keeps the options that it was mounted with, and this process cannot unmount it. Closes fuse in
+ * the end. The kernel says which filesystem it is (Linux 6.16), else mount_device() is 0. */
+must_check int mount_take(const char *mountpoint, const char *source, int fuse, struct mount **ret, struct error *err);
+bool mount_is_given(const struct mount *mount);
 /* Takes over the mount of another process, without touching the mountpoint: it may have no server now. Closes the three
  * descriptors in the end, also after an error; the last two may be -1. -EPROTO: a text of *kept has no end. */
 must_check int mount_adopt(const char *mountpoint, const char *source, const struct mount_kept *kept, int fuse,
@@ -47,7 +54,7 @@ unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: th
  * serving. */
 void mount_note(struct mount *mount);
 /* Unmounts. -EBUSY if the mount is in use, unless lazy: then it disappears at once and ends with its last user. Returns
- * 0 also if it is no longer mounted. */
+ * 0 also if it is no longer mounted, or not ours to unmount. */
 must_check int mount_unmount(struct mount *mount, bool lazy, struct error *err);
 bool mount_is_over(const struct mount *mount); /* true: no request can come any more */
 /* Tells a waiting umount(8) that the server has closed everything. */

@@ -30,6 +30,8 @@ enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV }
 struct serve_options {
 	const char *volume; /* a path, or an identity (device/locate.h) */
 	const char *mountpoint;
+	bool is_given; /* somebody else has mounted: the mountpoint is MOUNT_GIVEN and the number of a descriptor */
+	int given;     /* that descriptor */
 	const char *version; /* label; NULL: the volume's current version */
 	bool has_digest;
 	uint8_t digest[32]; /* every version must have this digest, if has_digest */

@@ -26,7 +26,7 @@ static bool child_leave(int fd, pid_t parent)
 		return false;
 	if (dup2(fd, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
 		return false;
-	descriptors_close_inherited();
+	descriptors_close_inherited(-1);
 	return true;
 }
 

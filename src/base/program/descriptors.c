@@ -19,9 +19,17 @@ void descriptors_reserve(void)
 	close(fd);
 }
 
-void descriptors_close_inherited(void)
+/* close_range(2) needs Linux 5.9; older kernels leave them open. */
+void descriptors_close_inherited(int spared)
 {
-	(void)close_range(STDERR_FILENO + 1, ~0u, 0); /* needs Linux 5.9; older kernels leave them open */
+	unsigned first = STDERR_FILENO + 1;
+
+	if (spared > STDERR_FILENO) {
+		if ((unsigned)spared > first)
+			(void)close_range(first, (unsigned)spared - 1, 0);
+		first = (unsigned)spared + 1;
+	}
+	(void)close_range(first, ~0u, 0);
 }
 
 void descriptors_raise_limit(void)

@@ -391,8 +391,12 @@ static int clients_run(struct clients *clients, struct error *err)
 	const struct serve_options *options = &clients->serve->options;
 	const struct state_terms terms = { .is_adaptive = options->window, .iops = options->max_iops,
 					   .bandwidth = options->max_bandwidth };
+	const struct record *record = clients->serve->record;
 	int r = state_new(&terms, &clients->state, err);
 
+	if (r == 0 && !record->device_major && !record->device_minor)
+		r = error_set(err, -EOPNOTSUPP, "another process has mounted, and the kernel does not tell which mount "
+			      "it is (Linux 6.16)");
 	if (r == 0)
 		r = wake_open(&clients->ending, err);
 	if (r == 0)
@@ -400,8 +404,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	if (r < 0)
 		return r;
 	if (clients->serve->adopts) /* the mount has been there all the time */
-		clients_settle(clients, makedev(clients->serve->record->device_major,
-						clients->serve->record->device_minor));
+		clients_settle(clients, makedev(record->device_major, record->device_minor));
 	clients->most = clients_most();
 	clients->fds[CLIENTS_WAKE] = (struct pollfd){ .fd = clients->ending.fd, .events = POLLIN };
 	clients->fds[CLIENTS_LISTENER] = (struct pollfd){ .fd = clients->place.listener };

@@ -314,6 +314,8 @@ int keeping_mount(struct serve *serve, struct mount *mount, const struct init *i
 	}
 	if (!serve->keep)
 		return 0;
+	if (mount_is_given(mount) && !init->resends && access("/dev/fuse", R_OK | W_OK) < 0)
+		serve->is_kept = false; /* there are no clones, and what a server has in hand would stay so for ever */
 	if (!serve->adopts)
 		keeping_abort(serve, mount, init->resends);
 	if (!keeping_is_possible(serve))

@@ -63,6 +63,7 @@ struct session {
 	struct mount *mount;
 	bool unmounted; /* it was unmounted, and all workers ended because of that */
 	bool detached;  /* it was detached lazily, and ends with its last user */
+	bool is_left;   /* a signal ended the service of a mount that somebody else has to unmount */
 	bool was_busy;  /* a signal could not unmount it, as it was in use */
 	int64_t leaves_by; /* when the process must have ended, as another program is to go on, ns; 0: not */
 	int signal_fd;
@@ -105,8 +106,11 @@ static int session_mount(struct session *session, struct error *err)
 	setup.source = source = occupied_source(options->volume, options->version);
 	if (!source)
 		return error_no_memory(err);
-	r = occupied_check(options->mountpoint, NULL, err);
-	if (r == 0)
+	if (options->is_given)
+		r = mount_take(options->mountpoint, source, options->given, &session->mount, err);
+	else
+		r = occupied_check(options->mountpoint, NULL, err);
+	if (r == 0 && !options->is_given)
 		r = mount_open(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
 		return r;
@@ -127,7 +131,8 @@ static void session_settle_mount(struct session *session)
 	struct error why = { 0 };
 	struct mount_kept kept;
 
-	if (geteuid() == 0 && init_raise_readahead(serve->options.mountpoint, &why) < 0)
+	if (geteuid() == 0 && mount_device(session->mount) &&
+	    init_raise_readahead(mount_device(session->mount), &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
 	mount_note(session->mount);
 	mount_keep(session->mount, &kept);
@@ -350,6 +355,10 @@ static void session_signal(struct session *session, uint32_t number)
 	bool lazy = session->was_busy && number != SIGHUP;
 	struct error err = { 0 };
 
+	if (mount_is_given(session->mount)) {
+		session->is_left = true;
+		return;
+	}
 	if (session->detached) {
 		log_warn("'%s' is detached and ends when its last user does", mountpoint);
 		return;
@@ -469,7 +478,7 @@ static bool session_goes_on(const struct session *session, uint64_t ended)
 {
 	if (session->leaves_by && clock_now() >= session->leaves_by)
 		return false;
-	return ended < session->serve.worker_count && !session_is_over(session);
+	return ended < session->serve.worker_count && !session->is_left && !session_is_over(session);
 }
 
 int session_run(struct session *session, struct error *err)
@@ -490,6 +499,8 @@ int session_run(struct session *session, struct error *err)
 	if (session_is_replaced(session))
 		return 0;
 	notify_send("STOPPING=1");
+	if (session->is_left)
+		return 0;
 	r = workers_join(&session->workers, err);
 	session->unmounted = r == 0;
 	return r;
