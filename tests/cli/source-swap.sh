@@ -30,12 +30,13 @@ spare() {
     device) mknod spare c 1 5 ;;
     socket) python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("spare")' ;;
     symlink) ln -s aaa spare ;;
+    secret) ln -s /etc/passwd spare ;;
     file) echo another >spare ;;
     directory) mkdir spare ;;
     esac
 }
 
-# swap WHEN VICTIM KIND LINE
+# swap WHEN VICTIM KIND LINE [OPTION]
 swap() {
     say "$3 for a $2 when $1 is opened"
     victim "$2"
@@ -43,7 +44,7 @@ swap() {
     # One reader takes the files in their order. What waits for a FIFO, or reads a device without end, is killed.
     assert_fails 1 "$4" timeout --signal KILL 60 env LD_PRELOAD="$PWD/swap.so" SWAP_WHEN="$1" \
         SWAP_NAME=victim SWAP_PATH=source/victim SWAP_OLD=old SWAP_WITH=spare \
-        mkdatasetfs --jobs 1 --progress none volume source
+        mkdatasetfs --jobs 1 --progress none "${@:5}" volume source
     [ ! -e volume ] || fail "a volume was left"
     [ -e old ] || [ -L old ] || fail "nothing was swapped"
     rm -r old
@@ -63,4 +64,7 @@ for kind in "${kinds[@]}"; do
     [ "$kind" = symlink ] || swap aaa symlink "$kind" "'victim': changed while being packed"
     # The folder above may be noticed first.
     [ "$kind" = directory ] || swap victim directory "$kind" "changed while being packed"
+done
+for victim in file symlink; do
+    swap victim $victim secret "'victim': it leads to '/etc/passwd', which is not below 'source'" --dereference=source
 done
