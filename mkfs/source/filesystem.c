@@ -29,7 +29,6 @@ static const struct filesystem_kind filesystem_kinds[] = {
 	{ 0xca451a4e, FILESYSTEM_FSID, true },     /* bcachefs */
 	{ 0x2fc12fc1, FILESYSTEM_FSID, true },     /* ZFS */
 	{ 0x01021994, FILESYSTEM_FSID, true },     /* tmpfs */
-	{ 0x01161970, FILESYSTEM_FSID, true },     /* GFS2 */
 	{ 0x6969, FILESYSTEM_SOURCE, false },      /* NFS */
 	{ 0x0bd00bd0, FILESYSTEM_SOURCE, false },  /* Lustre */
 	{ 0x47504653, FILESYSTEM_SOURCE, false },  /* Storage Scale (GPFS) */
