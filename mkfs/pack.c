@@ -39,6 +39,7 @@
 #include "source/archive/tar_child.h"
 #include "source/from_list.h"
 #include "source/scan.h"
+#include "source/unreadable.h"
 #include "trust/signing.h"
 
 #define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
@@ -806,6 +807,14 @@ static int packer_check_room(struct packer *packer, struct error *err)
 	return r < 0 ? r : packer_judge_room(packer, &estimate, err);
 }
 
+/* Passes on a failure; one at a file that may not be read becomes a list of all of them. */
+static int packer_explain(const struct packer *packer, int r, struct error *err)
+{
+	if (r != -EACCES || packer->is_archive || packer->directory.list)
+		return r;
+	return unreadable_explain(&packer->scan, packer->options->sources[0], err);
+}
+
 static int packer_run(struct packer *packer, struct pack_result *ret, struct error *err)
 {
 	int r;
@@ -814,11 +823,11 @@ static int packer_run(struct packer *packer, struct pack_result *ret, struct err
 	if (r == 0)
 		r = packer_open(packer, err);
 	if (r == 0)
-		r = packer_check_room(packer, err);
+		r = packer_explain(packer, packer_check_room(packer, err), err);
 	if (r == 0)
 		r = target_begin(packer->target, err);
 	if (r == 0)
-		r = packer_content(packer, err);
+		r = packer_explain(packer, packer_content(packer, err), err);
 	return r < 0 ? r : packer_publish_and_forget(packer, ret, err);
 }
 
@@ -864,7 +873,7 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 	if (r == 0)
 		r = packer_open_source(&packer, err);
 	if (r == 0)
-		r = packer_estimate(&packer, ret, err);
+		r = packer_explain(&packer, packer_estimate(&packer, ret, err), err);
 	if (r == 0)
 		r = packer_check_empty(&packer, err);
 	if (r == 0)

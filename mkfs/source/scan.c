@@ -150,12 +150,13 @@ static int scan_entry(struct scan *scan, const struct scan_directory *directory,
 		entry.ordinal = scan->next_ordinal++;
 	if (r == 0 && scan->next_ordinal >> DSFS_ORDINAL_BITS)
 		r = error_set(err, -E2BIG, "more than 2^%u inodes", DSFS_ORDINAL_BITS);
-	if (r == 0 && S_ISDIR(listed->attributes.mode))
-		r = scan_push(scan, directory, &entry, err);
 	if (r < 0)
 		return r;
 	scan->counts.entries++;
-	return sink->entry(sink->argument, directory, &entry, err);
+	r = sink->entry(sink->argument, directory, &entry, err);
+	if (r == 0 && S_ISDIR(listed->attributes.mode))
+		return scan_push(scan, directory, &entry, err);
+	return r < 0 ? r : 0;
 }
 
 /* Makes the second pass over a directory: reports the entries with their ordinals. */

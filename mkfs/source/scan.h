@@ -19,7 +19,7 @@ struct scan_entry {
 };
 
 /* The functions that receive the scan, in this order: the marks of a directory, the directory, its entries; then the
- * next directory. */
+ * next directory. entry returns 1 for a directory that shall not be entered. */
 struct scan_sink {
 	int (*mark)(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
 		    struct error *err);

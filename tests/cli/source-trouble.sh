@@ -23,8 +23,23 @@ if is_root; then
     chmod 777 .
     chmod 000 source/dir/77
     for volume in base new; do
-        assert_fails 1 "dir/77" as_user "$(command -v mkdatasetfs)" --progress none "$volume" source
+        assert_fails 1 "cannot read 'dir/77' in 'source': run as root, or as a user who may, or use --exclude" \
+            as_user "$(command -v mkdatasetfs)" --progress none "$volume" source
     done
+    chmod 000 source/dir/99
+    mkdir source/closed
+    chmod 700 source/closed
+    assert_fails 1 "cannot read 3 files and folders, 'closed', 'dir/77', 'dir/99' in 'source': run as root" \
+        as_user "$(command -v mkdatasetfs)" --progress none new source
+    as_user "$(command -v mkdatasetfs)" --progress none --exclude '[79][79]' --exclude closed new source >/dev/null ||
+        fail "what is left out need not be readable"
+    rm new
+    rmdir source/closed
+    chmod 000 source/dir/*
+    assert_fails 1 "cannot read 300 files and folders, 'dir/1', 'dir/10', 'dir/100'" \
+        as_user "$(command -v mkdatasetfs)" --progress none new source
+    chmod 644 source/dir/*
+    chmod 000 source/dir/77
     as_it_was "an unreadable file"
     chmod 644 source/dir/77
     chmod 000 source/dir
