@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan timeout=300
+# Hostile volumes with right sums, through every verb, the packer, the library and a mount: each ends with a status of
+# its own, writes nothing beside what it was told to, and says why it refuses. LENGTH says how many, and SEED repeats a
+# run. With KERNEL=1 the kernel serves them, too.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/hostile.sh"
+need_fuse
+need_command ssh-keygen setfattr
+
+seed=${SEED:-$RANDOM}
+say "seed $seed"
+hostile_volumes
+chmod go-w .
+echo "alice $(cut -d' ' -f1,2 key.pub)" >signers
+mkdir -p work/made work/mnt work/theirs addition
+echo addition >addition/added
+BEFORE=$(ls -A)
+cd work
+BUILD=$DATASETFS_BUILD/tests/library
+
+# tries COMMAND…: it ends soon, by itself, and if it fails it says why
+tries() {
+    local rc=0
+    timeout -k 5 120 "$@" >out 2>err </dev/null || rc=$?
+    case $rc in
+        0) [[ $1 != mkdatasetfs ]] || ACCEPTED=$((ACCEPTED + 1)) ;;
+        1 | 3 | 32) [ -s err ] || [ -s out ] || fail "$SOUND $NUMBER seed $seed: no reason: $*" ;;
+        *) fail "$SOUND $NUMBER seed $seed: status $rc: $*: $(tail -n 40 err)" ;;
+    esac
+    COUNT=$((COUNT + 1))
+}
+
+verbs() {
+    tries datasetfsctl list --json v.dsfs
+    tries datasetfsctl list --space v.dsfs
+    tries datasetfsctl verify --trust "$PWD/../signers" v.dsfs
+    tries datasetfsctl verify v.dsfs
+    tries datasetfsctl scrub v.dsfs
+    tries datasetfsctl ls -R v.dsfs
+    tries datasetfsctl stat v.dsfs large
+    tries datasetfsctl cat v.dsfs large sparse a/b/text1
+    tries datasetfsctl extract -C made v.dsfs a large sparse link
+    tries datasetfsctl describe v.dsfs
+    tries datasetfsctl describe --diff one v.dsfs two
+    tries datasetfsctl plan --workers 4 --gpus 8 --rate 100 v.dsfs
+    tries datasetfsctl dump v.dsfs
+    tries datasetfsctl member list v.dsfs
+    tries datasetfsctl export tar v.dsfs "$LABEL" -
+    tries datasetfsctl export erofs v.dsfs "$LABEL" made/erofs
+    tries datasetfsctl export signatures v.dsfs "$LABEL"
+}
+
+library() {
+    tries "$BUILD/library-tree" v.dsfs walk
+    tries "$BUILD/library-tree" v.dsfs placed
+    tries "$BUILD/library-way" v.dsfs sums
+    tries "$BUILD/library-way" v.dsfs queue
+}
+
+# changes: by verbs that write, and the packer
+changes() {
+    tries datasetfsctl sign v.dsfs "$LABEL" --key ../key
+    tries datasetfsctl current v.dsfs "$LABEL"
+    tries mkdatasetfs --label added v.dsfs ../addition
+    tries datasetfsctl remove v.dsfs "$LABEL"
+    tries datasetfsctl compact v.dsfs
+}
+
+# reads MOUNTPOINT: all of it, whatever fails
+reads() {
+    timeout -k 5 60 tar -C "$1" --ignore-failed-read --exclude=holes -cf - . >/dev/null 2>tar.err || true
+    timeout -k 5 60 getfattr -R -d "$1" >/dev/null 2>&1 || true
+    timeout -k 5 20 cat "$1"/.datasetfs/{version,versions.json,stats.json} >/dev/null 2>&1 || true
+    timeout -k 5 20 ls -R "$1/.datasetfs/versions/$LABEL" >/dev/null 2>&1 || true
+}
+
+serves() {
+    is_mounted mnt || ! kill -0 "$SERVES" 2>/dev/null
+}
+
+mounts() {
+    local rc=0
+    datasetfs -f -o nosupervisor v.dsfs mnt >daemon.out 2>&1 &
+    SERVES=$!
+    wait_for 60 serves || fail "$SOUND $NUMBER seed $seed: the mount hangs: $(cat daemon.out)"
+    if is_mounted mnt; then
+        reads mnt
+        umount mnt || umount -l mnt
+        MOUNTED=$((MOUNTED + 1))
+    fi
+    wait "$SERVES" || rc=$?
+    case $rc in
+        0 | 32) ;;
+        *) fail "$SOUND $NUMBER seed $seed: the daemon ended with $rc: $(tail -n 40 daemon.out)" ;;
+    esac
+}
+
+by_kernel() {
+    tries datasetfs -o kernel v.dsfs theirs
+    if is_mounted theirs; then
+        reads theirs
+        umount theirs
+        KERNELS=$((KERNELS + 1))
+    fi
+}
+
+at_exit umount -lq mnt theirs
+MOUNTED=0 ACCEPTED=0 COUNT=0 KERNELS=0
+each=$(($(length 8 400) / 4))
+for SOUND in ../sound/*.dsfs; do
+    LABEL=v1
+    [[ $SOUND != *versions* ]] || LABEL=two
+    for ((NUMBER = 1; NUMBER <= each; NUMBER++)); do
+        rm -rf made v.dsfs
+        mkdir made
+        "$DATASETFS_BUILD/tests/format/hostile" "$SOUND" "$seed" "$NUMBER" 1 . || fail "hostile $SOUND $NUMBER"
+        mv "$NUMBER.dsfs" v.dsfs
+        verbs
+        library
+        mounts
+        [ "${KERNEL:-0}" = 0 ] || by_kernel
+        changes
+    done
+    assert_eq "beside what was to be written" "$(ls -A ..)" "$BEFORE"
+    say "$SOUND: $each volumes"
+done
+echo "$COUNT commands, $MOUNTED mounts, $KERNELS by the kernel, $ACCEPTED took another version"
