@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/text/json.h"
 #include "image/catalogue/dump.h"
-#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
 #include "image/inode.h"
 #include "text.h"
@@ -19,6 +18,7 @@
 #include "walk.h"
 
 static const struct option_spec dump_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	{ "json", 0, NULL, OPTION_TRUE(struct verb_options, json),
 	  "print one JSON object for each name, with its path" },
 	{ 0 },
@@ -137,18 +137,16 @@ static int dump_put(void *argument, const char *text, size_t length)
 	return fwrite(text, 1, length, stdout) == length ? 0 : -EIO;
 }
 
-static int dump_version(const struct volume *volume, const char *label, bool json, struct error *err)
+static int dump_version(const struct volume *volume, const char *label, const struct verb_options *options,
+			struct error *err)
 {
 	const struct version *version = NULL;
 	struct index *index = NULL;
-	int r;
+	int r = demands_open(&options->demands, volume, label, &version, &index, err);
 
-	r = volume_version(volume, label, &version, err);
-	if (r == 0)
-		r = index_load(volume_backing(volume), version, &index, err);
 	if (r < 0)
 		return r;
-	r = json ? dump_json(index, err) : dump_text(index, dump_put, NULL, err);
+	r = options->json ? dump_json(index, err) : dump_text(index, dump_put, NULL, err);
 	index_close(index);
 	return r;
 }
@@ -164,7 +162,7 @@ int dump_run(int argc, char **argv)
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)
-		r = dump_version(volume, operands > 1 ? argv[2] : NULL, options.json, &err);
+		r = dump_version(volume, operands > 1 ? argv[2] : NULL, &options, &err);
 	if (r < 0) {
 		log_error(&err, "cannot dump '%s'", argv[1]);
 		return VERB_FAILED;

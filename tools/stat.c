@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
-#include "image/catalogue/index_load.h"
 #include "image/chunk.h"
 #include "image/extent.h"
 #include "image/inode.h"
@@ -30,6 +29,7 @@ struct stat_options {
 struct stat_file {
 	const char *path; /* as it was given */
 	struct volume *volume;
+	const struct demands *demands;
 	const struct version *version;
 	struct index *index;
 	struct inode inode;
@@ -44,6 +44,7 @@ struct stat_range {
 };
 
 static const struct option_spec stat_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	{ "version", 0, "L", OPTION_TEXT(struct stat_options, version, version_check_label),
 	  "look in version L instead of the current one" },
 	VERB_OPTION_JSON,
@@ -86,7 +87,7 @@ static int stat_version_of_number(struct stat_file *file, uint64_t number, struc
 
 static int stat_load(struct stat_file *file, struct error *err)
 {
-	return index_load(volume_backing(file->volume), file->version, &file->index, err);
+	return demands_load(file->demands, file->volume, file->version, &file->index, err);
 }
 
 static int stat_find_mounted(struct stat_file *file, struct error *err)
@@ -508,6 +509,7 @@ int stat_run(int argc, char **argv)
 	r = volume_open(argv[1], &volume, &err);
 	file.path = argv[operands];
 	file.volume = volume;
+	file.demands = &options.common.demands;
 	if (r == 0 && operands == 1 && !volume->mount)
 		r = error_set(&err, -EINVAL,
 			      "not on a datasetfs mount; for a file on a volume, give VOLUME FILE");

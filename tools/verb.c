@@ -27,6 +27,14 @@ int verb_set_max_bandwidth(void *target, const char *argument, struct error *err
 			  &((struct verb_options *)target)->max_bandwidth, err);
 }
 
+int verb_set_digest(void *target, const char *argument, struct error *err)
+{
+	struct demands *demands = &((struct verb_options *)target)->demands;
+
+	demands->has_digest = true;
+	return parse_digest(argument, demands->digest, err);
+}
+
 int verb_unknown(const char *program, const char *word, struct nearest nearest)
 {
 	char hint[NEAREST_HINT_SIZE];

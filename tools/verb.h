@@ -5,6 +5,7 @@
 
 #include "base/program/options.h"
 #include "base/text/nearest.h"
+#include "demands.h"
 #include "volume/transaction/degraded.h"
 
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
@@ -50,6 +51,7 @@ struct verb_options {
 	bool force; /* go on even if mounts of this machine lose the version that they serve */
 	enum degraded degraded;
 	uint64_t max_bandwidth; /* bytes read a second at most; 0: as many as the devices' other readers leave */
+	struct demands demands;
 };
 
 #define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "print one JSON object" }
@@ -65,6 +67,14 @@ struct verb_options {
 #define VERB_OPTION_MAX_BANDWIDTH                                   \
 	{ "max-bandwidth", 0, "SIZE", OPTION_CALL(verb_set_max_bandwidth), \
 	  "read at most SIZE a second (default what others leave)" }
+/* Options of verbs that read an index. */
+#define VERB_OPTIONS_DEMANDS                                                                       \
+	{ "digest", 0, "DIGEST", OPTION_CALL(verb_set_digest), "require this digest of the version" }, \
+	{ "revoked", 0, "FILE", OPTION_TEXT(struct verb_options, demands.trust.revoked, NULL),         \
+	  "with --trust: not by a key in FILE (revoked keys)" },                                       \
+	{ "trust", 0, "FILE", OPTION_TEXT(struct verb_options, demands.trust.signers, NULL),           \
+	  "require a signature by a key in FILE (allowed signers)" }
+int verb_set_digest(void *target, const char *argument, struct error *err);
 int verb_set_max_bandwidth(void *target, const char *argument, struct error *err);
 int verb_set_degraded(void *target, const char *argument, struct error *err);
 

@@ -17,6 +17,11 @@ struct trust {
 	const char *revoked; /* file of revoked keys; NULL: none are */
 };
 
+/* Tells of a version with XXH3-64, by its label, how much a "signature" or "digest" proves. */
+#define TRUST_FORGEABLE                                                                                             \
+	"version '%s': the %s proves names, sizes and attributes; sums of contents (xxh3-64) find accidents, but can " \
+	"be forged: pack with --sums sha256"
+
 /* By whom a version is signed. */
 struct trust_signer {
 	char name[SIGNERS_NAME_SIZE]; /* as the file of allowed signers calls him; "": trust was not asked for */

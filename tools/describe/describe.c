@@ -21,6 +21,7 @@ struct describe_options {
 };
 
 static const struct option_spec describe_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	{ "diff", 0, "FROM", OPTION_TEXT(struct describe_options, former, version_check_label),
 	  "show what LABEL changed against version FROM" },
 	{ "folder", 0, "PATH", OPTION_TEXT(struct describe_options, folder, NULL),
@@ -59,11 +60,14 @@ static int describe_survey(const struct describe_options *options, const struct 
 
 static int describe_diff(const struct describe_options *options, const struct subject *to, struct error *err)
 {
+	const struct demands demands = { .trust = options->common.demands.trust }; /* a digest is of one version */
 	struct subject from = { 0 };
 	struct diff *diff = NULL;
 	struct chart chart;
-	int r = subject_open(to->volume, options->former, to->below, to->limit, &from, err);
+	int r = subject_open(to->volume, options->former, &demands, &from, err);
 
+	if (r == 0)
+		r = subject_limit(&from, to->below, to->limit, err);
 	if (r == 0)
 		r = diff_run(&from, to, &diff, err);
 	if (r == 0 && options->common.json) {
@@ -89,7 +93,9 @@ int describe_run(int argc, char **argv)
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)
-		r = subject_open(volume, operands > 1 ? argv[2] : NULL, options.folder, options.limit, &subject, &err);
+		r = subject_open(volume, operands > 1 ? argv[2] : NULL, &options.common.demands, &subject, &err);
+	if (r == 0)
+		r = subject_limit(&subject, options.folder, options.limit, &err);
 	if (r == 0)
 		r = (options.former ? describe_diff : describe_survey)(&options, &subject, &err);
 	subject_close(&subject);

@@ -23,6 +23,7 @@ struct erofs_options {
 };
 
 static const struct option_spec erofs_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	{ "dry-run", 0, NULL, OPTION_TRUE(struct erofs_options, dry_run), "say how large FILE would be" },
 	{ "force", 0, NULL, OPTION_TRUE(struct erofs_options, force), "replace FILE if it is there" },
 	{ "suid", 0, NULL, OPTION_TRUE(struct erofs_options, suid), "keep set-uid and set-gid bits" },
@@ -51,12 +52,14 @@ static void erofs_close(struct erofs_export *export)
 	data_set_close(&export->set);
 }
 
-static int erofs_plan(const char *name, const char *label, bool suid, struct erofs_export *export, struct error *err)
+static int erofs_plan(const char *name, const char *label, const struct erofs_options *options,
+		      struct erofs_export *export, struct error *err)
 {
 	struct data_set *set = &export->set;
-	int r = data_set_open(name, label, set, err);
+	int r = data_set_open(name, label, &options->verb.demands, set, err);
 
-	return r < 0 ? r : erofs_image_plan(set->volume->array, set->version, set->index, suid, &export->image, err);
+	return r < 0 ? r : erofs_image_plan(set->volume->array, set->version, set->index, options->suid,
+					    &export->image, err);
 }
 
 static int erofs_write(struct erofs_export *export, const char *path, bool force, struct error *err)
@@ -159,7 +162,7 @@ int export_erofs_run(int argc, char **argv)
 
 	if (!verb_parse(&export_erofs_line, argc, argv, &options, &operands, &status))
 		return status;
-	r = erofs_plan(argv[1], argv[2], options.suid, &export, &err);
+	r = erofs_plan(argv[1], argv[2], &options, &export, &err);
 	if (r == 0 && !options.dry_run)
 		r = erofs_write(&export, argv[3], options.force, &err);
 	if (r < 0)

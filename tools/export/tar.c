@@ -26,6 +26,7 @@ struct tar_options {
 };
 
 static const struct option_spec tar_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	{ "force", 0, NULL, OPTION_TRUE(struct tar_options, force), "replace FILE if it is there" },
 	VERB_OPTION_JSON,
 	{ "progress", 0, "KIND", OPTION_WORD(struct tar_options, progress, "auto", "bar", "plain", "json", "none"),
@@ -177,7 +178,7 @@ int export_tar_run(int argc, char **argv)
 	if (!verb_parse(&export_tar_line, argc, argv, &options, &operands, &status))
 		return status;
 	interrupt_install();
-	r = data_set_open(argv[1], argv[2], &export.set, &err);
+	r = data_set_open(argv[1], argv[2], &options.verb.demands, &export.set, &err);
 	if (r == 0)
 		r = tar_write_anywhere(&export, argv[3], &err);
 	if (r < 0)

@@ -226,7 +226,7 @@ int plan_run(int argc, char **argv)
 	}
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)
-		r = subject_open(volume, operands > 1 ? argv[2] : NULL, NULL, 0, &subject, &err);
+		r = subject_open(volume, operands > 1 ? argv[2] : NULL, &options.common.demands, &subject, &err);
 	if (r == 0)
 		r = plan_make(&options, &subject, &sheet, &err);
 	if (r == 0 && options.common.json)

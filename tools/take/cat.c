@@ -17,11 +17,13 @@
 #define CAT_ZEROS 65536u /* bytes of a hole that are written at a time */
 
 struct cat_options {
+	struct verb_options verb;
 	const char *version;
 	enum progress_kind progress;
 };
 
 static const struct option_spec cat_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	{ "progress", 0, "KIND", OPTION_WORD(struct cat_options, progress, "auto", "bar", "plain", "json", "none"),
 	  "auto, bar, plain, json or none (default)" },
 	{ "version", 0, "L", OPTION_TEXT(struct cat_options, version, version_check_label),
@@ -137,7 +139,7 @@ int cat_run(int argc, char **argv)
 	if (!verb_parse(&cat_line, argc, argv, &options, &operands, &status))
 		return status;
 	interrupt_install();
-	r = data_set_open(argv[1], options.version, &set, &err);
+	r = data_set_open(argv[1], options.version, &options.verb.demands, &set, &err);
 	if (r == 0)
 		r = cat_all(&set, options.progress, argv + 2, operands - 1, &err);
 	if (r < 0)

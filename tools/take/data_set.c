@@ -3,17 +3,15 @@
 #include "take/data_set.h"
 
 #include "base/cleanup.h"
-#include "image/catalogue/index_load.h"
 
-int data_set_open(const char *name, const char *label, struct data_set *ret, struct error *err)
+int data_set_open(const char *name, const char *label, const struct demands *demands, struct data_set *ret,
+		  struct error *err)
 {
 	struct data_set set = { 0 };
 	int r = volume_open_loaded(name, &set.volume, err);
 
 	if (r == 0)
-		r = volume_version(set.volume, label, &set.version, err);
-	if (r == 0)
-		r = index_load(volume_backing(set.volume), set.version, &set.index, err);
+		r = demands_open(demands, set.volume, label, &set.version, &set.index, err);
 	if (r < 0) {
 		data_set_close(&set);
 		return r;

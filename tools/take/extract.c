@@ -25,6 +25,7 @@ struct extract_options {
 };
 
 static const struct option_spec extract_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	{ "directory", 'C', "DIR", OPTION_TEXT(struct extract_options, directory, NULL),
 	  "write below DIR instead of the working directory" },
 	{ "force", 0, NULL, OPTION_TRUE(struct extract_options, force), "replace files that are there" },
@@ -182,7 +183,7 @@ int extract_run(int argc, char **argv)
 		return status;
 	interrupt_install();
 	descriptors_raise_limit(); /* each directory on a path is open */
-	r = data_set_open(argv[1], options.version, &extract.set, &err);
+	r = data_set_open(argv[1], options.version, &options.verb.demands, &extract.set, &err);
 	if (r == 0)
 		r = extract_all(&extract, argv + 2, operands - 1, &err);
 	if (r < 0)

@@ -23,6 +23,7 @@ struct ls_options {
 };
 
 static const struct option_spec ls_table[] = {
+	VERB_OPTIONS_DEMANDS,
 	VERB_OPTION_JSON,
 	{ "long", 'l', NULL, OPTION_TRUE(struct ls_options, is_long), "show modes, owners, sizes, times and targets" },
 	{ "recursive", 'R', NULL, OPTION_TRUE(struct ls_options, recursive), "list what is in directories, and so on" },
@@ -241,7 +242,7 @@ int ls_run(int argc, char **argv)
 
 	if (!verb_parse(&ls_line, argc, argv, &options, &operands, &status))
 		return status;
-	r = data_set_open(argv[1], options.version, &set, &err);
+	r = data_set_open(argv[1], options.version, &options.verb.demands, &set, &err);
 	ls.index = set.index;
 	if (r == 0)
 		r = ls_show(&ls, &set, argv + 2, operands - 1);

@@ -33,7 +33,6 @@ struct verify_options {
 	struct selection_share share;
 	uint64_t jobs;
 	bool has_seed;
-	struct trust trust;
 };
 
 struct verify {
@@ -81,10 +80,7 @@ static const struct option_spec verify_table[] = {
 	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, TURNS_JOBS_MAX),
 	  "read with N threads (default one for each CPU, from 4 to 32)" },
 	VERB_OPTION_MAX_BANDWIDTH,
-	{ "trust", 0, "FILE", OPTION_TEXT(struct verify_options, trust.signers, NULL),
-	  "require a signature by a key in FILE (allowed signers)" },
-	{ "revoked", 0, "FILE", OPTION_TEXT(struct verify_options, trust.revoked, NULL),
-	  "with --trust: not by a key in FILE (revoked keys)" },
+	VERB_OPTIONS_DEMANDS,
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -216,6 +212,7 @@ static void verify_part(struct verify *v, const struct version *version, const c
 
 static void verify_digest(struct verify *v, const struct version *version, struct index *index)
 {
+	const struct demands *demands = &v->options.common.demands;
 	uint8_t digest[sizeof(version->digest)];
 	struct error err = { 0 };
 	int r;
@@ -223,6 +220,8 @@ static void verify_digest(struct verify *v, const struct version *version, struc
 	r = dump_digest(index, digest, &err);
 	if (r == 0 && memcmp(digest, version->digest, sizeof(digest)) != 0)
 		r = error_set(&err, -EBADMSG, "its SHA-256 is not the one in the catalogue");
+	if (r == 0 && demands->has_digest && memcmp(digest, demands->digest, sizeof(digest)) != 0)
+		r = error_set(&err, -EBADMSG, "it is not the expected one");
 	report_part(&v->report, "digest", verify_state(r), &err);
 }
 
@@ -233,9 +232,9 @@ static void verify_signature(struct verify *v, const struct version *version)
 	struct error err = { 0 };
 	int r;
 
-	if (!v->options.trust.signers)
+	if (!v->options.common.demands.trust.signers)
 		return;
-	r = trust_check(&v->options.trust, version, v->volume->catalogue.volume_uuid, &signer, &err);
+	r = trust_check(&v->options.common.demands.trust, version, v->volume->catalogue.volume_uuid, &signer, &err);
 	report_part(&v->report, "signature", r == -EKEYREJECTED ? REPORT_DAMAGED : verify_state(r), &err);
 }
 
@@ -468,8 +467,12 @@ int verify_run(int argc, char **argv)
 
 	if (!verb_parse(&verify_line, argc, argv, &v.options, &operands, &status))
 		return status;
-	if (v.options.trust.revoked && !v.options.trust.signers) {
-		log_err("--revoked needs --trust, which says who may sign");
+	if (v.options.common.demands.has_digest && operands != 2)
+		r = error_set(&err, -EINVAL, "--digest needs one LABEL, which has it");
+	else
+		r = demands_check(&v.options.common.demands, &err);
+	if (r < 0) {
+		log_err("%s", err.reason);
 		return VERIFY_INCOMPLETE;
 	}
 	if (!v.options.has_seed && verify_draw_seed(&v.options.share.seed) < 0) {

@@ -169,6 +169,8 @@ static int reported_take_version(struct json_object *object, struct reported_ver
 	r = parse_uuid(reported_string(object, DSFS_CONTROL_VOLUME_UUID), version.volume_uuid, err);
 	if (r == 0)
 		r = parse_uuid(reported_string(object, DSFS_CONTROL_UUID), version.uuid, err);
+	if (r == 0)
+		r = parse_digest(reported_string(object, DSFS_CONTROL_DIGEST), version.digest, err);
 	if (r < 0)
 		return r;
 	version.volume = strdup(reported_string(object, DSFS_CONTROL_VOLUME));

@@ -14,6 +14,7 @@ struct reported_version {
 	uint8_t volume_uuid[16];
 	uint64_t sequence; /* of the version that the mount serves */
 	uint8_t uuid[16];  /* UUID of that version */
+	uint8_t digest[32];
 };
 
 must_check int reported_read_version(const char *mount, struct reported_version *ret, struct error *err);

@@ -78,8 +78,7 @@ static void open_tell_of_sums(struct serve *serve, const struct version *version
 		log_info("version '%s': this CPU has no instructions for SHA-256: verifying takes three times as long",
 			 version->label);
 	else
-		log_info("version '%s': the %s proves names, sizes and attributes; sums of contents (xxh3-64) find "
-			 "accidents, but can be forged: pack with --sums sha256", version->label, proof);
+		log_info(TRUST_FORGEABLE, version->label, proof);
 }
 
 /* A good signature proves the digest in the catalogue, and the index has to have it. */

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "base/text/format.h"
-#include "image/catalogue/index_load.h"
 #include "image/sums/sum.h"
 #include "text.h"
 #include "walk.h"
@@ -22,22 +21,22 @@ static int subject_find(const struct subject *subject, struct error *err)
 	return r < 0 ? error_wrap(err, r, "version '%s'", subject->version->label) : 0;
 }
 
-int subject_open(const struct volume *volume, const char *label, const char *below, size_t limit, struct subject *ret,
+int subject_open(const struct volume *volume, const char *label, const struct demands *demands, struct subject *ret,
 		 struct error *err)
 {
-	struct subject subject = { .volume = volume, .below = below, .limit = limit };
-	int r = volume_version(volume, label, &subject.version, err);
+	struct subject subject = { .volume = volume };
+	int r = demands_open(demands, volume, label, &subject.version, &subject.index, err);
 
 	if (r == 0)
-		r = index_load(volume_backing(volume), subject.version, &subject.index, err);
-	if (r == 0 && below)
-		r = subject_find(&subject, err);
-	if (r < 0) {
-		subject_close(&subject);
-		return r;
-	}
-	*ret = subject;
-	return 0;
+		*ret = subject;
+	return r;
+}
+
+int subject_limit(struct subject *subject, const char *below, size_t limit, struct error *err)
+{
+	subject->below = below;
+	subject->limit = limit;
+	return below ? subject_find(subject, err) : 0;
 }
 
 void subject_close(struct subject *subject)

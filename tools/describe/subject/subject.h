@@ -4,6 +4,7 @@
 #include "base/text/json.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
+#include "demands.h"
 #include "volume.h"
 
 struct subject {
@@ -14,10 +15,12 @@ struct subject {
 	size_t limit;      /* the most entries of each list */
 };
 
-/* Opens the version called label; NULL: the one that a mount serves, or the current one. volume and below stay the
+/* Opens the version called label; NULL: the one that a mount serves, or the current one. volume stays the
  * caller's. */
-must_check int subject_open(const struct volume *volume, const char *label, const char *below, size_t limit,
+must_check int subject_open(const struct volume *volume, const char *label, const struct demands *demands,
 			    struct subject *ret, struct error *err);
+/* Limits what is looked at to a directory, or to all if below is NULL, and lists to so many entries. */
+must_check int subject_limit(struct subject *subject, const char *below, size_t limit, struct error *err);
 void subject_close(struct subject *subject); /* accepts a zeroed one */
 /* Prints label, sequence and digest as a JSON object. */
 void subject_json(const struct subject *subject, struct json *json, const char *key);
