@@ -155,6 +155,28 @@ def descriptors(mount):
     print("sealed")
 
 
+def member(mount):
+    """A member of the group gets the volume, and passes it to its parent, which can write to more. What becomes of an
+    attempt to open it for writing, or why it is not given."""
+    parent, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        os.setgroups([])
+        os.setgid(4343)
+        os.setuid(4711)
+        answer, fds = answered(greeted(mount), wish(mount))
+        socket.send_fds(child, [reason(answer)[1].encode() or b"given"], fds)
+        os._exit(0)
+    child.close()
+    why, fds, _, _ = socket.recv_fds(parent, 4096, 4)
+    try:
+        print(fds and os.open(f"/proc/self/fd/{fds[0]}", os.O_RDWR), why.decode())
+    except OSError as error:
+        print(why.decode(), os.strerror(error.errno))
+    for fd in fds[:1]:
+        fcntl.fcntl(fd, fcntl.F_SETFL, 0)  # without O_DIRECT, which needs memory that is aligned
+        assert len(os.pread(fd, 4096, 0)) == 4096, "it cannot be read"
+
+
 def fails(change):
     try:
         change()

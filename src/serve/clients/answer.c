@@ -7,21 +7,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/fdname.h"
 #include "handover/state.h"
 #include "handover/table.h"
+#include "serve/clients/handout.h"
 #include "serve/local/stored.h"
 
-static int answer_reopen(int fd, int flags, const char *what, int *ret, struct error *err)
+/* Opens a file in memory again: sealed, or of a mode by which others cannot open it for writing. */
+static int answer_reopen(int fd, const char *what, int *ret, struct error *err)
 {
 	char path[FDNAME_LINK_SIZE];
 
 	fdname_link(fd, path);
-	*ret = open(path, O_RDONLY | O_CLOEXEC | flags);
+	*ret = open(path, O_RDONLY | O_CLOEXEC);
 	return *ret < 0 ? error_errno(err, "cannot open %s again", what) : 0;
 }
 
@@ -51,7 +52,7 @@ static int answer_put_version(const struct serve *serve, const struct generation
 	handover_put_version(&generation->version, generation->index, version);
 	version->hidden_mode = generation->hidden_mode;
 	memcpy(version->volume_uuid, serve->volume.uuid, sizeof(version->volume_uuid));
-	return answer_reopen(generation->index->memfd, 0, "the index", &answer->fds[HANDOVER_INDEX], err);
+	return answer_reopen(generation->index->memfd, "the index", &answer->fds[HANDOVER_INDEX], err);
 }
 
 static int answer_check_device(uint64_t device, const struct handover_open *query, struct error *err)
@@ -64,13 +65,14 @@ static int answer_check_device(uint64_t device, const struct handover_open *quer
 			 major(device), minor(device), query->device_major, query->device_minor);
 }
 
-static int answer_put_member(const struct serve *serve, uint32_t member, int *ret, struct error *err)
+static int answer_put_member(const struct serve *serve, uint32_t member, const struct credentials *peer, int *ret,
+			     struct error *err)
 {
 	const struct array_source *volume = serve->volume.array;
 
 	bool is_direct = file_is_direct(&volume->geometry[member]);
 
-	return answer_reopen(volume->fds[member], is_direct ? O_DIRECT : 0, "the volume", ret, err);
+	return handout_open(peer, volume->fds[member], is_direct ? O_DIRECT : 0, "the volume", ret, err);
 }
 
 /* The number of further members that could be lost without losing a byte of this version. */
@@ -102,8 +104,8 @@ static void answer_withhold(struct serve *serve, const struct generation *genera
 }
 
 /* The first member that is handed over goes to HANDOVER_VOLUME, the others behind the fixed descriptors. */
-static int answer_put_volume(const struct serve *serve, const uint8_t *missing, struct answer *answer,
-			     struct error *err)
+static int answer_put_volume(const struct serve *serve, const uint8_t *missing, const struct credentials *peer,
+			     struct answer *answer, struct error *err)
 {
 	const struct array_source *volume = serve->volume.array;
 	unsigned at = HANDOVER_VOLUME;
@@ -117,7 +119,7 @@ static int answer_put_volume(const struct serve *serve, const uint8_t *missing, 
 			return error_set(err, -EOPNOTSUPP,
 					 "the volume has more than the %u members that can be handed over",
 					 HANDOVER_MEMBERS);
-		r = answer_put_member(serve, i, &answer->fds[at], err);
+		r = answer_put_member(serve, i, peer, &answer->fds[at], err);
 		answer->message.there[i / 8] |= (uint8_t)(1u << i % 8);
 		answer->fd_count += at != HANDOVER_VOLUME;
 		at = answer->fd_count;
@@ -144,7 +146,7 @@ static int answer_put_table(const struct generation *generation, const uint8_t *
 
 /* Opens the volume after the index and the state, as a device that hangs may keep us there. */
 static int answer_fill(struct serve *serve, const struct state *state, const struct generation *generation,
-		       struct answer *answer, struct error *err)
+		       const struct credentials *peer, struct answer *answer, struct error *err)
 {
 	uint8_t missing[HANDOVER_SLOTS / 8] = { 0 };
 	int r = 0;
@@ -154,19 +156,19 @@ static int answer_fill(struct serve *serve, const struct state *state, const str
 		answer->fd_count = HANDOVER_INDEX + 1;
 	}
 	if (r == 0)
-		r = answer_reopen(state_fd(state), 0, "the state", &answer->fds[HANDOVER_STATE], err);
+		r = answer_reopen(state_fd(state), "the state", &answer->fds[HANDOVER_STATE], err);
 	answer->message.volume = state_volume(state);
 	if (r < 0)
 		return r;
 	answer_withhold(serve, generation, missing);
-	r = answer_put_volume(serve, missing, answer, err);
+	r = answer_put_volume(serve, missing, peer, answer, err);
 	if (r == 0 && generation)
 		r = answer_put_table(generation, missing, answer, err);
 	return r;
 }
 
-int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct handover_open *query,
-		struct answer *ret, struct error *err)
+int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct credentials *peer,
+		const struct handover_open *query, struct answer *ret, struct error *err)
 {
 	struct answer answer = { .fd_count = HANDOVER_INDEX };
 	struct generation *generation;
@@ -176,7 +178,7 @@ int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 		return r;
 	memset(answer.fds, -1, sizeof(answer.fds));
 	generation = answer_find(serve, query);
-	r = answer_fill(serve, state, generation, &answer, err);
+	r = answer_fill(serve, state, generation, peer, &answer, err);
 	generation_put(generation);
 	if (r < 0) {
 		answer_close(&answer);
@@ -202,38 +204,24 @@ int answer_lend(struct serve *serve, const struct handover_borrow *query, int *r
 		handover_put_wish(&generation->version, generation->index, serve->volume.uuid, &own);
 		if (!memcmp(own.sha256, query->sha256, sizeof(own.sha256)) &&
 		    !memcmp(&own.version, &query->version, sizeof(own.version)))
-			r = answer_reopen(generation->index->memfd, 0, "the index", ret, err);
+			r = answer_reopen(generation->index->memfd, "the index", ret, err);
 	}
 	generation_put(generation);
 	return r == -ENOENT ? error_set(err, r, "the mount does not have this version open") : r;
 }
 
-/* Others could write to a file that its mode lets them write to: they would open it again by the descriptor. */
-static int answer_check_chunks(int data, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(data, &st) < 0)
-		return error_errno(err, "the cache");
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(err, -EPERM, "the file of the cache has mode %04o, others may write to it",
-				 (unsigned)st.st_mode & 07777);
-	return 0;
-}
-
-int answer_cache(const struct serve *serve, int fds[HANDOVER_CACHE_FDS], struct error *err)
+int answer_cache(const struct serve *serve, const struct credentials *peer, int fds[HANDOVER_CACHE_FDS],
+		 struct error *err)
 {
 	const struct store *store = stored_store(serve);
 	int r;
 
 	if (!store)
 		return error_set(err, -ENOENT, "the mount keeps nothing of the volume on this machine");
-	r = answer_check_chunks(store->data, err);
+	r = answer_reopen(store->table.fd, "the table of the cache", &fds[HANDOVER_TABLE], err);
 	if (r == 0)
-		r = answer_reopen(store->table.fd, 0, "the table of the cache", &fds[HANDOVER_TABLE], err);
-	if (r == 0)
-		r = answer_reopen(store->data, fcntl(store->data, F_GETFL) & O_DIRECT, "the cache",
-				  &fds[HANDOVER_CHUNKS], err);
+		r = handout_open(peer, store->data, fcntl(store->data, F_GETFL) & O_DIRECT, "the cache",
+				 &fds[HANDOVER_CHUNKS], err);
 	return r;
 }
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "handover/handover.h"
+#include "serve/clients/credentials.h"
 #include "serve/serve.h"
 
 struct state;
@@ -18,11 +19,13 @@ struct answer {
  * new client need not find out by itself. device: device number of this mount. Every descriptor is opened for this
  * client alone, as the holder of an open file description may change its flags. */
 must_check int answer_make(struct serve *serve, const struct state *state, uint64_t device,
-			   const struct handover_open *query, struct answer *ret, struct error *err);
+			   const struct credentials *peer, const struct handover_open *query, struct answer *ret,
+			   struct error *err);
 /* Opens the index that another daemon asks for. -ENOENT: this one has not opened that version. */
 must_check int answer_lend(struct serve *serve, const struct handover_borrow *query, int *ret, struct error *err);
 /* Opens the mount's cache of the volume on this machine, for reading. -ENOENT: there is none. The caller closes the
  * descriptors, also those that were opened before a failure. */
-must_check int answer_cache(const struct serve *serve, int fds[HANDOVER_CACHE_FDS], struct error *err);
+must_check int answer_cache(const struct serve *serve, const struct credentials *peer, int fds[HANDOVER_CACHE_FDS],
+			    struct error *err);
 /* Closes the descriptors, once they are sent. */
 void answer_close(struct answer *answer);

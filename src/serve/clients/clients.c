@@ -170,8 +170,10 @@ static int clients_send_refusal(int fd, const struct error *why, struct error *e
 	return passing_send(fd, &answer, sizeof(answer), NULL, 0, err);
 }
 
-static int clients_open(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
+static int clients_open(struct clients *clients, const struct credentials *peer, const struct passing_packet *packet,
+			struct error *err)
 {
+	int fd = peer->fd;
 	struct handover_open query;
 	struct answer answer;
 	struct error why = { 0 };
@@ -182,7 +184,8 @@ static int clients_open(struct clients *clients, int fd, const struct passing_pa
 	if (r < 0)
 		return r;
 	memcpy(&query, packet->bytes, sizeof(query));
-	if (answer_make(clients->serve, clients->state, atomic_load(&clients->device), &query, &answer, &why) < 0)
+	if (answer_make(clients->serve, clients->state, atomic_load(&clients->device), peer, &query, &answer,
+			&why) < 0)
 		return clients_send_refusal(fd, &why, err);
 	r = passing_send(fd, &answer.message, sizeof(answer.message), answer.fds, answer.fd_count, err);
 	answer_close(&answer);
@@ -210,8 +213,10 @@ static int clients_lend(struct clients *clients, int fd, const struct passing_pa
 	return passing_send(fd, &lent, sizeof(lent), &index, index >= 0, err);
 }
 
-static int clients_give_cache(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
+static int clients_give_cache(struct clients *clients, const struct credentials *peer,
+			      const struct passing_packet *packet, struct error *err)
 {
+	int fd = peer->fd;
 	struct handover_cached cached = { 0 };
 	int fds[HANDOVER_CACHE_FDS] = { -1, -1 };
 	struct error why = { 0 };
@@ -222,7 +227,7 @@ static int clients_give_cache(struct clients *clients, int fd, const struct pass
 	if (r < 0)
 		return r;
 	handover_begin(&cached.answer.head, HANDOVER_CACHED, sizeof(cached));
-	r = answer_cache(clients->serve, fds, &why);
+	r = answer_cache(clients->serve, peer, fds, &why);
 	if (r < 0)
 		handover_refuse(&cached.answer, &why);
 	r = passing_send(fd, &cached, sizeof(cached), fds, r < 0 ? 0 : HANDOVER_CACHE_FDS, err);
@@ -307,10 +312,10 @@ static int clients_hear(struct clients *clients, unsigned i, struct error *err)
 	if (head.kind == HANDOVER_BORROW)
 		return clients_lend(clients, fd, &packet, err);
 	if (head.kind == HANDOVER_CACHE)
-		return clients_give_cache(clients, fd, &packet, err);
+		return clients_give_cache(clients, &clients->peers[i], &packet, err);
 	if (head.kind == HANDOVER_HITS)
 		return clients_note_hits(clients, &packet, err);
-	return clients_open(clients, fd, &packet, err);
+	return clients_open(clients, &clients->peers[i], &packet, err);
 }
 
 /* Handles a message. A client that fails is dropped; a client that closed its connection is not worth a log line. */

@@ -17,21 +17,29 @@
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
 
-static bool credentials_is_member(int fd, gid_t group)
+/* otherwise: the answer if the groups cannot be read. */
+static bool credentials_is_in(int fd, gid_t first, gid_t group, bool otherwise)
 {
 	auto_free gid_t *groups = NULL;
 	socklen_t size = 0;
 
+	if (first == group)
+		return true;
 	/* Fails with ERANGE and sets the size that is needed. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0)
 		return false;
-	groups = malloc(size);
+	groups = errno == ERANGE ? malloc(size) : NULL;
 	if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
-		return false;
+		return otherwise;
 	for (size_t i = 0; i < size / sizeof(*groups); i++)
 		if (groups[i] == group)
 			return true;
 	return false;
+}
+
+bool credentials_has_group(const struct credentials *peer, uint32_t group)
+{
+	return credentials_is_in(peer->fd, peer->gid, group, true);
 }
 
 /* The time when the process with this pid began, ns since boot, rounded down to a tick; INT64_MAX: unknown. It is field
@@ -81,6 +89,7 @@ static int64_t credentials_now(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* Root without the capability owns the volume's file or device, as a rule, and could open it for writing. */
 static bool credentials_may(const struct serve *serve, int fd, const struct ucred *peer, bool *ret_member)
 {
 	const struct serve_options *options = &serve->options;
@@ -92,13 +101,13 @@ static bool credentials_may(const struct serve *serve, int fd, const struct ucre
 	if (!peer->uid && caller_is_admin((uint32_t)peer->pid) &&
 	    credentials_is_same(fd, (uint32_t)peer->pid, accepted))
 		return true;
-	*ret_member = options->has_direct_group &&
-		      (peer->gid == options->direct_group || credentials_is_member(fd, options->direct_group));
+	*ret_member = peer->uid && options->has_direct_group &&
+		      credentials_is_in(fd, peer->gid, options->direct_group, false);
 	return *ret_member;
 }
 
 /* Says in the error who may read past the mount. */
-static int credentials_refuse(const struct serve *serve, struct error *err)
+static int credentials_refuse(const struct serve *serve, uid_t uid, struct error *err)
 {
 	bool has_group = serve->options.has_direct_group;
 	char owner[32] = "";
@@ -110,8 +119,9 @@ static int credentials_refuse(const struct serve *serve, struct error *err)
 				 "administrator of this machine to mount it with direct_group=GROUP, or to add that "
 				 "to its line in /etc/datasetfs/datasets.conf", owner);
 	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s and members of its direct_group '%s' may read "
-			 "past this mount: ask the administrator of this machine to add you to that group", owner,
-			 serve->options.direct_group_name);
+			 "past this mount: %s", owner, serve->options.direct_group_name,
+			 uid ? "ask the administrator of this machine to add you to that group" :
+			       "root without that capability is no member");
 }
 
 int credentials_check(const struct serve *serve, int fd, struct credentials *ret, struct error *err)
@@ -123,8 +133,9 @@ int credentials_check(const struct serve *serve, int fd, struct credentials *ret
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return error_errno(err, "cannot find out who connected");
 	if (credentials_may(serve, fd, &peer, &member)) {
-		*ret = (struct credentials){ .pid = (uint32_t)peer.pid, .uid = peer.uid, .is_member = member };
+		*ret = (struct credentials){ .pid = (uint32_t)peer.pid, .uid = peer.uid, .gid = peer.gid, .fd = fd,
+					     .is_member = member };
 		return 0;
 	}
-	return credentials_refuse(serve, err);
+	return credentials_refuse(serve, peer.uid, err);
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a file again for a client that may read it and not change it. Whoever has a descriptor can open its file once
+ * more, by /proc/self/fd and by the file's mode alone, and can pass it to a process with other rights. */
+#pragma once
+#include "base/error.h"
+#include "serve/clients/credentials.h"
+
+/* Opens the file for reading with these flags, through a mount of its own that lets nobody write to the file or open
+ * the device again. Where there can be none, -EPERM: the client could write to it. Of a client that is entitled to more
+ * than membership in direct_group nothing is asked. what: the file, in the reason. */
+must_check int handout_open(const struct credentials *peer, int fd, int flags, const char *what, int *ret,
+			    struct error *err);
