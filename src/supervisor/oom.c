@@ -2,6 +2,7 @@
 /* To lower the score takes CAP_SYS_RESOURCE, to raise it again nothing. */
 #include "supervisor/oom.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,27 +12,32 @@
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_NEVER "-1000"
 
-static void oom_write(const char *text)
+/* Async-signal-safe. */
+static bool oom_write(const char *text)
 {
 	auto_close int fd = open(OOM_FILE, O_WRONLY | O_CLOEXEC);
 
-	if (fd >= 0)
-		(void)!write(fd, text, strlen(text));
+	return fd >= 0 && write(fd, text, strlen(text)) >= 0;
 }
 
-struct oom_score oom_exempt(void)
+int oom_exempt(struct oom_score *ret_former, struct error *err)
 {
-	struct oom_score score = { "" };
 	auto_close int fd = open(OOM_FILE, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || read(fd, score.text, sizeof(score.text) - 1) <= 0)
-		return (struct oom_score){ "" };
-	oom_write(OOM_NEVER);
-	return score;
+	*ret_former = (struct oom_score){ "" };
+	if (fd < 0 || read(fd, ret_former->text, sizeof(ret_former->text) - 1) <= 0) {
+		*ret_former->text = 0;
+		return error_errno(err, OOM_FILE);
+	}
+	if (oom_write(OOM_NEVER))
+		return 0;
+	if (errno == EACCES)
+		return error_set(err, -EACCES, "there is no CAP_SYS_RESOURCE here");
+	return error_errno(err, OOM_FILE);
 }
 
 void oom_restore(const struct oom_score *score)
 {
 	if (*score->text)
-		oom_write(score->text);
+		(void)oom_write(score->text);
 }

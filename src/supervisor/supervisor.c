@@ -62,6 +62,8 @@ struct supervisor {
 	bool cannot_start;    /* the last server failed before it served */
 	uint64_t signals_due; /* a bit for each signal that no server has acted on yet */
 	struct remains remains;
+	bool is_killable; /* when memory runs out */
+	struct error why_killable;
 	bool is_over;
 	int status; /* of the program, when it is over */
 };
@@ -395,6 +397,14 @@ static void supervisor_drop(struct supervisor *supervisor, const char *name)
 	(void)fd;
 }
 
+/* No user but root may be exempt. */
+static void supervisor_warn(const struct supervisor *supervisor)
+{
+	if (supervisor->is_killable && geteuid() == 0)
+		log_warn("the kernel may kill the supervisor when memory runs out, and the mount with it: %s",
+			 supervisor->why_killable.reason);
+}
+
 static void supervisor_ready(struct supervisor *supervisor)
 {
 	const struct supervisor_setup *setup = supervisor->setup;
@@ -405,6 +415,7 @@ static void supervisor_ready(struct supervisor *supervisor)
 	supervisor->server.ready = clock_now();
 	if (!supervisor->has_served) {
 		supervisor->has_served = true;
+		supervisor_warn(supervisor);
 		if (setup->ready)
 			setup->ready(setup->argument);
 	}
@@ -707,7 +718,7 @@ static int supervisor_open(struct supervisor *supervisor, struct error *err)
 	if (r < 0)
 		return r;
 	descriptors_raise_limit();
-	supervisor->servers.oom = oom_exempt();
+	supervisor->is_killable = oom_exempt(&supervisor->servers.oom, &supervisor->why_killable) < 0;
 	privileges_drop();
 	return 0;
 }

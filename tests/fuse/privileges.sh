@@ -39,18 +39,24 @@ mount_volume private/volume private/mnt
 check_threads "$DAEMON" 1
 check_threads "$SERVER" 3
 assert_eq "the server when memory runs out" "$(cat "/proc/$SERVER/oom_score_adj")" "$(cat /proc/self/oom_score_adj)"
+unsafe="the kernel may kill the supervisor when memory runs out, and the mount with it: "
+unsafe+="there is no CAP_SYS_RESOURCE here"
 if ((0x$(awk '$1 == "CapEff:" { print $2 }' /proc/self/status) >> 24 & 1)); then # CAP_SYS_RESOURCE
     assert_eq "the supervisor when memory runs out" "$(cat "/proc/$DAEMON/oom_score_adj")" -1000
+    ! grep "$unsafe" daemon.log || fail "it says that it is not safe"
+else
+    assert_eq "words of the supervisor's danger" "$(grep -c "$unsafe" daemon.log)" 1
 fi
 datasetfsctl switch private/mnt v1 >/dev/null || fail "no switch"
 assert_eq "content" "$(cat private/mnt/file)" hello
 kill -TERM "$DAEMON"
 wait_end "$DAEMON" || fail "SIGTERM does not unmount: $(cat daemon.log)"
 ! is_mounted private/mnt || fail "still mounted"
-others=$(grep -cvE "serves version|if its server dies" daemon.log || true)
+others=$(grep -cvE "serves version|if its server dies|$unsafe" daemon.log || true)
 assert_eq "lines of the log but that it serves, and what ends it" "$others" 0
 
-datasetfs private/volume private/mnt || fail "no mount in the background"
+setpriv --bounding-set=-sys_resource datasetfs private/volume private/mnt 2>out || fail "no mount in the background"
+assert_contains "what it says without CAP_SYS_RESOURCE" "$(cat out)" "$unsafe"
 pid=$(json pid private/mnt/.datasetfs/stats.json)
 end_daemon_at_exit "$pid" private/mnt
 check_threads "$pid" 1
