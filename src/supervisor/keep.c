@@ -371,17 +371,24 @@ int keep_take(struct keep *keep, const char *fmt, ...)
 	return fdstore_take(&keep->kept, name);
 }
 
+static const struct fdstore_entry *keep_find_left(const struct keep *keep, const char *prefix)
+{
+	for (size_t i = 0; keep && i < keep->kept.count; i++)
+		if (!strncmp(keep->kept.items[i].name, prefix, strlen(prefix)))
+			return &keep->kept.items[i];
+	return NULL;
+}
+
+bool keep_has_left(const struct keep *keep, const char *prefix)
+{
+	return keep_find_left(keep, prefix);
+}
+
 void keep_drop_left(struct keep *keep, const char *prefix)
 {
 	const struct fdstore_entry *entry;
-	size_t i = 0;
 
-	while (keep && i < keep->kept.count) {
-		entry = &keep->kept.items[i];
-		if (strncmp(entry->name, prefix, strlen(prefix)) != 0) {
-			i++;
-			continue;
-		}
+	while ((entry = keep_find_left(keep, prefix))) {
 		keep_drop(keep, "%s", entry->name);
 		close(fdstore_take(&keep->kept, entry->name));
 	}

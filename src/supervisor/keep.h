@@ -51,6 +51,8 @@ int keep_take(struct keep *keep, const char *fmt, ...) printf_like(2, 3);
  * for at most 1 s until the socket has room: -EAGAIN. */
 must_check int keep_put(struct keep *keep, int fd, struct error *err, const char *fmt, ...) printf_like(4, 5);
 void keep_drop(struct keep *keep, const char *fmt, ...) printf_like(2, 3);
+/* Whether there are names that begin so, that were kept when this server began, and that it has not taken. */
+bool keep_has_left(const struct keep *keep, const char *prefix);
 /* Drops all whose names begin so, that were kept when this server began, and that it has not taken. */
 void keep_drop_left(struct keep *keep, const char *prefix);
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon plain in=gcc
-# A successor starts although groups were removed or io_uring is refused since the mount; and the ways out of a mount
-# that no server can take over.
+# A successor starts although groups were removed or io_uring is refused since the mount, and drops the descriptors of
+# workers that it does not have; the ways out of a mount that no server can take over.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
-need_command cc
+need_command cc taskset
 is_root || skip "only root has RESEND"
 own_namespace
 . "$LIB/steps.sh"
@@ -59,6 +59,26 @@ assert_eq "reads of the first server" "$(stats mnt io)" uring
 touch refused
 kill_server mnt
 assert_eq "reads of the second server" "$(stats mnt io)" threads
+compare source mnt
+unmount mnt
+
+say "fewer workers than the former server had"
+# kept: the supervisor's descriptors of the connection: one, and one for each worker
+kept() {
+    find "/proc/$DAEMON/fd" -lname /dev/fuse | wc -l
+}
+kept_are() {
+    [ "$(kept)" = "$1" ]
+}
+mount_volume volume mnt -o io=threads
+first=$(kept)
+taskset -a -p -c "$(taskset -c -p $DAEMON | sed 's/.*: //; s/[-,].*//')" "$DAEMON" >/dev/null
+kill_server mnt
+fewer=$((1 + $(stats mnt workers)))
+say "$first descriptors, then $fewer"
+if [ "$fewer" -lt "$first" ]; then # there are two CPUs
+    wait_for 20 kept_are "$fewer" || fail "$(kept) descriptors are kept, expected $fewer; the first server had $first"
+fi
 compare source mnt
 unmount mnt
 

@@ -56,6 +56,7 @@
 
 #define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
 #define SESSION_LEAVE INT64_C(1000000000) /* ns in which a server that is replaced answers its open requests */
+#define SESSION_CLEARS INT64_C(3000000000) /* ns until each thread of a server that was killed has ended or sleeps */
 #define SESSION_BEAT 5000 /* ms between two signs of life for the supervisor, or for systemd if there is none */
 
 struct session {
@@ -65,6 +66,7 @@ struct session {
 	bool detached;  /* it was detached lazily, and ends with its last user */
 	bool is_left;   /* a signal ended the service of a mount that somebody else has to unmount */
 	bool was_busy;  /* a signal could not unmount it, as it was in use */
+	int64_t clears_at; /* when what only former servers used is dropped, ns; 0: it was */
 	int64_t leaves_by; /* when the process must have ended, as another program is to go on, ns; 0: not */
 	int signal_fd;
 	struct init init;
@@ -275,6 +277,7 @@ static int session_bring_up(struct session *session, struct error *err)
 		session_settle_mount(session);
 	step("session-resent");
 	session_settle(session, label);
+	session->clears_at = serve->adopts ? clock_now() + SESSION_CLEARS : 0;
 	return 0;
 }
 
@@ -414,13 +417,17 @@ static void session_leave(struct session *session)
 	session->leaves_by = clock_now() + SESSION_LEAVE;
 }
 
-/* A server of before takes nothing any more. */
-static void session_gone(struct session *session, uint32_t process)
+/* A server of before takes nothing any more. Clones of workers that this server does not have can be closed now, which
+ * would end the requests in them with an error. */
+static void session_gone(struct session *session)
 {
 	struct error err = { 0 };
 
+	session->clears_at = 0;
 	if (session->init.resends && resend_all(session->serve.mount_fd, &err) < 0)
-		log_error(&err, "requests of the former server, process %" PRIu32 ", are lost", process);
+		log_error(&err, "requests of the former server are lost");
+	else
+		keep_drop_left(session->serve.keep, "clone.");
 	workers_look(&session->workers);
 }
 
@@ -440,7 +447,7 @@ static void session_hear(struct session *session)
 		} else if (event.kind == KEEP_STOP) {
 			session_leave(session);
 		} else if (event.kind == KEEP_GONE) {
-			session_gone(session, event.number);
+			session_gone(session);
 		}
 	}
 }
@@ -454,6 +461,8 @@ static int session_beat(struct session *session)
 	} else {
 		notify_send("WATCHDOG=1");
 	}
+	if (session->clears_at && clock_now() >= session->clears_at && keep_has_left(session->serve.keep, "clone."))
+		session_gone(session);
 	if (session->leaves_by)
 		return (int)((session->leaves_by - clock_now()) / 1000000) + 1;
 	return session->serve.machine.uring ? step_number("DATASETFS_BEAT", SESSION_BEAT) : SESSION_LOOK;
