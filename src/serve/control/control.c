@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/program/step.h"
 #include "base/thread/thread.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
@@ -74,8 +75,11 @@ static void control_sleep(const struct control *control, int64_t until)
 static int64_t control_look_after(struct control *control)
 {
 	struct serve *serve = control->serve;
+	unsigned hand = serve->worker_count + RECORD_CONTROL;
 	int64_t prune, listing, rejoin, recheck;
 
+	crash_begin_duties(serve->record, hand);
+	step("duties-begun");
 	if (clock_now() >= control->look)
 		control->look = follow_look(serve, &control->follow);
 	reopen_settle(serve); /* first, as the others read the volume */
@@ -85,6 +89,7 @@ static int64_t control_look_after(struct control *control)
 	listing = listing_settle(serve);
 	prune = prune_settle(serve);
 	generations_reap(&serve->generations);
+	record_leave(serve->record, hand);
 	return control_first(control_first(control_first(control->look, prune), recheck),
 			     control_first(listing, rejoin));
 }
@@ -102,6 +107,11 @@ static void control_main(void *argument)
 			return;
 		control_sleep(control, control_look_after(control));
 	}
+}
+
+void control_look(struct control *control)
+{
+	control->look = clock_now();
 }
 
 void control_submit(struct control *control, struct control_job *job)

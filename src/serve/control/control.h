@@ -22,5 +22,7 @@ must_check int control_start(struct serve *serve, struct error *err);
  * device; it was left running and may use all of serve until the process ends. */
 must_check bool control_stop(struct control *control);
 
+/* Has the thread check the catalogue when it has no job. Control thread only. */
+void control_look(struct control *control);
 /* Queues a job, for the request that its worker has in hand if it has a worker. Worker's thread, or before it runs. */
 void control_submit(struct control *control, struct control_job *job);

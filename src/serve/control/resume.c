@@ -7,6 +7,7 @@
 #include "serve/control/listing.h"
 #include "serve/control/renew.h"
 #include "serve/control/upgrade.h"
+#include "serve/keeping/crash.h"
 
 static struct {
 	struct control_job job; /* must be the first field */
@@ -20,6 +21,9 @@ static bool resume_run(struct serve *serve, struct control_job *job)
 	upgrade_finish(serve);
 	command_finish(serve);
 	listing_answered(serve); /* the kernel may have taken one over for ever */
+	/* Servers may die more often than the period; one that crashed in that very work must not do so at once. */
+	if (!crash_had_duties(serve->record))
+		control_look(serve->control);
 	return false; /* no worker waits for it */
 }
 

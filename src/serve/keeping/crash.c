@@ -3,15 +3,19 @@
  * process as it would have. */
 #include "serve/keeping/crash.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "supervisor/keep.h"
 
 static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGSYS };
 
 #define CRASH_BYTES   1024 /* of a name or a command that tell it from others */
+#define CRASH_UUID    16   /* bytes */
 #define CRASH_SIGNALS (sizeof(crash_signals) / sizeof(*crash_signals))
 
 static _Atomic(struct record *) crash_record;
@@ -106,4 +110,57 @@ void crash_resume(struct record *record, unsigned worker, const struct channel_r
 	const struct record_request now = crash_request(&request->wire);
 
 	record_take(record, worker, &now);
+}
+
+/* ---- work beside requests ---- */
+
+static const struct record_request crash_duties = { .unique = 1, .opcode = CRASH_DUTIES };
+
+int crash_begin_opening(struct record *record, unsigned hand, struct crash_version version,
+			struct record_request *ret_former, struct error *err)
+{
+	const struct record_request now = { .unique = 1, .opcode = CRASH_OPENING, .nodeid = version.sequence,
+					    .offset = crash_hash(version.uuid, CRASH_UUID) };
+
+	if (record_crashes(record, &now) >= CRASH_MOST)
+		return error_set(err, -EIO, "version '%s' crashed the server %u times while it was opened: publish it "
+				 "again", version.label, CRASH_MOST);
+	*ret_former = record_in_hand(record, hand);
+	record_take(record, hand, &now);
+	return 0;
+}
+
+void crash_return(struct record *record, unsigned hand, const struct record_request *former)
+{
+	if (former->unique)
+		record_take(record, hand, former);
+	else
+		record_leave(record, hand);
+}
+
+void crash_begin_duties(struct record *record, unsigned hand)
+{
+	record_take(record, hand, &crash_duties);
+}
+
+bool crash_had_duties(const struct record *record)
+{
+	return record_crashes(record, &crash_duties);
+}
+
+void crash_tell(const char *mountpoint, const struct record_request *request, uint32_t times)
+{
+	bool is_refused = times >= CRASH_MOST;
+
+	if (request->opcode == CRASH_OPENING)
+		log_err("'%s': the server crashed while it opened the version of sequence %" PRIu64
+			"%s, times=%" PRIu32, mountpoint, request->nodeid,
+			is_refused ? ", which it does not open any more" : "", times);
+	else if (request->opcode == CRASH_DUTIES)
+		log_err("'%s': the server crashed while it looked at the volume, times=%" PRIu32, mountpoint, times);
+	else
+		log_err("'%s': the server crashed in the work on a request%s, node=%#" PRIx64 " opcode=%s "
+			"offset=%" PRIu64 " size=%" PRIu32 " times=%" PRIu32, mountpoint,
+			is_refused ? ", which is answered EIO from now on" : "", request->nodeid,
+			wire_opcode_name(request->opcode), request->offset, request->size, times);
 }

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Notes the request at which a worker crashed, so that a successor answers it EIO if it crashes again. */
+/* Notes the request at which a worker crashed, so that a successor answers it EIO if it crashes again; likewise
+ * the work that threads do beside requests. */
 #pragma once
 #include "fuse/channel.h"
 #include "serve/record/record.h"
 
-#define CRASH_MOST 2u /* a request at fault so often is answered EIO */
+#define CRASH_MOST 2u /* a request at fault so often is answered EIO, a version is not opened any more */
+
+/* Work beside requests, which has one of these in place of an opcode of FUSE. A release never changes a number. */
+#define CRASH_OPENING 0x10000u /* of the version with the sequence `nodeid`, and the UUID by its hash in `offset` */
+#define CRASH_DUTIES  0x10001u /* of the control thread: looks at the volume and its members */
+
+struct crash_version {
+	const char *label;
+	uint64_t sequence;
+	const uint8_t *uuid; /* 16 bytes */
+};
 
 /* From now on signals that end a program mark the crash in the record; NULL: in none any more. */
 void crash_watch(struct record *record);
@@ -14,3 +25,15 @@ void crash_name(unsigned hand);
 bool crash_begin(struct record *record, unsigned worker, const struct channel_request *request);
 /* Notes that a worker goes on with a READ that it has begun; record_leave() follows. */
 void crash_resume(struct record *record, unsigned worker, const struct channel_request *request);
+
+/* Notes that a thread begins to open a version, and sets *ret_former to what it had in hand, for crash_return(). -EIO:
+ * that crashed the server too often. */
+must_check int crash_begin_opening(struct record *record, unsigned hand, struct crash_version version,
+				   struct record_request *ret_former, struct error *err);
+void crash_return(struct record *record, unsigned hand, const struct record_request *former);
+/* Notes that the control thread begins its duties; record_leave() follows. */
+void crash_begin_duties(struct record *record, unsigned hand);
+/* Whether a server crashed in these duties. */
+bool crash_had_duties(const struct record *record);
+/* Says what crashed a server, and how often. */
+void crash_tell(const char *mountpoint, const struct record_request *request, uint32_t times);

@@ -57,15 +57,6 @@ static void keeping_take_options(struct serve *serve)
 	serve->owner = record->owner;
 }
 
-static void keeping_tell_crash(const struct serve *serve, uint32_t times, const struct record_request *request)
-{
-	if (times)
-		log_err("'%s': the server crashed in the work on a request%s, node=%#" PRIx64 " opcode=%s "
-			"offset=%" PRIu64 " size=%" PRIu32 " times=%" PRIu32, serve->options.mountpoint,
-			times >= CRASH_MOST ? ", which is answered EIO from now on" : "", request->nodeid,
-			wire_opcode_name(request->opcode), request->offset, request->size, times);
-}
-
 static int keeping_open(struct serve *serve, struct error *err)
 {
 	const char *name = keep_is_rehearsal(serve->keep) ? KEEPING_REHEARSAL : "record";
@@ -84,7 +75,8 @@ static int keeping_open(struct serve *serve, struct error *err)
 	keeping_take_options(serve);
 	times = record_take_over(serve->record, keep_restarts(serve->keep), &request);
 	step("takeover-record");
-	keeping_tell_crash(serve, times, &request);
+	if (times)
+		crash_tell(serve->options.mountpoint, &request, times);
 	return 0;
 }
 
@@ -311,6 +303,8 @@ int keeping_mount(struct serve *serve, struct mount *mount, const struct init *i
 	if (!serve->adopts) {
 		keeping_note_mount(serve, mount, init);
 		keeping_served(serve);
+	} else if (serve->worker_count > serve->record->workers) {
+		serve->record->workers = serve->worker_count;
 	}
 	if (!serve->keep)
 		return 0;

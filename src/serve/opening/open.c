@@ -9,10 +9,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program/headroom.h"
+#include "base/program/step.h"
 #include "base/text/format.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
 #include "image/sums/checksum_choose.h"
+#include "serve/keeping/crash.h"
 #include "serve/keeping/keeping.h"
 #include "serve/local/local.h"
 #include "serve/opening/mounted.h"
@@ -108,21 +110,20 @@ static int open_make(struct serve *serve, struct open_load *load, struct generat
 	return r;
 }
 
-static int open_load_index(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
+static int open_load_trusted(struct serve *serve, struct open_load *load, const struct trust_signer *signer,
+			     struct generation **ret, struct error *err)
 {
 	const struct version *version = load->version;
 	struct generation *generation;
-	struct trust_signer signer;
-	int r = trust_check(&serve->options.trust, version, serve->volume.uuid, &signer, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	step_of("version-loads", version->sequence);
 	atomic_fetch_add(&serve->history.loads, 1);
 	r = open_make(serve, load, &generation, err);
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
-	generation->signer = signer;
+	generation->signer = *signer;
 	r = open_check_signed(serve, generation, err);
 	if (r == 0 && serve->options.has_digest)
 		r = dump_check_digest(generation->index, &generation->version, serve->options.digest,
@@ -134,6 +135,24 @@ static int open_load_index(struct serve *serve, struct open_load *load, struct g
 	open_tell_of_sums(serve, version);
 	*ret = generation;
 	return 0;
+}
+
+/* A version that crashes the server is refused from then on, whoever asks for it. */
+static int open_load_index(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
+{
+	const struct crash_version version = { load->version->label, load->version->sequence, load->version->uuid };
+	unsigned hand = serve->worker_count + (load->visitor ? RECORD_VISITS : RECORD_CONTROL);
+	struct record_request former;
+	struct trust_signer signer;
+	int r = trust_check(&serve->options.trust, load->version, serve->volume.uuid, &signer, err);
+
+	if (r == 0)
+		r = crash_begin_opening(serve->record, hand, version, &former, err);
+	if (r < 0)
+		return r;
+	r = open_load_trusted(serve, load, &signer, ret, err);
+	crash_return(serve->record, hand, &former);
+	return r;
 }
 
 /* Keeps the version before its first name goes out. If another thread has opened it meanwhile, it is dropped again. */

@@ -105,7 +105,7 @@ struct record {
 	uint32_t init_minor;
 	uint32_t init_ring;    /* 0 or 1 */
 	uint32_t init_resends; /* 0 or 1 */
-	uint32_t workers;      /* how many; at least 1; setup */
+	uint32_t workers;      /* of the server that had the most; at least 1; before they run */
 	uint32_t slots;        /* of a worker on /dev/fuse; at least 1; setup */
 
 	/* The server. */
