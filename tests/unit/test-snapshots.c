@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/check.h"
-#include "serve/control/renew.h"
+#include "serve/session/renew.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/record/record.h"
 #include "serve/version/nodeid.h"

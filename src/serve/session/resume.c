@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A job like those of commands, and the first of them. */
-#include "serve/control/resume.h"
+#include "serve/session/resume.h"
 
 #include "serve/control/command.h"
 #include "serve/control/control.h"
 #include "serve/control/listing.h"
-#include "serve/control/renew.h"
 #include "serve/control/upgrade.h"
 #include "serve/keeping/crash.h"
+#include "serve/session/renew.h"
 
 static struct {
 	struct control_job job; /* must be the first field */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Invalidates them one by one. FORGETs that died with a server leave numbers in the record that the kernel does not
  * know; no server gives a number out again, so they can be taken out at any time. */
-#include "serve/control/renew.h"
+#include "serve/session/renew.h"
 
 #include <string.h>
 
