@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon plain in=gcc
-# A successor starts although groups were removed or io_uring is refused since the mount, and drops the descriptors of
-# workers that it does not have; the ways out of a mount that no server can take over.
+# A successor starts although groups were removed or io_uring is refused since the mount, drops the descriptors of
+# workers that it does not have, and keeps the texts of files of .datasetfs; the ways out of a mount that no server can
+# take over.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
-need_command cc taskset
+need_command cc taskset python3
 is_root || skip "only root has RESEND"
 own_namespace
 . "$LIB/steps.sh"
@@ -60,6 +61,29 @@ touch refused
 kill_server mnt
 assert_eq "reads of the second server" "$(stats mnt io)" threads
 compare source mnt
+unmount mnt
+
+say "files of .datasetfs that are open"
+mount_volume volume mnt
+for file in stats.json metrics versions.json version damage; do
+    exec 5<mnt/.datasetfs/$file
+    sizes+=("$file $(stat -L -c %s /dev/fd/5)")
+    kill_server mnt
+    sizes+=("$file $(wc -c <&5)")
+    exec 5<&-
+    assert_eq "bytes of '$file' after a takeover" "${sizes[-1]}" "${sizes[-2]}"
+done
+python3 - "$DAEMON" <<'END' || fail "a text of two servers"
+import json, os, subprocess, time
+file = open("mnt/.datasetfs/stats.json")
+before = file.read(1)  # as much as a page is cached
+file.seek(0)
+restarts = json.load(open("mnt/.datasetfs/stats.json"))["restarts"]
+os.kill(json.load(open("mnt/.datasetfs/stats.json"))["server_pid"], 9)
+assert json.load(open("mnt/.datasetfs/stats.json"))["restarts"] == restarts + 1
+os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+assert json.load(file)["restarts"] == restarts
+END
 unmount mnt
 
 say "fewer workers than the former server had"

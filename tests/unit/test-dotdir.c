@@ -79,7 +79,7 @@ static int setup(void **state)
 	catalogue = "[versions]";
 	client = "{socket}";
 	serve = (struct serve){ .adopts = true };
-	if (snapshots_new(NULL, NULL, &serve.snapshots, &err) < 0)
+	if (snapshots_new(&(struct snapshots_setup){ .texts = -1 }, &serve.snapshots, &err) < 0)
 		return -1;
 	return damage_new(&serve.damage, &err);
 }

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/check.h"
-#include "serve/session/renew.h"
 #include "serve/dotdir/snapshots.h"
+#include "serve/dotdir/texts.h"
 #include "serve/record/record.h"
+#include "serve/session/renew.h"
 #include "serve/version/nodeid.h"
 
 #define FD    123
@@ -23,6 +25,7 @@ static struct snapshots *snapshots;
 /* The kernel's part. */
 static uint64_t known[4], invalidated[4];
 static unsigned asked, invalidated_count;
+static int texts;
 static int fails_with;
 
 int __wrap_known_node(int fd, uint64_t nodeid);
@@ -47,6 +50,15 @@ int __wrap_invalidate_inode(int fd, uint64_t nodeid, struct error *err)
 	return 0;
 }
 
+/* A server begins. */
+static void begin(void)
+{
+	const struct snapshots_setup setup = { .made = made, .nodes = marks, .texts = texts < 0 ? -1 : dup(texts) };
+
+	CHECK_OK(snapshots_new(&setup, &snapshots, &err));
+	serve.snapshots = snapshots;
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -56,7 +68,8 @@ static int setup(void **state)
 	serve.record = record;
 	memset(known, 0, sizeof(known));
 	asked = invalidated_count = 0;
-	CHECK_OK(snapshots_new(made, marks, &snapshots, &err));
+	texts = -1;
+	begin();
 	return 0;
 }
 
@@ -68,12 +81,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Another server begins with an empty table. */
+/* Another server begins, with an empty table if there are no texts. */
 static void take_over(void)
 {
 	snapshots_free(snapshots);
 	renew_begin(&serve, files);
-	CHECK_OK(snapshots_new(made, marks, &snapshots, &err));
+	begin();
 }
 
 static int keep_by(uint32_t uid, bool may_switch, enum snapshots_file file, const char *text, uint64_t *ret)
@@ -137,6 +150,66 @@ static void each_lookup_has_a_text_of_its_own(void **state)
 	assert_null(snapshots_get(snapshots, one));
 	check_text(held, "one"); /* a reply is being made from it */
 	assert_int_not_equal(keep(SNAPSHOTS_STATS, "three"), one);
+}
+
+/* But those that are too long, and those that the kernel does not know. */
+static void a_successor_inherits_texts(void **state)
+{
+	uint64_t one, two, large, gone;
+	struct fuse_attr before, after;
+	struct snapshot *snapshot;
+	char text[300001] = "";
+
+	(void)state;
+	CHECK_OK(texts_make(SNAPSHOTS_MAX, &texts, &err));
+	take_over();
+	one = keep(SNAPSHOTS_STATS, "one");
+	two = keep(SNAPSHOTS_DAMAGE, "");
+	memset(text, 'x', sizeof(text) - 1);
+	large = keep(SNAPSHOTS_METRICS, text);
+	gone = keep(SNAPSHOTS_STATS, "gone");
+	snapshots_forget(snapshots, keep(SNAPSHOTS_STATS, "forgotten"), 1);
+	snapshot = snapshots_get(snapshots, one);
+	snapshots_attr(snapshot, &before);
+	snapshots_put(snapshot);
+	take_over();
+	check_text(snapshots_get(snapshots, two), "");
+	assert_null(snapshots_get(snapshots, large));
+	memcpy(known, (uint64_t[]){ one, two, large }, sizeof(uint64_t[3]));
+	renew_files(&serve, files);
+	assert_int_equal(invalidated_count, 1);
+	assert_int_equal(invalidated[0], large);
+	assert_null(snapshots_get(snapshots, gone));
+	snapshot = snapshots_get(snapshots, one);
+	snapshots_attr(snapshot, &after);
+	assert_memory_equal(&after, &before, sizeof(after));
+	check_text(snapshot, "one");
+	snapshots_forget(snapshots, one, 1);
+	assert_int_equal(marks[one % SNAPSHOTS_MAX], 0);
+	take_over();
+	assert_null(snapshots_get(snapshots, one));
+	check_text(snapshots_get(snapshots, two), "");
+	close(texts);
+}
+
+/* A head that a server left wrongly. */
+static void a_wrong_text_is_not_inherited(void **state)
+{
+	const uint64_t heads[][4] = { { 1024, 262144, 0, 0 }, { 1024, UINT64_MAX, 0, 0 }, { 1025, 3, 0, 0 },
+				      { 1024, 3, 0, 1000000000 } };
+	uint64_t nodeid;
+
+	(void)state;
+	CHECK_OK(texts_make(SNAPSHOTS_MAX, &texts, &err));
+	take_over();
+	nodeid = keep(SNAPSHOTS_CATALOGUE, "one");
+	assert_int_equal(nodeid, 1024);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+		assert_int_equal(pwrite(texts, heads[i], sizeof(heads[i]), 0), sizeof(heads[i]));
+		take_over();
+		assert_null(snapshots_get(snapshots, nodeid));
+	}
+	close(texts);
 }
 
 static void reads_end_with_the_text(void **state)
@@ -342,6 +415,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(each_lookup_has_a_text_of_its_own),
+		CASE(a_successor_inherits_texts),
+		CASE(a_wrong_text_is_not_inherited),
 		CASE(reads_end_with_the_text),
 		CASE(a_number_tells_the_file),
 		CASE(numbers_stay_what_they_are),

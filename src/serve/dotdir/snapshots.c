@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "datasetfs/control.h"
+#include "serve/dotdir/texts.h"
 #include "serve/request/reply.h"
 #include "serve/version/nodeid.h"
 
@@ -27,6 +29,7 @@ static_assert(NODE_SNAPSHOT + SNAPSHOTS_COUNTS * SNAPSHOTS_KINDS * SNAPSHOTS_MAX
 struct snapshot {
 	uint64_t nodeid;
 	uint64_t lookups; /* protected by the table's lock; not counted for NODE_CLIENT */
+	bool is_inherited; /* the kernel may not know it any more */
 	uint32_t uid;     /* user who looked it up */
 	_Atomic unsigned users; /* the table, and callers of snapshots_get() and snapshots_adopt() */
 	struct timespec when;
@@ -37,25 +40,12 @@ struct snapshot {
 struct snapshots {
 	_Atomic uint64_t *made;
 	_Atomic uint64_t *nodes; /* by slot; changes under the lock */
+	int texts;               /* for a successor; -1: none */
 	_Atomic uint64_t own_made, own_nodes[SNAPSHOTS_MAX]; /* targets of these pointers if the caller has none */
 	pthread_mutex_t lock;    /* protects all fields below */
 	struct snapshot *client;   /* NULL: not looked up yet */
 	struct snapshot *slots[SNAPSHOTS_MAX];
 };
-
-int snapshots_new(_Atomic uint64_t *made, _Atomic uint64_t nodes[SNAPSHOTS_MAX], struct snapshots **ret,
-		  struct error *err)
-{
-	struct snapshots *snapshots = calloc(1, sizeof(*snapshots));
-
-	if (!snapshots)
-		return error_no_memory(err);
-	snapshots->made = made ? made : &snapshots->own_made;
-	snapshots->nodes = nodes ? nodes : snapshots->own_nodes;
-	pthread_mutex_init(&snapshots->lock, NULL);
-	*ret = snapshots;
-	return 0;
-}
 
 void snapshots_free(struct snapshots *snapshots)
 {
@@ -65,6 +55,7 @@ void snapshots_free(struct snapshots *snapshots)
 	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
 		snapshots_put(snapshots->slots[i]);
 	pthread_mutex_destroy(&snapshots->lock);
+	close_fd(&snapshots->texts);
 	free(snapshots);
 }
 
@@ -143,6 +134,39 @@ static struct snapshot *snapshots_make(uint64_t nodeid, uint32_t uid, char *text
 	return snapshot;
 }
 
+/* Takes what an earlier server has left in a slot. */
+static void snapshots_inherit(struct snapshots *snapshots, unsigned slot)
+{
+	uint64_t nodeid = atomic_load(&snapshots->nodes[slot]);
+	struct texts_entry left;
+
+	if (!nodeid || !texts_get(snapshots->texts, slot, nodeid, &left))
+		return;
+	snapshots->slots[slot] = snapshots_make(nodeid, left.uid, left.text, left.length);
+	if (!snapshots->slots[slot]) {
+		free(left.text);
+		return;
+	}
+	snapshots->slots[slot]->when = left.when;
+	snapshots->slots[slot]->is_inherited = true;
+}
+
+int snapshots_new(const struct snapshots_setup *setup, struct snapshots **ret, struct error *err)
+{
+	struct snapshots *snapshots = calloc(1, sizeof(*snapshots));
+
+	if (!snapshots)
+		return error_no_memory(err);
+	snapshots->made = setup->made ? setup->made : &snapshots->own_made;
+	snapshots->nodes = setup->nodes ? setup->nodes : snapshots->own_nodes;
+	snapshots->texts = setup->texts;
+	pthread_mutex_init(&snapshots->lock, NULL);
+	for (unsigned i = 0; i < SNAPSHOTS_MAX; i++)
+		snapshots_inherit(snapshots, i);
+	*ret = snapshots;
+	return 0;
+}
+
 /* A free slot, if there is one that no file of an earlier server has; the kernel may ask for that. The caller holds the
  * lock and knows that a slot is free. */
 static uint64_t snapshots_slot(const struct snapshots *snapshots)
@@ -169,9 +193,15 @@ static uint64_t snapshots_number(struct snapshots *snapshots, enum snapshots_fil
 /* Puts a snapshot into its place in the table. The caller holds the lock. */
 static void snapshots_put_in(struct snapshots *snapshots, struct snapshot *snapshot)
 {
+	const struct texts_entry entry = { .nodeid = snapshot->nodeid, .when = snapshot->when, .uid = snapshot->uid,
+					   .text = snapshot->text, .length = snapshot->length };
+	unsigned slot = snapshot->nodeid % SNAPSHOTS_MAX;
+
 	*snapshots_place(snapshots, snapshot->nodeid) = snapshot;
-	if (snapshot->nodeid != NODE_CLIENT)
-		atomic_store(&snapshots->nodes[snapshot->nodeid % SNAPSHOTS_MAX], snapshot->nodeid);
+	if (snapshot->nodeid == NODE_CLIENT)
+		return;
+	texts_put(snapshots->texts, slot, &entry);
+	atomic_store(&snapshots->nodes[slot], snapshot->nodeid);
 }
 
 /* Finds a snapshot of this file with this text, which many programs that ask at a time can have. NULL: there is none.
@@ -183,8 +213,8 @@ static struct snapshot *snapshots_same(const struct snapshots *snapshots, enum s
 
 	for (size_t i = 0; i < SNAPSHOTS_MAX; i++) {
 		snapshot = snapshots->slots[i];
-		if (snapshot && snapshots_file(snapshot->nodeid) == file && snapshot->length == length &&
-		    !memcmp(snapshot->text, text, length))
+		if (snapshot && !snapshot->is_inherited && snapshots_file(snapshot->nodeid) == file &&
+		    snapshot->length == length && !memcmp(snapshot->text, text, length))
 			return snapshot;
 	}
 	return NULL;
@@ -342,6 +372,7 @@ void snapshots_forget(struct snapshots *snapshots, uint64_t nodeid, uint64_t loo
 		snapshots_unmark(snapshots, nodeid);
 	if (snapshot && !snapshot->lookups) {
 		*snapshots_place(snapshots, nodeid) = NULL;
+		texts_drop(snapshots->texts, nodeid % SNAPSHOTS_MAX);
 		snapshots_put(snapshot);
 	}
 	pthread_mutex_unlock(&snapshots->lock);

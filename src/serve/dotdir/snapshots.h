@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Snapshots of the files of .datasetfs: a lookup makes a node whose content never changes, so that the kernel may cache
  * it, or finds the one with the same content. It is freed when the kernel forgets it. A file that never changes has one
- * snapshot for all lookups. Snapshots die with their server; the next one makes those anew that the kernel still asks
- * for. Any thread may call these functions. */
+ * snapshot for all lookups. The next server inherits them, but for texts that are too long, which it makes anew when
+ * the kernel asks. Any thread may call these functions. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,11 +30,14 @@ enum snapshots_file {
 struct snapshots;
 struct snapshot;
 
-/* Makes an empty table of snapshots. made: the number of snapshots that all servers of this mount have made; nodes: the
- * number of the snapshot that the kernel may know in each slot, 0: none. Both must stay as long as the table; NULL:
- * there was and will be no other server. */
-must_check int snapshots_new(_Atomic uint64_t *made, _Atomic uint64_t nodes[SNAPSHOTS_MAX], struct snapshots **ret,
-			     struct error *err);
+/* State that the servers of a mount share. NULL, NULL and -1: there was and will be no other one. */
+struct snapshots_setup {
+	_Atomic uint64_t *made;  /* how many snapshots all servers have made; stays as long as the table */
+	_Atomic uint64_t *nodes; /* by slot, the number of the one that the kernel may know, 0: none; stays, too */
+	int texts;               /* see texts.h; the table's, unless it could not be made */
+};
+/* Makes a table of the snapshots that earlier servers have left. */
+must_check int snapshots_new(const struct snapshots_setup *setup, struct snapshots **ret, struct error *err);
 void snapshots_free(struct snapshots *snapshots);
 
 /* Makes a snapshot of the text, unless there is one, and counts one lookup of it. Takes the text if it returns 0.

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "fuse/invalidate.h"
 #include "fuse/known.h"
+#include "serve/dotdir/snapshots.h"
 
 void renew_begin(const struct serve *serve, uint64_t ret[RECORD_SNAPSHOTS])
 {
@@ -15,16 +16,23 @@ void renew_begin(const struct serve *serve, uint64_t ret[RECORD_SNAPSHOTS])
 		ret[i] = atomic_load(&serve->record->snapshots[i]);
 }
 
-static int renew_file(struct serve *serve, unsigned slot, uint64_t nodeid, struct error *err)
+static bool renew_is_inherited(const struct serve *serve, uint64_t nodeid)
+{
+	struct snapshot *snapshot = snapshots_get(serve->snapshots, nodeid);
+
+	snapshots_put(snapshot);
+	return snapshot;
+}
+
+static int renew_file(const struct serve *serve, uint64_t nodeid, struct error *err)
 {
 	int r = known_node(serve->mount_fd, nodeid);
 
 	if (r < 0)
 		return error_set(err, r, "cannot ask the kernel for a file of .datasetfs: %s", strerror(-r));
-	if (r)
-		return invalidate_inode(serve->mount_fd, nodeid, err);
-	atomic_compare_exchange_strong(&serve->record->snapshots[slot], &nodeid, 0);
-	return 0;
+	if (!r)
+		snapshots_forget(serve->snapshots, nodeid, UINT64_MAX);
+	return r && !renew_is_inherited(serve, nodeid) ? invalidate_inode(serve->mount_fd, nodeid, err) : 0;
 }
 
 void renew_files(struct serve *serve, const uint64_t nodes[RECORD_SNAPSHOTS])
@@ -34,7 +42,7 @@ void renew_files(struct serve *serve, const uint64_t nodes[RECORD_SNAPSHOTS])
 
 	for (unsigned i = 0; r == 0 && i < RECORD_SNAPSHOTS; i++)
 		if (nodes[i])
-			r = renew_file(serve, i, nodes[i], &err);
+			r = renew_file(serve, nodes[i], &err);
 	if (r < 0)
 		log_debug("%s", err.reason);
 }

@@ -36,6 +36,7 @@
 #include "serve/control/upgrade.h"
 #include "serve/damage.h"
 #include "serve/dotdir/snapshots.h"
+#include "serve/dotdir/texts.h"
 #include "serve/dotdir/visits.h"
 #include "serve/health/watchdog.h"
 #include "serve/keeping/keeping.h"
@@ -171,6 +172,34 @@ static void session_signals(sigset_t *ret)
 
 static_assert(SNAPSHOTS_MAX == RECORD_SNAPSHOTS, "the record has a place for each snapshot");
 
+/* The texts of a former server, or a file for ours. Without it open files get other texts from a successor. */
+static int session_open_texts(const struct serve *serve)
+{
+	auto_close int fd = keep_take(serve->keep, "texts");
+	struct error why = { 0 };
+	int r = 0;
+
+	if (fd < 0 && serve->is_kept && !keep_is_rehearsal(serve->keep)) {
+		r = texts_make(SNAPSHOTS_MAX, &fd, &why);
+		if (r == 0)
+			r = keep_put(serve->keep, fd, &why, "texts");
+	}
+	if (r < 0)
+		log_debug("texts of files of .datasetfs are not kept for another server: %s", why.reason);
+	return take_fd(&fd);
+}
+
+static int session_take_snapshots(struct serve *serve, struct error *err)
+{
+	struct snapshots_setup setup = { .made = &serve->record->snapshots_made, .nodes = serve->record->snapshots,
+					 .texts = session_open_texts(serve) };
+	int r = snapshots_new(&setup, &serve->snapshots, err);
+
+	if (r < 0)
+		close_fd(&setup.texts);
+	return r;
+}
+
 static int session_prepare(struct session *session, struct error *err)
 {
 	struct serve *serve = &session->serve;
@@ -201,7 +230,7 @@ static int session_prepare(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	stored_open(serve);
-	r = snapshots_new(&serve->record->snapshots_made, serve->record->snapshots, &serve->snapshots, err);
+	r = session_take_snapshots(serve, err);
 	if (r == 0)
 		r = damage_new(&serve->damage, err);
 	if (r == 0)
