@@ -21,7 +21,9 @@
 #include "lib/mounted/mounted_version.h"
 #include "lib/question.h"
 
-#define OPEN_TRIES 5 /* attempts, as the mount may switch in between */
+/* Attempts, as the mount may switch, or a version be moved, in between: the kernel knows a label for 10 s. */
+#define OPEN_TRIES 21
+#define OPEN_PAUSE 1000u /* µs after the first attempt; it doubles, up to a second */
 
 /* --- the version --- */
 
@@ -127,6 +129,14 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 	return 0;
 }
 
+/* Whether the mount still serves a version whose label leads elsewhere: it was moved, or published anew. */
+static bool mounted_is_still(int mount, const struct dsfs_info *info)
+{
+	struct dsfs_info now;
+
+	return mounted_place_version(mount, &now, NULL) == 0 && lib_is_same(&now, info);
+}
+
 /* Opens the root of the version that was found, if it has one of its own. Sets info->root. */
 static int mounted_root(int mount, bool is_served, struct dsfs_info *info, int *ret, struct error *err)
 {
@@ -140,12 +150,12 @@ static int mounted_root(int mount, bool is_served, struct dsfs_info *info, int *
 	info->root = lib_first_id(info);
 	r = mounted_pin(mount, info, ret, err);
 	if (r == -ESTALE)
-		return -EAGAIN;
+		return is_served && mounted_is_still(mount, info) ? 0 : -EAGAIN;
 	/* noversions, or the user's share of versions is used up */
 	return r < 0 && r != -ENOMEM && is_served ? 0 : r;
 }
 
-/* Opens the version once. -EAGAIN: the mount has switched meanwhile. */
+/* Opens the version once. -EAGAIN: the mount has switched meanwhile, or the label still leads to a former place. */
 static int mounted_try(int mount, const struct query *query, const char *why, struct opened **ret, struct error *err)
 {
 	auto_close int root = -1;
@@ -167,6 +177,20 @@ static int mounted_try(int mount, const struct query *query, const char *why, st
 	return r;
 }
 
+static int mounted_try_again(int mount, const struct query *query, const char *why, struct opened **ret,
+			     struct error *err)
+{
+	useconds_t pause = OPEN_PAUSE;
+	int r = mounted_try(mount, query, why, ret, err);
+
+	for (int i = 1; i < OPEN_TRIES && r == -EAGAIN; i++) {
+		usleep(pause);
+		pause = pause < 512 * OPEN_PAUSE ? 2 * pause : 1000 * OPEN_PAUSE;
+		r = mounted_try(mount, query, why, ret, err);
+	}
+	return r == -EAGAIN ? -ESTALE : r;
+}
+
 int mounted_open(const struct query *query, const char *why, struct opened **ret, struct error *err)
 {
 	auto_close int mount = -1;
@@ -179,12 +203,10 @@ int mounted_open(const struct query *query, const char *why, struct opened **ret
 	if (r < 0)
 		return r;
 	high_move(&mount);
-	r = -EAGAIN;
-	for (int i = 0; i < OPEN_TRIES && r == -EAGAIN; i++)
-		r = mounted_try(mount, query, why, ret, err);
+	r = mounted_try_again(mount, query, why, ret, err);
 	if (r == 0)
 		take_fd(&mount);
-	return r == -EAGAIN ? -ESTALE : r;
+	return r;
 }
 
 int mounted_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err)
