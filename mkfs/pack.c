@@ -646,6 +646,17 @@ static int packer_sign(struct packer *packer, struct error *err)
 	return r < 0 ? r : signing_add(&packer->version, volume, span_of(text, length), err);
 }
 
+/* Returns the label of the newest version on the volume with the new one's digest, or "". */
+static const char *packer_identical(const struct packer *packer)
+{
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
+
+	for (uint32_t i = catalogue->version_count; !packer->transaction->is_new && i-- > 0;)
+		if (!memcmp(catalogue->versions[i].digest, packer->version.digest, sizeof(packer->version.digest)))
+			return catalogue->versions[i].label;
+	return "";
+}
+
 static void packer_result(const struct packer *packer, struct pack_result *ret)
 {
 	const struct version *version = &packer->version;
@@ -667,6 +678,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 	};
 	memcpy(ret->source_type, packer->batcher.filesystem.type, sizeof(ret->source_type));
 	memcpy(ret->label, version->label, sizeof(ret->label));
+	snprintf(ret->identical, sizeof(ret->identical), "%s", packer_identical(packer));
 	memcpy(ret->volume_uuid, packer->transaction->super.volume_uuid, sizeof(ret->volume_uuid));
 	memcpy(ret->version_uuid, version->uuid, sizeof(ret->version_uuid));
 	memcpy(ret->digest, version->digest, sizeof(ret->digest));

@@ -17,6 +17,7 @@ struct pack_result {
 	uint8_t volume_uuid[16], version_uuid[16];
 	uint8_t digest[32];
 	bool current;
+	char identical[DSFS_LABEL_MAX + 1]; /* an earlier version with this digest, or "" */
 	struct layout_counts counts;
 	uint64_t special;        /* devices, sockets and FIFOs left out */
 	struct tar_replaced replaced; /* entries of archives */

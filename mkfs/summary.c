@@ -88,6 +88,10 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	format_digest(result->digest, digest);
 	json_string(&json, "digest", digest);
 	json_bool(&json, "current", result->current);
+	if (*result->identical)
+		json_string(&json, "identical_to", result->identical);
+	else
+		json_null(&json, "identical_to");
 	summary_json_content(&json, result);
 	json_number(&json, "index_bytes", result->index_bytes);
 	json_number(&json, "block_checksum_bytes", result->block_sums_bytes);
@@ -103,10 +107,37 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	putchar('\n');
 }
 
+static void summary_print_entries(uint64_t files, uint64_t directories, uint64_t symlinks, uint64_t hard_links)
+{
+	printf("  %" PRIu64 " file%s, %" PRIu64 " director%s, %" PRIu64 " symlink%s, %" PRIu64 " hard link%s\n", files,
+	       format_plural(files), directories, directories == 1 ? "y" : "ies", symlinks, format_plural(symlinks),
+	       hard_links, format_plural(hard_links));
+}
+
+static void summary_print_special(uint64_t count, const char *what)
+{
+	if (count == 1)
+		shown_print(stdout, "  1 device, socket or FIFO %s\n", what);
+	else if (count)
+		shown_print(stdout, "  %" PRIu64 " devices, sockets and FIFOs %s\n", count, what);
+}
+
+/* Returns whether no content lies outside the index. */
+static bool summary_is_in_index(const struct pack_result *result)
+{
+	return !result->stored_bytes && !result->existing_bytes && !result->counts.hole_bytes;
+}
+
 static void summary_print_storage(const struct pack_options *options, const struct pack_result *result)
 {
 	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
 
+	if (summary_is_in_index(result)) {
+		printf("  %s in %" PRIu64 " file%s, all in the index of %s\n",
+		       format_size(result->counts.content_bytes, content), result->counts.files,
+		       format_plural(result->counts.files), format_size(result->index_bytes, index));
+		return;
+	}
 	printf("  content %s, stored %s, shared %s, index %s", format_size(result->counts.content_bytes, content),
 	       format_size(result->stored_bytes, stored), format_size(result->counts.shared_bytes, shared),
 	       format_size(result->index_bytes, index));
@@ -141,10 +172,11 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	format_digest(result->digest, digest);
 	shown_print(stdout, "version '%s' on '%s'%s\n", result->label, options->volume,
 		    result->current ? ", now current" : "");
-	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
-	       result->counts.files, result->counts.directories, result->counts.symlinks, result->counts.links);
-	if (result->special)
-		printf("  %" PRIu64 " devices, sockets and FIFOs left out\n", result->special);
+	if (*result->identical)
+		shown_print(stdout, "  identical to '%s': nothing changed\n", result->identical);
+	summary_print_entries(result->counts.files, result->counts.directories, result->counts.symlinks,
+			      result->counts.links);
+	summary_print_special(result->special, "left out");
 	summary_print_replaced(&result->replaced);
 	summary_print_storage(options, result);
 	if (result->block_sums_bytes)
@@ -155,10 +187,14 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	printf("  read %s, written %s", format_size(result->counts.read_bytes, content),
 	       format_size(result->written_bytes, stored));
 	if (result->counts.unchanged)
-		printf(", %" PRIu64 " files not opened", result->counts.unchanged);
+		printf(", %" PRIu64 " file%s not opened", result->counts.unchanged,
+		       format_plural(result->counts.unchanged));
 	putchar('\n');
 	summary_print_doubt(result);
-	printf("  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
+	printf("  %.1f s", result->seconds);
+	if (summary_rate(result) >= 1)
+		printf(", %.0f MB/s", summary_rate(result));
+	putchar('\n');
 	printf("  digest %s\n", digest);
 }
 
@@ -200,16 +236,14 @@ void summary_print_estimate(const struct pack_options *options, const struct pac
 		return;
 	}
 	shown_print(stdout, "dry run: nothing was written to '%s'\n", options->volume);
-	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
-	       estimate->files, estimate->directories, estimate->symlinks, estimate->hard_links);
-	if (estimate->special)
-		printf("  %" PRIu64 " devices, sockets and FIFOs would be left out\n", estimate->special);
+	summary_print_entries(estimate->files, estimate->directories, estimate->symlinks, estimate->hard_links);
+	summary_print_special(estimate->special, "would be left out");
 	summary_print_replaced(replaced);
 	printf("  content %s\n", format_size(estimate->content_bytes, content));
 	printf("  index %s, temporary files %s, image %s at most\n", format_size(estimate->index_bytes, index),
 	       format_size(estimate->temporary_bytes, temporary), format_size(estimate->image_bytes, image));
 	if (estimate->versions)
-		printf("  content of the %" PRIu32 " versions there would be shared; only reading shows how much\n",
-		       estimate->versions);
+		printf("  content of the %" PRIu32 " version%s there would be shared; only reading shows how much\n",
+		       estimate->versions, format_plural(estimate->versions));
 	printf("  free %s, fits: %s\n", format_size(estimate->free_bytes, available), estimate->fits ? "yes" : "no");
 }

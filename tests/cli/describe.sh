@@ -52,7 +52,7 @@ has "8 8.1 % 40.6 KiB 4 KiB, below 8 KiB"
 has "24 23.8 % 30.4 MiB (none)"
 has "20.0 MiB /holes/long"
 datasetfsctl describe volume --limit 1000 >text.out
-has "1 1.0 % 1 bytes bad\\xff\\x0aname"
+has "1 1.0 % 1 byte bad\\xff\\x0aname"
 has "1 1.0 % 14 bytes \\x1b"
 has '9 bytes /names/..two'
 ! LC_ALL=C grep -nP '[\x00-\x08\x0b-\x1f\x7f]|\xff|#|\xe2\x96' text.out || fail "a byte not to be shown, or a bar"

@@ -25,6 +25,30 @@ assert_eq "directories" "$(json directories summary.json)" "$directories"
 assert_eq "symlinks" "$(json symlinks summary.json)" "$links"
 digest=$(json digest summary.json)
 
+# Publishing it again says so.
+assert_eq "identical" "$(json identical_to summary.json)" None
+mkdatasetfs --progress none volume source >again.txt || fail "again"
+assert_eq "the line" "$(sed -n 2p again.txt)" "  identical to 'v1': nothing changed"
+mkdatasetfs --progress none --json volume source >again.json || fail "again as JSON"
+assert_eq "identical" "$(json identical_to again.json)" v2
+rm volume
+mkdatasetfs --progress none volume source >/dev/null || fail "a new volume"
+
+# Numbers have the right nouns, and content that is all in the index is said so.
+mkdir few
+for i in 1 2 3 4 5 6; do echo 1234 >few/$i; done
+mkdatasetfs --progress none few.vol few >few.txt || fail "few"
+assert_eq "entries" "$(sed -n 2p few.txt)" "  6 files, 1 directory, 0 symlinks, 0 hard links"
+grep -qxE "  30 bytes in 6 files, all in the index of [0-9.]+ KiB" few.txt || fail "content: $(cat few.txt)"
+grep -qE "^  [0-9.]+ s$" few.txt || fail "a rate of nothing: $(cat few.txt)"
+mkdir -p one/folder && printf x >one/folder/file && ln -s a one/a && mkfifo one/fifo && ln one/folder/file one/link
+mkdatasetfs --progress none one.vol one >one.txt 2>/dev/null || fail "one"
+assert_eq "entries" "$(sed -n 2,3p one.txt)" "  1 file, 2 directories, 1 symlink, 1 hard link
+  1 device, socket or FIFO left out"
+assert_contains "content" "$(cat one.txt)" "  1 byte in 1 file, all in the index"
+mkdatasetfs --progress none --dry-run one.vol one >one.txt 2>/dev/null || fail "one"
+assert_contains "versions" "$(cat one.txt)" "content of the 1 version there would be shared"
+
 # The estimate of a rehearsal is an upper bound.
 estimate=$(json image_bytes dry.json)
 size=$(stat -c %s volume)

@@ -236,7 +236,7 @@ static size_t tar_zip_read_before(struct tar_zip *zip, uint64_t end, const char 
 {
 	size_t length = end < TAR_ZIP_SEARCH ? (size_t)end : TAR_ZIP_SEARCH;
 
-	if (lseek(zip->fd, (off_t)(end - length), SEEK_SET) >= 0 &&
+	if (length && lseek(zip->fd, (off_t)(end - length), SEEK_SET) >= 0 &&
 	    transfer_read(zip->fd, zip->buffer, length) == (int64_t)length)
 		return length;
 	*reason = "cannot be read";

@@ -47,7 +47,7 @@ const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
 	int unit = 0;
 
 	if (bytes < 1024) {
-		snprintf(text, SIZE_TEXT_SIZE, "%" PRIu64 " bytes", bytes);
+		snprintf(text, SIZE_TEXT_SIZE, "%" PRIu64 " byte%s", bytes, format_plural(bytes));
 		return text;
 	}
 	for (; n >= 1000 && unit < 5; unit++)
