@@ -511,7 +511,8 @@ assert_fails 1 "the daemon would end with the caller's PID namespace" \
 all_is_gone
 group=/sys/fs/cgroup/pids/datasetfs-test-$$
 if mkdir "$group" 2>/dev/null; then
-    at_exit rmdir "$group"
+    exec {groups}</sys/fs/cgroup/pids
+    at_exit rmdir "/proc/self/fd/$groups/${group##*/}"
     bash -c 'echo 0 >"$0/cgroup.procs"; ulimit -c 0 -n 77; exec taskset 1 env SECRET=x datasetfsctl attach "$1" a' \
         "$group" "$V" >>attach.log
     for process in $(pgrep -x datasetfs); do
@@ -521,6 +522,10 @@ if mkdir "$group" 2>/dev/null; then
             "$(grep Cpus_allowed_list /proc/1/status)"
     done
     detach a
+    all_is_gone
+    assert_fails 1 "attach needs the control groups of process 1 (pids): mount or bind /sys/fs/cgroup here" bash -c \
+        'echo 0 >"$0/cgroup.procs"; umount --recursive --lazy /sys/fs/cgroup; exec datasetfsctl attach "$1" a' \
+        "$group" "$V"
     all_is_gone
 else
     say "no control group can be made here: left out"
