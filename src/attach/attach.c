@@ -52,14 +52,15 @@ static void attach_close(struct attach *attach)
 
 /* ---- the mount ---- */
 
-/* Whether a mount serves the version that the key names: it may have been switched since. */
+/* Whether a mount serves what the key asks for: it may have been switched since, or a key of a signer revoked. */
 static bool attach_serves(const void *argument, const struct health *health)
 {
 	const struct key *key = argument;
 
-	return health->code == 0 && (key->follows || !memcmp(health->facts.uuid, key->uuid, sizeof(key->uuid)));
+	return health->code == 0 && key_is_served(key, health->facts.uuid, health->facts.digest);
 }
 
+/* Looks at a mount that has begun to serve just now. If it follows, its daemon has made all checks. */
 static int attach_check(const struct attach *attach, const struct instance *instance, struct error *err)
 {
 	struct health health = { .mount = instance->mount };
@@ -67,7 +68,7 @@ static int attach_check(const struct attach *attach, const struct instance *inst
 	health_ask_all(&health, 1, NULL, NULL);
 	if (health.code < 0)
 		return error_pass(err, health.code, &health.reason);
-	return attach_serves(attach->key, &health) ? 0 :
+	return attach->key->follows || attach_serves(attach->key, &health) ? 0 :
 		       error_set(err, -ESTALE, "it serves another version by now, '%s'", health.facts.label);
 }
 

@@ -38,6 +38,7 @@ void key_free(struct key *key)
 	for (size_t i = 0; i < key->count; i++)
 		free(key->words[i]);
 	free(key->words);
+	catalogue_free(&key->catalogue);
 	free(key->volume);
 	free(key->label);
 	*key = (struct key){ 0 };
@@ -237,6 +238,19 @@ static int key_check_signed(const struct key *key, const struct catalogue *catal
 	return trust_check(&trust, version, catalogue->volume_uuid, &signer, err);
 }
 
+bool key_is_served(const struct key *key, const uint8_t uuid[16], const uint8_t digest[32])
+{
+	const struct version *version;
+
+	if (!key->follows)
+		return !memcmp(uuid, key->uuid, sizeof(key->uuid)) && !memcmp(digest, key->digest, sizeof(key->digest));
+	if (!key_value(key, "trust"))
+		return true;
+	version = catalogue_by_uuid(&key->catalogue, uuid);
+	return version && !memcmp(digest, version->digest, sizeof(version->digest)) &&
+	       key_check_signed(key, &key->catalogue, version, NULL) == 0;
+}
+
 static int key_take_version(struct key *key, const struct catalogue *catalogue, struct error *err)
 {
 	const struct version *version = key->label ? catalogue_by_label(catalogue, key->label) :
@@ -253,6 +267,7 @@ static int key_take_version(struct key *key, const struct catalogue *catalogue, 
 	if (r < 0)
 		return r;
 	memcpy(key->uuid, version->uuid, sizeof(key->uuid));
+	memcpy(key->digest, version->digest, sizeof(key->digest));
 	if (!key->label)
 		key->label = strdup(version->label);
 	return key->label ? 0 : error_no_memory(err);
@@ -260,20 +275,18 @@ static int key_take_version(struct key *key, const struct catalogue *catalogue, 
 
 int key_resolve(struct key *key, struct error *err)
 {
-	struct catalogue catalogue = { 0 };
 	struct superblock super;
 	struct assembly assembly;
 	int r;
 
-	if (key->follows)
+	if (key->follows && !key_value(key, "trust"))
 		return 0;
 	r = assembly_open_timed(key->volume, &assembly, err);
 	if (r < 0)
 		return error_wrap(err, r, "volume '%s'", key->volume);
-	r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &catalogue, err);
-	if (r == 0)
-		r = key_take_version(key, &catalogue, err);
-	catalogue_free(&catalogue);
+	r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &key->catalogue, err);
+	if (r == 0 && !key->follows)
+		r = key_take_version(key, &key->catalogue, err);
 	assembly_close(&assembly);
 	return r < 0 ? error_wrap(err, r, "volume '%s'", key->volume) : 0;
 }

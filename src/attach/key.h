@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "image/catalogue/catalogue.h"
 
 enum key_who { KEY_CONSUMER, KEY_ADMIN };
 
@@ -21,7 +22,8 @@ struct key {
 	bool follows, has_digest;
 	bool is_asked;       /* a consumer said something */
 	unsigned max_mounts; /* of the volume on the machine, if is_asked: see attach/limit.h */
-	uint8_t digest[32]; /* that the version must have, if has_digest */
+	uint8_t digest[32]; /* that the version must have, if has_digest; its own, from key_resolve() */
+	struct catalogue catalogue; /* of the volume, from key_resolve(); empty if nothing needs it */
 	char **words;     /* the other options, "NAME" or "NAME=VALUE", sorted by name */
 	size_t count;
 };
@@ -34,10 +36,13 @@ void key_free(struct key *key); /* frees its contents only */
 must_check int key_say(struct key *key, enum key_who who, const char *word, struct error *err);
 /* Adds the options of a list as -o takes it. */
 must_check int key_say_list(struct key *key, enum key_who who, const char *list, struct error *err);
-/* Reads the volume, unless the key follows the current version: finds the version, and its UUID, so that a version
- * published anew under the label of a removed one is another key. Sets key->label. -EBADMSG: it has another digest;
- * -EKEYREJECTED: the key has trust=, and nobody who counts has signed it. */
+/* Reads the volume, unless the key follows the current version and has no trust=: finds the version, and its UUID, so
+ * that a version published anew under the label of a removed one is another key. Sets key->label. -EBADMSG: it has
+ * another digest; -EKEYREJECTED: the key has trust=, and nobody who counts has signed it. */
 must_check int key_resolve(struct key *key, struct error *err);
+/* Whether a mount that serves this version serves what a resolved key asks for: its version or, with follow=, any that
+ * the files of trust= and revoked= allow now, whatever they said when the mount opened it. */
+bool key_is_served(const struct key *key, const uint8_t uuid[16], const uint8_t digest[32]);
 /* Writes the name of a resolved key. */
 must_check int key_name(const struct key *key, char ret[KEY_NAME_SIZE], struct error *err);
 /* Writes the daemon's command line for a mount on mountpoint: each option is an argument of its own. The array is

@@ -457,6 +457,25 @@ if command -v ssh-keygen >/dev/null; then
     assert_fails 2 "expected 'trust=' and an absolute path" datasetfsctl attach -o trust=alice.pub "$V" c
     detach a
     detach b
+
+    say "a mount that follows, after a key was revoked"
+    ssh-keygen -q -t ed25519 -N '' -C carol -f carol
+    echo "carol $(cut -d' ' -f1,2 carol.pub)" >>/etc/datasetfs/signers
+    echo "# nobody" >/etc/datasetfs/revoked
+    datasetfsctl sign volume v2 --key alice >/dev/null
+    attach --named --want follow=current signed a
+    attach --named --want follow=current signed b
+    cut -d' ' -f1,2 alice.pub >/etc/datasetfs/revoked
+    for place in b c; do
+        assert_fails 1 "is revoked" datasetfsctl attach --named --want follow=current signed $place
+    done
+    [ -z "$(ls -A c)" ] || fail "a new consumer sees $(ls c)"
+    [ -n "$(ls -A a)" ] && [ -n "$(ls -A b)" ] || fail "those who have it"
+    datasetfsctl sign volume v2 --key carol >/dev/null
+    before=$(starts)
+    attach --named --want follow=current signed c
+    assert_eq "daemons started for a version that counts again" "$(starts)" "$before"
+    for place in a b c; do detach $place; done
 fi
 umount /etc
 

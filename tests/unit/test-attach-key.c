@@ -119,6 +119,25 @@ static void test_refusals(void **state)
 	CHECK_FAILS(key_say(&follows, KEY_CONSUMER, DIGEST, &err), -EINVAL, "combined with 'digest'");
 }
 
+/* A mount serves a version; somebody who can write the volume has given its UUID to another one since. */
+static void test_served(void **state)
+{
+	uint8_t uuid[16] = { 1 }, digest[32] = { 2 }, other[32] = { 3 };
+	auto_key struct key key = { 0 };
+
+	(void)state;
+	CHECK_OK(key_begin("/volume", &key, &err));
+	memcpy(key.uuid, uuid, sizeof(uuid));
+	memcpy(key.digest, digest, sizeof(digest));
+	assert_true(key_is_served(&key, uuid, digest));
+	assert_false(key_is_served(&key, uuid, other));
+	assert_false(key_is_served(&key, other, digest));
+	CHECK_OK(key_say(&key, KEY_ADMIN, "follow=current", &err));
+	assert_true(key_is_served(&key, uuid, other));
+	CHECK_OK(key_say(&key, KEY_ADMIN, "trust=/signers", &err));
+	assert_false(key_is_served(&key, uuid, digest)); /* no volume has it */
+}
+
 static void test_command(void **state)
 {
 	static const char *const expected[] = {
@@ -144,7 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),    cmocka_unit_test(test_uuid),    cmocka_unit_test(test_consumers),
 		cmocka_unit_test(test_digest),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_command),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_command), cmocka_unit_test(test_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
