@@ -118,11 +118,11 @@ upgrade() {
     within mount -t datasetfs /data/volume /mnt
     process=$(serving_process)
     [ -n "$process" ] || fail "nobody serves the mount"
-    mkdir "$root/run/systemd" "$root/run/systemd/system"
+    mkdir "$root/run/systemd/system"
     printf '#!/bin/sh\necho "$*" >>/data/called\n' >"$root/usr/local/bin/systemctl"
     chmod +x "$root/usr/local/bin/systemctl"
     install next-debs dpkg -i # apt would look for commands in its own PATH
-    rm -r "$root/usr/local/bin/systemctl" "$root/run/systemd"
+    rm -r "$root/usr/local/bin/systemctl" "$root/run/systemd/system"
     assert_eq "what the upgrade asked of systemd" "$(grep -v 'daemon-reload$' "$root/data/called")" ""
     assert_contains "postinst" "$(<install.log)" "'/mnt' goes on with the installed program"
     assert_eq "who serves after the upgrade" "$(serving_process)" "$process"
@@ -148,6 +148,7 @@ inside() {
     cp debs/*.deb next-debs/*.deb "$root/debs"
     fresh_root_install gcc libc6-dev pkg-config python3 "$(needs debs)"
     cp -R "$root/usr/include" "$root/data/tree"
+    mkdir -p "$root/run/systemd" # systemd may be among what they need
     traces "$root" >before
     install debs apt-get install -q -y
     assert_eq "the folder of shared mounts" "$(within stat -c '%U %G %a' /run/datasetfs/attach)" "root datasetfs 710"
