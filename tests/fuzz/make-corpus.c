@@ -469,6 +469,62 @@ static void seed_tar_stream(const char *folder)
 	write_seed(folder, "tar-stream-2", "", 0, seed, used);
 }
 
+/* Appends an entry of a zip without content to seed, and its record to records. */
+static void add_zip_entry(uint8_t *seed, size_t *used, uint8_t *records, size_t *records_used)
+{
+	uint8_t *head = seed + *used, *record = records + *records_used;
+	dsfs_le32 at = dsfs_le32_of((uint32_t)*used - 1); /* the first byte is for the fuzz target */
+
+	memcpy(head, "PK\3\4", 4);
+	head[26] = 1; /* bytes of the name */
+	head[30] = 'a';
+	memcpy(record, "PK\1\2", 4);
+	record[28] = 1;
+	memcpy(record + 42, &at, sizeof(at));
+	record[46] = 'a';
+	*used += 31;
+	*records_used += 47;
+}
+
+/* Zips of two entries: at the beginning of a file, above 4 GiB, behind a program. */
+static void seed_tar_zip(const char *folder)
+{
+	for (uint8_t flags = 0; flags < 3; flags++) {
+		uint8_t seed[512] = { flags }, records[128] = { 0 };
+		size_t used = 1, length = 0;
+		char name[] = "tar-zip-0";
+		dsfs_le32 number;
+
+		add_zip_entry(seed, &used, records, &length);
+		add_zip_entry(seed, &used, records, &length);
+		memcpy(seed + used, records, length);
+		number = dsfs_le32_of((uint32_t)used - 1);
+		used += length;
+		memcpy(seed + used, "PK\5\6", 4);
+		seed[used + 8] = seed[used + 10] = 2;
+		seed[used + 12] = (uint8_t)length;
+		memcpy(seed + used + 16, &number, sizeof(number));
+		name[sizeof(name) - 2] = (char)('0' + flags);
+		write_seed(folder, name, "", 0, seed, used + 22);
+	}
+}
+
+/* A global header of PAX, an entry's own, and the entry. */
+static void seed_tar_global(const char *folder)
+{
+	static const char global[] = "12 uid=4321\n9 gid=99\n18 mtime=86400.25\n", own[] = "9 uid=77\n";
+	uint8_t seed[5 * 512] = { 0 };
+
+	seed[156] = 'g';
+	snprintf((char *)seed + 124, 12, "%011o", (unsigned)strlen(global));
+	memcpy(seed + 512, global, strlen(global));
+	seed[1024 + 156] = 'x';
+	snprintf((char *)seed + 1024 + 124, 12, "%011o", (unsigned)strlen(own));
+	memcpy(seed + 1536, own, strlen(own));
+	seed[2048 + 156] = '0';
+	write_seed(folder, "tar-global-1", "", 0, seed, sizeof(seed));
+}
+
 static void put_pair(struct wire_message *message, uint32_t number, const char *key, const char *value)
 {
 	auto_wire struct wire_message pair = { 0 };
@@ -562,5 +618,7 @@ int main(int argc, char **argv)
 	seed_record(argv[1]);
 	seed_version_record(argv[1]);
 	seed_tar_stream(argv[1]);
+	seed_tar_zip(argv[1]);
+	seed_tar_global(argv[1]);
 	return 0;
 }
