@@ -16,7 +16,7 @@
 
 static int inode_check_type(const struct inode *inode, const struct index *index, struct error *err)
 {
-	switch (inode->mode & S_IFMT) {
+	switch (inode->mode & ~07777u) {
 	case S_IFDIR:
 		if (inode->size <= index->shape.entry_count && inode->where >= INODE_ROOT &&
 		    inode->where <= index->shape.inode_count)

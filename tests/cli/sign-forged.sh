@@ -47,6 +47,17 @@ forged index file9 filea
 refused "damaged digest: its SHA-256 is not the one in the catalogue version=two"
 forged created two 1900000000
 datasetfsctl verify --trust "$PWD/signers" volume >out || fail "the date in the record counts for nothing: $(<out)"
+for count in files:8 directories:2 symlinks:1 bytes:1; do
+    forged count two ${count%:*} ${count#*:}
+    refused "damaged index: version 'two': the index has "
+    assert_contains "$count" "$(<out)" " bytes, the catalogue says "
+    assert_fails 1 "the catalogue says" datasetfsctl cat volume file4
+done
+for bit in 16 31; do
+    forged modes two $bit
+    refused "impossible mode="
+    assert_fails 1 "impossible mode=" datasetfsctl ls volume
+done
 
 say "signatures of something else"
 # text NAMESPACE KEY STATEMENT: a signature as it lies on a volume

@@ -9,6 +9,8 @@
  *        forge VOLUME signatures LABEL FILE     the version has these signatures alone
  *        forge VOLUME take LABEL FROM           the version has the signatures of FROM, and its label
  *        forge VOLUME created LABEL SECONDS     the version's date in its record
+ *        forge VOLUME count LABEL FIELD NUMBER  files, directories, symlinks or bytes in its record
+ *        forge VOLUME modes LABEL BIT           a bit of the mode of all classes of attributes
  * All but the first give a version whose index they change the digest that it has then. */
 #include <errno.h>
 #include <stdio.h>
@@ -193,6 +195,39 @@ static int forge_created(struct forge *forge, struct error *err)
 	return 0;
 }
 
+static int forge_count(struct forge *forge, struct error *err)
+{
+	struct version *version = forge_find(forge, forge->words[0]);
+	const struct { const char *name; uint64_t *value; } fields[] = {
+		{ "files", &version->file_count }, { "directories", &version->directory_count },
+		{ "symlinks", &version->symlink_count }, { "bytes", &version->content_bytes },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (!strcmp(forge->words[1], fields[i].name)) {
+			*fields[i].value = strtoull(forge->words[2], NULL, 10);
+			return 0;
+		}
+	return error_set(err, -EINVAL, "there is no count '%s'", forge->words[1]);
+}
+
+static int forge_class_modes(struct forge *forge, const struct index_layout *layout, const struct version *version,
+			     uint8_t *bytes, struct error *err)
+{
+	struct dsfs_class *classes = (void *)(bytes + layout->classes);
+	uint32_t bit = 1u << strtoul(forge->words[1], NULL, 10);
+
+	(void)err;
+	for (uint64_t i = 0; i < version->shape.class_count; i++)
+		classes[i].mode = dsfs_le32_of(dsfs_le32_get(classes[i].mode) ^ bit);
+	return 0;
+}
+
+static int forge_modes(struct forge *forge, struct error *err)
+{
+	return forge_index(forge, forge_find(forge, forge->words[0]), forge_class_modes, err);
+}
+
 /* --- what there is --- */
 
 static int forge_current(struct forge *forge, struct error *err)
@@ -224,6 +259,7 @@ static const struct forge_verb {
 	{ "chunks", 3, forge_exchange_chunks }, { "places", 3, forge_exchange_places },
 	{ "labels", 2, forge_labels },          { "signatures", 2, forge_signatures },
 	{ "take", 2, forge_take },              { "created", 2, forge_created },
+	{ "count", 3, forge_count },            { "modes", 2, forge_modes },
 };
 
 static const struct forge_verb *forge_choose(int argc, char **argv)

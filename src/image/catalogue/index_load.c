@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "image/catalogue/sections.h"
 #include "image/entries.h"
+#include "image/inode.h"
 #include "image/names/names.h"
 #include "image/places.h"
 #include "image/records.h"
@@ -35,6 +36,31 @@ static int index_load_check(struct index *index, struct error *err)
 	if (r == 0)
 		r = places_check(index, err);
 	return r;
+}
+
+int index_load_count(const struct index *index, const struct version *version, struct error *err)
+{
+	uint64_t files = 0, directories = 0, symlinks = 0, bytes = 0;
+	struct inode inode;
+	int r;
+
+	for (uint64_t ordinal = INODE_ROOT; ordinal <= index->shape.inode_count; ordinal++) {
+		r = inode_get(index, ordinal, &inode, err);
+		if (r < 0)
+			return r;
+		files += S_ISREG(inode.mode);
+		directories += S_ISDIR(inode.mode);
+		symlinks += S_ISLNK(inode.mode);
+		bytes += S_ISREG(inode.mode) ? inode.size : 0;
+	}
+	if (files == version->file_count && directories == version->directory_count &&
+	    symlinks == version->symlink_count && bytes == version->content_bytes)
+		return 0;
+	return error_set(err, -EBADMSG,
+			 "version '%s': the index has %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64
+			 " symbolic links and %" PRIu64 " bytes, the catalogue says %" PRIu64 ", %" PRIu64 ", %" PRIu64
+			 " and %" PRIu64, version->label, files, directories, symlinks, bytes, version->file_count,
+			 version->directory_count, version->symlink_count, version->content_bytes);
 }
 
 /* Returns an object for the section in fd, NULL without memory. */
@@ -153,6 +179,7 @@ static int index_load_section(const struct sections_query *query, struct backing
 			      const struct version *version, struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct index *index = NULL;
 	int r;
 
 	if (fd < 0)
@@ -168,9 +195,15 @@ static int index_load_section(const struct sections_query *query, struct backing
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)
 		return error_errno(err, "index: seal");
-	r = index_load_fd(fd, version, backing.size, backing.members, ret, err);
-	if (r == 0)
-		(void)take_fd(&fd);
+	r = index_load_fd(fd, version, backing.size, backing.members, &index, err);
+	if (r < 0)
+		return r;
+	(void)take_fd(&fd);
+	r = index_load_count(index, version, err);
+	if (r < 0)
+		index_close(index);
+	else
+		*ret = index;
 	return r;
 }
 

@@ -6,7 +6,8 @@
 #include "image/members/backing.h"
 
 /* Copies the version's section into a memfd while hashing it, from copies that have the right digest; checks every
- * page, name and attribute, and the owners of the chunk records; seals it and opens it. -EBADMSG says what is wrong. */
+ * page, name and attribute, the owners of the chunk records, and the counts in the catalogue; seals it and opens it.
+ * -EBADMSG says what is wrong. */
 must_check int index_load(struct backing backing, const struct version *version, struct index **ret,
 			  struct error *err);
 /* The same from a copy of the section, which begins at this offset of another file. backing: where the version lies. */
@@ -23,3 +24,6 @@ must_check int index_load_lent(int fd, const struct version *version, uint64_t m
 /* Opens and checks a section in an open file (the packer's own, or a test's); takes fd on success. */
 must_check int index_load_fd(int fd, const struct version *version, uint64_t member_size,
 			     const struct members *members, struct index **ret, struct error *err);
+/* Checks that the catalogue has counted files, directories, symbolic links and bytes right. No digest proves what it
+ * says of them. */
+must_check int index_load_count(const struct index *index, const struct version *version, struct error *err);

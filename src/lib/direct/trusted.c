@@ -7,16 +7,20 @@
 
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
+#include "image/catalogue/index_load.h"
 
 int trusted_index(struct index *index, const struct version *version, const struct query *query, struct error *err)
 {
-	return query->trust.signers ? dump_check_digest(index, version, version->digest, query->where, err) : 0;
+	int r = query->trust.signers ? dump_check_digest(index, version, version->digest, query->where, err) : 0;
+
+	return r == 0 && query->trust.signers ? index_load_count(index, version, err) : r;
 }
 
 /* Whether the daemon sent what programs are told of this record, and its block checksums, or none. */
 static bool trusted_is_same(const struct version *handed, const struct version *version)
 {
 	if (strcmp(handed->label, version->label) != 0 || handed->created != version->created ||
+	    handed->file_count != version->file_count || handed->content_bytes != version->content_bytes ||
 	    memcmp(handed->digest, version->digest, sizeof(version->digest)) != 0)
 		return false;
 	return !handed->block_sums.length ||
