@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/direct.h"
 #include "base/round.h"
 #include "base/transfer.h"
@@ -111,12 +112,39 @@ static int file_check_member(uint32_t member, struct error *err)
 	return member ? error_set(err, -EINVAL, "read of member %" PRIu32 ": the volume has one member", member) : 0;
 }
 
+static int64_t file_patience(const struct file_source *file)
+{
+	int64_t now = clock_now(), since = file->silent_since ? atomic_load(file->silent_since) : 0, left;
+
+	if (!since || now >= file->inherited_until)
+		return file->patience;
+	left = file->patience - (now - since);
+	return left > FILE_PATIENCE_LEAST ? left : FILE_PATIENCE_LEAST;
+}
+
 static struct timed_read_setup file_reader(const struct file_source *file, uint64_t offset, const void *buffer,
 					   size_t length)
 {
 	bool is_bounced = file_is_direct(&file->geometry) && !is_aligned(offset, buffer, length);
 
-	return (struct timed_read_setup){ is_bounced ? file_read_bounced : file_pread, file->fd, file->patience };
+	return (struct timed_read_setup){ is_bounced ? file_read_bounced : file_pread, file->fd, file_patience(file) };
+}
+
+/* Notes that a read begins, unless an earlier one waits for an answer. */
+static void file_ask(const struct file_source *file)
+{
+	int64_t none = 0;
+
+	if (file->silent_since)
+		atomic_compare_exchange_strong(file->silent_since, &none, clock_now());
+}
+
+/* Notes how a read ended, and returns that. */
+static int file_hear(const struct file_source *file, int r)
+{
+	if (file->silent_since && r != -ETIMEDOUT)
+		atomic_store(file->silent_since, 0);
+	return r;
 }
 
 static int file_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
@@ -128,8 +156,10 @@ static int file_read(struct source *source, uint32_t member, uint64_t offset, vo
 
 	if (r < 0)
 		return r;
-	return file->patience ? timed_read(&reader, offset, buffer, length, err) :
-				reader.read(file->fd, offset, buffer, length, err);
+	if (!file->patience)
+		return reader.read(file->fd, offset, buffer, length, err);
+	file_ask(file);
+	return file_hear(file, timed_read(&reader, offset, buffer, length, err));
 }
 
 /* Callers without a time limit need no thread, so the read completes here. */
@@ -144,15 +174,15 @@ static int file_begin_part(struct source *source, struct source_part *part, stru
 		return r;
 	if (!file->patience)
 		return reader.read(file->fd, part->offset, part->buffer, part->length, err);
+	file_ask(file);
 	r = timed_read_begin(&reader, part->offset, part->length, &timed, err);
 	part->pending = timed;
-	return r;
+	return r < 0 ? file_hear(file, r) : 0;
 }
 
 static int file_end_part(struct source *source, struct source_part *part, struct error *err)
 {
-	(void)source;
-	return timed_read_end(part->pending, part->buffer, err);
+	return file_hear(file_of(source), timed_read_end(part->pending, part->buffer, err));
 }
 
 /* Copies an unaligned buffer. Offset and length must be aligned by the caller. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A volume in a regular file or on a block device, as a byte source. */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct file_geometry {
 };
 
 #define FILE_PATIENCE INT64_C(5000000000) /* ns; for callers that must not wait for a device */
+#define FILE_PATIENCE_LEAST INT64_C(100000000) /* ns; the same for one that did not answer the process before */
 #define FILE_WAITS    TIMED_READ_ENDLESS  /* ns; for callers that can wait until a signal ends the program */
 
 enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
@@ -26,6 +28,10 @@ struct file_source {
 	struct file_geometry geometry;
 	int fd;
 	int64_t patience; /* ns after which a hanging read fails (io/timed_read.h); 0: never; set before others read */
+	/* Since when reads with patience have not been answered, ns, 0: they are; set before others read. NULL: nobody
+	 * asks. A process that inherits it waits the shorter for that, until inherited_until. */
+	_Atomic int64_t *silent_since;
+	int64_t inherited_until;
 };
 
 /* FILE_READ opens O_RDONLY. FILE_WRITE opens an existing volume exclusively: O_EXCL on a device, a lock on a file;

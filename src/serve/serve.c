@@ -37,6 +37,23 @@ bool serve_is_suspect(const struct serve *serve, uint32_t slot)
 	return route_is_suspect(serve->volume.route, slot, clock_now());
 }
 
+void serve_be_patient(const struct serve *serve, uint32_t slot, struct file_source *file)
+{
+	file->patience = FILE_PATIENCE;
+	file->silent_since = &serve->record->members[slot].silent_since;
+	file->inherited_until = serve->adopts ? clock_now() + FILE_PATIENCE : 0;
+}
+
+/* Since when a member has not answered workers or anybody else, also when former servers asked. */
+static int64_t serve_silent_since(const struct serve *serve, uint32_t slot, int64_t silence)
+{
+	int64_t since = 0, now = clock_now();
+
+	if (atomic_compare_exchange_strong(&serve->record->members[slot].silent_since, &since, now - silence))
+		return now - silence;
+	return since < now - silence ? since : now - silence;
+}
+
 bool serve_is_silent(const void *owner, uint32_t slot)
 {
 	const struct serve *serve = owner;
@@ -46,7 +63,7 @@ bool serve_is_silent(const void *owner, uint32_t slot)
 		silence = route_silence(serve->volume.route, slot, clock_now());
 		if (!silence || !route_is_suspect(serve->volume.route, slot, clock_now()))
 			return false;
-		if (silence >= SERVE_SILENCE)
+		if (clock_now() - serve_silent_since(serve, slot, silence) >= SERVE_SILENCE)
 			return true;
 		usleep(SERVE_NAP);
 	}

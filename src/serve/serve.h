@@ -172,6 +172,8 @@ static inline struct serve_member_name serve_member_name(const struct serve *ser
 	return name;
 }
 
+/* Limits reads of a member's file by other threads than workers: if it does not answer, another member may. */
+void serve_be_patient(const struct serve *serve, uint32_t slot, struct file_source *file);
 /* Whether a member has not answered workers for so long that other threads should not wait for it. Waits until it has
  * answered or the time is up. This is the volume's array_source.is_silent; `owner` is the struct serve. */
 bool serve_is_silent(const void *owner, uint32_t slot);

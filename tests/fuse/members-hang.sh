@@ -43,3 +43,23 @@ for io in $(length uring "uring threads"); do
     slow_control b.control 0
     unmount mnt
 done
+
+is_root || exit 0 # only root has RESEND
+say "a switch while servers die, each before it could wait long for the member"
+mount_volume a,b,c mnt
+slow_control b.control hang
+killing() {
+    while [ -n "$(started "$SWITCH")" ]; do
+        kill -KILL "$(server_of "$DAEMON")"
+        sleep 1.5
+    done
+}
+for version in v1 v2; do
+    timeout 100 datasetfsctl switch mnt $version >switched 2>&1 & SWITCH=$!
+    killing
+    wait $SWITCH || fail "switch: $(cat switched daemon.log)"
+    grep -q "serves version '$version'" switched || fail "switch: $(cat switched)"
+done
+cmp second/7 mnt/7 || fail "wrong bytes"
+slow_control b.control 0
+unmount mnt

@@ -112,7 +112,7 @@ static const struct {
 #define WRONG(reason, field, value)       { reason, offsetof(struct record, field), value }
 #define WRONG_UPPER(reason, field, value) { reason, offsetof(struct record, field) + 4, value }
 	WRONG("it begins with", magic, 1),
-	WRONG("has format 2 and", format, RECORD_FORMAT + 1),
+	WRONG("has format 3 and", format, RECORD_FORMAT + 1),
 	WRONG("expected 0x", size, 4096),
 	WRONG("device_major is 4096, expected 0 to 4095", device_major, 4096),
 	WRONG("device_minor", device_minor, 1 << 20),
@@ -154,6 +154,8 @@ static const struct {
 	WRONG("reserved", reserved, 1),
 	WRONG("member 1 has the marks 3 and 0", members[1].name_now, 3),
 	WRONG("member 1 has the marks 0 and 2", members[1].is_lost, 2),
+	WRONG_UPPER("member 1 is silent since -", members[1].silent_since, 1u << 31),
+	WRONG_UPPER("member 1 is silent since ", members[1].silent_since, 1u << 30),
 };
 
 static void refuses_wrong_values(void **state)

@@ -134,6 +134,7 @@ int control_start(struct serve *serve, struct error *err)
 	control->serve = serve;
 	control->jobs_end = &control->jobs;
 	control->look = follow_begin(serve, &control->follow);
+	rejoin_begin(serve, &control->rejoin);
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;
 	return thread_start(&control->thread, &setup, err);

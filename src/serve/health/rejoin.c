@@ -144,6 +144,12 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 		log_error(&err, "cannot look for members of '%s', trying again", serve->options.volume);
 }
 
+/* In a successor, commands that its predecessor did not finish come first: a search may wait for a member. */
+void rejoin_begin(const struct serve *serve, struct rejoin *rejoin)
+{
+	rejoin->when = serve->adopts ? clock_now() + REJOIN_PERIOD : 0;
+}
+
 int64_t rejoin_settle(struct serve *serve, struct rejoin *rejoin)
 {
 	bool is_whole = false;

@@ -96,7 +96,8 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 	if (r == 0)
 		r = file_open(path, FILE_READ, &file, err);
 	if (r == 0) {
-		file->patience = serve->volume.route ? FILE_PATIENCE : 0;
+		if (serve->volume.route)
+			serve_be_patient(serve, slot, file);
 		(void)array_put(array, slot, file);
 		r = reopen_check(serve, array, slot, err);
 	}

@@ -184,6 +184,9 @@ static int record_check_members(const struct record *record, struct error *err)
 		if (now > 2 || atomic_load(&member->is_lost) > 1)
 			return error_set(err, -EPROTO, "recovery record: member %" PRIu32 " has the marks %" PRIu32
 					 " and %" PRIu32, i, now, atomic_load(&member->is_lost));
+		if (atomic_load(&member->silent_since) < 0 || atomic_load(&member->silent_since) > clock_now())
+			return error_set(err, -EPROTO, "recovery record: member %" PRIu32 " is silent since %" PRId64,
+					 i, atomic_load(&member->silent_since));
 		if (now && !memchr(member->names[now - 1], 0, RECORD_PATH))
 			return error_set(err, -EPROTO, "recovery record: the name of member %" PRIu32 " has no NUL", i);
 	}

@@ -25,7 +25,7 @@
 
 #define RECORD_MAGIC    UINT64_C(0x4443455253465344) /* "DSFSRECD" */
 #ifndef RECORD_FORMAT /* a test has its own */
-#define RECORD_FORMAT   1u
+#define RECORD_FORMAT   2u
 #endif
 #define RECORD_PATH     4096u /* bytes of a path, including its NUL */
 #define RECORD_MEMBERS  256u
@@ -79,6 +79,7 @@ struct record_crash {
 struct record_member {
 	_Atomic uint32_t name_now; /* 0: it was never found; else 1 + index of the one in names; record_set_member() */
 	_Atomic uint32_t is_lost;  /* 0 or 1; any thread that sets serve_member.is_lost */
+	_Atomic int64_t silent_since; /* ns, CLOCK_MONOTONIC, see struct file_source; readers of the volume */
 	char names[2][RECORD_PATH];
 };
 

@@ -47,9 +47,9 @@ static int volume_take(struct serve *serve, struct array_source *array, struct e
 		return r;
 	array->owner = serve;
 	array->is_silent = volume->route ? serve_is_silent : NULL;
-	for (uint32_t i = 0; i < array->count; i++)
-		if (array_has(array, i)) /* if it does not answer, another member may */
-			array->files[i]->patience = volume->route ? FILE_PATIENCE : 0;
+	for (uint32_t i = 0; volume->route && i < array->count; i++)
+		if (array_has(array, i))
+			serve_be_patient(serve, i, array->files[i]);
 	return 0;
 }
 
