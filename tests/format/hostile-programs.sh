@@ -26,9 +26,10 @@ tries() {
     timeout -k 5 120 "$@" >out 2>err </dev/null || rc=$?
     case $rc in
         0) [[ $1 != mkdatasetfs ]] || ACCEPTED=$((ACCEPTED + 1)) ;;
-        1 | 3 | 32) [ -s err ] || [ -s out ] || fail "$SOUND $NUMBER seed $seed: no reason: $*" ;;
+        1 | 2 | 3 | 32) [ -s err ] || [ -s out ] || fail "$SOUND $NUMBER seed $seed: no reason: $*" ;;
         *) fail "$SOUND $NUMBER seed $seed: status $rc: $*: $(tail -n 40 err)" ;;
     esac
+    ! grep -q -- "--help'" err || fail "the wrong words: $*: $(cat err)"
     COUNT=$((COUNT + 1))
 }
 
