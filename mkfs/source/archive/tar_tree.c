@@ -74,7 +74,7 @@ static void tar_tree_fill(struct tar_tree *tree, uint64_t number, const struct a
 int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, struct error *err)
 {
 	struct attributes implied = { .mode = S_IFDIR | TAR_TREE_MODE, .mtime = setup->epoch };
-	uint64_t number;
+	uint64_t number = 0;
 	int r;
 
 	*tree = (struct tar_tree){ .setup = *setup };
@@ -308,7 +308,7 @@ static int tar_tree_add_inode(struct tar_tree *tree, const struct tar_stream_ent
 			      struct error *err)
 {
 	struct attributes attributes = entry->attributes;
-	uint64_t number;
+	uint64_t number = 0;
 	int r;
 
 	if (S_ISLNK(attributes.mode))
