@@ -195,6 +195,18 @@ static void section_put(int fd, uint64_t offset, const void *bytes, size_t lengt
 	assert_int_equal(pwrite(fd, bytes, length, (off_t)offset), length);
 }
 
+static void section_count(const struct section *section, struct version *version)
+{
+	for (uint64_t i = 0; i < section->inode_count; i++) {
+		uint32_t mode = dsfs_le32_get(section->class_table[section->classes[i]].mode);
+
+		version->file_count += S_ISREG(mode);
+		version->directory_count += S_ISDIR(mode);
+		version->symlink_count += S_ISLNK(mode);
+		version->content_bytes += S_ISREG(mode) ? section->inodes[i].size : 0;
+	}
+}
+
 int section_write(struct section *section, struct version *version)
 {
 	struct dsfs_inode inodes[SECTION_MAX];
@@ -214,6 +226,7 @@ int section_write(struct section *section, struct version *version)
 		.places_at = section->places_at,
 		.places_count = section->places_count,
 	};
+	section_count(section, version);
 	CHECK_OK(index_layout(&version->shape, &layout, &err));
 	version->index.length = layout.length;
 	assert_int_equal(ftruncate(fd, (off_t)layout.length), 0);
