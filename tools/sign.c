@@ -54,7 +54,7 @@ static int sign_check_index(const struct volume *volume, const struct version *v
 
 	if (r < 0)
 		return r;
-	r = dump_check_digest(index, version, version->digest, volume->path, err);
+	r = dump_check_digest(index, version, version->digest, NULL, err);
 	index_close(index);
 	return r;
 }

@@ -280,18 +280,12 @@ static int volume_served(const struct volume *volume, const struct version **ret
 int volume_version(const struct volume *volume, const char *label, const struct version **ret,
 		   struct error *err)
 {
-	struct version *version = NULL;
-	int r = 0;
-
 	if (!label && volume->mount)
 		return volume_served(volume, ret, err);
 	if (!label)
 		label = volume->label;
 	if (label)
-		r = volume_find(&volume->catalogue, label, &version, err);
-	else if (!(version = catalogue_current(&volume->catalogue)))
-		r = error_set(err, -ENOENT, "the volume has no current version");
-	if (r == 0)
-		*ret = version;
-	return r;
+		return catalogue_select(&volume->catalogue, label, ret, err);
+	*ret = catalogue_current(&volume->catalogue);
+	return *ret ? 0 : error_set(err, -ENOENT, "the volume has no current version");
 }

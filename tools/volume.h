@@ -51,7 +51,8 @@ struct backing volume_backing(const struct volume *volume);
 /* Finds the version called label in a catalogue. */
 must_check int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret,
 			   struct error *err);
-/* Finds the version called label; if label is NULL, the version that the mount serves, or the current one. */
+/* Finds the version called label, or by the beginning of its digest, see catalogue_select(); if label is NULL, the
+ * version that the mount serves, or the current one. */
 must_check int volume_version(const struct volume *volume, const char *label, const struct version **ret,
 			      struct error *err);
 

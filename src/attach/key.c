@@ -216,17 +216,6 @@ int key_say_list(struct key *key, enum key_who who, const char *list, struct err
 
 /* ---- the version ---- */
 
-/* The daemon computes the digest itself, too, and does not trust the catalogue. */
-static int key_refuse_digest(const struct key *key, const struct version *version, struct error *err)
-{
-	char found[DIGEST_TEXT_SIZE], expected[DIGEST_TEXT_SIZE];
-
-	format_digest(version->digest, found);
-	format_digest(key->digest, expected);
-	return error_set(err, -EBADMSG, "version '%s' has the digest %s, expected %s", version->label, found,
-			 expected);
-}
-
 /* So that a revoked key counts at once for the next consumer, while others still have the mount. The daemon checks as
  * well, and the digest. */
 static int key_check_signed(const struct key *key, const struct catalogue *catalogue, const struct version *version,
@@ -251,25 +240,36 @@ bool key_is_served(const struct key *key, const uint8_t uuid[16], const uint8_t 
 	       key_check_signed(key, &key->catalogue, version, NULL) == 0;
 }
 
+/* The daemon computes the digest itself, too, and does not trust the catalogue. */
+static int key_choose(const struct key *key, const struct catalogue *catalogue, const struct version **ret,
+		      struct error *err)
+{
+	int r = 0;
+
+	if (key->label)
+		r = catalogue_select(catalogue, key->label, ret, err);
+	else if (key->has_digest)
+		r = catalogue_select_digest(catalogue, key->digest, key->volume, ret, err);
+	else if (!(*ret = catalogue_current(catalogue)))
+		r = error_set(err, -ENOENT, "the volume has no current version");
+	if (r == 0 && key->has_digest && memcmp(key->digest, (*ret)->digest, sizeof(key->digest)) != 0)
+		r = catalogue_refuse_digest(catalogue, (*ret)->label, (*ret)->digest, key->digest, err);
+	return r;
+}
+
 static int key_take_version(struct key *key, const struct catalogue *catalogue, struct error *err)
 {
-	const struct version *version = key->label ? catalogue_by_label(catalogue, key->label) :
-						     catalogue_current(catalogue);
-	int r;
+	const struct version *version = NULL;
+	int r = key_choose(key, catalogue, &version, err);
 
-	if (!version && key->label)
-		return catalogue_refuse(catalogue, key->label, err);
-	if (!version)
-		return error_set(err, -ENOENT, "the volume has no current version");
-	if (key->has_digest && memcmp(key->digest, version->digest, sizeof(key->digest)) != 0)
-		return key_refuse_digest(key, version, err);
-	r = key_check_signed(key, catalogue, version, err);
+	if (r == 0)
+		r = key_check_signed(key, catalogue, version, err);
 	if (r < 0)
 		return r;
 	memcpy(key->uuid, version->uuid, sizeof(key->uuid));
 	memcpy(key->digest, version->digest, sizeof(key->digest));
-	if (!key->label)
-		key->label = strdup(version->label);
+	free(key->label);
+	key->label = strdup(version->label);
 	return key->label ? 0 : error_no_memory(err);
 }
 

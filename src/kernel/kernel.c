@@ -68,12 +68,15 @@ static void kernel_close(struct kernel *kernel)
 
 static int kernel_choose(struct kernel *kernel, struct error *err)
 {
-	const char *label = kernel->options->version;
+	const struct serve_options *options = kernel->options;
 
-	kernel->version = label ? catalogue_by_label(&kernel->catalogue, label) : catalogue_current(&kernel->catalogue);
-	if (kernel->version)
-		return 0;
-	return label ? catalogue_refuse(&kernel->catalogue, label, err) :
+	if (options->version)
+		return catalogue_select(&kernel->catalogue, options->version, &kernel->version, err);
+	if (options->has_digest)
+		return catalogue_select_digest(&kernel->catalogue, options->digest, options->volume, &kernel->version,
+					       err);
+	kernel->version = catalogue_current(&kernel->catalogue);
+	return kernel->version ? 0 :
 		       error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
 }
 
@@ -85,8 +88,7 @@ static int kernel_check_signed(struct kernel *kernel, struct error *err)
 	int r = trust_check(trust, kernel->version, kernel->super.volume_uuid, &signer, err);
 
 	if (r == 0 && trust->signers)
-		r = dump_check_digest(kernel->index, kernel->version, kernel->version->digest,
-				      kernel->options->volume, err);
+		r = dump_check_digest(kernel->index, kernel->version, kernel->version->digest, NULL, err);
 	if (r == 0 && trust->signers)
 		log_warn("version '%s' is signed by '%s', but the kernel verifies nothing that it reads: only names, "
 			 "sizes and attributes are what was signed", kernel->version->label, signer.name);
@@ -109,8 +111,8 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 	if (r == 0)
 		r = kernel_check_signed(kernel, err);
 	if (r == 0 && kernel->options->has_digest)
-		r = dump_check_digest(kernel->index, kernel->version, kernel->options->digest,
-				      kernel->options->volume, err);
+		r = dump_check_digest(kernel->index, kernel->version, kernel->options->digest, &kernel->catalogue,
+				      err);
 	return r < 0 ? r : erofs_image_plan(kernel->assembly.array, kernel->version, kernel->index,
 					    kernel->options->suid, &kernel->image, err);
 }

@@ -218,7 +218,7 @@ static void check(struct state *state)
 	}
 	r = trust_check(&state->trust, &state->packed.version, state->packed.volume, &signer, &err);
 	if (r == 0)
-		r = dump_check_digest(index, &state->packed.version, state->packed.version.digest, "volume", &err);
+		r = dump_check_digest(index, &state->packed.version, state->packed.version.digest, NULL, &err);
 	if (r < 0 && !err.reason[0])
 		packed_die("a refusal without a reason");
 	state->refused += r < 0;

@@ -65,8 +65,8 @@ assert_fails 2 "" datasetfs volume mnt more
 # The pin.
 digest=$(datasetfsctl list --json volume | json versions.0.digest)
 wrong=$(tr '0-9a-f' '1-9a-f0' <<<"${digest#sha256:}")
-remedy="'datasetfsctl list --json $PWD/volume' shows which version has that one, choose it with version="
-refuses volume "version 'v1' has the digest $digest, expected sha256:$wrong: $remedy" -o "digest=sha256:$wrong"
+refuses volume "no version has the digest sha256:$wrong: 'datasetfsctl list $PWD/volume' shows those of all" \
+    -o "digest=sha256:$wrong"
 assert_fails 2 "digest" datasetfs -o digest=sha256:12 volume mnt
 assert_fails 2 "digest" datasetfs -o digest=md5:00 volume mnt
 assert_eq "the digest and the dump" "sha256:$(datasetfsctl dump volume | sha256sum | cut -d ' ' -f 1)" "$digest"
@@ -74,6 +74,29 @@ mount_volume volume mnt -o "digest=$digest"
 compare source mnt
 assert_contains "version of the mount" "$(cat mnt/.datasetfs/version)" "$digest"
 unmount mnt
+
+say "an older version, by its digest or the beginning of that"
+cp volume two
+mkdir newer && echo new >newer/file
+pack two newer --label v2
+newer=$(datasetfsctl list --json two v2 | json versions.0.digest)
+for words in "digest=$digest" "version=${digest:0:23}" "version=$digest" "version=v1,digest=$digest" \
+    "version=${digest:0:23},digest=$digest"; do
+    mount_volume two mnt -o "$words"
+    compare source mnt
+    unmount mnt
+done
+refuses two "version 'v2' has the digest $newer, expected $digest, which version 'v1' has: choose it with version=v1" \
+    -o "version=v2,digest=$digest"
+refuses two "the volume has no version 'sha256:$wrong': choose one that it has, v1, v2" -o "version=sha256:$wrong"
+refuses two "'${digest:0:22}': expected a label, or sha256: and the first digits of a digest, 16 to 64 of them" \
+    -o "version=${digest:0:22}"
+assert_fails 2 "has 63 characters, expected 64" datasetfs -o "digest=${digest::-1}" two mnt
+unproven=$(datasetfsctl describe two "${digest:0:23}")
+assert_contains "describe by a prefix" "$unproven" "digest       $digest"
+assert_contains "list by a prefix" "$(datasetfsctl list two "$newer")" "  $newer"
+assert_eq "versions in the list" "$(datasetfsctl list --json two "${newer:0:23}" | json versions | grep -c label)" 1
+rm two
 
 say "a second mount on the same mountpoint"
 mount_volume volume mnt

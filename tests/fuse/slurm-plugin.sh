@@ -69,7 +69,7 @@ mistake "error: datasetfs: cannot attach 'web' to '$folder/web': no data set 'we
 mistake "cannot attach 'train' to '$folder/train': volume '$PWD/train': the volume has no version 'v9'" train@v9
 mistake "cannot attach 'gone'" gone
 mistake "attach: option 'version' is given twice" v1@v2@x
-mistake "volume '$PWD/train': version 'v2@x' has the digest sha256:" wrong
+mistake "volume '$PWD/train': no version has the digest sha256:" wrong
 mistake "volume '$PWD/train': version 'v2@x' is not trusted: it is not signed" signed
 assert_fails 1 "the path is relative" submit signed,trust=/x
 mistake "'/etc' is no directory of your own, expected one, or a path below $folder:$PWD/shared:$PWD/more" train,/etc

@@ -27,9 +27,9 @@ IMAGE = ROOT / "src/image"
 CONTROL = ROOT / "include/datasetfs/control.h"
 CONTROL_PAGE = ROOT / "man/datasetfs-control.5"
 
-# The only reason with such a code that is no rule about bytes, but about the digest that a mount asks for.
-NOT_A_RULE = {"version 'S' has the digest S, expected S: 'datasetfsctl list --json S' shows which version has that "
-              "one, choose it with version="}
+# The only reasons with such a code that are no rule about bytes, but about the digest that a mount asks for.
+NOT_A_RULE = {"version 'S' has the digest S, expected S",
+              "version 'S' has the digest S, expected S, which version 'S' has: choose it with version=S"}
 
 complaints = []
 

@@ -21,7 +21,6 @@
 #include "verb.h"
 #include "volume.h"
 
-#define DIGEST_SHOWN 16 /* characters of a digest in the table */
 #define DIGEST_PROVES "A digest proves names, sizes and attributes, and contents if the sums are sha256."
 
 struct list_publisher {
@@ -34,6 +33,7 @@ struct list_publisher {
 struct list_options {
 	struct verb_options common;
 	bool space;
+	const struct version *only; /* NULL: all versions */
 };
 
 static const struct option_spec list_table[] = {
@@ -45,8 +45,8 @@ static const struct option_spec list_table[] = {
 
 const struct command_line list_line = {
 	.program = "datasetfsctl list",
-	.usage = "VOLUME|MNT",
-	.operands = { 1, 1 },
+	.usage = "VOLUME|MNT [LABEL]",
+	.operands = { 1, 2 },
 	.summary = "Show versions, space, and who is publishing.\n"
 		   "'*' marks the current version.\n" DIGEST_PROVES,
 	.options = list_table,
@@ -235,7 +235,12 @@ static void list_json_publisher(struct json *json, const struct list_publisher *
 	json_end_object(json);
 }
 
-static void list_json(const struct volume *volume, struct list_space *space,
+static bool list_shows(const struct list_options *options, const struct version *version)
+{
+	return !options->only || options->only == version;
+}
+
+static void list_json(const struct list_options *options, const struct volume *volume, struct list_space *space,
 		      const struct list_publisher *publisher)
 {
 	struct json json = { .out = stdout };
@@ -266,8 +271,9 @@ static void list_json(const struct volume *volume, struct list_space *space,
 	list_json_publisher(&json, publisher);
 	json_begin_array(&json, "versions");
 	for (uint32_t i = 0; i < volume->catalogue.version_count; i++)
-		list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i], &space->shares[i],
-				  space->has_own);
+		if (list_shows(options, &volume->catalogue.versions[i]))
+			list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i], &space->shares[i],
+					  space->has_own);
 	json_end_array(&json);
 	list_json_space(&json, &volume->catalogue, space);
 	json_end_object(&json);
@@ -357,9 +363,9 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 			      const struct list_space *space, bool is_signed)
 {
 	const struct list_share *share = &space->shares[v - catalogue->versions];
-	char key[SIGNED_TEXT_SIZE], size[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE], digest[2 * sizeof(v->digest) + 1];
+	char key[SIGNED_TEXT_SIZE], size[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE], digest[DIGEST_TEXT_SIZE];
 
-	format_hex(v->digest, sizeof(v->digest), digest);
+	format_digest(v->digest, digest);
 	grid_cell(grid, "%s", v->sequence == catalogue->current ? "*" : "");
 	grid_cell(grid, "%s", v->label);
 	grid_cell(grid, "%" PRIu64, v->sequence);
@@ -374,13 +380,14 @@ static void list_text_version(struct grid *grid, const struct catalogue *catalog
 	if (catalogue->members.count)
 		grid_cell(grid, "%u%%", list_protection(share));
 	grid_cell(grid, "%s", sum_name(v->shape.chunk_sum));
-	grid_cell(grid, "%.*s", DIGEST_SHOWN, digest);
 	grid_cell(grid, "%s", v->created ? text_time((int64_t)v->created, created) : "-");
 	if (is_signed)
 		grid_cell(grid, "%s", signed_text(v, key));
+	grid_cell(grid, "%s", digest);
 }
 
-static int list_text_versions(const struct catalogue *catalogue, const struct list_space *space, struct error *err)
+static int list_text_versions(const struct list_options *options, const struct catalogue *catalogue,
+			      const struct list_space *space, struct error *err)
 {
 	const bool is_signed = list_has_signatures(catalogue);
 	auto_grid struct grid *grid = NULL;
@@ -395,11 +402,13 @@ static int list_text_versions(const struct catalogue *catalogue, const struct li
 	grid_columns(grid, GRID_RIGHT, "SHARED");
 	if (catalogue->members.count)
 		grid_columns(grid, GRID_RIGHT, "MIRRORED");
-	grid_columns(grid, GRID_LEFT, "SUMS", "DIGEST", "CREATED (UTC)");
+	grid_columns(grid, GRID_LEFT, "SUMS", "CREATED (UTC)");
 	if (is_signed)
 		grid_columns(grid, GRID_LEFT, "SIGNED, NOT CHECKED");
+	grid_columns(grid, GRID_LEFT, "DIGEST");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		list_text_version(grid, catalogue, &catalogue->versions[i], space, is_signed);
+		if (list_shows(options, &catalogue->versions[i]))
+			list_text_version(grid, catalogue, &catalogue->versions[i], space, is_signed);
 	putchar('\n');
 	r = grid_print(grid, 0, err);
 	if (r < 0)
@@ -452,8 +461,8 @@ static int list_text_pins(const struct catalogue *catalogue, struct list_space *
 	return grid_print(grid, 2, err);
 }
 
-static int list_text(const struct volume *volume, struct list_space *space, const struct list_publisher *publisher,
-		     bool pins, struct error *err)
+static int list_text(const struct list_options *options, const struct volume *volume, struct list_space *space,
+		     const struct list_publisher *publisher, struct error *err)
 {
 	const struct catalogue *catalogue = &volume->catalogue;
 	int r = list_text_head(volume, space, publisher, err);
@@ -461,8 +470,8 @@ static int list_text(const struct volume *volume, struct list_space *space, cons
 	if (r == 0 && !catalogue->version_count)
 		printf("\nno versions\n");
 	else if (r == 0)
-		r = list_text_versions(catalogue, space, err);
-	return r == 0 && pins ? list_text_pins(catalogue, space, err) : r;
+		r = list_text_versions(options, catalogue, space, err);
+	return r == 0 && options->space ? list_text_pins(catalogue, space, err) : r;
 }
 
 static int list_show(const struct list_options *options, const struct volume *volume, struct list_space *space,
@@ -474,8 +483,8 @@ static int list_show(const struct list_options *options, const struct volume *vo
 		publisher_read(&volume->array->source, 0, publisher.host, &publisher.process, &publisher.since);
 	publisher.use = list_find_use(volume);
 	if (!options->common.json)
-		return list_text(volume, space, &publisher, options->space, err);
-	list_json(volume, space, &publisher);
+		return list_text(options, volume, space, &publisher, err);
+	list_json(options, volume, space, &publisher);
 	return 0;
 }
 
@@ -490,6 +499,8 @@ int list_run(int argc, char **argv)
 	if (!verb_parse(&list_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
+	if (r == 0 && operands > 1)
+		r = volume_version(volume, argv[2], &options.only, &err);
 	if (r == 0)
 		r = list_space_measure(volume, &space, &err);
 	if (r == 0 && options.space && own_measure(volume, &space, &err) < 0)

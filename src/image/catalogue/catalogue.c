@@ -7,15 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/round.h"
 #include "base/span.h"
+#include "base/text/format.h"
 #include "image/members/address.h"
 #include "image/members/members_table.h"
 
-#define CATALOGUE_NAMED 4 /* labels in a message */
+#define CATALOGUE_NAMED  4  /* labels in a message */
+#define CATALOGUE_DIGITS 16 /* digits of a digest that select a version, at least */
 
 void catalogue_free(struct catalogue *catalogue)
 {
@@ -260,6 +263,109 @@ int catalogue_refuse(const struct catalogue *catalogue, const char *label, struc
 					   catalogue->versions[i].label);
 	return error_set(err, -ENOENT, "the volume has no version '%s': choose one that it has, %s%s", label,
 			 first ? "the newest are " : "", there);
+}
+
+/* ---- versions by their digests ---- */
+
+/* Of two versions with the same digest, the one that users mean. */
+static struct version *catalogue_prefer(const struct catalogue *catalogue, struct version *a, struct version *b)
+{
+	if (!a || a->sequence == catalogue->current)
+		return a ? a : b;
+	return b->sequence == catalogue->current || b->sequence > a->sequence ? b : a;
+}
+
+struct version *catalogue_by_digest(const struct catalogue *catalogue, const uint8_t digest[32])
+{
+	struct version *found = NULL;
+
+	for (uint32_t i = 0; i < catalogue->version_count; i++)
+		if (!memcmp(catalogue->versions[i].digest, digest, sizeof(catalogue->versions[i].digest)))
+			found = catalogue_prefer(catalogue, found, &catalogue->versions[i]);
+	return found;
+}
+
+/* Whether the name is "sha256:" and some digits: all of a digest, or so many of the first that they can select. */
+static int catalogue_check_digits(const char *name, struct error *err)
+{
+	static const char kind[] = "sha256:";
+	const char *digits = name + strlen(kind);
+	size_t length;
+
+	if (strncmp(name, kind, strlen(kind)) != 0)
+		return -ENOENT;
+	length = strlen(digits);
+	if (strspn(digits, "0123456789abcdefABCDEF") != length || length < CATALOGUE_DIGITS || length > 64)
+		return error_set(err, -EINVAL, "'%s': expected a label, or sha256: and the first digits of a digest, "
+				 "%d to 64 of them", name, CATALOGUE_DIGITS);
+	return 0;
+}
+
+static int catalogue_by_digits(const struct catalogue *catalogue, const char *name, const struct version **ret,
+			       struct error *err)
+{
+	struct version *found = NULL;
+	char text[DIGEST_TEXT_SIZE];
+
+	for (uint32_t i = 0; i < catalogue->version_count; i++) {
+		struct version *version = &catalogue->versions[i];
+
+		format_digest(version->digest, text);
+		if (strncasecmp(text, name, strlen(name)) != 0)
+			continue;
+		if (found && memcmp(found->digest, version->digest, sizeof(found->digest)) != 0)
+			return error_set(err, -ENOTUNIQ, "the digests of '%s' and '%s' begin with %s: give more "
+					 "digits", found->label, version->label, name);
+		found = catalogue_prefer(catalogue, found, version);
+	}
+	if (!found)
+		return catalogue_refuse(catalogue, name, err);
+	*ret = found;
+	return 0;
+}
+
+int catalogue_select(const struct catalogue *catalogue, const char *name, const struct version **ret,
+		     struct error *err)
+{
+	const struct version *version = catalogue_by_label(catalogue, name);
+	int r;
+
+	if (version) {
+		*ret = version;
+		return 0;
+	}
+	r = catalogue_check_digits(name, err);
+	if (r == -ENOENT)
+		return catalogue_refuse(catalogue, name, err);
+	return r < 0 ? r : catalogue_by_digits(catalogue, name, ret, err);
+}
+
+int catalogue_select_digest(const struct catalogue *catalogue, const uint8_t digest[32], const char *volume,
+			    const struct version **ret, struct error *err)
+{
+	char text[DIGEST_TEXT_SIZE];
+
+	*ret = catalogue_by_digest(catalogue, digest);
+	if (*ret)
+		return 0;
+	format_digest(digest, text);
+	return error_set(err, -ENOENT, "no version has the digest %s: 'datasetfsctl list %s' shows those of all", text,
+			 volume);
+}
+
+int catalogue_refuse_digest(const struct catalogue *catalogue, const char *label, const uint8_t found[32],
+			    const uint8_t expected[32], struct error *err)
+{
+	const struct version *other = catalogue ? catalogue_by_digest(catalogue, expected) : NULL;
+	char found_text[DIGEST_TEXT_SIZE], expected_text[DIGEST_TEXT_SIZE];
+
+	format_digest(found, found_text);
+	format_digest(expected, expected_text);
+	if (!other)
+		return error_set(err, -EBADMSG, "version '%s' has the digest %s, expected %s", label, found_text,
+				 expected_text);
+	return error_set(err, -EBADMSG, "version '%s' has the digest %s, expected %s, which version '%s' has: choose "
+			 "it with version=%s", label, found_text, expected_text, other->label, other->label);
 }
 
 struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence)

@@ -63,6 +63,19 @@ struct version *catalogue_current(const struct catalogue *catalogue);
 struct version *catalogue_by_label(const struct catalogue *catalogue, const char *label);
 /* Returns -ENOENT; the reason says that no version has this label, and which labels there are. */
 must_check int catalogue_refuse(const struct catalogue *catalogue, const char *label, struct error *err);
+/* Finds the version that has the digest: of several the current one, else the newest. */
+struct version *catalogue_by_digest(const struct catalogue *catalogue, const uint8_t digest[32]);
+/* Finds a version as users name it: by its label, or by "sha256:" and the first digits of its digest, 16 at least, if
+ * no other digest begins so. Proves nothing. */
+must_check int catalogue_select(const struct catalogue *catalogue, const char *name, const struct version **ret,
+				struct error *err);
+/* Finds the version that has the digest. -ENOENT: none has; volume is its name in the reason. */
+must_check int catalogue_select_digest(const struct catalogue *catalogue, const uint8_t digest[32],
+				       const char *volume, const struct version **ret, struct error *err);
+/* Returns -EBADMSG; the reason says which digest the version has, and which version of the catalogue has the expected
+ * one. catalogue may be NULL. */
+must_check int catalogue_refuse_digest(const struct catalogue *catalogue, const char *label, const uint8_t found[32],
+				       const uint8_t expected[32], struct error *err);
 struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence);
 /* Finds a version by its UUID. Compaction keeps the UUID under another sequence; otherwise UUIDs are unique. */
 struct version *catalogue_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid);

@@ -307,18 +307,12 @@ int dump_digest(struct index *index, uint8_t digest[32], struct error *err)
 }
 
 int dump_check_digest(struct index *index, const struct version *version, const uint8_t expected[32],
-		      const char *volume, struct error *err)
+		      const struct catalogue *catalogue, struct error *err)
 {
-	char found_text[DIGEST_TEXT_SIZE], expected_text[DIGEST_TEXT_SIZE];
 	uint8_t found[32];
 	int r = dump_digest(index, found, err);
 
 	if (r < 0 || !memcmp(found, expected, sizeof(found)))
 		return r;
-	format_digest(found, found_text);
-	format_digest(expected, expected_text);
-	return error_set(err, -EBADMSG,
-			 "version '%s' has the digest %s, expected %s: 'datasetfsctl list --json %s' shows which "
-			 "version has that one, choose it with version=", version->label, found_text, expected_text,
-			 volume);
+	return catalogue_refuse_digest(catalogue, version->label, found, expected, err);
 }

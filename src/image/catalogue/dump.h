@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "image/catalogue/catalogue.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
 
@@ -12,7 +13,7 @@
 must_check int dump_text(struct index *index, int (*put)(void *argument, const char *text, size_t length),
 			 void *argument, struct error *err);
 must_check int dump_digest(struct index *index, uint8_t digest[32], struct error *err);
-/* Computes the digest of a loaded version, whatever its catalogue says. -EBADMSG: it is not the expected one; volume is
- * the name that the reason gives to the volume. */
+/* Computes the digest of a loaded version, whatever its catalogue says. -EBADMSG, by catalogue_refuse_digest(): it is
+ * not the expected one. */
 must_check int dump_check_digest(struct index *index, const struct version *version, const uint8_t expected[32],
-				 const char *volume, struct error *err);
+				 const struct catalogue *catalogue, struct error *err);

@@ -21,11 +21,15 @@
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */
 
-static int open_choose(const struct catalogue *catalogue, const struct open_target *target,
+static int open_choose(const struct serve *serve, const struct catalogue *catalogue, const struct open_target *target,
 		       const struct version **ret, struct error *err)
 {
 	char uuid[UUID_TEXT_SIZE];
 
+	if (target->is_selection && target->label)
+		return catalogue_select(catalogue, target->label, ret, err);
+	if (target->is_selection && target->digest)
+		return catalogue_select_digest(catalogue, target->digest, serve->options.volume, ret, err);
 	if (target->label && *target->label) {
 		*ret = catalogue_by_label(catalogue, target->label);
 		return *ret ? 0 : catalogue_refuse(catalogue, target->label, err);
@@ -88,8 +92,8 @@ static int open_check_signed(struct serve *serve, const struct generation *gener
 {
 	const struct version *version = &generation->version;
 
-	return !serve->options.trust.signers ? 0 : dump_check_digest(generation->index, version, version->digest,
-								     serve->options.volume, err);
+	return serve->options.trust.signers ?
+		       dump_check_digest(generation->index, version, version->digest, NULL, err) : 0;
 }
 
 static int open_make(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
@@ -126,8 +130,8 @@ static int open_load_trusted(struct serve *serve, struct open_load *load, const 
 	generation->signer = *signer;
 	r = open_check_signed(serve, generation, err);
 	if (r == 0 && serve->options.has_digest)
-		r = dump_check_digest(generation->index, &generation->version, serve->options.digest,
-				      serve->options.volume, err);
+		r = dump_check_digest(generation->index, &generation->version, serve->options.digest, load->catalogue,
+				      err);
 	if (r < 0) {
 		generation_put(generation);
 		return r;
@@ -281,7 +285,7 @@ static int open_take(struct serve *serve, const struct catalogue *catalogue, con
 	if (target->uuid && !catalogue_by_uuid(catalogue, target->uuid))
 		generation = open_find(serve, target->uuid);
 	if (!generation) {
-		r = open_choose(catalogue, target, &version, err);
+		r = open_choose(serve, catalogue, target, &version, err);
 		if (r < 0)
 			return r;
 		generation = generations_get(&serve->generations, version->sequence, target->visitor != NULL);

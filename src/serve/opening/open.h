@@ -7,6 +7,8 @@
 /* The version to open, and the user for whom it is opened. */
 struct open_target {
 	const char *label;   /* NULL or empty: uuid counts */
+	bool is_selection;   /* label may be the beginning of a digest, and digest counts without it: for a new mount */
+	const uint8_t *digest; /* NULL: any */
 	const uint8_t *uuid; /* may be a removed version that is still open; NULL: the volume's current version */
 	const struct visitor *visitor; /* NULL: the version is opened for a switch */
 };

@@ -78,7 +78,9 @@ struct session {
 
 static int session_open_version(struct serve *serve, struct error *err)
 {
-	struct open_target target = { .label = serve->options.version };
+	const struct serve_options *options = &serve->options;
+	const struct open_target target = { .label = options->version, .is_selection = true,
+					    .digest = options->has_digest ? options->digest : NULL };
 	struct generation *generation;
 	int r = open_version(serve, &target, &generation, err);
 

@@ -9,7 +9,6 @@
 #include "text.h"
 #include "walk.h"
 
-#define SUBJECT_DIGEST_SHOWN 16 /* characters, as in datasetfsctl list */
 
 /* Checks that the directory exists before anything is printed. */
 static int subject_find(const struct subject *subject, struct error *err)
@@ -60,10 +59,10 @@ void subject_json(const struct subject *subject, struct json *json, const char *
 
 void subject_text(const struct subject *subject, const char *title)
 {
-	char digest[2 * 32 + 1];
+	char digest[DIGEST_TEXT_SIZE];
 
-	format_hex(subject->version->digest, 32, digest);
-	text_print("%-13s%s (sequence %" PRIu64 ", digest %.*s, sums %s)\n", title, subject->version->label,
-		   subject->version->sequence, SUBJECT_DIGEST_SHOWN, digest,
-		   sum_name(subject->version->shape.chunk_sum));
+	format_digest(subject->version->digest, digest);
+	text_print("%-13s%s (sequence %" PRIu64 ", sums %s)\n", title, subject->version->label,
+		   subject->version->sequence, sum_name(subject->version->shape.chunk_sum));
+	text_print("%-13s%s\n", "digest", digest);
 }
