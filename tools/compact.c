@@ -225,7 +225,7 @@ int compact_run(int argc, char **argv)
 	if (r == 0) {
 		(options.common.json ? compact_json : compact_text)(volume, &options, &result);
 		if (!options.dry_run && compact_concerns_mounts(&result.compaction))
-			served_warn(&result.served, 0);
+			served_warn(&result.served, NULL, 0);
 	}
 	served_close(&result.served);
 	free(result.compaction.versions);

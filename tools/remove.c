@@ -153,7 +153,7 @@ int remove_run(int argc, char **argv)
 		r = remove_version(volume, argv[2], &options, &result, &err);
 	if (r == 0) {
 		remove_print(volume, argv[2], &result, options.json);
-		served_warn(&result.served, result.sequence);
+		served_warn(&result.served, argv[2], result.sequence);
 	}
 	served_close(&result.served);
 	if (r < 0) {

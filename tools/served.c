@@ -238,13 +238,16 @@ void served_json(const struct served *served, struct json *json)
 	json_end_array(json);
 }
 
-void served_warn(const struct served *served, uint64_t sequence)
+void served_warn(const struct served *served, const char *label, uint64_t sequence)
 {
-	char uuid[UUID_TEXT_SIZE], which[48] = "";
+	char uuid[UUID_TEXT_SIZE], which[48] = "", what[DSFS_LABEL_MAX + 3] = "what was moved";
 
 	format_uuid(served->volume_uuid, uuid);
 	if (sequence)
 		snprintf(which, sizeof(which), ",sequence=\"%" PRIu64 "\"", sequence);
-	log_warn("mounts on other hosts are not known here: switch them, as they get EIO once the space is used again; "
-		 "Prometheus finds them by datasetfs_version_info{volume_uuid=\"%s\"%s}", uuid, which);
+	if (label)
+		snprintf(what, sizeof(what), "'%s'", label);
+	log_warn("mounts on other hosts cannot be seen from here: any that still serves %s fails with EIO once the "
+		 "space is used again; Prometheus finds them by datasetfs_version_info{volume_uuid=\"%s\"%s}",
+		 what, uuid, which);
 }

@@ -38,5 +38,5 @@ size_t served_concern_all(struct served *served);
 must_check int served_refuse(const struct served *served, bool force, const char *remedy, struct error *err);
 /* Prints the mountpoints of marked mounts, as an array "mounts". */
 void served_json(const struct served *served, struct json *json);
-/* Warns about mounts on other hosts, and says how to find them. sequence: of the version; 0: any version. */
-void served_warn(const struct served *served, uint64_t sequence);
+/* Warns about mounts on other hosts, and says how to find them. label and sequence: of the version; NULL and 0: any. */
+void served_warn(const struct served *served, const char *label, uint64_t sequence);

@@ -63,4 +63,4 @@ def extension(version):
 
 
 RELEASE = release()
-setup(version=RELEASE, packages=["datasetfs"], **extension(RELEASE))
+setup(version=RELEASE, packages=["datasetfs"], package_data={"datasetfs": ["py.typed"]}, **extension(RELEASE))

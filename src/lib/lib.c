@@ -35,3 +35,10 @@ int lib_refuse_version(const struct query *query, const char *label, struct erro
 	return error_set(err, -ENOENT, "'%s' is a folder of version '%s', mounted without the mount's root: version "
 			 "'%s' cannot be reached from it", query->where, label, query->version);
 }
+
+int lib_refuse_kind(uint64_t id, mode_t mode, struct error *err)
+{
+	if (S_ISDIR(mode))
+		return error_set(err, -EISDIR, "id %" PRIu64 " is a directory", id);
+	return error_set(err, -EINVAL, "id %" PRIu64 " is not a regular file", id);
+}

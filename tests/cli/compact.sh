@@ -59,7 +59,7 @@ assert_contains "dry run" "$(cat dry.txt)" "segments would be emptied"
 
 free=$(listed free_bytes)
 datasetfsctl compact --json volume >compact.json 2>compact.err || fail "compact: $(cat compact.err)"
-assert_contains "the warning" "$(cat compact.err)" "mounts on other hosts are not known here"
+assert_contains "the warning" "$(cat compact.err)" "mounts on other hosts cannot be seen from here"
 assert_eq "emptied" "$(json segments compact.json)" "$(json segments dry.json)"
 python3 - <<'END' || fail "what compact says"
 import json, sys

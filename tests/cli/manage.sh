@@ -111,7 +111,7 @@ rm -r halves halves.*
 # Removing frees what nobody else uses, and says what it cannot know.
 before=$(free)
 datasetfsctl remove --json volume two >out 2>err || fail "remove: $(cat err)"
-assert_contains "the warning" "$(cat err)" "mounts on other hosts are not known here"
+assert_contains "the warning" "$(cat err)" "mounts on other hosts cannot be seen from here"
 freed=$(json freed_bytes out)
 [ "$room" -ge $((16 << 20)) ] || fail "only $room bytes are of one version"
 assert_eq "bytes that became free" "$freed" $(($(free) - before))

@@ -189,6 +189,9 @@ def check_errors():
     error = refused("the first error", FileNotFoundError, "none.jpg", reader.read_many, paths)
     check("of which, and why", (error.filename, "'none.jpg'" in error.strerror), ("cat/none.jpg", True))
     check("the path once", str(error), "[Errno 2] there is no 'none.jpg': 'cat/none.jpg'")
+    check("the release", datasetfs.__version__, library.library().dsfs_release().decode())
+    error = refused("a directory", IsADirectoryError, "a directory", reader.read, "cat")
+    check("a directory by its path", str(error), "[Errno 21] a directory: 'cat'")
     for path in ("/cat/none.jpg", b"cat/none.jpg"):
         error = refused("one path", FileNotFoundError, "none", reader.lookup, [path])
         check("the path once", str(error), f"[Errno 2] there is no 'none.jpg': {path!r}")
@@ -361,9 +364,9 @@ def check_without_library():
             "except ImportError as error: print(error)")
     found = subprocess.run([sys.executable, "-c", code, PACKAGE], check=True, capture_output=True, text=True,
                            env={**os.environ, "DATASETFS_LIBRARY": "/nowhere"}).stdout
-    check("the reason", re.sub(r"\(.*\)", "()", found), "libdatasetfs.so.0 cannot be loaded (): install it by 'apt-get"
-          " install libdatasetfs0', or by 'meson install' of datasetfs, or set DATASETFS_LIBRARY to the library or its"
-          " folder\n")
+    check("the reason", re.sub(r"\(.*\)", "()", found), "libdatasetfs.so.0 cannot be loaded (): install the package"
+          " libdatasetfs0 that contrib/packaging/build-deb of datasetfs makes, run 'meson install' there, or set"
+          " DATASETFS_LIBRARY to the library or its folder\n")
 
 
 def sanitizer():

@@ -160,7 +160,7 @@ done
 for slot in {0..7}; do spoil vol/b $((slot << 16)); done
 datasetfsctl member list vol/a,vol/c >out || fail "member list"
 assert_contains "why it is missing" "$(cat out)" "missing: not found, nothing here has its superblock"
-assert_fails 1 "superblock: not a datasetfs volume" datasetfsctl member list vol/a,vol/b,vol/c
+assert_fails 1 "not a datasetfs volume" datasetfsctl member list vol/a,vol/b,vol/c
 cp kept/b vol/b
 datasetfsctl member list vol/a >out || fail "member list"
 assert_contains "why an old copy is missing" "$(cat out)" "vol/b': stale since superblock "

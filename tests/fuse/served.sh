@@ -50,8 +50,8 @@ say "a copy of the volume and other versions are nobody's"
 cp volume copy
 datasetfsctl remove copy v1 >/dev/null 2>err || fail "a copy: $(cat err)"
 uuid=$(datasetfsctl list --json copy | json uuid)
-lines "mounts on other hosts are not known here: switch them, as they get EIO once the space is used again; Prometheus \
-finds them by datasetfs_version_info{volume_uuid=\"$uuid\",sequence=\"1\"}"
+lines "mounts on other hosts cannot be seen from here: any that still serves 'v1' fails with EIO once the space is \
+used again; Prometheus finds them by datasetfs_version_info{volume_uuid=\"$uuid\",sequence=\"1\"}"
 grep -q "^datasetfs_version_info{.*,sequence=\"1\",volume_uuid=\"$uuid\"," mnt/.datasetfs/metrics ||
     fail "Prometheus would not find it: $(grep version_info mnt/.datasetfs/metrics)"
 datasetfsctl switch mnt v2 >/dev/null

@@ -156,7 +156,7 @@ trouble 32 "datasetfs: mountpoint 'VOLUME' is not a directory: VOLUME comes firs
 trouble 32 "datasetfs: cannot mount 'SOURCE' on 'MOUNTPOINT': it is a directory, neither a regular file nor a block \
 device: name the volume in it, and VOLUME before any other folder" datasetfs -o channel=dev SOURCE MOUNTPOINT
 head -c 2000000 /dev/zero >FILE
-trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': superblock: not a datasetfs volume, expected one that \
+trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': not a datasetfs volume: expected one that \
 mkdatasetfs made" datasetfs -o channel=dev FILE MOUNTPOINT
 printf 'LUKS\272\276\0\2' | dd of=FILE conv=notrunc status=none
 trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': superblock: encrypted by LUKS and not open on this host: \

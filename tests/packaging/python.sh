@@ -75,6 +75,6 @@ for wheel in plain/*.whl plain/*.tar.gz fast/*.whl; do
         "$DATASETFS_BUILD/meson-private/datasetfs.pc") venv/bin/python reads.py)" "$release $calls contents"
 done
 if ! ldconfig -p | grep -q 'libdatasetfs\.so\.0'; then
-    assert_fails 1 "install it by 'apt-get install libdatasetfs0'" venv/bin/python reads.py
+    assert_fails 1 "install the package libdatasetfs0 that" venv/bin/python reads.py
 fi
 say "in a virtual environment"

@@ -205,7 +205,7 @@ static void test_foreign(void **argument)
 	CHECK_REFUSED("a,other,c", -EXDEV, "'other' belongs to another volume");
 	truncate("other", 0);
 	truncate("other", SIZE);
-	CHECK_REFUSED("a,other,c", -EBADMSG, "'other': superblock: not a datasetfs volume");
+	CHECK_REFUSED("a,other,c", -EBADMSG, "'other': not a datasetfs volume");
 }
 
 static void test_twice(void **argument)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A mounted datasetfs from Python: files read past the kernel's file system, data sets and a sampler for torch, and
 which version is served."""
+from importlib import metadata as _metadata
+
+from . import library as _library
 from .barrier import epoch_barrier
 from .collate import Contents, collate_bytes
 from .dataset import DataSet, ImageFolder
@@ -9,6 +12,17 @@ from .paths import read, read_many
 from .prefetch import PrefetchSampler
 from .reader import Reader
 from .sampler import Sampler
+
+
+def __getattr__(name):
+    """__version__: of the wheel, or of the library where the package was installed without one."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return _metadata.version(__name__)
+    except _metadata.PackageNotFoundError:
+        return _library.library().dsfs_release().decode()
+
 
 __all__ = ["Contents", "DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Reader", "Sampler", "SwitchError",
            "Version", "collate_bytes", "epoch_barrier", "read", "read_many"]

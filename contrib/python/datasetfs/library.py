@@ -6,6 +6,7 @@ import functools
 import importlib
 import os
 import platform
+import re
 import sysconfig
 
 NAME = "libdatasetfs.so.0"
@@ -131,8 +132,9 @@ def library():
         except OSError as error:
             reason = error
     else:
-        raise ImportError(f"{NAME} cannot be loaded ({reason}): install it by 'apt-get install libdatasetfs0', or by"
-                          " 'meson install' of datasetfs, or set DATASETFS_LIBRARY to the library or its folder")
+        raise ImportError(f"{NAME} cannot be loaded ({reason}): install the package libdatasetfs0 that"
+                          " contrib/packaging/build-deb of datasetfs makes, run 'meson install' there, or set"
+                          " DATASETFS_LIBRARY to the library or its folder")
     for name, (result, *arguments) in CALLS.items():
         call = getattr(found, name)
         call.restype, call.argtypes = result, arguments
@@ -163,7 +165,7 @@ def named(code, why, path):
     if given and end and name.startswith("'") and f"/{given}".endswith("/" + name[1:].lstrip("/")):
         why = rest
     elif given:
-        why = why.removeprefix(f"'{given}' is ")
+        why = re.sub(r"^id \d+ is ", "", why.removeprefix(f"'{given}' is "))
     return OSError(code, why, path)
 
 

@@ -46,7 +46,7 @@ static int superblock_check_head(const struct dsfs_superblock *disk, struct erro
 		return error_set(err, -EBADMSG, "superblock: encrypted by LUKS and not open on this host: open it with "
 				 "cryptsetup(8)");
 	if (memcmp(disk->magic, DSFS_MAGIC, sizeof(disk->magic)) != 0)
-		return error_set(err, -EBADMSG, "superblock: not a datasetfs volume, expected one that "
+		return error_set(err, -EBADMSG, "not a datasetfs volume: expected one that "
 				 "mkdatasetfs made");
 	if (dsfs_le64_get(disk->checksum) != sum)
 		return error_set(err, -EBADMSG, "superblock: checksum %016" PRIx64 ", expected %016" PRIx64, sum,
@@ -245,8 +245,7 @@ int superblock_of_ring(const struct superblock_ring *ring, struct superblock *re
 	if (!ring->is_read && ring->reason.code)
 		return error_pass(err, ring->reason.code, &ring->reason);
 	if (ring->size < DSFS_DATA_AT)
-		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
-				 ring->size);
+		return error_set(err, -EBADMSG, "not a datasetfs volume: it has only %" PRIu64 " bytes", ring->size);
 	if (ring->best.sequence == 0 || ring->unsupported > ring->best.sequence)
 		return error_pass(err, ring->reason.code, &ring->reason);
 	if (ring->size < ring->best.member_size)

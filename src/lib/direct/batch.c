@@ -247,8 +247,7 @@ static int batch_check(struct batch *batch, const struct batch_file *file, struc
 	const struct dsfs_read *read = file->read;
 
 	if (!S_ISREG(file->inode.mode))
-		return error_set(err, S_ISDIR(file->inode.mode) ? -EISDIR : -EINVAL,
-				 "id %" PRIu64 " is not a regular file", read->id);
+		return lib_refuse_kind(read->id, file->inode.mode, err);
 	if (!read->buffer && !batch->arena)
 		return error_set(err, -EINVAL, "the read of id %" PRIu64 " has no buffer, and there is no arena",
 				 read->id);

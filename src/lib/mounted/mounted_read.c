@@ -81,10 +81,9 @@ static int64_t mounted_read_open(struct read_call *call, struct dsfs_read *read,
 		return mounted_read_place(call, read, 0, err);
 	fd = mounted_node_open(call->mounted, read->id, O_RDONLY | O_NONBLOCK | O_NOCTTY, &st, err);
 	if (fd < 0)
-		return fd == -ELOOP ? error_set(err, -EINVAL, "id %" PRIu64 " is not a regular file", read->id) : fd;
+		return fd == -ELOOP ? lib_refuse_kind(read->id, S_IFLNK, err) : fd;
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL, "id %" PRIu64 " is not a regular file",
-				 read->id);
+		return lib_refuse_kind(read->id, st.st_mode, err);
 	left = (uint64_t)st.st_size > read->offset ? (uint64_t)st.st_size - read->offset : 0;
 	size = read->size < left ? read->size : left;
 	if (!read->buffer && size)
