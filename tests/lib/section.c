@@ -198,7 +198,8 @@ static void section_put(int fd, uint64_t offset, const void *bytes, size_t lengt
 static void section_count(const struct section *section, struct version *version)
 {
 	for (uint64_t i = 0; i < section->inode_count; i++) {
-		uint32_t mode = dsfs_le32_get(section->class_table[section->classes[i]].mode);
+		uint32_t class = section->classes[i]; /* a test of refusals gives one that there is not */
+		uint32_t mode = class < section->class_count ? dsfs_le32_get(section->class_table[class].mode) : 0;
 
 		version->file_count += S_ISREG(mode);
 		version->directory_count += S_ISDIR(mode);

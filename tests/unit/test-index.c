@@ -326,6 +326,9 @@ static void test_hostile_inodes(void **state)
 	make_tree();
 	section.class_table[2].mode = dsfs_le32_of(0020644); /* a device */
 	refuses("impossible mode");
+	make_tree();
+	section.class_table[2].mode = dsfs_le32_of(1u << 31 | 0100644); /* a bit that no digest has */
+	refuses("impossible mode");
 }
 
 /* LMDB asserts that a branch page has two children: a page with one is a way to abort it. */
