@@ -52,7 +52,7 @@ bool tar_zip_is_tar(const uint8_t *bytes, size_t length)
 
 bool tar_zip_is_program(const uint8_t *bytes, size_t length)
 {
-	static const char *const marks[] = { "MZ", "\x7f" "ELF", "#!" };
+	static const char *const marks[] = { "MZ", "\177ELF", "#!" };
 
 	for (size_t i = 0; length >= 4 && i < sizeof(marks) / sizeof(*marks); i++)
 		if (!memcmp(bytes, marks[i], strlen(marks[i])))
