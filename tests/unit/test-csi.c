@@ -64,7 +64,7 @@ static void test_damage(void **state)
 		{ "\x00\x01", "no valid number", 2 },
 		{ "\x0a\x02x", "field 1 of the message goes beyond its end", 3 },
 		{ "\x0d\x01\x02", "goes beyond its end", 3 },
-		{ "\x0b", "of a kind 3", 1 },
+		{ "\x0b", "of the unused kind 3", 1 },
 	};
 	struct wire_field field;
 

@@ -481,7 +481,7 @@ static void missing_ones(void **state)
 	volume.is_missing[0] = true;
 	does_not_load(&volume, -ENOLINK, "2 of 3 members are missing: member 0 (01000000-");
 	volume.is_missing[2] = true;
-	does_not_load(&volume, -EBADMSG, "0 bytes are too few");
+	does_not_load(&volume, -EBADMSG, "it has only 0 bytes");
 	volume.is_missing[0] = volume.is_missing[1] = volume.is_missing[2] = false;
 	volume.members[2].size = 4 * MIB;
 	does_not_load(&volume, -ENOLINK, "truncated");

@@ -53,6 +53,16 @@ static uint64_t device_size(struct source *source, uint32_t member)
 static const struct source_ops device_ops = { .read = device_read, .write = device_write,
 					      .flush = device_flush, .size = device_size };
 
+/* A transaction reads and writes by its own source, and asks the file for its size alone. */
+static uint64_t file_size(struct source *source, uint32_t member)
+{
+	(void)source;
+	(void)member;
+	return SIZE;
+}
+
+static const struct source_ops file_ops = { .size = file_size };
+
 /* One that is locked; close() ends it. */
 static struct transaction locked(struct device *device)
 {
@@ -60,6 +70,7 @@ static struct transaction locked(struct device *device)
 	struct file_source *file = calloc(1, sizeof(*file));
 
 	assert_non_null(file);
+	file->source.ops = &file_ops;
 	file->geometry.is_block_device = true;
 	file->fd = -1;
 	CHECK_OK(array_new(1, &transaction.array, &err));
