@@ -36,9 +36,11 @@ datasetfsctl current volume v1
 memory() {
     awk '/^Pss_(Anon|Shmem):/ { sum += $2 } END { print sum }' /proc/{"$DAEMON","$SERVER"}/smaps_rollup
 }
-# kept: how many files in memory the supervisor keeps, and their KiB
+# kept: how many files in memory the supervisor keeps, and their KiB; without the texts of .datasetfs, which last as
+# long as the kernel has their names
 kept() {
-    find "/proc/$DAEMON/fd" -lname '/memfd:*' -exec stat -L -c '%b' {} + | awk '{ sum += $1 } END { print NR, sum / 2 }'
+    find "/proc/$DAEMON/fd" -lname '/memfd:*' ! -lname '/memfd:datasetfs-texts*' -exec stat -L -c '%b' {} + |
+        awk '{ sum += $1 } END { print NR, sum / 2 }'
 }
 
 # user KIND LABEL: begins to use the version that is mounted, which has that label
