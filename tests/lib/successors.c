@@ -278,7 +278,7 @@ static _Noreturn void successors_server(struct successors *all)
 
 static void successors_mount(struct successors *all)
 {
-	const struct mount_setup setup = { .source = "successors" };
+	const struct mount_setup setup = { .source = "successors", .selinux = &(struct selinux){ { 0 } } };
 	struct error err = { 0 };
 	struct init init;
 

@@ -260,7 +260,8 @@ static void test_ring_slot_and_size(void **state)
 	memory.size = SIZE - 4096;
 	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "truncated");
 	memory.size = 4096;
-	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "not a datasetfs volume: it has only 4096 bytes");
+	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG,
+		    "not a datasetfs volume: it has only 4096 bytes");
 	memory_done(&memory);
 }
 
