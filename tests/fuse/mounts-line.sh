@@ -132,7 +132,7 @@ rehearse() {
 }
 rehearse 32 "missing-volume" "$PWD/missing-volume" ro
 rehearse 32 "'nowhere'" volume version=nowhere
-rehearse 32 "expected sha256:0000" volume digest=sha256:$(printf '0%.0s' {1..64})
+rehearse 32 "no version has the digest sha256:0000" volume digest=sha256:$(printf '0%.0s' {1..64})
 rehearse 32 "zeros" zeros ro
 rc=0
 mount.datasetfs volume mnt -s -o ro,no_such_option 2>helper.err || rc=$?
