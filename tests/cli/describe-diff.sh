@@ -79,12 +79,12 @@ assert_eq "of another size" "$(json unknown.files short.json) $(json changed.lis
     )\"path\": \"/large\", \"type\": \"regular file\", \"bytes\": 1048576, $(
     )\"former_type\": \"regular file\", \"former_bytes\": 2097153}]"
 
-# A terminal of 70 columns.
+# A terminal of 70 columns. Digests stay whole, to be copied.
 if (need_pty) >/dev/null; then
     script -qec "stty cols 70; LC_ALL=C datasetfsctl describe volume --diff old new --limit 0" /dev/null </dev/null |
         tr -d '\r' >text.out
     has "33 40.2 % 59.1 KiB $(printf '#%.0s' {1..19}) moved"
-    awk 'length($0) > 70 { exit 1 }' text.out || fail "wider than the terminal: $(cat text.out)"
+    awk '!/^digest / && length($0) > 70 { exit 1 }' text.out || fail "wider than the terminal: $(cat text.out)"
 fi
 
 # Wrong words.
