@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=asan
-# Files of .datasetfs that are open while servers of the mount follow each other: each shows the whole text of now, also
-# where that is longer than the one that the kernel knew.
+# Files of .datasetfs that are open while servers of the mount follow each other: each shows the text that it was opened
+# with, and one that is opened anew the server of now.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_command python3
@@ -16,64 +16,47 @@ cat >open.py <<'END'
 import json
 import os
 import sys
-import time
 
 NAMES = ["stats.json", "version", "versions.json", "metrics", "client"]
 
 
-def text(file):
-    """What is there, and whether that is all: the kernel's size is the text's."""
-    found = os.pread(file, 1 << 20, 0)
-    return found, len(found) == os.fstat(file).st_size and found.endswith(b"\n")
+class Text:
+    """An open file, and what it showed first."""
+
+    def __init__(self, name, server):
+        self.name, self.server = name, server
+        self.file = os.open(f"mnt/.datasetfs/{name}", os.O_RDONLY)
+        self.first = os.pread(self.file, 1 << 20, 0)
+        if name != "metrics":
+            json.loads(self.first)
+        if self.restarts() not in (server, None):
+            sys.exit(f"fail: {name} of server {server}: {self.first}")
+
+    def restarts(self):
+        """The server that wrote this, as far as the file tells."""
+        if self.name == "stats.json":
+            return json.loads(self.first)["restarts"]
+        if self.name == "metrics":
+            lines = [line for line in self.first.decode().splitlines()
+                     if line.startswith("datasetfs_server_restarts_total ")]
+            return int(lines[0].split()[1])
+        return None
+
+    def check(self, server):
+        found, known = os.pread(self.file, 1 << 20, 0), os.fstat(self.file).st_size
+        if found != self.first or known != len(found):
+            sys.exit(f"fail: {self.name} of server {self.server} at server {server}: {known} bytes known, {found}, "
+                     f"at first {self.first}")
 
 
-def whole(name, file):
-    found, complete = text(file)
-    if complete and name != "metrics":
-        json.loads(found)
-    return complete and found
-
-
-def restarts(name, found):
-    """The server that wrote this, as far as the file tells."""
-    if name == "stats.json":
-        return json.loads(found)["restarts"]
-    if name == "metrics":
-        lines = [line for line in found.decode().splitlines() if line.startswith("datasetfs_server_restarts_total ")]
-        return int(lines[0].split()[1])
-    return None
-
-
-def check(files, server):
-    for name, file in files:
-        # The control thread of the new server may not have come to it yet.
-        for _ in range(4000):
-            try:
-                found = whole(name, file)
-            except ValueError:
-                found = False
-            if found and restarts(name, found) in (server, None):
-                break
-            time.sleep(0.05)
-        else:
-            sys.exit(f"fail: {name}, server {server}: {os.fstat(file).st_size} bytes known, {text(file)[0]}")
-
-
-def opened():
-    return [(name, os.open(f"mnt/.datasetfs/{name}", os.O_RDONLY)) for name in NAMES]
-
-
-files = opened()
-for name, file in files:
-    whole(name, file)
+texts = [Text(name, 0) for name in NAMES]
 print("ready", flush=True)
 for server, _ in enumerate(sys.stdin, 1):
-    check(files, server)
+    for one in texts:
+        one.check(server)
     if server % 4 == 0:
-        files += opened()
+        texts += [Text(name, server) for name in NAMES]
     print("ready", flush=True)
-for _, file in files:
-    os.close(file)
 END
 coproc reader { exec python3 open.py 2>reader.err; }
 process=$!
