@@ -116,7 +116,8 @@ assert_fails 32 "another program has '$PWD/volume' locked, mount it when that ha
     flock volume datasetfs -o kernel volume theirs
 assert_fails 32 "the volume has no version 'v9': choose one that it has, v2" \
     datasetfs -o kernel,version=v9 volume theirs
-assert_fails 32 "no version has the digest sha256:00" datasetfs -o "kernel,digest=sha256:$(printf '0%.0s' {1..64})" volume theirs
+assert_fails 32 "no version has the digest sha256:00" \
+    datasetfs -o "kernel,digest=sha256:$(printf '0%.0s' {1..64})" volume theirs
 assert_fails 2 "mount option 'kernel' cannot be combined with 'verify': no daemon runs that could do it" \
     datasetfs -o kernel,verify=always volume theirs
 ln -s "$(command -v datasetfs)" mount.datasetfs
