@@ -389,16 +389,13 @@ static size_t attach_count_own(dev_t device)
 static void attach_release(struct attach *attach)
 {
 	uint64_t namespace = attach->machine.number;
-	auto_uses struct uses uses = { 0 };
 
 	if ((namespace && attach_count_own(attach->device)) || machine_enter(&attach->machine, NULL) < 0)
 		return;
 	if (namespace)
 		instance_unhold(&attach->instance, namespace);
-	if (uses_read(&uses, NULL) == 0 && !uses_count(&uses, attach->device)) {
-		instance_end(&attach->instance);
-		state_drop(attach->state, attach->name);
-	}
+	reap_one(&attach->instance, attach->device);
+	state_drop(attach->state, attach->name);
 	machine_leave(&attach->machine);
 }
 

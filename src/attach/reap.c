@@ -128,6 +128,18 @@ static void reap_keys(struct reap reap)
 	census_free(&reap.census);
 }
 
+void reap_one(const struct instance *instance, dev_t device)
+{
+	auto_uses struct uses uses = { 0 };
+	const struct use *mount;
+
+	if (uses_read(&uses, NULL) < 0 || uses_count(&uses, device))
+		return;
+	mount = reap_mount(&uses, instance);
+	if ((!mount || mount->device == device) && !instance_begins(instance))
+		instance_end(instance);
+}
+
 void reap_others(int state, const char *key)
 {
 	reap_keys((struct reap){ .state = state, .key = key, .age = REAP_AGE });

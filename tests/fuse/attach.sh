@@ -189,6 +189,25 @@ for i in 1 2 3 4; do come_and_go $i >>attach.log 2>&1 & workers+=($!); done
 for worker in "${workers[@]}"; do wait "$worker" || fail "a worker: $(tail -n 3 attach.log)"; done
 all_is_gone
 
+say "a detach that comes late leaves the mount that another attach has begun since"
+attach "$V" a
+attach "$V" b
+at_step detach-uncovered s
+(exec datasetfsctl detach a) >>attach.log 2>&1 & first=$!
+wait_for 20 is_stopped $first || fail "no stop"
+detach b
+touch hold
+before=$(starts)
+attach "$V" c & second=$!
+more_starts_than "$before"
+kill -CONT $first
+wait $first
+rm hold
+wait $second || fail "the attach: $(tail -n 3 attach.log)"
+cmp source/1 c/1
+detach c
+all_is_gone
+
 say "one place, two data sets: one of them wins"
 for _ in $(seq "$(length 5 50)"); do
     datasetfsctl attach -o version=v1 "$V" a >/dev/null 2>>attach.log & one=$!
