@@ -91,7 +91,7 @@ own_namespace() {
 }
 
 # own_machine: the test begins again as process 1 of a machine whose /run is empty, and which ends with the test. Nobody
-# else sees what is attached there (src/attach/), and its daemons leave no control group of ours.
+# else sees what is attached there (tools/site/attach/), and its daemons leave no control group of ours.
 own_machine() {
     [ -z "${DATASETFS_OWN_MACHINE:-}" ] || return 0
     unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip "no right to make a PID namespace here"

@@ -11,7 +11,7 @@ TREES = ("src", "mkfs", "tools")
 EXCEPTIONS = {
     "src/preload/absent.c": ("ring pool sections trust", "what a preloaded library is built without"),
     "src/image/sums/checksum_choose_stub.c": ("checksum_choose", "for machines where there is nothing to choose"),
-    "src/slurm/plugin.c": ("slurm_spank", "what Slurm calls"),
+    "tools/site/slurm/plugin.c": ("slurm_spank", "what Slurm calls"),
     "src/device/nvme/nvme_stub.c": ("nvme", "all of nvme.h, for a build without libnvme"),
 }
 # Folder: (the prefix that its functions may have as well, why).
@@ -38,8 +38,10 @@ def modules():
 
 
 def includes(module, files, known):
-    """The modules that it includes. A name is looked for beside the file, then in the tree's root, then in src."""
-    places = (os.path.dirname(module), module.split("/")[0], "src")
+    """The modules that it includes. A name is looked for beside the file, then in the tree's root, then in src, and in
+    tools/site for a file of tools."""
+    tree = module.split("/")[0]
+    places = (os.path.dirname(module), tree, "src") + (("tools/site",) if tree == "tools" else ())
     for file in files:
         for name in INCLUDE.findall(open(file, encoding="utf-8").read()):
             target = next((path for path in (os.path.join(place, name) for place in places) if path in known), None)

@@ -105,8 +105,6 @@ may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version
 may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
     serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/warm serve/request serve/clients \
     serve/health serve/control serve/dotdir serve/session
-may src/attach   $base $image trust io $device members datasetfs attach
-may src/slurm    base base/text image/catalogue attach datasetfs slurm
 may src/kernel   $base $image trust io $device members erofs serve kernel
 may src          $base $image trust io $device members read fuse supervisor serve serve/session kernel datasetfs .
 may mkfs/spill   $base datasetfs spill
@@ -128,18 +126,21 @@ may tools/take   $base $image io read datasetfs take .
 may tools/export $base $image trust io read $device $volume erofs datasetfs take export .
 may tools/list   $base $image trust $volume datasetfs list .
 may tools/member $base $image io $device $volume datasetfs member .
-may tools/nvme   $base io $device datasetfs nvme .
 may tools/verify $base $image trust io read datasetfs verify .
 may tools/scrub  $base $image $volume datasetfs verify scrub .
 may tools/watch  $base $device members attach datasetfs watch
-may tools/shared $base datasetfs attach .
 may tools/warm   $base datasetfs watch warm .
 may tools/status $base $device datasetfs watch status .
 may tools/top    $base datasetfs watch status top .
 may tools        $base $image trust io $device members $volume attach datasetfs describe export member nvme plan \
     scrub take top verify watch .
-may tools/exporter $base $device datasetfs exporter
-may tools/csi    $base attach csi
+# The machines of a cluster.
+may tools/site/attach   $base $image trust io $device members datasetfs attach
+may tools/site/verbs    $base datasetfs attach .
+may tools/site/nvme     $base io $device datasetfs nvme .
+may tools/site/csi      $base attach csi
+may tools/site/slurm    base base/text image/catalogue attach datasetfs slurm
+may tools/site/exporter $base $device datasetfs exporter
 may tools/run    $base run
 }
 
@@ -162,13 +163,18 @@ home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
 home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_input.[ch] \
     mkfs/source/archive/tar_unpack.c mkfs/source/archive/tar_zip.[ch] tools/export/tar_write.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
-home 'slurm/[a-z_]*\.h'  src/slurm/plugin.c
-home 'microhttpd\.h'     tools/exporter/server.c
-home 'nghttp2/[a-z0-9]*\.h' tools/csi/server.c
+home 'slurm/[a-z_]*\.h'  tools/site/slurm/plugin.c
+home 'microhttpd\.h'     tools/site/exporter/server.c
+home 'nghttp2/[a-z0-9]*\.h' tools/site/csi/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
 home 'json-c/[a-z_]*\.h'  tools/watch/reported.c
 
 python3 tests/lib/modules.py || failed=1
+
+if grep -rnE '#[[:space:]]*include "(attach|csi|exporter|nvme|slurm|verbs)/' src mkfs; then
+    echo "^ nothing in src and mkfs may include a file of tools/site"
+    failed=1
+fi
 
 # Every folder stands in the map of src/README.md, and the map names no other.
 [ -f src/README.md ] || fail "no src/README.md"
@@ -187,7 +193,7 @@ done < <(grep -oE '^[-|* ]*`(src/)?[a-z]+/`' src/README.md | grep -oE '[a-z]+/`$
 # The picture above the table has every folder that has a row here, by the last part of its path, and no other.
 picture=$(awk '/^```/ { fences++ } fences == 1' src/README.md)
 [ -n "$picture" ] || fail "src/README.md has no picture"
-drawn=$(grep -oE '[a-z]+/' <<<"$picture" | grep -vx 'src/' | sort -u)
+drawn=$(grep -oE '[a-z]+/' <<<"$picture" | grep -vxE 'src/|site/' | sort -u)
 folders=$(printf '%s/\n' "${rows[@]##*/}" | grep -vx 'src/' | sort -u)
 diff <(echo "$folders") <(echo "$drawn") || {
     echo "^ folders (<) and those in the picture of src/README.md (>)"

@@ -22,7 +22,7 @@ OURS = {
     "tools/export/signatures.c": {"version->signatures"}, # parsed before
     "tools/list/list.c": {"list_use[publisher->use]", "uuid"},
     "tools/main.c": {"summary", "verbs[i].line->usage", "verbs[i].name"},
-    "tools/nvme/inspect.c": {"host"}, # a UUID
+    "tools/site/nvme/inspect.c": {"host"}, # a UUID
     "tools/sign.c": {"line"}, # a statement
     "tools/stat.c": {"copies", "place", "stat_codec(chunk)", "sum"},
     "tools/status/status.c": {"earlier"},
@@ -43,7 +43,7 @@ EXCUSED = {
     "src/serve/damage.c": "tabs between numbers, words and a label, for programs",
     "src/serve/dotdir/metrics.c": "metrics: labels go through label.c",
     "tools/dump.c": "the dump, which escapes",
-    "tools/exporter/exposition.c": "escapes as the formats of Prometheus demand",
+    "tools/site/exporter/exposition.c": "escapes as the formats of Prometheus demand",
     "tools/grid.c": "lines of cells that text.h and shown.h have filled",
     "tools/watch/reported.c": "JSON, which json-c escapes",
 }

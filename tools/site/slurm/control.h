@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs datasetfsctl: slurmstepd has threads, and src/attach/ wants a process that has one. */
+/* Runs datasetfsctl: slurmstepd has threads, and tools/site/attach/ wants a process that has one. */
 #pragma once
 #include "slurm/site.h"
 

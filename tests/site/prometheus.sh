@@ -12,7 +12,7 @@ own_namespace # the exporter asks each mount that it sees, and those of other te
 
 rules=$DATASETFS_SOURCE/contrib/prometheus/datasetfs.rules.yml
 promtool check rules "$rules" || fail "promtool check rules"
-sed "s,RULES,$rules," "$DATASETFS_SOURCE/tests/fuse/prometheus-rules.yml" >rules-test.yml
+sed "s,RULES,$rules," "$DATASETFS_SOURCE/tests/site/prometheus-rules.yml" >rules-test.yml
 promtool test rules rules-test.yml || fail "promtool test rules"
 alerts=$(grep -c 'alert: ' "$rules")
 assert_eq "alerts that are tested" "$(grep -oE 'Datasetfs[A-Za-z]+' rules-test.yml | sort -u | wc -l)" "$alerts"
@@ -31,7 +31,7 @@ EXPORTER=$!
 end_process_at_exit $EXPORTER
 wait_for 60 grep -q 'metrics are at' exporter.log || fail "no exporter: $(cat exporter.log)"
 
-ask() { python3 "$DATASETFS_SOURCE/tests/fuse/prometheus.py" "$@"; }
+ask() { python3 "$DATASETFS_SOURCE/tests/site/prometheus.py" "$@"; }
 address=$(sed -n 's,.*http://\(.*\)/metrics.*,\1,p' exporter.log)
 cat >prometheus.yml <<END
 global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }

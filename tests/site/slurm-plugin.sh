@@ -3,11 +3,11 @@
 # tests/run: plain timeout=300
 # The plugin of Slurm, called by a stand-in (tests/lib/spank.c): what a submission passes on, what a step sees and
 # others do not, where a user may have a data set. A mistake fails the task with one line, and nothing before it, which
-# would take a node out of service. fuse/slurm.sh has Slurm itself.
+# would take a node out of service. site/slurm.sh has Slurm itself.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
-plugin=$DATASETFS_BUILD/src/slurm/spank_datasetfs.so
+plugin=$DATASETFS_BUILD/tools/site/slurm/spank_datasetfs.so
 [ -e "$plugin" ] || skip "built without slurm/spank.h (libslurm-dev)"
 own_machine
 . "$LIB/attach.sh"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes through the attributes; what they may say is listed here, and checked for its value by src/attach/key.c.
+/* Goes through the attributes; what they may say is listed here, and checked for its value by tools/site/attach/key.c.
  * request.c refuses an attribute that comes twice. */
 #include "csi/wish.h"
 
