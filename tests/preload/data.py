@@ -178,30 +178,6 @@ def images(tree, rng):
             size = rng.randint(8, 90), rng.randint(8, 90)
             image = Image.fromarray(numbers.integers(0, 256, (*size, 3), dtype=numpy.uint8)).resize((64, 48))
             image.save(f"{tree}/images/{kind}/{number:02}.{('png', 'jpg')[number % 2]}")
-    os.makedirs(f"{tree}/formats")
-    picture = Image.linear_gradient("L").convert("RGB").resize((300, 200))
-    for name in "a.png", "a.jpg", "a.bmp", "a.ppm", "a.gif", "a.tiff", "a.webp", "a.tga":
-        picture.save(f"{tree}/formats/{name}")
-    picture.convert("L").save(f"{tree}/formats/gray.pgm")
-    picture.resize((1500, 1000)).save(f"{tree}/formats/large.tiff")
-    with open(f"{tree}/formats/a.png", "rb") as file:
-        put(f"{tree}/formats/cut.png", file.read()[:200])
-    put(f"{tree}/formats/none.png", b"this is no image\n")
-    arrays(tree, numpy, numbers)
-
-
-def arrays(tree, numpy, numbers):
-    os.makedirs(f"{tree}/arrays")
-    large = numbers.random((200, 300))
-    numpy.save(f"{tree}/arrays/c.npy", large)
-    numpy.save(f"{tree}/arrays/f.npy", numpy.asfortranarray(large))
-    numpy.save(f"{tree}/arrays/empty.npy", large[:0])
-    numpy.save(f"{tree}/arrays/bytes.npy", numbers.integers(0, 256, 700001, dtype=numpy.uint8))
-    numpy.save(f"{tree}/arrays/fields.npy", numpy.zeros(50, dtype=[("a", "i4"), ("b", "f8", 3)]))
-    numpy.savez(f"{tree}/arrays/stored.npz", large=large, small=numpy.arange(7))
-    numpy.savez_compressed(f"{tree}/arrays/packed.npz", large=large, small=numpy.arange(7))
-    large.astype("float32").tofile(f"{tree}/arrays/raw")
-    numpy.savetxt(f"{tree}/arrays/table.txt", large[:40, :5])
 
 
 def settle(tree):
