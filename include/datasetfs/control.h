@@ -344,6 +344,11 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* device reads that failed */
 #define DSFS_CONTROL_MEMBER_IN_FLIGHT "in_flight"      /* device reads in flight */
 #define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that a device read is expected to take now */
+#define DSFS_CONTROL_SIZES            "sizes"          /* array of objects, one for each member that is there, also of a
+							* volume of one, with its number: */
+#define DSFS_CONTROL_SIZE             "size"           /* bytes that it had when the daemon last looked */
+#define DSFS_CONTROL_SIZE_OPENED      "size_opened"    /* bytes that it had to have when the served version was
+							* opened */
 #define DSFS_CONTROL_CRYPT            "crypt_members"  /* number of members that are read through dm-crypt */
 #define DSFS_CONTROL_PROTECTION       "protection"     /* object, only with several members, of the served version: */
 #define DSFS_CONTROL_PROTECTED_PERCENT "protected_percent" /* percentage of its groups that were written with copies */

@@ -20,6 +20,11 @@ bool array_has(const struct array_source *array, uint32_t slot)
 	return __atomic_load_n(&array->files[slot], __ATOMIC_ACQUIRE);
 }
 
+uint64_t array_last_size(const struct array_source *array, uint32_t slot)
+{
+	return file_last_size(&__atomic_load_n(&array->files[slot], __ATOMIC_ACQUIRE)->geometry);
+}
+
 static int array_find(struct source *source, uint32_t member, struct source **ret, struct error *err)
 {
 	struct array_source *array = array_cast(source);

@@ -31,6 +31,9 @@ struct file_source *array_put(struct array_source *array, uint32_t slot, struct 
 must_check int array_reserve(struct array_source *array, struct error *err);
 /* True if the slot has a member. Other threads may adopt one meanwhile. */
 bool array_has(const struct array_source *array, uint32_t slot);
+/* Returns the bytes that the slot's member had when it was opened or last asked for its size. Does not ask, which may
+ * block. */
+uint64_t array_last_size(const struct array_source *array, uint32_t slot);
 /* Takes file on success: gives it the slot's descriptor number and replaces the slot's member, if any. Its logical
  * blocks must not be larger than those of the other members. Other threads may read meanwhile. */
 must_check int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err);

@@ -225,8 +225,8 @@ static uint64_t file_size(struct source *source, uint32_t member)
 	if (member != 0)
 		return 0;
 	if (!file_is_block_device(&file->geometry) && fstat(file->fd, &st) == 0)
-		return (uint64_t)st.st_size;
-	return __atomic_load_n(&file->geometry.size, __ATOMIC_RELAXED);
+		__atomic_store_n(&file->geometry.size, (uint64_t)st.st_size, __ATOMIC_RELAXED);
+	return file_last_size(&file->geometry);
 }
 
 void file_note(struct file_geometry *geometry, const struct file_geometry *now)

@@ -14,7 +14,7 @@ struct file_geometry {
 	bool is_block_device;
 	bool is_direct;         /* reads and writes bypass the page cache */
 	uint32_t logical_block; /* alignment that direct I/O needs: 512 or 4096 */
-	uint64_t size;
+	uint64_t size;          /* bytes, when it was opened or last asked for */
 };
 
 #define FILE_PATIENCE INT64_C(5000000000) /* ns; for callers that must not wait for a device */
@@ -61,4 +61,9 @@ static inline bool file_is_direct(const struct file_geometry *geometry)
 static inline bool file_is_block_device(const struct file_geometry *geometry)
 {
 	return __atomic_load_n(&geometry->is_block_device, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t file_last_size(const struct file_geometry *geometry)
+{
+	return __atomic_load_n(&geometry->size, __ATOMIC_RELAXED);
 }

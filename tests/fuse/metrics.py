@@ -14,7 +14,8 @@ HISTOGRAMS = {"read_duration_seconds": "read_latency_us", "device_read_duration_
 # These have checks of their own here or in metrics.sh.
 OTHER = {"version_info", "version_files", "version_bytes", "version_outdated", "daemon_info", "uptime_seconds",
          "cpu_seconds_total", "open_versions", "lookups", "index_bytes", "block_checksum_bytes", "switch_pending",
-         "requests_in_flight", "requests_total", "window_size", "window_reads_total"}
+         "requests_in_flight", "requests_total", "window_size", "window_reads_total", "volume_size_bytes",
+         "volume_size_opened_bytes"}
 OF_MEMBERS = {"member_info", "member_state", "member_latency_seconds", "member_read_duration_seconds",
               "protected_ratio", "one_copy_ratio", "degraded"}
 
@@ -43,6 +44,13 @@ def check_members(metrics, members):
         for state in ("ok", "suspect", "missing"):
             found = metrics.value(f'datasetfs_member_state{{{label},state="{state}"}}')
             equal(f"{state} of {label}", found, str(int(member["state"] == state)))
+
+
+def check_sizes(metrics, sizes):
+    for one in sizes:
+        for family, field in ("volume_size_bytes", "size"), ("volume_size_opened_bytes", "size_opened"):
+            label = f'member="{one["member"]}"'
+            equal(f"{family} of {label}", int(metrics.value(f"datasetfs_{family}{{{label}}}")), one[field])
 
 
 def check_protection(metrics, protection):
@@ -109,6 +117,7 @@ def main():
     for family, field in HISTOGRAMS.items():
         check_histogram(metrics, family, stats[field])
     check_own(metrics, stats)
+    check_sizes(metrics, stats["sizes"])
     if stats["members"]:
         check_members(metrics, stats["members"])
         check_protection(metrics, stats["protection"])

@@ -226,6 +226,39 @@ is_ok() {
 wait_for 20 is_ok || fail "top: $(by_clock datasetfsctl top --json --batch 1 mnt)"
 unmount mnt
 
+say "a volume that was truncated says so instead of failed reads of the device"
+# first_line MOUNTPOINT: of the page; the daemon has looked at the volume meanwhile
+first_line() {
+    datasetfsctl status "$1" >text
+    head -n 1 text
+}
+cp whole short
+opened=$(numfmt --to=iec-i --format %.2f "$(stat -c %s short)")
+short="truncated: the volume is shorter than when it was mounted (1.00 MiB of ${opened/Mi/ MiB})"
+mount_volume short mnt -o version=v2
+truncate -s 1M short
+! cat mnt/7 2>/dev/null || fail "a file behind the end was read"
+assert_eq "truncated" "$(first_line mnt)" "$short"
+! grep -q '^errors: ' text || fail "the errors are not explained: $(cat text)"
+kill_server mnt
+assert_eq "after a takeover" "$(first_line mnt)" "$short"
+: >short
+assert_eq "without a byte" "$(first_line mnt)" "${short/1.00 MiB/0 bytes}"
+cat whole >short
+! first_line mnt | grep -q truncated || fail "it is whole again: $(cat text)"
+unmount mnt
+pack a,b,c source --protect mirror:2
+mount_volume a,b,c mnt
+assert_eq "whole" "$(first_line mnt)" "healthy: '$PWD/mnt' serves version 'v1' of '$PWD/a,$PWD/b,$PWD/c'"
+truncate -s 1M b
+is_short() {
+    datasetfsctl status mnt >text
+    grep -q "^truncated: member 1 is shorter than when it was mounted (1.00 MiB of [0-9.]* MiB)" text
+}
+wait_for 20 is_short || fail "a truncated member: $(cat text)"
+compare source mnt
+unmount mnt
+
 say "a daemon that hangs is not waited for"
 mount_volume volume mnt
 kill -STOP "$DAEMON" "$SERVER" # the one would replace the other

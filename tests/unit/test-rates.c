@@ -170,6 +170,24 @@ static void test_health(void **state)
 	assert_false(health_trouble(&stats, "/mnt", 1000, 6, &trouble));
 }
 
+/* It explains reads of the device that failed, but not what followed from them. */
+static void test_truncated(void **state)
+{
+	struct reported_stats stats = counters(0);
+	struct health_trouble trouble;
+
+	(void)state;
+	stats.device_errors = stats.read_failures = 1;
+	stats.last_error = stats.last_failure = 995;
+	stats.truncated = (struct reported_size){ .size = 100 << 20, .opened = 478 << 20 };
+	expect_trouble(&stats, 0, "truncated", "the volume is shorter than when it was mounted (100 MiB of 478 MiB)");
+	expect_trouble(&stats, 1, "failures", "1 read failed for good since the mount, the last 5 s ago");
+	assert_false(health_trouble(&stats, "/mnt", 1000, 2, &trouble));
+	stats.members = 4;
+	stats.truncated.member = 2;
+	expect_trouble(&stats, 0, "truncated", "member 2 is shorter than when it was mounted (100 MiB of 478 MiB)");
+}
+
 static struct watch_mount mount_of(char *point, uint64_t n)
 {
 	struct reported_stats before = counters(0), after = counters(n);
@@ -276,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_rates_of_nothing),
 		cmocka_unit_test(test_another_daemon),
 		cmocka_unit_test(test_health),
+		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_order),

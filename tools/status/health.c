@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/format.h"
 #include "text.h"
 
 #define HEALTH_RECENT 300 /* seconds in which a failed read is a problem, as for the alerts */
@@ -68,6 +69,19 @@ static bool health_suspect(const struct health_mount *mount, char *text)
 			  "%" PRIu32 " members are silent or fail, %" PRIu32 " is the first; copies are read where "
 			  "there are any",
 			  stats->suspect, stats->first_suspect);
+}
+
+static bool health_truncated(const struct health_mount *mount, char *text)
+{
+	const struct reported_stats *stats = mount->stats;
+	char size[SIZE_TEXT_SIZE], opened[SIZE_TEXT_SIZE], what[32] = "the volume";
+
+	if (!stats->truncated.opened)
+		return false;
+	if (stats->members)
+		snprintf(what, sizeof(what), "member %" PRIu64, stats->truncated.member);
+	return HEALTH_SAY(text, "%s is shorter than when it was mounted (%s of %s)", what,
+			  format_size(stats->truncated.size, size), format_size(stats->truncated.opened, opened));
 }
 
 static bool health_damaged(const struct health_mount *mount, char *text)
@@ -138,7 +152,9 @@ static bool health_repeated(const struct health_mount *mount, char *text)
 
 	if (!health_device(stats) && !health_sums(stats))
 		return false;
-	if (*stats->outdated || !health_is_recent(stats, stats->last_error, mount->now)) /* it explains the errors */
+	if (*stats->outdated || stats->truncated.opened) /* these explain the errors */
+		return false;
+	if (!health_is_recent(stats, stats->last_error, mount->now))
 		return false;
 	return HEALTH_SAY(text,
 			  "%" PRIu64 " reads of the device failed, %" PRIu64 " sums did not match since the mount%s",
@@ -167,6 +183,7 @@ static const struct {
 	{ "stalled", health_stalled },
 	{ "degraded", health_degraded },
 	{ "suspect", health_suspect },
+	{ "truncated", health_truncated },
 	{ "damage", health_damaged },
 	{ "failures", health_failed },
 	{ "behind", health_behind },

@@ -268,6 +268,20 @@ static void reported_take_members(const struct reported *reported, struct report
 	}
 }
 
+static void reported_take_sizes(const struct reported *reported, struct reported_stats *stats)
+{
+	struct json_object *member;
+	struct reported_size found;
+
+	for (size_t i = 0; (member = reported_element(reported, DSFS_CONTROL_SIZES, i)); i++) {
+		found.member = reported_number(member, DSFS_CONTROL_MEMBER);
+		found.size = reported_number(member, DSFS_CONTROL_SIZE);
+		found.opened = reported_number(member, DSFS_CONTROL_SIZE_OPENED);
+		if (found.size < found.opened && !stats->truncated.opened)
+			stats->truncated = found;
+	}
+}
+
 static void reported_take_protection(const struct reported *reported, struct reported_stats *stats)
 {
 	struct json_object *protection = reported_part(reported->stats, DSFS_CONTROL_PROTECTION, json_type_object);
@@ -328,6 +342,7 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 	reported_take_buckets(reported, DSFS_CONTROL_READ_LATENCY, stats.read_latency);
 	reported_take_buckets(reported, DSFS_CONTROL_DEVICE_LATENCY, stats.device_latency);
 	reported_take_members(reported, &stats);
+	reported_take_sizes(reported, &stats);
 	reported_take_protection(reported, &stats);
 	*ret = stats;
 }

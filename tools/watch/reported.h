@@ -20,6 +20,10 @@ struct reported_version {
 must_check int reported_read_version(const char *mount, struct reported_version *ret, struct error *err);
 void reported_version_free(struct reported_version *version); /* frees its contents only */
 
+struct reported_size { /* of a member: bytes now, and when the served version was opened */
+	uint64_t member, size, opened;
+};
+
 /* Counters since the mount, and other numbers. Fields that the mount does not report are zero. */
 struct reported_stats {
 	char label[DSFS_SWITCH_LABEL_SIZE]; /* of the version */
@@ -51,6 +55,7 @@ struct reported_stats {
 	uint32_t first_suspect;             /* its number, if any is suspect */
 	bool is_protected;                  /* the next two fields are known: the volume has several members */
 	unsigned protected_percent, one_copy_percent;
+	struct reported_size truncated;     /* the first member that is shorter than it was; opened 0: none is */
 	char outdated[16];                  /* why the version is not on the volume any more; "": it is */
 	char behind[400];                   /* why it does not follow the volume's current version; "": it does */
 	char degraded[256];                 /* which members are missing, in words; "": none */

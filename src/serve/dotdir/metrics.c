@@ -288,6 +288,25 @@ static void metrics_protection(struct serve *serve, FILE *out)
 	metrics_number(out, "degraded", "gauge", "1 while members of the volume are missing.", report.is_degraded);
 }
 
+/* Writes both sizes of each member, so that a rule can compare them. */
+static void metrics_sizes(struct serve *serve, FILE *out)
+{
+	const struct array_source *array = serve->volume.array;
+	const struct index *index = serve_current(serve)->index;
+
+	metrics_family(out, "volume_size_bytes", "gauge", "Bytes of the member when the daemon last looked.");
+	for (uint32_t i = 0; i < index->member_count; i++)
+		if (array_has(array, i))
+			fprintf(out, "datasetfs_volume_size_bytes{member=\"%" PRIu32 "\"} %" PRIu64 "\n", i,
+				array_last_size(array, i));
+	metrics_family(out, "volume_size_opened_bytes", "gauge",
+		       "Bytes that the member had to have when the served version was opened.");
+	for (uint32_t i = 0; i < index->member_count; i++)
+		if (array_has(array, i))
+			fprintf(out, "datasetfs_volume_size_opened_bytes{member=\"%" PRIu32 "\"} %" PRIu64 "\n", i,
+				index->member_sizes[i]);
+}
+
 /* Skipped for a volume of one member: the counters of all reads say the same. */
 static void metrics_members(struct serve *serve, FILE *out)
 {
@@ -316,5 +335,6 @@ void metrics_write(struct serve *serve, FILE *out)
 	metrics_real(out, "longest_stall_seconds", "gauge", "The longest time that reads waited for the device.",
 		     watchdog_stalls(serve->watchdog).longest);
 	metrics_window(serve, out);
+	metrics_sizes(serve, out);
 	metrics_members(serve, out);
 }

@@ -216,6 +216,26 @@ static void stats_members(const struct serve *serve, struct json *json)
 	json_end_array(json);
 }
 
+static void stats_size(const struct array_source *array, const struct index *index, uint32_t number, struct json *json)
+{
+	json_begin_object(json, NULL);
+	json_number(json, DSFS_CONTROL_MEMBER, number);
+	json_number(json, DSFS_CONTROL_SIZE, array_last_size(array, number));
+	json_number(json, DSFS_CONTROL_SIZE_OPENED, index->member_sizes[number]);
+	json_end_object(json);
+}
+
+static void stats_sizes(struct serve *serve, struct json *json)
+{
+	const struct index *index = serve_current(serve)->index;
+
+	json_begin_array(json, DSFS_CONTROL_SIZES);
+	for (uint32_t i = 0; i < index->member_count; i++)
+		if (array_has(serve->volume.array, i))
+			stats_size(serve->volume.array, index, i, json);
+	json_end_array(json);
+}
+
 static void stats_outdated(struct serve *serve, struct json *json)
 {
 	const char *word = stale_word(serve);
@@ -247,6 +267,7 @@ void stats_write(struct serve *serve, struct json *json)
 	json_real(json, DSFS_CONTROL_HELD, (double)series_sum(serve, offsetof(struct counters, read.held_time)) / 1e9);
 	json_real(json, DSFS_CONTROL_LONGEST_STALL, watchdog_stalls(serve->watchdog).longest);
 	stats_members(serve, json);
+	stats_sizes(serve, json);
 	stats_outdated(serve, json);
 	stats_follow(serve, json);
 	json_string(json, DSFS_CONTROL_CLIENT_REASON, clients_reason(serve->clients));
