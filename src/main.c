@@ -35,7 +35,7 @@
 #include "supervisor/message.h"
 #include "supervisor/supervisor.h"
 #include "unmount.h"
-#include "words.h"
+#include "options/option_list.h"
 
 /* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */
 enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, EXIT_MOUNT = 32 };
@@ -55,7 +55,7 @@ struct main_list {
 };
 
 struct main_options {
-	struct serve_options serve;
+	struct mount_options serve;
 	char *volume, *mountpoint; /* absolute */
 	char **operands;           /* the same as they were given, for messages */
 	struct main_list *lists;
@@ -338,13 +338,13 @@ static int main_set_o(void *target, const char *argument, struct error *err)
 		return error_no_memory(err);
 	list->argument = argument;
 	list_push(options->lists, list, next);
-	r = words_absolute(argument, &list->absolute, err);
+	r = option_list_absolute(argument, &list->absolute, err);
 	if (r < 0)
 		return r;
 	rest = list->text = strdup(list->absolute);
 	if (!rest)
 		return error_no_memory(err);
-	while (r == 0 && (word = words_cut(&rest)))
+	while (r == 0 && (word = option_list_cut(&rest)))
 		r = main_word(options, word, err);
 	return r;
 }
@@ -562,7 +562,7 @@ struct main_daemon {
 static void main_ready(void *argument)
 {
 	struct main_daemon *daemon = argument;
-	const struct serve_options *serve = &daemon->options->serve;
+	const struct mount_options *serve = &daemon->options->serve;
 
 	if (daemon->ready >= 0) {
 		main_detach();
@@ -653,7 +653,7 @@ static int main_serve(struct main_daemon *daemon)
 /* The server has passed on the descriptor that it was given; this copy would keep the mount alive. */
 static void main_ready_supervised(void *argument)
 {
-	const struct serve_options *serve = &((struct main_daemon *)argument)->options->serve;
+	const struct mount_options *serve = &((struct main_daemon *)argument)->options->serve;
 
 	if (serve->is_given)
 		close(serve->given);
@@ -715,7 +715,7 @@ static int main_printed(const struct main_options *options)
 /* Checks mount options against each other. */
 static int main_check_words(const struct main_options *options, struct error *err)
 {
-	const struct serve_options *serve = &options->serve;
+	const struct mount_options *serve = &options->serve;
 
 	if (serve->follow && (serve->version || serve->has_digest))
 		return error_set(err, -EINVAL, "mount option 'follow' cannot be combined with '%s', which pins the "

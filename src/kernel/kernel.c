@@ -32,7 +32,7 @@
 #define KERNEL_READAHEAD 1024 /* KiB, as on FUSE mounts */
 
 struct kernel {
-	const struct serve_options *options;
+	const struct mount_options *options;
 	struct assembly assembly;
 	struct superblock super;
 	struct catalogue catalogue;
@@ -68,7 +68,7 @@ static void kernel_close(struct kernel *kernel)
 
 static int kernel_choose(struct kernel *kernel, struct error *err)
 {
-	const struct serve_options *options = kernel->options;
+	const struct mount_options *options = kernel->options;
 
 	if (options->version)
 		return catalogue_select(&kernel->catalogue, options->version, &kernel->version, err);
@@ -249,7 +249,7 @@ static int kernel_mount_image(struct kernel *kernel, struct error *err)
 	return r;
 }
 
-int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct error *err)
+int kernel_mount(const struct mount_options *options, bool is_rehearsed, struct error *err)
 {
 	struct kernel kernel = { .options = options, .memory = -1, .loop = { .fd = -1 } };
 	int r = geteuid() == 0 ? 0 : error_set(err, -EPERM, "only root may mount by the kernel");

@@ -13,7 +13,7 @@
 #include "io/array.h"
 #include "io/engine.h"
 #include "read/reader.h"
-#include "serve/options.h"
+#include "options/mount_options.h"
 #include "serve/version/generations.h"
 #include "serve/worker/cpus.h"
 
@@ -98,7 +98,7 @@ struct serve_due {
 };
 
 struct serve {
-	struct serve_options options;
+	struct mount_options options;
 	uint32_t owner; /* uid of the mounting user */
 	struct subordinate *subordinate; /* user IDs that share; NULL: none do */
 	struct serve_machine machine;

@@ -68,6 +68,7 @@ may src/volume             $base $image io $device datasetfs volume
 may src/volume/compaction  $base $image io $device datasetfs volume/space volume/transaction volume/compaction
 may src/volume/replacement $base $image io $device datasetfs volume/space volume/transaction volume volume/replacement
 may src/read     $base $image io tier read datasetfs
+may src/options  $base $image trust io read datasetfs options
 may src/fuse     $base io fuse
 may src/supervisor $base supervisor
 may src/lib         $base $image trust datasetfs lib
@@ -84,7 +85,7 @@ may src/preload         $base $image trust io $lib preload/process preload/hooks
 may src/serve/version $base $image trust read datasetfs serve/version
 may src/serve/record  $base datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
-may src/serve         $base $image trust io $device read serve/version serve/record serve/worker serve
+may src/serve         $base $image trust io $device read options serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
 may src/serve/local   $base $image $device io handover read supervisor tier serve/version serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
@@ -102,11 +103,12 @@ may src/serve/control $base $image trust io fuse supervisor datasetfs serve/vers
 may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
     serve/opening serve/ahead serve/warm serve/request serve/clients serve/health serve/control serve/local \
     serve/dotdir
-may src/serve/session $base $image io $device members read fuse supervisor datasetfs serve/version serve/record \
-    serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/warm serve/request serve/clients \
-    serve/health serve/control serve/dotdir serve/session
-may src/kernel   $base $image trust io $device members erofs serve kernel
-may src          $base $image trust io $device members read fuse supervisor serve serve/session kernel datasetfs .
+may src/serve/session $base $image io $device members read options fuse supervisor datasetfs serve/version \
+    serve/record serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/warm serve/request \
+    serve/clients serve/health serve/control serve/dotdir serve/session
+may src/kernel   $base $image trust io $device members erofs options kernel
+may src          $base $image trust io $device members read options fuse supervisor serve serve/session kernel \
+    datasetfs .
 may mkfs/spill   $base datasetfs spill
 may mkfs/source  $base $image datasetfs spill source
 may mkfs/source/archive $base $image datasetfs spill source source/archive

@@ -54,7 +54,7 @@ int announced_start(struct serve *serve, struct error *err)
 {
 	struct fetcher_setup setup = { .most = serve->options.prefetch, .slots = FETCHER_SLOTS_MOST,
 				       .next = announced_next,
-				       .keeps = serve->options.cache_fill == SERVE_FILL_READS };
+				       .keeps = serve->options.cache_fill == MOUNT_FILL_READS };
 	struct announced *all;
 	int r;
 

@@ -393,7 +393,7 @@ static int clients_listen(struct clients *clients, struct error *err)
 static int clients_run(struct clients *clients, struct error *err)
 {
 	const struct thread_setup setup = { .run = clients_main, .argument = clients, .what = "the thread of clients" };
-	const struct serve_options *options = &clients->serve->options;
+	const struct mount_options *options = &clients->serve->options;
 	const struct state_terms terms = { .is_adaptive = options->window, .iops = options->max_iops,
 					   .bandwidth = options->max_bandwidth };
 	const struct record *record = clients->serve->record;

@@ -92,7 +92,7 @@ static int64_t credentials_now(void)
 /* Root without the capability owns the volume's file or device, as a rule, and could open it for writing. */
 static bool credentials_may(const struct serve *serve, int fd, const struct ucred *peer, bool *ret_member)
 {
-	const struct serve_options *options = &serve->options;
+	const struct mount_options *options = &serve->options;
 	int64_t accepted = credentials_now();
 
 	*ret_member = false;

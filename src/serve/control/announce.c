@@ -112,15 +112,15 @@ static int announce_names(int fd, struct generation *old, struct generation *new
 
 static int announce_epoch(struct serve *serve, struct generation *old, struct generation *new, struct error *err)
 {
-	enum serve_notify how = serve->options.notify;
+	enum mount_notify how = serve->options.notify;
 	int r;
 
-	if (how != SERVE_NOTIFY_ENTRIES) {
+	if (how != MOUNT_NOTIFY_ENTRIES) {
 		r = invalidate_epoch(serve->mount_fd, err);
-		if (r == 0 || how == SERVE_NOTIFY_EPOCH)
+		if (r == 0 || how == MOUNT_NOTIFY_EPOCH)
 			return r;
 		log_info("this kernel has no epochs, invalidating names one by one: %s", err->reason);
-		serve->options.notify = SERVE_NOTIFY_ENTRIES;
+		serve->options.notify = MOUNT_NOTIFY_ENTRIES;
 		*err = (struct error){ 0 };
 	}
 	return announce_names(serve->mount_fd, old, new, err);

@@ -233,7 +233,7 @@ void prune_left(struct serve *serve, struct generation *left)
 		};
 	}
 	/* If announce_switch() invalidated names one by one, the root's are gone already. */
-	atomic_store(&left->root_pruned, serve->options.notify == SERVE_NOTIFY_ENTRIES);
+	atomic_store(&left->root_pruned, serve->options.notify == MOUNT_NOTIFY_ENTRIES);
 }
 
 void prune_adopted(struct serve *serve)

@@ -96,7 +96,7 @@ static void stats_signer(struct serve *serve, struct json *json)
 	json_string(json, DSFS_CONTROL_SIGNED, date);
 }
 
-static void stats_groups(const struct serve_options *options, struct json *json)
+static void stats_groups(const struct mount_options *options, struct json *json)
 {
 	char group[16] = "";
 
@@ -107,7 +107,7 @@ static void stats_groups(const struct serve_options *options, struct json *json)
 }
 
 /* Writes the mount options, in the order of main_words in main.c. */
-static void stats_options(const struct serve_options *options, struct json *json)
+static void stats_options(const struct mount_options *options, struct json *json)
 {
 	static const char *const ios[] = { "auto", "uring", "threads" };
 	static const char *const channels[] = { "auto", "ring", "dev" };

@@ -47,7 +47,7 @@ static int keeping_make(struct serve *serve, struct error *err)
 /* The groups' names may stand for other numbers by now. */
 static void keeping_take_options(struct serve *serve)
 {
-	struct serve_options *options = &serve->options;
+	struct mount_options *options = &serve->options;
 	const struct record *record = serve->record;
 
 	options->volume = record->volume;

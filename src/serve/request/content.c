@@ -444,7 +444,7 @@ int content_open(struct worker *worker, struct error *err)
 			    .route = serve->volume.route,
 			    .window = serve->volume.window,
 			    .cached = serve->cached,
-			    .keeps = serve->options.cache_fill == SERVE_FILL_READS,
+			    .keeps = serve->options.cache_fill == MOUNT_FILL_READS,
 			    .counters = &worker->counters.read },
 		.depth = (unsigned)worker->slots,
 		/* A worker without io_uring hangs itself in a read that does not complete: spare slots are no use. */

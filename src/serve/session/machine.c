@@ -102,7 +102,7 @@ static int machine_choose_io(struct serve *serve, struct error *err)
 	int r;
 
 	machine->uring = false;
-	if (serve->options.io == SERVE_IO_THREADS) {
+	if (serve->options.io == MOUNT_IO_THREADS) {
 		snprintf(machine->io_reason, sizeof(machine->io_reason), "io=threads");
 		return 0;
 	}
@@ -111,7 +111,7 @@ static int machine_choose_io(struct serve *serve, struct error *err)
 		machine->uring = true;
 		return 0;
 	}
-	if (serve->options.io == SERVE_IO_URING && !serve->adopts) /* readers wait for a successor */
+	if (serve->options.io == MOUNT_IO_URING && !serve->adopts) /* readers wait for a successor */
 		return error_pass(err, r, &why);
 	snprintf(machine->io_reason, sizeof(machine->io_reason), "%.200s", why.reason);
 	log_warn("io_uring is refused, reads go through a slower pool of threads: %s", why.reason);
@@ -132,13 +132,13 @@ static char machine_ring_switch(void)
 static int machine_choose_channel(struct serve *serve, struct error *err)
 {
 	struct serve_machine *machine = &serve->machine;
-	enum serve_channel wanted = serve->options.channel;
-	bool must = wanted == SERVE_CHANNEL_RING;
+	enum mount_channel wanted = serve->options.channel;
+	bool must = wanted == MOUNT_CHANNEL_RING;
 	char offered = machine_ring_switch();
 	struct error why = { 0 };
 
 	machine->ring = false;
-	if (wanted == SERVE_CHANNEL_DEV || (serve->keep && !must)) /* requests over the ring die with the server */
+	if (wanted == MOUNT_CHANNEL_DEV || (serve->keep && !must)) /* requests over the ring die with the server */
 		return 0;
 	if (offered == 'N' && must)
 		return error_set(err, -EOPNOTSUPP,
@@ -159,7 +159,7 @@ static int machine_choose_channel(struct serve *serve, struct error *err)
 
 int machine_lose_ring(struct serve *serve, struct error *err)
 {
-	if (serve->options.channel == SERVE_CHANNEL_RING)
+	if (serve->options.channel == MOUNT_CHANNEL_RING)
 		return error_set(err, -EOPNOTSUPP, "channel=ring: the kernel did not offer FUSE over io_uring");
 	serve->machine.ring = false;
 	machine_size_channel(serve, serve->worker_count);

@@ -78,7 +78,7 @@ struct session {
 
 static int session_open_version(struct serve *serve, struct error *err)
 {
-	const struct serve_options *options = &serve->options;
+	const struct mount_options *options = &serve->options;
 	const struct open_target target = { .label = options->version, .is_selection = true,
 					    .digest = options->has_digest ? options->digest : NULL };
 	struct generation *generation;
@@ -97,7 +97,7 @@ static int session_open_version(struct serve *serve, struct error *err)
 
 static int session_mount(struct session *session, struct error *err)
 {
-	const struct serve_options *options = &session->serve.options;
+	const struct mount_options *options = &session->serve.options;
 	struct mount_setup setup = { .allow_other = options->allow_other,
 				     .noexec = options->noexec,
 				     .suid = options->suid,
@@ -321,7 +321,7 @@ void session_block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static int session_new(const struct serve_options *options, struct keep *keep, struct session **ret,
+static int session_new(const struct mount_options *options, struct keep *keep, struct session **ret,
 		       struct error *err)
 {
 	struct session *session = calloc(1, sizeof(*session));
@@ -341,7 +341,7 @@ static int session_new(const struct serve_options *options, struct keep *keep, s
 	return 0;
 }
 
-int session_check(const struct serve_options *options, struct error *err)
+int session_check(const struct mount_options *options, struct error *err)
 {
 	struct session *session = NULL;
 	int r = session_new(options, NULL, &session, err);
@@ -352,7 +352,7 @@ int session_check(const struct serve_options *options, struct error *err)
 	return r;
 }
 
-int session_rehearse(const struct serve_options *options, struct keep *keep, struct error *err)
+int session_rehearse(const struct mount_options *options, struct keep *keep, struct error *err)
 {
 	struct session *session;
 	int r = session_new(options, keep, &session, err);
@@ -367,7 +367,7 @@ int session_rehearse(const struct serve_options *options, struct keep *keep, str
 	return workers_create(&session->workers, &session->serve, err);
 }
 
-int session_start(const struct serve_options *options, struct keep *keep, struct session **ret, struct error *err)
+int session_start(const struct mount_options *options, struct keep *keep, struct session **ret, struct error *err)
 {
 	int r = session_new(options, keep, ret, err);
 

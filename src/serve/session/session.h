@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "serve/options.h"
+#include "options/mount_options.h"
 
 struct keep;
 struct session;
@@ -13,14 +13,14 @@ struct session;
 void session_block_signals(void);
 /* Does everything that session_start() does before the mount, as a check: opens the volume and the version, compares
  * the digest, and probes the machine for the options' needs. */
-must_check int session_check(const struct serve_options *options, struct error *err);
+must_check int session_check(const struct mount_options *options, struct error *err);
 /* Does everything that a successor does before it serves, as a check, beside the server. Changes nothing that others
  * see. The process ends after that without freeing anything. */
-must_check int session_rehearse(const struct serve_options *options, struct keep *keep, struct error *err);
+must_check int session_rehearse(const struct mount_options *options, struct keep *keep, struct error *err);
 /* Mounts the filesystem, or takes it over from the former server if keep is a successor's, and begins to serve it.
  * keep: the supervisor; NULL: none. The strings in options must live as long as the session. After an error
  * the caller frees *ret as well, if it was set, as threads may have begun. */
-must_check int session_start(const struct serve_options *options, struct keep *keep, struct session **ret,
+must_check int session_start(const struct mount_options *options, struct keep *keep, struct session **ret,
 			     struct error *err);
 /* The mountpoint, absolute. */
 const char *session_mountpoint(const struct session *session);

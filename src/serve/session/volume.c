@@ -16,7 +16,7 @@
 
 static int volume_make_window(struct serve *serve, struct error *err)
 {
-	const struct serve_options *options = &serve->options;
+	const struct mount_options *options = &serve->options;
 	const struct window_setup setup = { .members = serve->volume.array->count,
 					    .is_adaptive = options->window,
 					    .iops = options->max_iops,

@@ -22,12 +22,12 @@
 #define SERVE_CACHE_MAX (UINT64_C(1) << 50)
 
 /* The cache on this machine gets all that readers read and announce, or only files that `datasetfsctl warm` reads. */
-enum serve_fill { SERVE_FILL_READS, SERVE_FILL_WARM };
-enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
-enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
-enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
+enum mount_fill { MOUNT_FILL_READS, MOUNT_FILL_WARM };
+enum mount_io { MOUNT_IO_AUTO, MOUNT_IO_URING, MOUNT_IO_THREADS };
+enum mount_notify { MOUNT_NOTIFY_AUTO, MOUNT_NOTIFY_EPOCH, MOUNT_NOTIFY_ENTRIES };
+enum mount_channel { MOUNT_CHANNEL_AUTO, MOUNT_CHANNEL_RING, MOUNT_CHANNEL_DEV };
 
-struct serve_options {
+struct mount_options {
 	const char *volume; /* a path, or an identity (device/locate.h) */
 	const char *mountpoint;
 	bool is_given; /* somebody else has mounted: the mountpoint is MOUNT_GIVEN and the number of a descriptor */
@@ -44,9 +44,9 @@ struct serve_options {
 	bool nosupervisor; /* no other server takes over when this one dies */
 	bool idmap; /* the mount may be idmapped, and the kernel does not say who sends a request */
 	bool noversions; /* the mount has no .datasetfs/versions */
-	enum serve_io io;
-	enum serve_channel channel;
-	enum serve_notify notify; /* how the kernel is told of a switch */
+	enum mount_io io;
+	enum mount_channel channel;
+	enum mount_notify notify; /* how the kernel is told of a switch */
 	bool has_control_group;
 	uint32_t control_group; /* members may switch the mount, as may root and the mounting user */
 	bool has_direct_group;
@@ -60,6 +60,6 @@ struct serve_options {
 	uint64_t max_iops, max_bandwidth; /* reads and bytes of the volume a second; 0: no limit */
 	const char *cache;      /* absolute path of the folder of local copies; NULL: none */
 	uint64_t cache_size;    /* bytes of the volume's chunks in it; 0: what leaves a tenth of the filesystem free */
-	enum serve_fill cache_fill;
+	enum mount_fill cache_fill;
 	struct reader_options read;
 };

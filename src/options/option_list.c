@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Follows no links: the checks of trust= and cache= look at each name of the path. */
-#include "words.h"
+#include "options/option_list.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,10 +11,10 @@
 
 #include "base/cleanup.h"
 
-static const char *const words_of_files[] = { "cache=", "revoked=", "trust=" };
+static const char *const option_list_of_files[] = { "cache=", "revoked=", "trust=" };
 
 /* A value in quotation marks may have commas in it, as in mount(8). */
-char *words_cut(char **rest)
+char *option_list_cut(char **rest)
 {
 	char *word = *rest, *value, *end = NULL;
 
@@ -30,24 +30,24 @@ char *words_cut(char **rest)
 }
 
 /* Whether the value is a relative path. */
-static bool words_is_relative(const char *word)
+static bool option_list_is_relative(const char *word)
 {
 	size_t length;
 
-	for (size_t i = 0; i < sizeof(words_of_files) / sizeof(*words_of_files); i++) {
-		length = strlen(words_of_files[i]);
-		if (!strncmp(word, words_of_files[i], length))
+	for (size_t i = 0; i < sizeof(option_list_of_files) / sizeof(*option_list_of_files); i++) {
+		length = strlen(option_list_of_files[i]);
+		if (!strncmp(word, option_list_of_files[i], length))
 			return word[length] && word[length] != '/';
 	}
 	return false;
 }
 
 /* Returns what stands in front of a value: the working directory and a slash if that is a relative path, or nothing. */
-static int words_folder(const char *word, char **ret, struct error *err)
+static int option_list_folder(const char *word, char **ret, struct error *err)
 {
 	auto_free char *folder = NULL;
 
-	if (!words_is_relative(word)) {
+	if (!option_list_is_relative(word)) {
 		*ret = strdup("");
 		return *ret ? 0 : error_no_memory(err);
 	}
@@ -61,11 +61,11 @@ static int words_folder(const char *word, char **ret, struct error *err)
 }
 
 /* Adds a word to the list, which may move. */
-static int words_add(char **list, const char *word, struct error *err)
+static int option_list_add(char **list, const char *word, struct error *err)
 {
 	const char *value = word + strcspn(word, "="), *quote;
 	auto_free char *folder = NULL, *before = *list;
-	int r = words_folder(word, &folder, err);
+	int r = option_list_folder(word, &folder, err);
 
 	*list = NULL;
 	if (r < 0)
@@ -79,14 +79,14 @@ static int words_add(char **list, const char *word, struct error *err)
 	return error_no_memory(err);
 }
 
-int words_absolute(const char *list, char **ret, struct error *err)
+int option_list_absolute(const char *list, char **ret, struct error *err)
 {
 	auto_free char *copy = strdup(list), *absolute = NULL;
 	int r = copy ? 0 : error_no_memory(err);
 	char *rest = copy, *word;
 
-	while (r == 0 && (word = words_cut(&rest)))
-		r = words_add(&absolute, word, err);
+	while (r == 0 && (word = option_list_cut(&rest)))
+		r = option_list_add(&absolute, word, err);
 	if (r == 0)
 		*ret = take_ptr(&absolute);
 	return r;
