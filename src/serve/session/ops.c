@@ -262,62 +262,45 @@ static void ops_lseek(void *context, struct channel_request *request)
 	reply_data(worker, request, &out, sizeof(out));
 }
 
-static void ops_command(struct worker *worker, struct channel_request *request)
-{
-	switch (request->wire.in.ioctl.cmd) {
-	case DSFS_IOC_PREFETCH:
-		prefetch_ioctl(worker, request);
-		break;
-	case DSFS_IOC_UPGRADE:
-		upgrade_ioctl(worker, request);
-		break;
-	case DSFS_IOC_WARM:
-		warm_ioctl(worker, request);
-		break;
-	case DSFS_IOC_VERSION:
-		facts_version(worker, request);
-		break;
-	case DSFS_IOC_VERSIONS:
-		visits_tell(worker, request);
-		break;
-	case DSFS_IOC_DAEMON:
-		facts_daemon(worker, request);
-		break;
-	default:
-		command_ioctl(worker, request);
-	}
-}
+/* The commands of datasetfs/control.h that are not tasks of the control thread. */
+static const struct ops_command {
+	unsigned cmd;
+	void (*answer)(struct worker *worker, struct channel_request *request);
+	/* Answers a caller that has a folder of the mount alone, without the control file; NULL: it needs that file. */
+	void (*answer_folder)(struct worker *worker, struct channel_request *request);
+} ops_commands[] = {
+	{ DSFS_IOC_PREFETCH, prefetch_ioctl, NULL },
+	{ DSFS_IOC_UPGRADE, upgrade_ioctl, NULL },
+	{ DSFS_IOC_WARM, warm_ioctl, NULL },
+	{ DSFS_IOC_VERSION, facts_version, facts_version_of },
+	{ DSFS_IOC_VERSIONS, visits_tell, visits_tell },
+	{ DSFS_IOC_DAEMON, facts_daemon, facts_daemon },
+	{ 0, command_ioctl, NULL },
+};
 
-/* Answers the questions of a caller that has a folder of the mount alone, without the control file. */
-static void ops_question(struct worker *worker, struct channel_request *request)
+static const struct ops_command *ops_find_command(unsigned cmd)
 {
-	caller_identify(worker->serve, request);
-	switch (request->wire.in.ioctl.cmd) {
-	case DSFS_IOC_VERSION:
-		facts_version_of(worker, request);
-		break;
-	case DSFS_IOC_VERSIONS:
-		visits_tell(worker, request);
-		break;
-	case DSFS_IOC_DAEMON:
-		facts_daemon(worker, request);
-		break;
-	default:
-		reply_error(worker, request, -ENOTTY);
-	}
+	const struct ops_command *command = ops_commands;
+
+	while (command->cmd && command->cmd != cmd)
+		command++;
+	return command;
 }
 
 /* ENOTTY for files is common: each open() of CPython asks whether the file is a terminal. */
 static void ops_ioctl(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
+	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
+	const struct ops_command *command = ops_find_command(in->cmd);
 
 	ops_count(worker, request);
 	if (request->wire.nodeid == NODE_CONTROL) {
 		caller_identify(worker->serve, request);
-		ops_command(worker, request);
-	} else if (request->wire.in.ioctl.flags & FUSE_IOCTL_DIR && !ops_is_dotdir(worker, request)) {
-		ops_question(worker, request);
+		command->answer(worker, request);
+	} else if (in->flags & FUSE_IOCTL_DIR && command->answer_folder && !ops_is_dotdir(worker, request)) {
+		caller_identify(worker->serve, request);
+		command->answer_folder(worker, request);
 	} else {
 		reply_error(worker, request, -ENOTTY);
 	}
