@@ -253,7 +253,6 @@ int descent_open(const char *path, uint32_t user, int *ret_fd, struct stat *ret_
 
 int descent_open_file(const char *path, uint32_t user, int *ret_fd, struct stat *ret_st, struct error *err)
 {
-	char link[FDNAME_LINK_SIZE];
 	auto_close int found = -1;
 	struct stat st;
 	int r = descent_open(path, user, &found, &st, err), fd;
@@ -262,8 +261,7 @@ int descent_open_file(const char *path, uint32_t user, int *ret_fd, struct stat 
 		return r;
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "'%s' is no regular file", path);
-	fdname_link(found, link);
-	fd = open(link, O_RDONLY | O_CLOEXEC);
+	fd = fdname_reopen(found, O_RDONLY);
 	if (fd < 0)
 		return error_errno(err, "'%s'", path);
 	*ret_st = st;

@@ -42,12 +42,9 @@ struct state {
 /* Opens a read-only descriptor, because a client could make another's mapping writable through a writable one. */
 static int state_seal(int fd, int *ret_fd, struct error *err)
 {
-	char path[FDNAME_LINK_SIZE];
-
 	if (fcntl(fd, F_ADD_SEALS, STATE_SEALS) < 0)
 		return error_errno(err, "cannot seal the state");
-	fdname_link(fd, path);
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	*ret_fd = fdname_reopen(fd, O_RDONLY);
 	return *ret_fd < 0 ? error_errno(err, "cannot open the state again") : 0;
 }
 

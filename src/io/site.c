@@ -181,11 +181,8 @@ void site_close(struct site *site)
 
 int site_open(const struct site *site, int flags, int *ret_fd, struct error *err)
 {
-	char link[FDNAME_LINK_SIZE];
-	int fd;
+	int fd = fdname_reopen(site->file, flags);
 
-	fdname_link(site->file, link);
-	fd = open(link, flags | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return error_set(err, -ENOENT, "open: needs '/proc', which is not mounted");
 	if (fd < 0 && errno == EACCES)

@@ -111,7 +111,6 @@ static int beneath_steps_component(struct beneath_steps *steps, int flags, bool 
 /* Opens the result with the caller's flags; until here it is only an O_PATH descriptor, which can do nothing. */
 static int beneath_steps_finish(struct beneath_steps *steps, int flags)
 {
-	char name[FDNAME_LINK_SIZE];
 	int fd;
 
 	if (flags & O_PATH && steps->at >= 0)
@@ -120,8 +119,7 @@ static int beneath_steps_finish(struct beneath_steps *steps, int flags)
 		fd = openat(beneath_steps_at(steps), ".", flags | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
 	}
-	fdname_link(steps->at, name);
-	fd = open(name, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
+	fd = fdname_reopen(steps->at, flags & ~O_NOFOLLOW);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -10,21 +10,10 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "base/fdname.h"
 #include "handover/state.h"
 #include "handover/table.h"
 #include "serve/clients/handout.h"
 #include "serve/local/stored.h"
-
-/* Opens a file in memory again: sealed, or of a mode by which others cannot open it for writing. */
-static int answer_reopen(int fd, const char *what, int *ret, struct error *err)
-{
-	char path[FDNAME_LINK_SIZE];
-
-	fdname_link(fd, path);
-	*ret = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret < 0 ? error_errno(err, "cannot open %s again", what) : 0;
-}
 
 /* Takes a use of the version that the client asks for; sequence 0: the mount's. NULL: it is not open. */
 static struct generation *answer_find(struct serve *serve, const struct handover_open *query)
@@ -52,7 +41,7 @@ static int answer_put_version(const struct serve *serve, const struct generation
 	handover_put_version(&generation->version, generation->index, version);
 	version->hidden_mode = generation->hidden_mode;
 	memcpy(version->volume_uuid, serve->volume.uuid, sizeof(version->volume_uuid));
-	return answer_reopen(generation->index->memfd, "the index", &answer->fds[HANDOVER_INDEX], err);
+	return handout_reopen(generation->index->memfd, 0, "the index", &answer->fds[HANDOVER_INDEX], err);
 }
 
 static int answer_check_device(uint64_t device, const struct handover_open *query, struct error *err)
@@ -156,7 +145,7 @@ static int answer_fill(struct serve *serve, const struct state *state, const str
 		answer->fd_count = HANDOVER_INDEX + 1;
 	}
 	if (r == 0)
-		r = answer_reopen(state_fd(state), "the state", &answer->fds[HANDOVER_STATE], err);
+		r = handout_reopen(state_fd(state), 0, "the state", &answer->fds[HANDOVER_STATE], err);
 	answer->message.volume = state_volume(state);
 	if (r < 0)
 		return r;
@@ -204,7 +193,7 @@ int answer_lend(struct serve *serve, const struct handover_borrow *query, int *r
 		handover_put_wish(&generation->version, generation->index, serve->volume.uuid, &own);
 		if (!memcmp(own.sha256, query->sha256, sizeof(own.sha256)) &&
 		    !memcmp(&own.version, &query->version, sizeof(own.version)))
-			r = answer_reopen(generation->index->memfd, "the index", ret, err);
+			r = handout_reopen(generation->index->memfd, 0, "the index", ret, err);
 	}
 	generation_put(generation);
 	return r == -ENOENT ? error_set(err, r, "the mount does not have this version open") : r;
@@ -218,7 +207,7 @@ int answer_cache(const struct serve *serve, const struct credentials *peer, int 
 
 	if (!store)
 		return error_set(err, -ENOENT, "the mount keeps nothing of the volume on this machine");
-	r = answer_reopen(store->table.fd, "the table of the cache", &fds[HANDOVER_TABLE], err);
+	r = handout_reopen(store->table.fd, 0, "the table of the cache", &fds[HANDOVER_TABLE], err);
 	if (r == 0)
 		r = handout_open(peer, store->data, fcntl(store->data, F_GETFL) & O_DIRECT, "the cache",
 				 &fds[HANDOVER_CHUNKS], err);

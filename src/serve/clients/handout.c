@@ -11,12 +11,9 @@
 #include "base/cleanup.h"
 #include "base/fdname.h"
 
-static int handout_again(int fd, int flags, const char *what, int *ret, struct error *err)
+int handout_reopen(int fd, int flags, const char *what, int *ret, struct error *err)
 {
-	char path[FDNAME_LINK_SIZE];
-
-	fdname_link(fd, path);
-	*ret = open(path, O_RDONLY | O_CLOEXEC | flags);
+	*ret = fdname_reopen(fd, O_RDONLY | flags);
 	return *ret < 0 ? error_errno(err, "cannot open %s again", what) : 0;
 }
 
@@ -56,9 +53,9 @@ int handout_open(const struct credentials *peer, int fd, int flags, const char *
 	int r;
 
 	if (!peer->is_member)
-		return handout_again(fd, flags, what, ret, err);
+		return handout_reopen(fd, flags, what, ret, err);
 	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
-	r = handout_again(tree < 0 ? fd : tree, flags, what, &opened, err);
+	r = handout_reopen(tree < 0 ? fd : tree, flags, what, &opened, err);
 	if (r == 0 && (tree < 0 || handout_restrict(tree) < 0))
 		r = handout_check(peer, opened, what, err);
 	if (r == 0)
