@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/program/interrupt.h"
 #include "base/text/parse.h"
-#include "io/window.h"
 
 int verb_failed(void)
 {
@@ -19,12 +18,6 @@ int verb_failed(void)
 int verb_set_degraded(void *target, const char *argument, struct error *err)
 {
 	return degraded_parse(argument, &((struct verb_options *)target)->degraded, err);
-}
-
-int verb_set_max_bandwidth(void *target, const char *argument, struct error *err)
-{
-	return parse_size(argument, WINDOW_BANDWIDTH_MIN, WINDOW_BANDWIDTH_MAX,
-			  &((struct verb_options *)target)->max_bandwidth, err);
 }
 
 int verb_set_digest(void *target, const char *argument, struct error *err)

@@ -6,6 +6,7 @@
 #include "base/program/options.h"
 #include "base/text/nearest.h"
 #include "demands.h"
+#include "io/window.h"
 #include "volume/transaction/degraded.h"
 
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
@@ -64,8 +65,9 @@ struct verb_options {
 	{ "force", 0, NULL, OPTION_TRUE(struct verb_options, force), \
 	  "even if mounts of this machine lose what they serve" }
 /* Option of verbs that read much of a volume. */
-#define VERB_OPTION_MAX_BANDWIDTH                                   \
-	{ "max-bandwidth", 0, "SIZE", OPTION_CALL(verb_set_max_bandwidth), \
+#define VERB_OPTION_MAX_BANDWIDTH                                                                  \
+	{ "max-bandwidth", 0, "SIZE",                                                              \
+	  OPTION_SIZE(struct verb_options, max_bandwidth, WINDOW_BANDWIDTH_MIN, WINDOW_BANDWIDTH_MAX), \
 	  "read at most SIZE a second (default what others leave)" }
 /* Options of verbs that read an index. */
 #define VERB_OPTIONS_DEMANDS                                                                       \
@@ -75,7 +77,6 @@ struct verb_options {
 	{ "trust", 0, "FILE", OPTION_TEXT(struct verb_options, demands.trust.signers, NULL),           \
 	  "require a signature by a key in FILE (allowed signers)" }
 int verb_set_digest(void *target, const char *argument, struct error *err);
-int verb_set_max_bandwidth(void *target, const char *argument, struct error *err);
 int verb_set_degraded(void *target, const char *argument, struct error *err);
 
 /* Returns the exit status of a verb that failed to change a volume and has undone the change. A signal that came

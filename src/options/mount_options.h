@@ -3,23 +3,12 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/program/selinux.h"
+#include "base/text/json.h"
 #include "read/reader.h"
 #include "trust/trust.h"
-
-/* Range and default of the mount option readahead=, in bytes. */
-#define SERVE_AHEAD_MIN (UINT64_C(2) << 20)
-#define SERVE_AHEAD_MAX (UINT64_C(1) << 30)
-#define SERVE_AHEAD     (UINT64_C(16) << 20)
-/* Range and default of the mount option prefetch=, in bytes. */
-#define SERVE_PREFETCH_MIN (UINT64_C(16) << 20)
-#define SERVE_PREFETCH_MAX (UINT64_C(1) << 40)
-#define SERVE_PREFETCH     (UINT64_C(256) << 20)
-
-/* Range of the mount option cache_size=, in bytes. */
-#define SERVE_CACHE_MIN (UINT64_C(8) << 20)
-#define SERVE_CACHE_MAX (UINT64_C(1) << 50)
 
 /* The cache on this machine gets all that readers read and announce, or only files that `datasetfsctl warm` reads. */
 enum mount_fill { MOUNT_FILL_READS, MOUNT_FILL_WARM };
@@ -27,11 +16,19 @@ enum mount_io { MOUNT_IO_AUTO, MOUNT_IO_URING, MOUNT_IO_THREADS };
 enum mount_notify { MOUNT_NOTIFY_AUTO, MOUNT_NOTIFY_EPOCH, MOUNT_NOTIFY_ENTRIES };
 enum mount_channel { MOUNT_CHANNEL_AUTO, MOUNT_CHANNEL_RING, MOUNT_CHANNEL_DEV };
 
+struct mount_group {
+	const char *name; /* or number, as the option gave it; NULL: no group */
+	uint32_t number;
+};
+
 struct mount_options {
 	const char *volume; /* a path, or an identity (device/locate.h) */
 	const char *mountpoint;
 	bool is_given; /* somebody else has mounted: the mountpoint is MOUNT_GIVEN and the number of a descriptor */
 	int given;     /* that descriptor */
+	bool ignores_rw;         /* mount(8) calls, which says rw unless the user says ro */
+	const char *daemon_word; /* an option that only a daemon can fulfil; NULL: none was given */
+	bool kernel;             /* no daemon: the kernel serves */
 	const char *version; /* label; NULL: the volume's current version */
 	bool has_digest;
 	uint8_t digest[32]; /* every version must have this digest, if has_digest */
@@ -47,11 +44,8 @@ struct mount_options {
 	enum mount_io io;
 	enum mount_channel channel;
 	enum mount_notify notify; /* how the kernel is told of a switch */
-	bool has_control_group;
-	uint32_t control_group; /* members may switch the mount, as may root and the mounting user */
-	bool has_direct_group;
-	uint32_t direct_group;  /* members may read past the mount, as may root and the mounting user */
-	const char *direct_group_name; /* name or number of direct_group, as the option gave it */
+	struct mount_group control_group; /* members may switch the mount, as may root and the mounting user */
+	struct mount_group direct_group;  /* members may read past the mount, as may root and the mounting user */
 	unsigned follow;        /* seconds between checks of the volume's current version; 0: never */
 	unsigned workers;       /* 0: one per CPU */
 	uint64_t prefetch;      /* limit of bytes kept of announced files; 0: users cannot announce files */
@@ -63,3 +57,16 @@ struct mount_options {
 	enum mount_fill cache_fill;
 	struct reader_options read;
 };
+
+void mount_options_init(struct mount_options *options); /* to the defaults */
+/* Sets one option. word is NAME or NAME=VALUE, is cut at the '=', and must outlive the options. */
+must_check int mount_options_set(struct mount_options *options, char *word, struct error *err);
+/* Checks options against each other. */
+must_check int mount_options_check(const struct mount_options *options, struct error *err);
+/* Looks up the numbers of the groups. */
+must_check int mount_options_find_groups(struct mount_options *options, struct error *err);
+/* Whether the word is an option that names a file or folder. */
+bool mount_options_names_file(const char *word);
+void mount_options_help(FILE *out);
+/* Writes the options of a daemon's mount as fields of a JSON object. */
+void mount_options_report(const struct mount_options *options, struct json *json);

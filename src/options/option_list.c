@@ -11,10 +11,9 @@
 
 #include "base/cleanup.h"
 
-static const char *const option_list_of_files[] = { "cache=", "revoked=", "trust=" };
-
-/* A value in quotation marks may have commas in it, as in mount(8). */
-char *option_list_cut(char **rest)
+/* Cuts off the next word, and takes the quotation marks off its value, which may then have commas, as in mount(8).
+ * NULL: there is none. */
+static char *option_list_cut(char **rest)
 {
 	char *word = *rest, *value, *end = NULL;
 
@@ -32,14 +31,9 @@ char *option_list_cut(char **rest)
 /* Whether the value is a relative path. */
 static bool option_list_is_relative(const char *word)
 {
-	size_t length;
+	const char *value = strchr(word, '=');
 
-	for (size_t i = 0; i < sizeof(option_list_of_files) / sizeof(*option_list_of_files); i++) {
-		length = strlen(option_list_of_files[i]);
-		if (!strncmp(word, option_list_of_files[i], length))
-			return word[length] && word[length] != '/';
-	}
-	return false;
+	return value && value[1] && value[1] != '/' && mount_options_names_file(word);
 }
 
 /* Returns what stands in front of a value: the working directory and a slash if that is a relative path, or nothing. */
@@ -89,5 +83,15 @@ int option_list_absolute(const char *list, char **ret, struct error *err)
 		r = option_list_add(&absolute, word, err);
 	if (r == 0)
 		*ret = take_ptr(&absolute);
+	return r;
+}
+
+int option_list_set(char *list, struct mount_options *options, struct error *err)
+{
+	char *word;
+	int r = 0;
+
+	while (r == 0 && (word = option_list_cut(&list)))
+		r = mount_options_set(options, word, err);
 	return r;
 }

@@ -39,6 +39,9 @@ assert_eq "datasetfsctl ver<TAB>" "$(completed datasetfsctl ver)" "verify "
 assert_eq "mkdatasetfs --compress a<TAB>" "$(completed mkdatasetfs --compress a)" "auto "
 assert_eq "mkdatasetfs --progress =j<TAB>" "$(completed mkdatasetfs --progress = j)" "json "
 # One argument is several words to readline, which replaces the last of them.
+assert_eq "datasetfs -o <TAB>" "$(completed datasetfs -o '' | wc -w)" 52
+assert_eq "datasetfsctl attach -o no<TAB>" "$(completed datasetfsctl attach -o no)" \
+    "noexec nosuid nosupervisor nosymfollow notify=auto notify=entries notify=epoch noversions "
 for option in -o --options '--options ='; do
     read -ra words <<<"datasetfs $option"
     assert_eq "datasetfs $option io=t<TAB>" "$(completed "${words[@]}" io = t)" "threads "

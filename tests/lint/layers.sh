@@ -137,7 +137,7 @@ may tools/top    $base datasetfs watch status top .
 may tools        $base $image trust io $device members $volume attach datasetfs describe export member nvme plan \
     scrub take top verify watch .
 # The machines of a cluster.
-may tools/site/attach   $base $image trust io $device members datasetfs attach
+may tools/site/attach   $base $image trust io $device members options datasetfs attach
 may tools/site/verbs    $base datasetfs attach .
 may tools/site/nvme     $base io $device datasetfs nvme .
 may tools/site/csi      $base attach csi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The manual has every option of --help, and --help every option of the manual; pages format without a warning, and for
-# mandoc too.
+# The manual has every option of --help, and --help every option of the manual, for mount options with words, range and
+# default; datasetfs-kernel(7) has those that need a daemon. Pages format without a warning, and for mandoc too.
 . "$(dirname "$0")/../lib/common.sh"
 need_command man
 failed=0
@@ -63,6 +63,43 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-cs
         failed=1
     fi
 done
+
+python3 - "$DATASETFS_SOURCE/man" <<'END' || failed=1
+import re, subprocess, sys
+SAMPLES = {"SIZE": "64M", "N": "5", "SECONDS": "5", "GROUP": "0", "sha256:HEX": "sha256:" + 64 * "0"}
+
+def run(*words):
+    return subprocess.run(["datasetfs", *words], text=True, capture_output=True)
+
+def needs_daemon(form):
+    name, equals, value = form.partition("=")
+    value = re.split(r"[|[]", value)[0]
+    return "'kernel' cannot be combined" in run("-o", f"kernel,{name}{equals}{SAMPLES.get(value, value)}").stderr
+
+def of_page(name, begin, end):
+    return open(f"{sys.argv[1]}/{name}").read().split(begin)[1].split(end)[0]
+
+documented = {}
+for paragraph in of_page("datasetfs.8", ".SH MOUNT OPTIONS\n", "\n.SH ").split(".TP\n")[1:]:
+    tag, text = paragraph.split("\n", 1)
+    tag = re.sub(r'^\.B[IR]? |\\f[BIRP]|\\(?=-)|[ "{}]', "", tag)
+    documented |= dict.fromkeys(tag.split(","), " ".join(text.split("\n.SS ")[0].split()))
+listed = {}
+options = run("--help").stdout.split("\nMount options")[1]
+for form, limits in re.findall(r"^  (\S+) .*?(?: \((\d.*)\))?$", options, re.M):
+    name = form.removeprefix("[no]")
+    listed |= dict.fromkeys([name] if name == form else [name, "no" + name], limits)
+wrong = [f"no paragraph of '{form}'" for form in listed if form not in documented]
+wrong += [f"no '{limits}' for '{form}'" for form, limits in listed.items()
+          if limits not in documented.get(form, limits)]
+wrong += [f"'{form}', which the program does not know" for form in documented if form not in listed
+          and ": unknown" in run("-o", form).stderr]
+refused = set(re.findall(r"(\w+) ,", of_page("datasetfs-kernel.7", "options for these features\n", "\nare refused")))
+refused ^= {form.split("=")[0] for form in listed if needs_daemon(form)}
+wrong += [f"datasetfs-kernel.7: '{name}', in the list or not" for name in sorted(refused)]
+if wrong:
+    sys.exit("man/datasetfs.8: " + ", ".join(wrong))
+END
 
 for page in "$DATASETFS_SOURCE"/man/*.[1-9]; do
     warnings=$(MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null)

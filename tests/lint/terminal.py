@@ -14,7 +14,7 @@ CONSTANT = re.compile(r"[A-Z][A-Z0-9_]+$")
 # Strings of ours by file: words from tables, and buffers that such functions filled.
 OURS = {
     "mkfs/summary.c": {"digest"},
-    "src/base/program/options.c": {"left", "help", "line->program", "line->summary", "line->usage"},
+    "src/base/program/options.c": {"option", "description", "line->program", "line->summary", "line->usage"},
     "src/base/program/progress.c": {"bar", "line", "s->phase"},
     "tools/describe/diff/diff_text.c": {"word"},
     "tools/describe/subject/chart.c": {"eighths[filled % units]", "what"},

@@ -125,11 +125,12 @@ static void test_spans(void **state)
 static const char *nearest_of(const char *typed)
 {
 	static const char *const words[] = { "io", "list", "stat", "status", "switch", "version", "noversions" };
-	struct nearest nearest = nearest_begin(typed, strlen(typed));
+	static struct nearest nearest;
 
+	nearest = nearest_begin(typed, strlen(typed));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		nearest_try(&nearest, words[i]);
-	return nearest.found ? nearest.found : "none";
+	return *nearest.found ? nearest.found : "none";
 }
 
 static void test_nearest(void **state)
@@ -247,7 +248,7 @@ struct values {
 	const char *text;
 	int number, seconds;
 	unsigned count;
-	uint64_t large;
+	uint64_t large, bytes, limit;
 	uint32_t log;
 	enum { FIRST, SECOND, THIRD } word;
 };
@@ -265,6 +266,9 @@ static const struct option_value value_number = OPTION_NUMBER(struct values, num
 static const struct option_value value_count = OPTION_NUMBER(struct values, count, 0, 7);
 static const struct option_value value_large = OPTION_NUMBER(struct values, large, 0, UINT64_MAX);
 static const struct option_value value_seconds = OPTION_NUMBER_OR_OFF(struct values, seconds, 1, 60);
+static const struct option_value value_bytes = OPTION_SIZE(struct values, bytes, 1 << 20, UINT64_C(1) << 40);
+static const struct option_value value_limit = OPTION_SIZE_OR_OFF(struct values, limit, 1024, 3 << 10);
+static const struct option_value value_refused = OPTION_REFUSED("it is not done");
 static const struct option_value value_size = OPTION_LOG(struct values, log, 12, 20);
 static const struct option_value value_word = OPTION_WORD(struct values, word, "first", "second", "third");
 static const struct option_value value_nothing = OPTION_NOTHING;
@@ -308,6 +312,41 @@ static void test_option_values(void **state)
 	CHECK_FAILS(option_set(&value_word, &is, "fourth", &err), -EINVAL,
 		    "'fourth' is not one of 'first', 'second', 'third'");
 	assert_int_equal(is.word, THIRD);
+	CHECK_FAILS(option_set(&value_refused, &is, NULL, &err), -EINVAL, "it is not done");
+}
+
+static void test_option_sizes(void **state)
+{
+	struct values is = { 0 };
+
+	(void)state;
+	CHECK_OK(option_set(&value_bytes, &is, "3G", &err));
+	assert_int_equal(is.bytes, UINT64_C(3) << 30);
+	CHECK_FAILS(option_set(&value_bytes, &is, "off", &err), -EINVAL, "'off' is not a number");
+	CHECK_FAILS(option_set(&value_bytes, &is, "1000K", &err), -ERANGE, "expected 1M to 1T");
+	CHECK_OK(option_set(&value_limit, &is, "2K", &err));
+	assert_int_equal(is.limit, 2048);
+	CHECK_OK(option_set(&value_limit, &is, "off", &err));
+	assert_int_equal(is.limit, 0);
+	CHECK_FAILS(option_set(&value_limit, &is, "4K", &err), -ERANGE, "'4K': expected off, or 1K to 3K");
+}
+
+static void assert_range(const struct option_value *value, const char *expected)
+{
+	char range[OPTION_RANGE_SIZE];
+
+	option_range(value, range);
+	assert_string_equal(range, expected);
+}
+
+static void test_option_ranges(void **state)
+{
+	(void)state;
+	assert_range(&value_number, "1 to 9");
+	assert_range(&value_bytes, "1M to 1T");
+	assert_range(&value_limit, "1K to 3K");
+	assert_range(&value_word, "");
+	assert_range(&value_text, "");
 }
 
 /* A prefix comes before the reason; what does not fit is cut at the end. */
@@ -493,7 +532,9 @@ int main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_subordinate_ids),
 		cmocka_unit_test(test_options_end), cmocka_unit_test(test_json),
-		cmocka_unit_test(test_option_values), cmocka_unit_test(test_error_wrap),
+		cmocka_unit_test(test_option_values),
+		cmocka_unit_test(test_option_sizes), cmocka_unit_test(test_option_ranges),
+		cmocka_unit_test(test_error_wrap),
 		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_grow),

@@ -32,10 +32,10 @@ static void member_while_he_waits(void **state)
 		.owed = 5,
 		.wire = { .unique = 5, .uid = geteuid(), .gid = getegid(), .pid = (uint32_t)getpid() },
 	};
-	struct serve serve = { .owner = geteuid() + 1, .options.has_control_group = true };
+	struct serve serve = { .owner = geteuid() + 1, .options.control_group.name = "group" };
 
 	(void)state;
-	serve.options.control_group = our_group();
+	serve.options.control_group.number = our_group();
 	CHECK_OK(caller_check(&serve, &request, &err));
 	/* Answered: the number may be another's by now. */
 	request.owed = 0;
@@ -47,7 +47,7 @@ static void member_while_he_waits(void **state)
 	request.wire.pid = 0;
 	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
 	/* Members may switch the mount, but not replace its program. */
-	request.wire.gid = serve.options.control_group;
+	request.wire.gid = serve.options.control_group.number;
 	CHECK_OK(caller_check(&serve, &request, &err));
 	CHECK_FAILS(caller_check_owner(&serve, &request, &err), -EPERM, " may upgrade this mount");
 }
@@ -60,16 +60,16 @@ static void a_process_acts_for_somebody_else(void **state)
 		.wire = { .unique = 5, .uid = geteuid() + 2, .gid = getegid(), .pid = (uint32_t)getpid() },
 	};
 	struct caller_reader reader = { .request = &request };
-	struct serve serve = { .owner = geteuid() + 1, .options.has_control_group = true };
+	struct serve serve = { .owner = geteuid() + 1, .options.control_group.name = "group" };
 
 	(void)state;
-	serve.options.control_group = our_group();
+	serve.options.control_group.number = our_group();
 	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
-	assert_false(caller_may_read(&reader, 0040, OWNER, serve.options.control_group));
+	assert_false(caller_may_read(&reader, 0040, OWNER, serve.options.control_group.number));
 	caller_reader_free(&reader);
 	request.wire.uid = geteuid();
 	request.wire.gid = getegid() + 1;
-	if (request.wire.gid != serve.options.control_group)
+	if (request.wire.gid != serve.options.control_group.number)
 		CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
 	request.wire.gid = getegid();
 	CHECK_OK(caller_check(&serve, &request, &err));
@@ -85,8 +85,8 @@ static void without_a_look_at_the_process(void **state)
 	request.wire.uid = OTHER;
 	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM,
 		    "only root with CAP_SYS_ADMIN and user 1000 may switch");
-	serve.options.has_control_group = true;
-	serve.options.control_group = 7;
+	serve.options.control_group.name = "group";
+	serve.options.control_group.number = 7;
 	CHECK_OK(caller_check(&serve, &request, &err));
 	/* A user who mounted and is root needs the capability all the same. */
 	serve = (struct serve){ .owner = 0 };
@@ -136,11 +136,11 @@ static void the_kernel_does_not_say_who(void **state)
 {
 	const struct request unknown = { .unique = 5, .uid = UINT32_MAX, .gid = UINT32_MAX, .pid = (uint32_t)getpid() };
 	struct channel_request request = { .owed = 5, .wire = unknown };
-	struct serve serve = { .owner = geteuid() + 1, .options = { .has_control_group = true, .idmap = true } };
+	struct serve serve = { .owner = geteuid() + 1, .options = { .control_group.name = "group", .idmap = true } };
 	struct caller_reader reader = { .request = &request };
 
 	(void)state;
-	serve.options.control_group = our_group();
+	serve.options.control_group.number = our_group();
 	caller_identify(&serve, &request);
 	assert_int_equal(request.wire.uid, geteuid());
 	assert_int_equal(request.wire.gid, getegid());

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses the argument of one option into a field of the program's struct. */
+/* Parses the argument of one option into a field of the program's struct, and reports the field. */
 #include "base/program/option.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text/format.h"
+#include "base/text/json.h"
 #include "base/text/parse.h"
 
 static int option_set_number(const struct option_value *value, uint8_t *field, const char *argument, struct error *err)
@@ -27,6 +30,12 @@ static int option_set_number(const struct option_value *value, uint8_t *field, c
 	else
 		*(int *)(void *)field = (int)number;
 	return 0;
+}
+
+static int option_set_size(const struct option_value *value, uint64_t *field, const char *argument, struct error *err)
+{
+	return value->may_be_off ? parse_size_or_off(argument, value->min, value->max, field, err) :
+				   parse_size(argument, value->min, value->max, field, err);
 }
 
 static int option_set_log(const struct option_value *value, uint32_t *field, const char *argument, struct error *err)
@@ -84,6 +93,8 @@ int option_set(const struct option_value *value, void *target, const char *argum
 {
 	uint8_t *field = (uint8_t *)target + value->offset;
 
+	if (value->call)
+		return value->call(target, argument, err);
 	switch (value->kind) {
 	case OPTION_KIND_NOTHING:
 		return 0;
@@ -97,13 +108,50 @@ int option_set(const struct option_value *value, void *target, const char *argum
 	case OPTION_KIND_UNSIGNED:
 	case OPTION_KIND_U64:
 		return option_set_number(value, field, argument, err);
+	case OPTION_KIND_SIZE:
+		return option_set_size(value, (uint64_t *)(void *)field, argument, err);
 	case OPTION_KIND_LOG:
 		return option_set_log(value, (uint32_t *)(void *)field, argument, err);
 	case OPTION_KIND_WORD:
 	case OPTION_KIND_EITHER:
 		return option_set_word(value, field, argument, err);
+	case OPTION_KIND_REFUSED:
+		return error_set(err, -EINVAL, "%s", value->refusal);
 	case OPTION_KIND_CALL:
-		return value->call(target, argument, err);
+		break;
 	}
 	return -EINVAL;
+}
+
+void option_report(const struct option_value *value, const void *target, const char *key, struct json *json)
+{
+	const void *field = (const uint8_t *)target + value->offset;
+	const char *text = value->kind == OPTION_KIND_TEXT ? *(const char *const *)field : NULL;
+
+	if (value->report)
+		value->report(target, key, json);
+	else if (value->kind == OPTION_KIND_TRUE || value->kind == OPTION_KIND_FALSE)
+		json_bool(json, key, *(const bool *)field == (value->kind == OPTION_KIND_TRUE));
+	else if (value->kind == OPTION_KIND_TEXT)
+		json_string(json, key, text ? text : "");
+	else if (value->kind == OPTION_KIND_WORD)
+		json_string(json, key, value->words[*(const unsigned *)field]);
+	else if (value->kind == OPTION_KIND_EITHER)
+		json_string(json, key, value->words[*(const bool *)field]);
+	else if (value->kind == OPTION_KIND_UNSIGNED)
+		json_number(json, key, *(const unsigned *)field);
+	else
+		json_number(json, key, *(const uint64_t *)field);
+}
+
+void option_range(const struct option_value *value, char text[OPTION_RANGE_SIZE])
+{
+	char least[SIZE_TEXT_SIZE], most[SIZE_TEXT_SIZE];
+
+	*text = 0;
+	if (value->kind == OPTION_KIND_SIZE)
+		snprintf(text, OPTION_RANGE_SIZE, "%s to %s", format_exact_size(value->min, least),
+			 format_exact_size(value->max, most));
+	else if (value->max)
+		snprintf(text, OPTION_RANGE_SIZE, "%" PRIu64 " to %" PRIu64, value->min, value->max);
 }

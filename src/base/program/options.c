@@ -145,16 +145,21 @@ int options_parse(const struct command_line *line, int argc, char **argv, void *
 	return operands;
 }
 
+void options_help_line(const char *option, const char *description, FILE *out)
+{
+	if (strlen(option) > 27)
+		fprintf(out, "%s\n%28s%s\n", option, "", description);
+	else
+		fprintf(out, "%-28s%s\n", option, description);
+}
+
 static void options_help_row(const char *name, char letter, const char *argument, const char *help, FILE *out)
 {
 	char left[64];
 
 	snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
 		 letter ? ", " : "  ", name, argument && argument[0] != '[' ? " " : "", argument ? argument : "");
-	if (strlen(left) > 27)
-		fprintf(out, "%s\n%28s%s\n", left, "", help);
-	else
-		fprintf(out, "%-28s%s\n", left, help);
+	options_help_line(left, help, out);
 }
 
 void options_help(const struct command_line *line, FILE *out)
@@ -165,4 +170,6 @@ void options_help(const struct command_line *line, FILE *out)
 	options_help_row("help", 'h', NULL, "show this help", out);
 	if (!options_find_long(line, "version", 7))
 		options_help_row("version", 'V', NULL, "show the release", out);
+	if (line->more_help)
+		line->more_help(out);
 }

@@ -25,6 +25,7 @@ struct command_line {
 	} operands;          /* how many the caller of options_parse() accepts */
 	const char *summary; /* one line */
 	const struct option_spec *options; /* ends with a row whose name is NULL */
+	void (*more_help)(FILE *out); /* prints the end of --help; NULL: there is no more */
 	bool operands_end_options; /* the first operand ends the options: the rest is another program's command line */
 };
 
@@ -34,3 +35,5 @@ struct command_line {
 must_check int options_parse(const struct command_line *line, int argc, char **argv, void *target, bool *ret_done,
 			     struct error *err);
 void options_help(const struct command_line *line, FILE *out);
+/* Prints a line of the help, in two columns: an option, with its indent, and its description. */
+void options_help_line(const char *option, const char *description, FILE *out);

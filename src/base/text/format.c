@@ -56,6 +56,19 @@ const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
 	return text;
 }
 
+const char *format_exact_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
+{
+	static const char *const units[] = { "", "K", "M", "G", "T" };
+	int unit = 0;
+
+	while (unit < 4 && bytes && bytes % 1024 == 0) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(text, SIZE_TEXT_SIZE, "%" PRIu64 "%s", bytes, units[unit]);
+	return text;
+}
+
 const char *format_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";

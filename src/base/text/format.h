@@ -16,4 +16,6 @@ void format_digest(const uint8_t digest[32], char text[DIGEST_TEXT_SIZE]);
 #define SIZE_TEXT_SIZE 32
 /* Formats a size for people, such as "1.4 GiB", and returns text. */
 const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);
+/* Formats a size exactly, in the form that parse_size() takes, such as "1400M", and returns text. */
+const char *format_exact_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);
 const char *format_plural(uint64_t count); /* returns the ending of a noun: "" after 1, else "s" */

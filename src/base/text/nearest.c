@@ -51,13 +51,13 @@ void nearest_try(struct nearest *nearest, const char *word)
 	slips = nearest_slips(nearest->typed, nearest->length, word, count);
 	if (slips >= nearest->slips)
 		return;
-	nearest->found = word;
+	memcpy(nearest->found, word, count + 1);
 	nearest->slips = slips;
 }
 
 void nearest_hint(const struct nearest *nearest, const char *dashes, const char *program, char ret[NEAREST_HINT_SIZE])
 {
-	if (nearest->found)
+	if (*nearest->found)
 		snprintf(ret, NEAREST_HINT_SIZE, "did you mean '%s%s'?", dashes, nearest->found);
 	else
 		snprintf(ret, NEAREST_HINT_SIZE, "see '%s --help'", program);

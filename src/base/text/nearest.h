@@ -8,8 +8,8 @@
 struct nearest {
 	const char *typed; /* not NUL-terminated */
 	size_t length;
-	const char *found; /* the best word so far; NULL: none is near enough */
-	unsigned slips;    /* the number of slips between typed and found */
+	char found[NEAREST_MAX + 1]; /* the best word so far; "": none is near enough */
+	unsigned slips;              /* the number of slips between typed and found */
 };
 
 struct nearest nearest_begin(const char *typed, size_t length);

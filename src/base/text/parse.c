@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/format.h"
+
 static int parse_digits(const char *text, char **end, uint64_t *ret, struct error *err)
 {
 	if (!isdigit((unsigned char)*text))
@@ -48,27 +50,14 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struc
 
 static const char parse_suffixes[] = "KMGT";
 
-/* Formats a size the way people type it: 2M for 2097152. */
-static void parse_name_size(uint64_t size, char *ret, size_t room)
-{
-	int unit = 0;
-
-	while (unit < 4 && size && size % 1024 == 0) {
-		size /= 1024;
-		unit++;
-	}
-	snprintf(ret, room, "%" PRIu64 "%.*s", size, !!unit, parse_suffixes + (unit ? unit - 1 : 0));
-}
-
 static int parse_size_range(const char *text, uint64_t n, uint64_t min, uint64_t max, struct error *err)
 {
-	char least[32], most[32];
+	char least[SIZE_TEXT_SIZE], most[SIZE_TEXT_SIZE];
 
 	if (n >= min && n <= max)
 		return 0;
-	parse_name_size(min, least, sizeof(least));
-	parse_name_size(max, most, sizeof(most));
-	return error_set(err, -ERANGE, "'%s' is out of range, expected %s to %s", text, least, most);
+	return error_set(err, -ERANGE, "'%s' is out of range, expected %s to %s", text,
+			 format_exact_size(min, least), format_exact_size(max, most));
 }
 
 int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
@@ -99,7 +88,7 @@ int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, stru
 
 int parse_size_or_off(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
 {
-	char least[32], most[32];
+	char least[SIZE_TEXT_SIZE], most[SIZE_TEXT_SIZE];
 	struct error why = { 0 };
 	int r;
 
@@ -110,9 +99,8 @@ int parse_size_or_off(const char *text, uint64_t min, uint64_t max, uint64_t *re
 	r = parse_size(text, min, max, ret, &why);
 	if (r == 0)
 		return 0;
-	parse_name_size(min, least, sizeof(least));
-	parse_name_size(max, most, sizeof(most));
-	return error_set(err, r, "'%s': expected off, or %s to %s", text, least, most);
+	return error_set(err, r, "'%s': expected off, or %s to %s", text, format_exact_size(min, least),
+			 format_exact_size(max, most));
 }
 
 static int hex_digit(char c)

@@ -101,15 +101,15 @@ static bool credentials_may(const struct serve *serve, int fd, const struct ucre
 	if (!peer->uid && caller_is_admin((uint32_t)peer->pid) &&
 	    credentials_is_same(fd, (uint32_t)peer->pid, accepted))
 		return true;
-	*ret_member = peer->uid && options->has_direct_group &&
-		      credentials_is_in(fd, peer->gid, options->direct_group, false);
+	*ret_member = peer->uid && options->direct_group.name &&
+		      credentials_is_in(fd, peer->gid, options->direct_group.number, false);
 	return *ret_member;
 }
 
 /* Says in the error who may read past the mount. */
 static int credentials_refuse(const struct serve *serve, uid_t uid, struct error *err)
 {
-	bool has_group = serve->options.has_direct_group;
+	bool has_group = serve->options.direct_group.name;
 	char owner[32] = "";
 
 	if (serve->owner)
@@ -119,7 +119,7 @@ static int credentials_refuse(const struct serve *serve, uid_t uid, struct error
 				 "administrator of this machine to mount it with direct_group=GROUP, or to add that "
 				 "to its line in /etc/datasetfs/datasets.conf", owner);
 	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s and members of its direct_group '%s' may read "
-			 "past this mount: %s", owner, serve->options.direct_group_name,
+			 "past this mount: %s", owner, serve->options.direct_group.name,
 			 uid ? "ask the administrator of this machine to add you to that group" :
 			       "root without that capability is no member");
 }

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/program/installed.h"
-#include "base/text/format.h"
 #include "base/text/json.h"
 #include "image/catalogue/block_sums.h"
 #include "image/sums/sum.h"
@@ -96,61 +95,6 @@ static void stats_signer(struct serve *serve, struct json *json)
 	json_string(json, DSFS_CONTROL_SIGNED, date);
 }
 
-static void stats_groups(const struct mount_options *options, struct json *json)
-{
-	char group[16] = "";
-
-	if (options->has_control_group)
-		snprintf(group, sizeof(group), "%u", options->control_group);
-	json_string(json, "control_group", group);
-	json_string(json, "direct_group", options->has_direct_group ? options->direct_group_name : "");
-}
-
-/* Writes the mount options, in the order of main_words in main.c. */
-static void stats_options(const struct mount_options *options, struct json *json)
-{
-	static const char *const ios[] = { "auto", "uring", "threads" };
-	static const char *const channels[] = { "auto", "ring", "dev" };
-	static const char *const notices[] = { "auto", "epoch", "entries" };
-	static const char *const fills[] = { "reads", "warm" };
-	char digest[DIGEST_TEXT_SIZE] = "";
-
-	if (options->has_digest)
-		format_digest(options->digest, digest);
-	json_begin_object(json, DSFS_CONTROL_OPTIONS);
-	json_string(json, "version", options->version ? options->version : "");
-	json_string(json, "digest", digest);
-	json_string(json, "trust", options->trust.signers ? options->trust.signers : "");
-	json_string(json, "revoked", options->trust.revoked ? options->trust.revoked : "");
-	json_string(json, "verify", options->read.verify ? "always" : "never");
-	json_string(json, "io", ios[options->io]);
-	json_string(json, "channel", channels[options->channel]);
-	json_number(json, "workers", options->workers);
-	json_number(json, "readahead", options->ahead);
-	json_number(json, "prefetch", options->prefetch);
-	json_string(json, "window", options->window ? "auto" : "off");
-	json_number(json, "max_iops", options->max_iops);
-	json_number(json, "max_bandwidth", options->max_bandwidth);
-	json_string(json, "cache", options->cache ? options->cache : "");
-	json_number(json, "cache_size", options->cache_size);
-	json_string(json, "cache_fill", fills[options->cache_fill]);
-	json_string(json, "on_error", options->read.wait ? "wait" : "eio");
-	json_number(json, "deadline", options->read.deadline);
-	stats_groups(options, json);
-	json_number(json, "follow", options->follow);
-	json_string(json, "notify", notices[options->notify]);
-	json_bool(json, "versions", !options->noversions);
-	json_bool(json, "supervisor", !options->nosupervisor);
-	json_bool(json, "idmap", options->idmap);
-	json_bool(json, "allow_other", options->allow_other);
-	json_bool(json, "exec", !options->noexec);
-	json_bool(json, "suid", options->suid);
-	json_bool(json, "symfollow", !options->nosymfollow);
-	for (unsigned i = 0; i < SELINUX_OPTIONS; i++)
-		json_string(json, selinux_names[i], options->selinux.values[i] ? options->selinux.values[i] : "");
-	json_end_object(json);
-}
-
 static void stats_program(struct json *json)
 {
 	char path[PATH_MAX];
@@ -174,7 +118,9 @@ static void stats_identity(struct serve *serve, struct json *json)
 	json_string(json, DSFS_CONTROL_IO_REASON, serve->machine.io_reason);
 	json_number(json, DSFS_CONTROL_WORKERS, serve->worker_count);
 	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->machine.buffer_budget);
-	stats_options(&serve->options, json);
+	json_begin_object(json, DSFS_CONTROL_OPTIONS);
+	mount_options_report(&serve->options, json);
+	json_end_object(json);
 	stats_generations(serve, json);
 	stats_signer(serve, json);
 }

@@ -52,8 +52,8 @@ static void keeping_take_options(struct serve *serve)
 
 	options->volume = record->volume;
 	options->mountpoint = record->mountpoint;
-	options->control_group = record->control_group;
-	options->direct_group = record->direct_group;
+	options->control_group.number = record->control_group;
+	options->direct_group.number = record->direct_group;
 	serve->owner = record->owner;
 }
 
@@ -247,8 +247,8 @@ static void keeping_note_mount(struct serve *serve, const struct mount *mount, c
 
 	mount_keep(mount, &kept);
 	record->owner = serve->owner;
-	record->control_group = serve->options.control_group;
-	record->direct_group = serve->options.direct_group;
+	record->control_group = serve->options.control_group.number;
+	record->direct_group = serve->options.direct_group.number;
 	record->device_major = kept.device_major;
 	record->device_minor = kept.device_minor;
 	record->started = serve->history.started;

@@ -179,12 +179,12 @@ static bool caller_is_owner(const struct serve *serve, const struct request *wir
 
 static bool caller_is_member(const struct serve *serve, const struct request *wire)
 {
-	const uint32_t group = serve->options.control_group;
+	const uint32_t group = serve->options.control_group.number;
 	struct caller caller;
 	bool is_member;
 
-	if (!serve->options.has_control_group || wire->gid == group)
-		return serve->options.has_control_group;
+	if (!serve->options.control_group.name || wire->gid == group)
+		return serve->options.control_group.name;
 	caller = caller_of(wire);
 	is_member = caller.groups && caller_lists(caller.groups, group);
 	free(caller.groups);
@@ -210,7 +210,7 @@ int caller_check(const struct serve *serve, const struct channel_request *reques
 {
 	bool may = caller_is_owner(serve, &request->wire) || caller_is_member(serve, &request->wire);
 
-	return caller_judge(serve, request, may, serve->options.has_control_group, "switch", err);
+	return caller_judge(serve, request, may, serve->options.control_group.name, "switch", err);
 }
 
 int caller_check_owner(const struct serve *serve, const struct channel_request *request, struct error *err)

@@ -15,11 +15,11 @@
 #include "image/sums/sha256.h"
 #include "members/assembly.h"
 #include "members/naming.h"
+#include "options/mount_options.h"
 #include "trust/trust.h"
 
 /* Options that consumers may give: they choose the data, and grant no rights. */
 static const char *const key_consumer_names[] = { "digest", "version" };
-static const char *const key_file_names[] = { "cache", "revoked", "trust" };
 #define KEY_CONSUMER_FOLLOW "follow=current"
 #define KEY_MOUNTS          16u
 #define KEY_MOUNTS_MAX      65536u
@@ -90,10 +90,7 @@ static int key_check(enum key_who who, const char *word, struct error *err)
 				 "nobody could tell a dead one");
 	if (who == KEY_CONSUMER && !key_is_consumers(word))
 		return error_set(err, -EPERM, "option '%s' is for the administrator of the machine", word);
-	for (size_t i = 0; i < sizeof(key_file_names) / sizeof(*key_file_names); i++)
-		if (key_is_named(word, key_file_names[i]))
-			return key_check_file(word, err);
-	return 0;
+	return mount_options_names_file(word) ? key_check_file(word, err) : 0;
 }
 
 /* ---- saying it ---- */

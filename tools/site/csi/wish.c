@@ -60,7 +60,7 @@ static int wish_refuse(const char *name, struct error *err)
 
 	for (size_t i = 0; i < sizeof(wish_attributes) / sizeof(*wish_attributes); i++)
 		nearest_try(&nearest, wish_attributes[i]);
-	if (nearest.found)
+	if (*nearest.found)
 		return error_set(err, -EINVAL, "unknown attribute '%s', did you mean '%s'?", name, nearest.found);
 	return error_set(err, -EINVAL,
 			 "unknown attribute '%s', expected dataset, digest, follow or version", name);
