@@ -64,7 +64,7 @@ const struct command_line stat_line = {
 static int stat_find_by_path(struct stat_file *file, struct error *err)
 {
 	uint64_t ordinal = 0;
-	int r = walk_find(file->index, file->path, &ordinal, err);
+	int r = walk_find(file->index->names, file->path, &ordinal, err);
 
 	return r < 0 ? r : inode_get(file->index, ordinal, &file->inode, err);
 }

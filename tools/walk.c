@@ -49,7 +49,7 @@ static int walk_push(struct walk *walk, uint64_t directory, size_t path_length, 
 	return r;
 }
 
-static int walk_down(const struct names *names, const char *path, uint64_t *ret_ordinal, struct error *err)
+int walk_find(const struct names *names, const char *path, uint64_t *ret_ordinal, struct error *err)
 {
 	uint64_t ordinal = INODE_ROOT;
 	size_t length;
@@ -68,11 +68,6 @@ static int walk_down(const struct names *names, const char *path, uint64_t *ret_
 	}
 	*ret_ordinal = ordinal;
 	return 0;
-}
-
-int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal, struct error *err)
-{
-	return walk_down(index->names, path, ret_ordinal, err);
 }
 
 /* Stores "train//cat/" as /train/cat, and "/" as "", because each further name is added with a slash. */
@@ -99,7 +94,7 @@ static int walk_begin(struct walk *walk, const struct index *index, const char *
 	struct inode inode;
 	uint64_t ordinal;
 	size_t length;
-	int r = walk_down(walk->names, below, &ordinal, err);
+	int r = walk_find(walk->names, below, &ordinal, err);
 
 	if (r == 0)
 		r = inode_get(index, ordinal, &inode, err);

@@ -19,7 +19,7 @@ struct walk_entry {
 };
 
 /* Looks up a path name by name from the root; does not follow symlinks. */
-must_check int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal, struct error *err);
+must_check int walk_find(const struct names *names, const char *path, uint64_t *ret_ordinal, struct error *err);
 
 /* Opens a walk. below: the directory to walk; NULL: the root. The index must outlive the walk. */
 must_check int walk_open(const struct index *index, const char *below, struct walk **ret, struct error *err);

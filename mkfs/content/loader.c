@@ -14,8 +14,7 @@
 
 #define LOADER_WARNINGS 10u
 
-static int loader_add_in(struct loader *loader, struct dirfd *dir, size_t content, struct item **ret,
-			 struct error *err)
+static int loader_add(struct loader *loader, struct dirfd *dir, size_t content, struct item **ret, struct error *err)
 {
 	const struct span name = span_of(loader->name, strnlen(loader->name, DSFS_NAME_MAX));
 	struct item *item;
@@ -32,11 +31,6 @@ static int loader_add_in(struct loader *loader, struct dirfd *dir, size_t conten
 	return 0;
 }
 
-static int loader_add(struct loader *loader, size_t content, struct item **ret, struct error *err)
-{
-	return loader_add_in(loader, loader->dir, content, ret, err);
-}
-
 /* Returns the path of the directory of the entry. The caller frees it; NULL: out of memory. */
 static char *loader_parent(const struct loader *loader)
 {
@@ -51,7 +45,7 @@ static int loader_add_named(struct loader *loader, struct item **ret, struct err
 {
 	auto_free char *parent = loader_parent(loader);
 	struct dirfd *dir = parent ? dirfd_name(parent) : NULL;
-	int r = dir ? loader_add_in(loader, dir, 0, ret, err) : error_no_memory(err);
+	int r = dir ? loader_add(loader, dir, 0, ret, err) : error_no_memory(err);
 
 	dirfd_release(dir);
 	return r;
@@ -71,7 +65,7 @@ static int loader_begin_piece(struct loader *loader, struct error *err)
 
 	if (loader->piece && loader->position < loader_piece_end(loader))
 		return 0;
-	r = loader_add(loader, left < BATCH_BYTES ? left : BATCH_BYTES, &item, err);
+	r = loader_add(loader, loader->dir, left < BATCH_BYTES ? left : BATCH_BYTES, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = loader->attributes.size <= BATCH_BYTES ? ITEM_FILE : ITEM_PIECE;
@@ -176,7 +170,7 @@ static int loader_add_symlink(struct loader *loader, const char *target, struct 
 	if (!length || length > DSFS_LINK_MAX)
 		return error_set(err, -ENAMETOOLONG, "'%s': the symlink's target is empty or too long",
 				 tar_tree_path(loader->tree));
-	r = loader_add(loader, length, &item, err);
+	r = loader_add(loader, loader->dir, length, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = ITEM_SYMLINK;
@@ -187,7 +181,7 @@ static int loader_add_symlink(struct loader *loader, const char *target, struct 
 static int loader_add_directory(struct loader *loader, struct error *err)
 {
 	struct item *item;
-	int r = loader_add(loader, 0, &item, err);
+	int r = loader_add(loader, loader->dir, 0, &item, err);
 
 	if (r == 0)
 		item->kind = ITEM_DIRECTORY;

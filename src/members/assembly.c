@@ -17,6 +17,7 @@
 #include "base/program/interrupt.h"
 #include "base/text/format.h"
 #include "image/catalogue/catalogue.h"
+#include "io/site.h"
 #include "members/candidate.h"
 #include "members/naming.h"
 #include "members/scan.h"
@@ -149,7 +150,7 @@ static int search_try(void *argument, const char *path, struct error *err)
 	if (stat(path, &st) < 0)
 		return 0;
 	for (uint32_t i = 0; i < search->count; i++)
-		if (candidate_is(&search->items[i], &st))
+		if (site_is_same(&search->items[i].st, &st))
 			return 0;
 	if (S_ISBLK(st.st_mode) && search_is_unreachable(search, &st))
 		return 0;

@@ -83,11 +83,6 @@ bool candidate_has_members(const struct candidate *candidate)
 	return candidate->super.sequence && candidate->super.feature_incompat & DSFS_INCOMPAT_MEMBERS;
 }
 
-bool candidate_is(const struct candidate *candidate, const struct stat *st)
-{
-	return site_is_same(st, &candidate->st);
-}
-
 /* Reads the table from an array with the file in its own slot, as addresses contain the member's number. */
 void candidate_look(struct candidate *candidate)
 {

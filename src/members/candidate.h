@@ -38,8 +38,6 @@ void candidate_close(struct candidate *candidate); /* closes the parts that were
 /* Reads the candidate's table of members from its catalogue. */
 void candidate_look(struct candidate *candidate);
 bool candidate_has_members(const struct candidate *candidate);
-/* Returns whether the candidate is this file or device. */
-bool candidate_is(const struct candidate *candidate, const struct stat *st);
 /* Returns the candidate's number in the table; UINT32_MAX: the table does not list it. */
 uint32_t candidate_slot(const struct candidate *candidate, const struct members *table);
 /* Returns whether the other candidate's table lists this one on its present namespace. */

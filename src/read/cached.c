@@ -7,7 +7,7 @@
 #include "read/hold.h"
 #include "tier/chunks.h"
 
-static int cached_make(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err)
+int cached_borrow(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err)
 {
 	struct cached *cached = calloc(1, sizeof(*cached));
 	int r;
@@ -27,16 +27,11 @@ static int cached_make(struct shelf *shelf, uint32_t member, struct cached **ret
 
 int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err)
 {
-	int r = cached_make(&store->shelf, member, ret, err);
+	int r = cached_borrow(&store->shelf, member, ret, err);
 
 	if (r == 0)
 		(*ret)->store = store;
 	return r;
-}
-
-int cached_borrow(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err)
-{
-	return cached_make(shelf, member, ret, err);
 }
 
 struct cached *cached_use(struct cached *cached)

@@ -79,7 +79,7 @@ static const struct stream_taker cat_taker = { .head = cat_head, .data = cat_dat
 static int cat_find(const struct index *index, const char *path, struct inode *ret, struct error *err)
 {
 	uint64_t ordinal;
-	int r = walk_find(index, path, &ordinal, err);
+	int r = walk_find(index->names, path, &ordinal, err);
 
 	if (r == 0)
 		r = inode_get(index, ordinal, ret, err);

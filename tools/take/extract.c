@@ -72,7 +72,7 @@ static int extract_check(const struct extract *extract, char *const *paths, int 
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < count; i++)
-		r = walk_find(extract->set.index, paths[i], &ordinal, err);
+		r = walk_find(extract->set.index->names, paths[i], &ordinal, err);
 	return r;
 }
 

@@ -184,7 +184,7 @@ static int ls_path(struct ls *ls, const char *path, bool with_paths)
 	struct inode inode;
 	uint64_t ordinal;
 	size_t length;
-	int r = walk_find(ls->index, path, &ordinal, ls->err);
+	int r = walk_find(ls->index->names, path, &ordinal, ls->err);
 
 	if (r == 0)
 		r = inode_get(ls->index, ordinal, &inode, ls->err);

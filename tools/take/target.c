@@ -184,7 +184,7 @@ static int target_enter_parent(struct target *target, const char *path, size_t l
 	auto_free char *parent = strndup(path, length);
 	struct inode inode;
 	uint64_t ordinal;
-	int r = parent ? walk_find(target->setup.index, parent + 1, &ordinal, err) : error_no_memory(err);
+	int r = parent ? walk_find(target->setup.index->names, parent + 1, &ordinal, err) : error_no_memory(err);
 
 	if (r == 0)
 		r = inode_get(target->setup.index, ordinal, &inode, err);

@@ -172,7 +172,7 @@ int tree_add(struct tree *tree, const char *path, struct error *err)
 {
 	struct inode inode;
 	uint64_t ordinal;
-	int r = walk_find(tree->index, path, &ordinal, err);
+	int r = walk_find(tree->index->names, path, &ordinal, err);
 
 	if (r == 0)
 		r = inode_get(tree->index, ordinal, &inode, err);

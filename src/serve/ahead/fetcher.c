@@ -779,7 +779,7 @@ void fetcher_wake(struct fetcher *fetcher)
 
 void fetcher_tick(struct fetcher *fetcher)
 {
-	if (kept_is_empty(fetcher->kept) && fetcher_budget(fetcher))
+	if (!kept_bytes(fetcher->kept) && fetcher_budget(fetcher))
 		return;
 	atomic_store(&fetcher->tick, true);
 	wake_up(&fetcher->wake);

@@ -413,8 +413,3 @@ uint64_t kept_bytes(const struct kept *kept)
 {
 	return atomic_load_explicit(&kept->size, memory_order_relaxed);
 }
-
-bool kept_is_empty(const struct kept *kept)
-{
-	return !kept_bytes(kept);
-}

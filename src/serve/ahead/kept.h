@@ -125,7 +125,5 @@ void kept_unpin(struct kept *kept, struct kept_file *file);
 uint64_t kept_expire(struct kept *kept, int64_t before);
 /* Sets the limit of bytes, and drops the oldest batches above it. Returns how many files were dropped unread. */
 uint64_t kept_limit(struct kept *kept, uint64_t most);
-/* Bytes of memory of all batches, including those being read. Any thread may call this. */
+/* Bytes of memory of all batches, including those being read; 0: there is no batch. Any thread may call this. */
 uint64_t kept_bytes(const struct kept *kept);
-/* Whether there is no batch, not even one being read. Any thread may call this. */
-bool kept_is_empty(const struct kept *kept);

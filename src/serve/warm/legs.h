@@ -45,12 +45,6 @@ void legs_begin(struct legs *legs, const struct generation *generation);
 /* Begins a pass over files of the job, some of which may have failed in the one before. */
 void legs_begin_pass(struct legs *legs);
 
-/* Whether a further leg may begin. */
-static inline bool legs_has_room(const struct legs *legs)
-{
-	return queue_has_room(&legs->queue);
-}
-
 /* Whether legs are under way, or files are to be read again. */
 static inline bool legs_is_busy(const struct legs *legs)
 {

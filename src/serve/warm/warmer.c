@@ -243,7 +243,7 @@ static bool warmer_may_read(struct warmer *warmer)
 		warmer_end_unread(warmer);
 	if (!warmer_goes_on(warmer))
 		return false;
-	if (!legs_has_room(&warmer->legs))
+	if (!queue_has_room(&warmer->legs.queue))
 		warmer_wait(warmer, WARMER_LOOK);
 	else if (!store_has_room(warmer_store(warmer)))
 		warmer_wait(warmer, WARMER_NAP);

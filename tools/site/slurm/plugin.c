@@ -195,7 +195,7 @@ int slurm_spank_exit(spank_t spank, int count, char **arguments)
 	(void)count;
 	(void)arguments;
 	if (spank_remote(spank) == 1 && plugin_namespace &&
-	    step_detach(&plugin_site, &plugin_wishes, &err) < 0)
+	    step_detach(&plugin_site, &plugin_wishes, plugin_wishes.count, &err) < 0)
 		slurm_verbose("datasetfs: %s", err.reason);
 	return 0;
 }

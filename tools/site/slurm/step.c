@@ -105,8 +105,8 @@ static int step_separate(struct error *err)
 	return 0;
 }
 
-/* Detaches the first of the wishes, the last of them first, as one may lie in another. */
-static int step_undo(const struct site *site, const struct wishes *wishes, size_t count, struct error *err)
+/* Detaches the last one first, as one may lie in another. */
+int step_detach(const struct site *site, const struct wishes *wishes, size_t count, struct error *err)
 {
 	int result = 0, r;
 
@@ -125,14 +125,9 @@ int step_attach(const struct site *site, const struct wishes *wishes, uid_t user
 	for (size_t i = 0; r == 0 && i < wishes->count; i++) {
 		r = step_attach_one(site, &wishes->items[i], user, err);
 		if (r < 0)
-			(void)!step_undo(site, wishes, i, NULL);
+			(void)!step_detach(site, wishes, i, NULL);
 	}
 	return r;
-}
-
-int step_detach(const struct site *site, const struct wishes *wishes, struct error *err)
-{
-	return step_undo(site, wishes, wishes->count, err);
 }
 
 int step_clear(const struct site *site, struct error *err)

@@ -11,8 +11,8 @@
  * that the machine makes later are seen in it. user: the job's, who must own a place, unless it is below a folder of
  * the site's. Does nothing if there are no wishes. Shows all of them, or none. */
 must_check int step_attach(const struct site *site, const struct wishes *wishes, uid_t user, struct error *err);
-/* Takes them away again, as far as that goes. */
-must_check int step_detach(const struct site *site, const struct wishes *wishes, struct error *err);
+/* Takes the first count of them away again, as far as that goes. */
+must_check int step_detach(const struct site *site, const struct wishes *wishes, size_t count, struct error *err);
 /* Clears away what steps of this machine have left that were killed. */
 must_check int step_clear(const struct site *site, struct error *err);
 /* Returns the number of the mount namespace that the calling thread has; 0: that cannot be seen. */
