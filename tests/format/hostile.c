@@ -363,10 +363,7 @@ static void write_file(struct state *state, const char *folder, uint64_t number)
 static void begin(struct state *state, const char *volume)
 {
 	packed_load(&state->packed, volume);
-	state->pristine = malloc(state->packed.memory.size);
-	if (!state->pristine)
-		packed_die("no memory");
-	memcpy(state->pristine, state->packed.memory.bytes, state->packed.memory.size);
+	state->pristine = packed_copy(&state->packed);
 	load_pristine(state);
 	read_all(state);
 	if (state->opened != 1)

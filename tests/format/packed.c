@@ -123,6 +123,15 @@ void packed_load(struct packed *packed, const char *path)
 	packed_remember_all(packed);
 }
 
+uint8_t *packed_copy(const struct packed *packed)
+{
+	uint8_t *copy = malloc(packed->memory.size);
+
+	if (!copy)
+		packed_die("no memory");
+	return memcpy(copy, packed->memory.bytes, packed->memory.size);
+}
+
 void packed_free(struct packed *packed)
 {
 	for (size_t i = 0; i < packed->count; i++)

@@ -29,6 +29,8 @@ struct packed {
 _Noreturn void packed_die(const char *what);
 /* Loads the volume, and remembers all content of its current version. Dies if anything fails. */
 void packed_load(struct packed *packed, const char *path);
+/* Returns a copy of the volume, for free(3). Dies if there is no memory. */
+uint8_t *packed_copy(const struct packed *packed);
 void packed_free(struct packed *packed);
 /* Opens the current version of what is in memory now, and puts its record into packed->version. */
 must_check int packed_open(struct packed *packed, struct index **ret, struct error *err);

@@ -321,10 +321,7 @@ static void open_pristine(struct state *state)
 
 static void begin(struct state *state)
 {
-	state->pristine = malloc(state->packed.memory.size);
-	if (!state->pristine)
-		packed_die("no memory");
-	memcpy(state->pristine, state->packed.memory.bytes, state->packed.memory.size);
+	state->pristine = packed_copy(&state->packed);
 	load_pristine(state);
 	open_pristine(state);
 	check(state);
