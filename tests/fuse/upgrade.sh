@@ -141,7 +141,7 @@ echo "no program" >bin/text
 install_program bin/text
 refused "the new program cannot be executed"
 install_program "$DATASETFS_BUILD/tests/datasetfs-other-record"
-refused "the new program refuses: recovery record: it begins with 0x4443455253465344, has format 2 and "
+refused "the new program refuses: recovery record: it begins with 0x4443455253465344, has format 3 and "
 rm bin/datasetfs
 refused "cannot open '$PWD/bin/datasetfs'"
 install_program "$program"
@@ -212,5 +212,5 @@ say "the other record, upgraded to this one"
 install_program "$DATASETFS_BUILD/tests/datasetfs-other-record"
 mount_volume volume mnt
 install_program "$program"
-refused "the new program refuses: recovery record: it begins with 0x4443455253465344, has format 3 and "
+refused "the new program refuses: recovery record: it begins with 0x4443455253465344, has format 4 and "
 unmount mnt

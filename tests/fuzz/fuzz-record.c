@@ -25,14 +25,13 @@ static void check(bool holds)
 
 static void make_valid(void)
 {
-	static const uint8_t uuid[16] = { 1 };
 	struct dsfs_switch answer = { .label = "v1" };
 
 	valid = (struct record){ .magic = RECORD_MAGIC, .format = RECORD_FORMAT, .size = sizeof(valid),
 				 .next_key = 1, .workers = 4, .slots = 4, .member_count = 2,
 				 .volume = "volume", .mountpoint = "/mnt", .source = "source" };
-	check(record_add_version(&valid, 5, 9, uuid, NULL) == 0);
-	check(record_add_version(&valid, 6, 11, uuid, NULL) == 0);
+	check(record_add_version(&valid, &(struct record_version){ .key = 5, .sequence = 9 }, NULL) == 0);
+	check(record_add_version(&valid, &(struct record_version){ .key = 6, .sequence = 11 }, NULL) == 0);
 	record_set_member(&valid, 0, "volume");
 	atomic_store(&valid.current, 5);
 	valid.served[0].key = 6;
@@ -88,7 +87,7 @@ static void use(void)
 	record_set_pointed(&record, uuid);
 	record_serve(&record, record_served(&valid));
 	record_serve(&record, &(struct record_served){ .key = atomic_load(&record.current) });
-	if (record_add_version(&record, next, UINT64_MAX, uuid, NULL) == 0)
+	if (record_add_version(&record, &(struct record_version){ .key = next, .sequence = UINT64_MAX }, NULL) == 0)
 		record_remove_version(&record, next);
 }
 

@@ -39,8 +39,7 @@ static void write_again(const struct version_record *record)
 	int fd = -1;
 
 	if (version_record_write(record, &fd, NULL) < 0 || version_record_read(fd, &again, NULL) < 0 ||
-	    again.key != record->key || again.hidden_mode != record->hidden_mode ||
-	    again.has_visitor != record->has_visitor || again.visitor != record->visitor ||
+	    again.hidden_mode != record->hidden_mode ||
 	    again.member_size != record->member_size || again.members.count != record->members.count ||
 	    again.version.segments.count != record->version.segments.count ||
 	    !again.block_sums != !record->block_sums)

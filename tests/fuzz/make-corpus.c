@@ -350,7 +350,7 @@ static void seed_version_record(const char *folder)
 	struct extent segment = { places[0], mib }, index = { places[0], 20480 };
 	const struct rows_chunk rows[] = { { 1, "row", 3 } };
 	struct version_record record = {
-		.key = 3, .hidden_mode = 06000, .has_visitor = true, .visitor = 1000, .member_size = 16 * mib,
+		.hidden_mode = 06000, .member_size = 16 * mib,
 		.version = { .label = "v1", .sequence = 1, .chunk_log = 17,
 			     .segments = { &segment, 1 }, .index.extents = { &index, 1 }, .index.length = 20480,
 			     .shape = { .names_length = 8192, .inode_count = 1, .chunk_count = 3,

@@ -83,7 +83,7 @@ may src/preload/table   $base $image trust read datasetfs $lib preload/process p
 may src/preload/hooks   $base $image trust datasetfs $lib preload/process preload/mounts preload/table preload/hooks
 may src/preload         $base $image trust io $lib preload/process preload/hooks preload
 may src/serve/version $base $image trust read datasetfs serve/version
-may src/serve/record  $base datasetfs serve/version serve/record
+may src/serve/record  $base trust datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read options serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping

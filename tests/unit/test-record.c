@@ -19,9 +19,17 @@
 #define RESENT (UINT64_C(1) << 63)
 
 static const uint8_t first_uuid[16] = { 1 }, second_uuid[16] = { 2 };
+static const struct record_version first = { .key = 5, .sequence = 9, .uuid = { 1 }, .has_visitor = 1,
+					     .visitor = 1000, .signer = { "her", "SHA256:x", 7 } };
 static const struct record_request request = { .unique = 10, .nodeid = 77, .offset = 4096, .opcode = 15, .size = 512 };
 static struct record *record;
 static int fd = -1;
+
+/* Adds a version with the UUID second_uuid. */
+static int add_second(struct record *to, uint64_t key, uint64_t sequence, struct error *why)
+{
+	return record_add_version(to, &(struct record_version){ .key = key, .sequence = sequence, .uuid = { 2 } }, why);
+}
 
 /* A mount of two members that serves its first version. */
 static int setup(void **state)
@@ -35,7 +43,7 @@ static int setup(void **state)
 	record->slots = 4;
 	record->member_count = 2;
 	record_set_member(record, 0, "/dev/one");
-	CHECK_OK(record_add_version(record, 5, 9, first_uuid, &err));
+	CHECK_OK(record_add_version(record, &first, &err));
 	atomic_store(&record->current, 5);
 	record_serve(record, &(struct record_served){ .key = 5, .serving_since = 100 });
 	record_set_pointed(record, first_uuid);
@@ -62,7 +70,7 @@ static void a_successor_finds_it(void **state)
 	assert_string_equal(record_member(seen, 1), "");
 	assert_int_equal(atomic_load(&seen->members[1].is_lost), 1);
 	assert_int_equal(record_find_version(seen, 5)->sequence, 9);
-	assert_memory_equal(record_find_version(seen, 5)->uuid, first_uuid, 16);
+	assert_memory_equal(record_find_version(seen, 5), &first, sizeof(first));
 	assert_int_equal(atomic_load(&seen->next_key), 6);
 	assert_int_equal(record_served(seen)->serving_since, 100);
 	assert_memory_equal(record_pointed(seen), first_uuid, 16);
@@ -96,7 +104,7 @@ static void one_without_a_file(void **state)
 
 	(void)state;
 	CHECK_OK(record_new(&own, NULL, &err));
-	CHECK_OK(record_add_version(own, 1, 1, first_uuid, &err));
+	CHECK_OK(add_second(own, 1, 1, &err));
 	assert_non_null(record_find_version(own, 1));
 	record_close(own);
 	record_close(NULL);
@@ -112,7 +120,7 @@ static const struct {
 #define WRONG(reason, field, value)       { reason, offsetof(struct record, field), value }
 #define WRONG_UPPER(reason, field, value) { reason, offsetof(struct record, field) + 4, value }
 	WRONG("it begins with", magic, 1),
-	WRONG("has format 3 and", format, RECORD_FORMAT + 1),
+	WRONG("has format 4 and", format, RECORD_FORMAT + 1),
 	WRONG("expected 0x", size, 4096),
 	WRONG("device_major is 4096, expected 0 to 4095", device_major, 4096),
 	WRONG("device_minor", device_minor, 1 << 20),
@@ -143,6 +151,7 @@ static const struct {
 	WRONG("the source is empty", source, 0),
 	WRONG("is not below the next one, 6, or there twice", versions[1].key, 5),
 	WRONG("version 4 of sequence 0", versions[1].key, 4),
+	WRONG("version 5 has_visitor=2", versions[0].has_visitor, 2),
 	WRONG_UPPER("the result 0 of command 0x8000000000000000", results[3].unique, 1u << 31),
 	WRONG_UPPER("request 2 is at fault no time", crashes[2].count, 7),
 	WRONG("0x1 is no file of .datasetfs in slot 2", snapshots[2], 1),
@@ -184,6 +193,12 @@ static void refuses_texts_without_end(void **state)
 	memset(record->members[0].names[0], 'x', RECORD_PATH);
 	CHECK_FAILS(record_check(record, &err), -EPROTO, "the name of member 0 has no NUL");
 	record->members[0].names[0][RECORD_PATH - 1] = 0;
+	memset(record->versions[0].signer.name, 'x', SIGNERS_NAME_SIZE);
+	CHECK_FAILS(record_check(record, &err), -EPROTO, "the signer of version 5 has no NUL");
+	record->versions[0].signer.name[SIGNERS_NAME_SIZE - 1] = 0;
+	memset(record->versions[0].signer.key, 'x', SSHKEY_FINGERPRINT_SIZE);
+	CHECK_FAILS(record_check(record, &err), -EPROTO, "the signer of version 5 has no NUL");
+	record->versions[0].signer.key[SSHKEY_FINGERPRINT_SIZE - 1] = 0;
 	CHECK_OK(record_check(record, &err));
 }
 
@@ -208,7 +223,7 @@ static void refuses_wrong_results(void **state)
 static void refuses_doubled_sequences(void **state)
 {
 	(void)state;
-	CHECK_OK(record_add_version(record, 6, 9, second_uuid, &err));
+	CHECK_OK(add_second(record, 6, 9, &err));
 	CHECK_FAILS(record_check(record, &err), -EPROTO, "version 6 of sequence 9");
 }
 
@@ -310,14 +325,14 @@ static void versions_come_and_go(void **state)
 {
 	(void)state;
 	for (uint64_t key = 6; key < 5 + RECORD_VERSIONS; key++)
-		CHECK_OK(record_add_version(record, key, key + 10, second_uuid, &err));
-	CHECK_FAILS(record_add_version(record, 1000, 1000, second_uuid, &err), -ENFILE, "256 versions are open");
+		CHECK_OK(add_second(record, key, key + 10, &err));
+	CHECK_FAILS(add_second(record, 1000, 1000, &err), -ENFILE, "256 versions are open");
 	CHECK_OK(record_check(record, &err));
 	record_remove_version(record, 8);
 	record_remove_version(record, 8);
 	assert_null(record_find_version(record, 8));
 	assert_null(record_find_version(record, 0));
-	CHECK_OK(record_add_version(record, 1000, 1000, second_uuid, &err));
+	CHECK_OK(add_second(record, 1000, 1000, &err));
 	record_remove_version(record, 1000);
 	assert_int_equal(atomic_load(&record->next_key), 1001);
 	CHECK_OK(record_check(record, &err));
@@ -454,7 +469,7 @@ static void switch_steps(void)
 {
 	struct dsfs_switch answer = { .label = "v2", .sequence = 11 };
 
-	if (record_add_version(record, 6, 11, second_uuid, NULL) < 0)
+	if (add_second(record, 6, 11, NULL) < 0)
 		_exit(1);
 	record_begin_command(record, 20, 6);
 	atomic_store(&record->current, 6);

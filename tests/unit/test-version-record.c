@@ -108,8 +108,6 @@ static void open_on(const struct members *members)
 	generation = open_new(members);
 	generation->key = KEY;
 	generation->hidden_mode = 06000;
-	generation->has_visitor = true;
-	generation->visitor = 1000;
 }
 
 static int setup(void **state)
@@ -199,7 +197,7 @@ static struct generation *adopt(void)
 	int record = -1, index = fcntl(generation->index->memfd, F_DUPFD_CLOEXEC, 0);
 
 	CHECK_OK(generation_record(generation, &record, &err));
-	if (generation_adopt(record, index, &next, &why) < 0)
+	if (generation_adopt(record, index, KEY, &next, &why) < 0)
 		fail_msg("%s", why.reason);
 	close(record);
 	return next;
@@ -226,8 +224,6 @@ static void check_adopted(void)
 	assert_int_equal(next->key, KEY);
 	assert_int_equal(next->sequence, 7);
 	assert_int_equal(next->hidden_mode, 06000);
-	assert_true(next->has_visitor);
-	assert_int_equal(next->visitor, 1000);
 	assert_true(generation_is_unknown(next));
 	assert_int_equal(generation_lookups(next), 0);
 	assert_true(next->visited && next->has_absences);
@@ -293,11 +289,11 @@ static void test_seals(void **state)
 	CHECK_OK(generation_record(generation, &record, &err));
 	assert_int_equal(fcntl(record, F_GET_SEALS), seals);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC);
-	CHECK_FAILS(generation_adopt(writable, index, &next, &err), -EPROTO, "has the seals 0, expected 0xf");
+	CHECK_FAILS(generation_adopt(writable, index, KEY, &next, &err), -EPROTO, "has the seals 0, expected 0xf");
 	assert_int_equal(fcntl(writable, F_ADD_SEALS, seals), 0);
-	CHECK_FAILS(generation_adopt(writable, index, &next, &err), -EPROTO, "0 bytes that are no record");
-	CHECK_FAILS(generation_adopt(index, index, &next, &err), -EPROTO, "that are no record");
-	CHECK_FAILS(generation_adopt(record, record, &next, &err), -EPROTO, "index: ");
+	CHECK_FAILS(generation_adopt(writable, index, KEY, &next, &err), -EPROTO, "0 bytes that are no record");
+	CHECK_FAILS(generation_adopt(index, index, KEY, &next, &err), -EPROTO, "that are no record");
+	CHECK_FAILS(generation_adopt(record, record, KEY, &next, &err), -EPROTO, "index: ");
 	assert_null(next);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC); /* it stayed ours */
 	close(writable);
@@ -372,10 +368,10 @@ static void test_refused_records(void **state)
 	bytes = copy_record(&length);
 	bytes[8]++;
 	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EOPNOTSUPP,
-		    "has format 3, this release knows 2");
+		    "has format 4, this release knows 3");
 	bytes[8]--;
-	bytes[16] = 0;
-	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EPROTO, "key=0");
+	bytes[14] = 1; /* of hidden_mode */
+	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EPROTO, "hidden_mode=0206000");
 	free(bytes);
 	generation->version.feature_incompat = UINT64_C(1) << 60;
 	bytes = copy_record(&length);

@@ -170,10 +170,18 @@ void keeping_drop_descriptors(struct serve *serve, uint64_t key)
 int keeping_add_version(void *owner, const struct generation *generation, struct error *err)
 {
 	struct serve *serve = owner;
+	struct record_version version = {
+		.key = generation->key,
+		.sequence = generation->sequence,
+		.has_visitor = generation->has_visitor,
+		.visitor = generation->visitor,
+		.signer = generation->signer,
+	};
 
 	if (record_find_version(serve->record, generation->key)) /* it is taken over */
 		return 0;
-	return record_add_version(serve->record, generation->key, generation->sequence, generation->version.uuid, err);
+	memcpy(version.uuid, generation->version.uuid, sizeof(version.uuid));
+	return record_add_version(serve->record, &version, err);
 }
 
 void keeping_remove_version(void *owner, const struct generation *generation)

@@ -203,11 +203,25 @@ static bool record_is_double(const struct record *record, const struct record_ve
 	return false;
 }
 
+static int record_check_opener(const struct record_version *version, struct error *err)
+{
+	const struct trust_signer *signer = &version->signer;
+
+	if (version->has_visitor > 1)
+		return error_set(err, -EPROTO, "recovery record: version %" PRIu64 " has_visitor=%" PRIu32,
+				 atomic_load(&version->key), version->has_visitor);
+	if (!memchr(signer->name, 0, sizeof(signer->name)) || !memchr(signer->key, 0, sizeof(signer->key)))
+		return error_set(err, -EPROTO, "recovery record: the signer of version %" PRIu64 " has no NUL",
+				 atomic_load(&version->key));
+	return 0;
+}
+
 static int record_check_versions(const struct record *record, struct error *err)
 {
 	uint64_t next = atomic_load(&record->next_key);
+	int r = 0;
 
-	for (uint32_t i = 0; i < RECORD_VERSIONS; i++) {
+	for (uint32_t i = 0; r == 0 && i < RECORD_VERSIONS; i++) {
 		const struct record_version *version = &record->versions[i];
 		uint64_t key = atomic_load(&version->key);
 
@@ -218,8 +232,9 @@ static int record_check_versions(const struct record *record, struct error *err)
 					 "recovery record: version %" PRIu64 " of sequence %" PRIu64
 					 " is not below the next one, %" PRIu64 ", or there twice", key,
 					 version->sequence, next);
+		r = record_check_opener(version, err);
 	}
-	return 0;
+	return r;
 }
 
 static int record_check_key(const struct record *record, const char *what, uint64_t key, struct error *err)
@@ -456,23 +471,31 @@ static struct record_version *record_free_version(struct record *record)
 	return NULL;
 }
 
-int record_add_version(struct record *record, uint64_t key, uint64_t sequence, const uint8_t uuid[16],
-		       struct error *err)
+static void record_write_version(const struct record_version *version, struct record_version *to)
 {
-	struct record_version *version;
+	to->sequence = version->sequence;
+	memcpy(to->uuid, version->uuid, sizeof(to->uuid));
+	to->has_visitor = version->has_visitor;
+	to->visitor = version->visitor;
+	to->signer = version->signer;
+	step("version-written");
+	atomic_store(&to->key, atomic_load(&version->key));
+}
+
+int record_add_version(struct record *record, const struct record_version *version, struct error *err)
+{
+	uint64_t key = atomic_load(&version->key);
+	struct record_version *to;
 
 	pthread_mutex_lock(&record_lock);
-	version = record_free_version(record);
-	if (version) {
+	to = record_free_version(record);
+	if (to) {
 		if (atomic_load(&record->next_key) <= key)
 			atomic_store(&record->next_key, key + 1);
-		version->sequence = sequence;
-		memcpy(version->uuid, uuid, sizeof(version->uuid));
-		step("version-written");
-		atomic_store(&version->key, key);
+		record_write_version(version, to);
 	}
 	pthread_mutex_unlock(&record_lock);
-	return version ? 0 : error_set(err, -ENFILE, "%u versions are open", RECORD_VERSIONS);
+	return to ? 0 : error_set(err, -ENFILE, "%u versions are open", RECORD_VERSIONS);
 }
 
 void record_remove_version(struct record *record, uint64_t key)

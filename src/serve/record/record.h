@@ -22,10 +22,11 @@
 
 #include "base/error.h"
 #include "datasetfs/control.h"
+#include "trust/trust.h"
 
 #define RECORD_MAGIC    UINT64_C(0x4443455253465344) /* "DSFSRECD" */
 #ifndef RECORD_FORMAT /* a test has its own */
-#define RECORD_FORMAT   2u
+#define RECORD_FORMAT   3u
 #endif
 #define RECORD_PATH     4096u /* bytes of a path, including its NUL */
 #define RECORD_MEMBERS  256u
@@ -48,6 +49,8 @@ struct record_version {
 	_Atomic uint64_t key; /* 0: the entry is free; written last by record_add_version() */
 	uint64_t sequence;
 	uint8_t uuid[16];
+	uint32_t has_visitor, visitor; /* see struct generation, also for signer */
+	struct trust_signer signer;
 };
 
 /* The version that the kernel knows as the mount's, and the history that changes with it. */
@@ -211,8 +214,7 @@ static inline uint64_t record_hand_unique(const struct record *record, unsigned 
 
 /* Adds an open version, whose key is new and whose sequence no other one has. Any thread. -ENFILE: there are
  * RECORD_VERSIONS already. */
-must_check int record_add_version(struct record *record, uint64_t key, uint64_t sequence, const uint8_t uuid[16],
-				  struct error *err);
+must_check int record_add_version(struct record *record, const struct record_version *version, struct error *err);
 /* Removes a version, which is neither current, served, prepared, nor a pending command's. Any thread. */
 void record_remove_version(struct record *record, uint64_t key);
 const struct record_version *record_find_version(const struct record *record, uint64_t key); /* NULL: none */

@@ -25,16 +25,18 @@ static int takeover_adopt(struct serve *serve, const struct record_version *vers
 	if (record < 0 || index < 0)
 		return error_set(err, -EPROTO, "the former server left no %s of the version with the key %" PRIu64,
 				 record < 0 ? "record" : "index", key);
-	r = generation_adopt(record, index, ret, err);
+	r = generation_adopt(record, index, key, ret, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&index);
-	if ((*ret)->key == key && (*ret)->sequence == version->sequence &&
+	(*ret)->has_visitor = version->has_visitor;
+	(*ret)->visitor = version->visitor;
+	(*ret)->signer = version->signer;
+	if ((*ret)->sequence == version->sequence &&
 	    !memcmp((*ret)->version.uuid, version->uuid, sizeof(version->uuid)))
 		return 0;
-	r = error_set(err, -EPROTO, "the version with the key %" PRIu64 " and sequence %" PRIu64 " has the key %" PRIu64
-		      " and sequence %" PRIu64 " in its own record", key, version->sequence, (*ret)->key,
-		      (*ret)->sequence);
+	r = error_set(err, -EPROTO, "the version with the key %" PRIu64 " and sequence %" PRIu64 " has sequence %" PRIu64
+		      " in its own record", key, version->sequence, (*ret)->sequence);
 	generation_put(*ret);
 	return r;
 }

@@ -88,11 +88,7 @@ int generation_record(const struct generation *generation, int *ret_fd, struct e
 {
 	const struct index *index = generation->index;
 	const struct version_record record = {
-		.key = generation->key,
 		.hidden_mode = generation->hidden_mode,
-		.has_visitor = generation->has_visitor,
-		.visitor = generation->visitor,
-		.signer = generation->signer,
 		.member_size = index->member_sizes[0],
 		.version = generation->version,
 		.members = index->members,
@@ -114,11 +110,7 @@ static struct generation *generation_of_record(struct version_record *record)
 	version_disown_lists(&record->version);
 	record->block_sums = NULL;
 	generation->sequence = generation->version.sequence;
-	generation->key = record->key;
 	generation->hidden_mode = record->hidden_mode;
-	generation->has_visitor = record->has_visitor;
-	generation->visitor = record->visitor;
-	generation->signer = record->signer;
 	atomic_init(&generation->uses, 1);
 	atomic_init(&generation->lookups, GENERATION_UNKNOWN);
 	atomic_init(&generation->has_absences, true);
@@ -149,7 +141,7 @@ static int generation_adopt_parts(struct version_record *record, int index_fd, s
 	return 0;
 }
 
-int generation_adopt(int record_fd, int index_fd, struct generation **ret, struct error *err)
+int generation_adopt(int record_fd, int index_fd, uint64_t key, struct generation **ret, struct error *err)
 {
 	struct version_record record;
 	int r = version_record_read(record_fd, &record, err);
@@ -157,10 +149,12 @@ int generation_adopt(int record_fd, int index_fd, struct generation **ret, struc
 	if (r < 0)
 		return r;
 	r = generation_adopt_parts(&record, index_fd, ret, err);
-	if (r == 0)
-		generation_continue(record.key);
 	version_record_free(&record);
-	return r;
+	if (r < 0)
+		return r;
+	(*ret)->key = key;
+	generation_continue(key);
+	return 0;
 }
 
 void generation_put(struct generation *generation)

@@ -86,9 +86,9 @@ must_check int generation_open(struct source *source, const struct version *vers
  * close-on-exec. */
 must_check int generation_record(const struct generation *generation, int *ret_fd, struct error *err);
 /* Opens a version from such a record and its index (index->memfd), which it takes on success. It has the key that it
- * had, and later openings get greater ones. How many names of it the kernel holds is unknown. -EPROTO says what is
- * wrong with the record or the index. */
-must_check int generation_adopt(int record_fd, int index_fd, struct generation **ret, struct error *err);
+ * had, and later openings get greater ones. The caller sets the visitor and the signer. How many names of it the kernel
+ * holds is unknown. -EPROTO says what is wrong with the record or the index. */
+must_check int generation_adopt(int record_fd, int index_fd, uint64_t key, struct generation **ret, struct error *err);
 /* Makes the keys of later openings greater than this one. Any thread may call this. */
 void generation_continue(uint64_t key);
 /* Returns how many names are counted; of an adopted version only those that this process gave out. */

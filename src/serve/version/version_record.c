@@ -26,18 +26,14 @@ struct record_head {
 	char magic[8];
 	uint32_t format; /* VERSION_RECORD_FORMAT */
 	uint32_t hidden_mode;
-	uint64_t key;
-	uint32_t has_visitor, visitor;
 	uint32_t member_count; /* length of the array of missing_from, uint64_t each; 0: no table of members */
 	uint32_t segment_log;
 	uint64_t member_size; /* of member 0, as its UUID, which is zeros without a table */
 	uint8_t member_uuid[16];
 	uint64_t catalogue_length; /* a multiple of DSFS_BLOCK */
 	uint64_t sums_length;      /* of the head of the block checksums; 0: none */
-	struct trust_signer signer;
 };
-static_assert(sizeof(struct record_head) == 80 + sizeof(struct trust_signer), "no gaps");
-static_assert(sizeof(struct trust_signer) == SIGNERS_NAME_SIZE + SSHKEY_FINGERPRINT_SIZE + 8, "no gaps");
+static_assert(sizeof(struct record_head) == 64, "no gaps");
 
 /* Offsets of the parts in the file. */
 struct record_parts {
@@ -90,10 +86,6 @@ static struct record_head record_head(const struct version_record *record, uint6
 	struct record_head head = {
 		.format = VERSION_RECORD_FORMAT,
 		.hidden_mode = record->hidden_mode,
-		.key = record->key,
-		.has_visitor = record->has_visitor,
-		.visitor = record->visitor,
-		.signer = record->signer,
 		.member_count = record->members.count,
 		.segment_log = record_segment_log(record),
 		.member_size = record->member_size,
@@ -174,15 +166,11 @@ static int record_check_head(struct span bytes, struct record_view *ret, struct 
 	if (!record_parts(head, &ret->parts) || ret->parts.length != bytes.size)
 		return error_set(err, -EPROTO, "the record of a version has %" PRIu64 " bytes, its parts need others",
 				 bytes.size);
-	if (!head->key || head->has_visitor > 1 || head->hidden_mode & ~RECORD_MODES)
-		return error_set(err, -EPROTO, "the record of a version: key=%" PRIu64 " has_visitor=%" PRIu32
-				 " hidden_mode=%#" PRIo32, head->key, head->has_visitor, head->hidden_mode);
+	if (head->hidden_mode & ~RECORD_MODES)
+		return error_set(err, -EPROTO, "the record of a version: hidden_mode=%#" PRIo32, head->hidden_mode);
 	if (head->segment_log < DSFS_SEGMENT_LOG_MIN || head->segment_log > DSFS_SEGMENT_LOG_MAX)
 		return error_set(err, -EPROTO, "the record of a version: segments of 2^%" PRIu32 " bytes",
 				 head->segment_log);
-	if (!memchr(head->signer.name, 0, sizeof(head->signer.name)) ||
-	    !memchr(head->signer.key, 0, sizeof(head->signer.key)))
-		return error_set(err, -EPROTO, "the record of a version: its signer has no end");
 	ret->head = *head;
 	return 0;
 }
@@ -261,11 +249,7 @@ static int record_read_parts(const struct record_view *file, struct catalogue *c
 		r = record_read_sums(file, catalogue->versions, &ret->block_sums, err);
 	if (r < 0)
 		return r;
-	ret->key = head->key;
 	ret->hidden_mode = head->hidden_mode;
-	ret->has_visitor = head->has_visitor;
-	ret->visitor = head->visitor;
-	ret->signer = head->signer;
 	ret->member_size = head->member_size;
 	ret->version = catalogue->versions[0];
 	ret->members = catalogue->members;

@@ -11,16 +11,11 @@
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/version.h"
 #include "image/members/members.h"
-#include "trust/trust.h"
 
-#define VERSION_RECORD_FORMAT 2u /* a reader takes this one only */
+#define VERSION_RECORD_FORMAT 3u /* a reader takes this one only */
 
 struct version_record {
-	uint64_t key; /* see struct generation, also for the next four; not 0 */
-	uint32_t hidden_mode;
-	bool has_visitor;
-	uint32_t visitor;
-	struct trust_signer signer;
+	uint32_t hidden_mode; /* mode bits that the mount does not show */
 	uint64_t member_size; /* of member 0 */
 	struct version version;
 	struct members members;        /* count 0: the volume has one member and no table */
