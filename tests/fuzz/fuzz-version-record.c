@@ -5,7 +5,7 @@
 
 #include "fuzz/fuzz.h"
 #include "image/members/address.h"
-#include "serve/version/version_record.h"
+#include "opened/version_record.h"
 
 static void use_list(const struct version_record *record, const struct extent_list *list)
 {

@@ -23,7 +23,7 @@
 #include "lib/section.h"
 #include "lib/signed.h"
 #include "serve/record/record.h"
-#include "serve/version/version_record.h"
+#include "opened/version_record.h"
 #include "source/archive/tar_stream.h"
 #include "tier/holdings.h"
 

@@ -62,6 +62,7 @@ may src/members  $base $image io $device datasetfs members
 may src/erofs    $base $image io datasetfs erofs
 may src/tier     $base $image io datasetfs tier
 may src/handover $base $image handover
+may src/opened   $base $image opened
 may src/volume/space       $base $image datasetfs volume/space
 may src/volume/transaction $base $image io $device datasetfs volume/space volume/transaction
 may src/volume             $base $image io $device datasetfs volume
@@ -82,7 +83,7 @@ may src/preload/mounts  $base $image trust datasetfs $lib preload/process preloa
 may src/preload/table   $base $image trust read datasetfs $lib preload/process preload/mounts preload/table
 may src/preload/hooks   $base $image trust datasetfs $lib preload/process preload/mounts preload/table preload/hooks
 may src/preload         $base $image trust io $lib preload/process preload/hooks preload
-may src/serve/version $base $image trust read datasetfs serve/version
+may src/serve/version $base $image trust read opened datasetfs serve/version
 may src/serve/record  $base trust datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read options serve/version serve/record serve/worker serve

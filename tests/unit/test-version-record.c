@@ -16,7 +16,7 @@
 #include "lib/rows.h"
 #include "lib/section.h"
 #include "serve/version/generation.h"
-#include "serve/version/version_record.h"
+#include "opened/version_record.h"
 
 #define SIZE (8u << 20)
 #define HERE (2u << 20)           /* the segment with all of the version, on the first member */

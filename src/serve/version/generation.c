@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "image/catalogue/index_load.h"
-#include "serve/version/version_record.h"
+#include "opened/version_record.h"
 
 static _Atomic uint64_t generation_opened; /* the greatest key that a version has */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A header in the machine's byte order, as both processes run on it, and then a catalogue of this one version. */
-#include "serve/version/version_record.h"
+#include "opened/version_record.h"
 
 #include <assert.h>
 #include <errno.h>
