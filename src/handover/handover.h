@@ -4,9 +4,8 @@
  *
  *   daemon  greeting   as soon as a client is accepted; or a refusal, and the end
  *   client  open       asks for one version: the one that is served, or one by number and UUID
- *   daemon  opened     the version's record, with descriptors: the volume, the state (state.h) and, if the daemon has
- *                      opened the version, its index; for a volume of several members also its other members, and with
- *                      an index their table (table.h)
+ *   daemon  opened     with descriptors: the volume, the state (state.h) and, if the daemon has opened the version, its
+ *                      index and its record (opened/version_record.h); then the other members of the volume
  *   client  report     at any time after that, without an answer: what it read and what it found
  *   client  cache      asks for what the mount keeps of the volume on a drive of this machine
  *   daemon  cached     with descriptors: the table, and the file with the chunks; or a refusal
@@ -15,7 +14,7 @@
  * The daemon of another mount of the same user may ask for an index alone, which both then have in memory once:
  *
  *   client  borrow     tells which index
- *   daemon  lent       with its descriptor; or a refusal, if it has no such index open
+ *   daemon  lent       with the descriptors of the index and the version's record; or a refusal, if it has none open
  *
  * A message begins with its head and only grows at its end: a receiver ignores the part that it does not know. A new
  * protocol number is for messages that an older side would misread. */
@@ -26,10 +25,9 @@
 
 #include "base/error.h"
 #include "base/program/passing.h"
-#include "image/catalogue/version.h"
 
 #define HANDOVER_MAGIC    0x48534644u /* "DFSH" */
-#define HANDOVER_PROTOCOL 1u          /* the latest and the earliest protocol of this release */
+#define HANDOVER_PROTOCOL 2u          /* the latest and the earliest protocol of this release */
 #define HANDOVER_MAX      PASSING_MAX /* bytes of a message */
 #define HANDOVER_FDS      PASSING_FDS /* most descriptors of a message */
 #define HANDOVER_REASON   504u
@@ -66,40 +64,19 @@ struct handover_open {
 	uint8_t uuid[16];
 };
 
-/* The part of a version that a client needs; a catalogue has all of it too. */
-struct handover_version {
-	char label[DSFS_LABEL_MAX + 1];
-	uint8_t uuid[16], digest[32], block_sums_sha256[32];
-	uint64_t sequence, created;
-	uint64_t feature_compat, feature_incompat;
-	uint32_t chunk_log, chunk_sum;
-	/* struct index_shape: */
-	uint64_t names_length, inode_count, chunk_count, class_count, blob_length, entry_count;
-	uint64_t places_at, places_count;
-	uint64_t index_length;
-	uint64_t file_count, directory_count, symlink_count;
-	uint64_t content_bytes, stored_bytes;
-	uint64_t block_sums_address, block_sums_length;
-	uint32_t hidden_mode; /* mode bits that the mount does not show */
-	uint32_t member_count;
-	uint64_t member_size; /* of member 0 */
-	uint8_t volume_uuid[16];
-};
-
 /* The fixed descriptors. HANDOVER_VOLUME is the first member that is there. The other members follow the last of these,
- * in the order of their slots, and then the table, which is sent only with the index of a volume of several members. */
-enum handover_fd { HANDOVER_VOLUME, HANDOVER_STATE, HANDOVER_INDEX };
-#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX - 1) /* most members that can be handed over */
-#define HANDOVER_SLOTS   256u                                /* most members of a volume */
+ * in the order of their slots. */
+enum handover_fd { HANDOVER_VOLUME, HANDOVER_STATE, HANDOVER_INDEX, HANDOVER_RECORD };
+#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_RECORD) /* most members that can be handed over */
+#define HANDOVER_SLOTS   256u                             /* most members of a volume */
 
 struct handover_opened {
 	struct handover_answer answer;
-	uint64_t key;    /* the version's key in the state; 0: the daemon has not opened it and sends no index */
+	uint64_t key;    /* the version's key in the state; 0: the daemon has not opened it: no index and no record */
 	uint64_t volume; /* the state's count of reopenings, taken before the volume was opened for this client */
-	struct handover_version version; /* valid only if key is not 0 */
-	uint32_t slots;                    /* slots of the volume, one for each member */
-	uint8_t there[HANDOVER_SLOTS / 8]; /* a bit for each member whose descriptor is sent */
-	uint32_t has_cache;                /* 1: HANDOVER_CACHE asks for it */
+	uint32_t slots;     /* slots of the volume, one for each member */
+	uint32_t has_cache; /* 1: HANDOVER_CACHE asks for it */
+	uint64_t missing_from[HANDOVER_SLOTS]; /* see struct member, as of now; 1: the member is not sent */
 };
 
 enum handover_count {
@@ -144,13 +121,14 @@ struct handover_hits {
 	uint64_t bits[HANDOVER_HIT_WORDS];
 };
 
-/* Asks for the index of a version. The daemon must have the same version open, to the last field of its record: the
- * index was checked with these. Sizes of members do not matter, as each reader checks addresses by its own. */
+/* Asks for the index of a version. */
 struct handover_borrow {
 	struct handover_head head;
-	uint8_t sha256[32]; /* of the index */
-	struct handover_version version; /* without hidden_mode and member_size */
+	uint64_t sequence;
+	uint8_t uuid[16], volume_uuid[16];
 };
+
+enum handover_lent_fd { HANDOVER_LENT_INDEX, HANDOVER_LENT_RECORD, HANDOVER_LENT_FDS };
 
 struct handover_lent {
 	struct handover_answer answer;
@@ -172,15 +150,5 @@ must_check int handover_check_answer(const void *message, size_t length, enum ha
 /* Whether the descriptor of the member in this slot is sent. */
 static inline bool handover_has(const struct handover_opened *opened, uint32_t slot)
 {
-	return opened->there[slot / 8] >> slot % 8 & 1;
+	return opened->missing_from[slot] != 1;
 }
-
-/* Fills in the record of a version, except hidden_mode and volume_uuid, which the caller sets. */
-void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret);
-/* Fills in which index is asked for, or lent, but for the head. */
-void handover_put_wish(const struct version *version, const struct index *index, const uint8_t volume_uuid[16],
-		       struct handover_borrow *ret);
-/* Converts the record back to a version, and checks every field that is used to find something in the index or on the
- * volume. Of the version's lists, *ret has only the extents of the block checksums. The caller frees it with
- * version_free(). */
-must_check int handover_get_version(const struct handover_version *from, struct version *ret, struct error *err);

@@ -15,11 +15,12 @@
 #include "base/cleanup.h"
 #include "base/memory_file.h"
 #include "base/round.h"
+#include "base/transfer.h"
 #include "image/catalogue/catalogue.h"
 
 #define RECORD_MAGIC "DSFSVREC"
 #define RECORD_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
-#define RECORD_MOST  (UINT64_C(1) << 36) /* bytes */
+#define RECORD_MOST  (UINT64_C(1) << 34) /* bytes */
 #define RECORD_MODES 07777u              /* that may be hidden */
 
 struct record_head {
@@ -44,7 +45,7 @@ struct record_parts {
 static bool record_parts(const struct record_head *head, struct record_parts *ret)
 {
 	if (head->member_count > DSFS_MEMBER_MAX + 1 || head->catalogue_length > DSFS_CATALOGUE_MAX ||
-	    head->catalogue_length % DSFS_BLOCK || head->sums_length > RECORD_MOST)
+	    head->catalogue_length % DSFS_BLOCK || head->sums_length > RECORD_MOST / 2)
 		return false;
 	ret->missing = sizeof(*head);
 	ret->catalogue = ret->missing + head->member_count * sizeof(uint64_t);
@@ -103,12 +104,11 @@ static struct record_head record_head(const struct version_record *record, uint6
 static void record_fill(const struct version_record *record, const struct record_head *head,
 			const struct record_parts *parts, const uint8_t *catalogue, uint8_t *to)
 {
-	const struct member *list = record->members.list;
 	uint64_t from, length;
 
 	memcpy(to, head, sizeof(*head));
 	for (uint32_t i = 0; i < head->member_count; i++) {
-		from = __atomic_load_n(&list[i].missing_from, __ATOMIC_ACQUIRE); /* see members_note() */
+		from = members_missing_from(&record->members, i);
 		memcpy(to + parts->missing + i * sizeof(from), &from, sizeof(from));
 	}
 	memcpy(to + parts->catalogue, catalogue, head->catalogue_length);
@@ -271,26 +271,21 @@ int version_record_decode(struct span bytes, struct version_record *ret, struct 
 	return r;
 }
 
-/* A file that can shrink would end this process with SIGBUS while it reads. */
 int version_record_read(int fd, struct version_record *ret, struct error *err)
 {
-	int seals = fcntl(fd, F_GET_SEALS), r;
+	auto_free uint8_t *bytes = NULL;
 	struct stat st;
-	void *map;
+	ssize_t n;
 
-	if (seals < 0 || (seals & RECORD_SEALS) != RECORD_SEALS)
-		return error_set(err, -EPROTO, "the record of a version has the seals %#x, expected %#x",
-				 seals < 0 ? 0 : seals, RECORD_SEALS);
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > RECORD_MOST)
+		return error_set(err, -EPROTO, "what should be the record of a version is no file, or too long");
+	bytes = malloc((size_t)st.st_size + 1);
+	if (!bytes)
+		return error_no_memory(err);
+	n = transfer_read_at(fd, bytes, (size_t)st.st_size, 0);
+	if (n < 0)
 		return error_errno(err, "the record of a version");
-	if (st.st_size == 0)
-		return error_set(err, -EPROTO, "0 bytes that are no record of a version");
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return error_errno(err, "cannot map the record of a version");
-	r = version_record_decode((struct span){ map, (uint64_t)st.st_size }, ret, err);
-	munmap(map, (size_t)st.st_size);
-	return r;
+	return version_record_decode((struct span){ bytes, (uint64_t)n }, ret, err);
 }
 
 void version_record_free(struct version_record *record)

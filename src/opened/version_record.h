@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The record of an open version: a sealed file in memory from which another process opens the version without reading
- * the volume. It has the version and the table of members as a catalogue has them, which members are missing, and the
- * head of the block checksums; the index is a file of its own. */
+ * the volume: the next server, a client, or another mount. It has the version and the table of members as a catalogue
+ * has them, which members were missing, and the head of the block checksums; the index is a file of its own. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@ struct version_record {
 
 /* Writes the file; *ret_fd is close-on-exec and sealed. */
 must_check int version_record_write(const struct version_record *record, int *ret_fd, struct error *err);
-/* Reads and checks the file, whose descriptor stays the caller's. -EPROTO says what is wrong with it, -EOPNOTSUPP which
- * feature this release does not know. */
+/* Reads and checks the file, which may be any, and whose descriptor stays the caller's. -EPROTO says what is wrong with
+ * it, -EOPNOTSUPP which feature this release does not know. */
 must_check int version_record_read(int fd, struct version_record *ret, struct error *err);
 /* Reads and checks the bytes of such a file, which must be aligned to 8 bytes. */
 must_check int version_record_decode(struct span bytes, struct version_record *ret, struct error *err);

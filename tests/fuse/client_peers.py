@@ -19,12 +19,13 @@ from uuid import UUID
 MAGIC = 0x48534644
 GREETING, OPEN, OPENED, REPORT = 1, 2, 3, 4
 CACHE, HITS = 7, 9
-SLOTS = 40  # bytes at the end of OPENED: how many slots the volume has, and which of them have a member
+SLOTS = 8 + 256 * 8  # bytes at the end of OPENED: how many slots the volume has, and what each of their members lacks
+RECORD = 128  # where the version begins in its own record of a volume of one member: src/opened/version_record.c
 MEMBERS = {"many-slots": (1 << 31, 1), "a-member-less": (2, 3), "no-member": (1, 0), "a-slot-more": (2, 1)}
 ANSWER = 528  # bytes of an answer that refuses
 
 
-def head(kind, size, magic=MAGIC, latest=1, earliest=1):
+def head(kind, size, magic=MAGIC, latest=2, earliest=2):
     return struct.pack("<IHHII", magic, latest, earliest, kind, size)
 
 
@@ -73,7 +74,7 @@ def is_dropped(peer):
 def answered(peer, request):
     """Sends it, and returns the answer and its descriptors."""
     peer.send(request)
-    answer, fds, _, _ = socket.recv_fds(peer, 4096, 4)
+    answer, fds, _, _ = socket.recv_fds(peer, 4096, 5)
     return answer, fds
 
 
@@ -110,7 +111,7 @@ def nonsense(mount):
         peer.send((good + os.urandom(60))[:length] if length < len(good) else os.urandom(length))
         peer.close()
     answer, fds = answered(greeted(mount), message(OPEN, good[16:] + bytes(100), latest=7))
-    assert len(fds) == 3, "a longer wish of a later release that speaks our protocol"
+    assert len(fds) == 4, "a longer wish of a later release that speaks our protocol"
     print(len(cases) + 1)
     return answer
 
@@ -124,7 +125,7 @@ def refused(mount):
     answer, fds = answered(peer, wish(mount, 999, b"x" * 16))
     assert reason(answer)[0] == 0 and len(fds) == 2, "a version that is not open"
     answer, fds = answered(peer, wish(mount))
-    assert reason(answer)[0] == 0 and len(fds) == 3, "after that"
+    assert reason(answer)[0] == 0 and len(fds) == 4, "after that"
     answer, fds = answered(peer, message(CACHE, b""))
     assert reason(answer)[0] == -errno.ENOENT and not fds, "a cache that the mount does not have"
     print("refused")
@@ -133,17 +134,17 @@ def refused(mount):
 def descriptors(mount):
     """What comes can be read and not be changed, and is nobody else's."""
     peer = greeted(mount)
-    _, (volume, state, index) = answered(peer, wish(mount))
+    _, (volume, state, index, record) = answered(peer, wish(mount))
     _, others = answered(peer, wish(mount))
-    for fd in (volume, state, index):
+    for fd in (volume, state, index, record):
         assert fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
     flags = fcntl.fcntl(volume, fcntl.F_GETFL)
     fcntl.fcntl(volume, fcntl.F_SETFL, flags & ~os.O_DIRECT)
     assert fcntl.fcntl(others[0], fcntl.F_GETFL) == flags, "flags are shared"
     write, grow, shrink, seal, future = 8, 4, 2, 1, 16
-    assert fcntl.fcntl(index, 1034) & 15 == write | grow | shrink | seal
+    assert fcntl.fcntl(index, 1034) & 15 == fcntl.fcntl(record, 1034) & 15 == write | grow | shrink | seal
     assert fcntl.fcntl(state, 1034) & 23 == future | grow | shrink | seal
-    for fd in (state, index):
+    for fd in (state, index, record):
         again = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
         for change in (lambda fd=again: os.pwrite(fd, b"x", 0), lambda fd=again: os.ftruncate(fd, 0),
                        lambda fd=again: mmap.mmap(fd, 4096, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)):
@@ -206,7 +207,7 @@ def cache(mount):
     for first in (0, 1, 0xffffffff):  # hits of slots that there are, and of others
         peer.send(message(HITS, struct.pack("<II", first, 0) + b"\xff" * 4032))
     answer, fds = answered(peer, wish(mount))
-    assert reason(answer)[0] == 0 and len(fds) == 3, "after that"
+    assert reason(answer)[0] == 0 and len(fds) == 4, "after that"
     print("read-only")
 
 
@@ -264,6 +265,16 @@ def memfd(content, seals):
     return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY)
 
 
+def slots(count, there):
+    """The end of OPENED, for members by the bits of there."""
+    return struct.pack("<II256Q", count, 0, *((not there >> slot & 1) for slot in range(256)))
+
+
+def changed(record, at, field):
+    content = os.pread(record, 1 << 30, 0)
+    return memfd(content[:RECORD + at] + field + content[RECORD + at + len(field):], 15)
+
+
 def spoil(fault, answer, fds):
     """The answer with this fault in it."""
     content = os.pread(fds[2], 1 << 30, 0)
@@ -287,39 +298,41 @@ def spoil(fault, answer, fds):
     elif fault == "two-members":
         fds = fds + fds[:1]
     elif fault == "a-pipe":
-        fds = [os.pipe()[0], fds[1], fds[2]]
+        fds = [os.pipe()[0], *fds[1:]]
     elif fault == "a-volume-to-write":
-        fds = [os.open(os.readlink(f"/proc/self/fd/{fds[0]}"), os.O_RDWR), fds[1], fds[2]]
+        fds = [os.open(os.readlink(f"/proc/self/fd/{fds[0]}"), os.O_RDWR), *fds[1:]]
     elif fault == "garbage":
-        answer = answer[:544] + os.urandom(len(answer) - 544 - SLOTS) + answer[-SLOTS:]
+        fds[3] = changed(fds[3], -64, os.urandom(64 + 512))
+    elif fault == "a-short-record":
+        fds[3] = memfd(os.pread(fds[3], 100, 0), 15)
+    elif fault == "no-record":
+        fds[3] = os.open("/dev/zero", os.O_RDONLY)
+    elif fault == "many-modes":
+        fds[3] = changed(fds[3], 12 - RECORD, struct.pack("<I", 0xffff))
     elif fault == "no-slots":
         answer = message(OPENED, answer[16:-SLOTS])
     elif fault in MEMBERS:
-        answer = answer[:-SLOTS] + struct.pack("<IB35x", *MEMBERS[fault])
+        answer = answer[:-SLOTS] + slots(*MEMBERS[fault])
     elif fault == "short-answer":
         answer = message(OPENED, answer[16:ANSWER])
     elif fault == "not-an-errno":
         answer = answer[:16] + struct.pack("<i", 77) + answer[20:]
     elif fault == "many-inodes":
-        at = 544 + 128 + 16 + 32 + 32 + 32 + 8 + 8
-        answer = answer[:at] + struct.pack("<Q", 1 << 45) + answer[at + 8:]
+        fds[3] = changed(fds[3], 0x118, struct.pack("<Q", 1 << 45))
     elif fault == "no-sequence":
-        at = 544 + 128 + 16 + 32 + 32
-        answer = answer[:at] + struct.pack("<Q", 1 << 24) + answer[at + 8:]
+        fds[3] = changed(fds[3], 0xd0, struct.pack("<Q", 1 << 24))
     elif fault == "another-index":  # two files are exchanged
-        at = struct.unpack_from("<Q", answer, 544 + 128 + 16 + 32 + 32 + 32 + 8)[0] + 5 * 32
+        at = struct.unpack("<Q", os.pread(fds[3], 8, RECORD + 0x110))[0] + 5 * 32
         content = content[:at] + content[at + 32:at + 64] + content[at:at + 32] + content[at + 64:]
         fds[2] = memfd(content, 15)
     elif fault == "another-digest":
-        at = 544 + 128 + 16
-        answer = answer[:at] + os.urandom(32) + answer[at + 32:]
+        fds[3] = changed(fds[3], 0x90, os.urandom(32))
     elif fault == "other-block-sums":
-        at = 544 + 128 + 16 + 32
-        answer = answer[:at] + os.urandom(32) + answer[at + 32:]
+        fds[3] = changed(fds[3], 0x1a8, os.urandom(32))
     elif fault == "no-index":
         answer, fds = answer[:528] + bytes(8) + answer[536:], fds[:2]
     elif fault == "another":
-        answer = answer[:544 + 128] + bytes(16) + answer[544 + 128 + 16:]
+        fds[3] = changed(fds[3], 0x80, bytes(16))
     elif fault != "none":
         sys.exit(f"no fault '{fault}'")
     return answer, fds
@@ -339,7 +352,7 @@ def pass_on(fault, peer, real):
     if not request:
         return
     upstream.send(request)
-    answer, fds, _, _ = socket.recv_fds(upstream, 4096, 4)
+    answer, fds, _, _ = socket.recv_fds(upstream, 4096, 5)
     answer, fds = spoil(fault, answer, fds)
     peer.sendmsg([answer], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else [])
 

@@ -287,13 +287,6 @@ static void seed_exposition(const char *folder)
 
 static void seed_handover(const char *folder)
 {
-	static const struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
-						.index.length = 16384,
-						.shape = { .names_length = 8192, .inode_count = 1, .class_count = 1,
-							   .chunk_sum = DSFS_SUM_XXH3_64 } };
-	static const struct index index = { .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1,
-						       .chunk_sum = DSFS_SUM_XXH3_64 },
-					    .member_count = 1, .member_sizes = { 1u << 24 } };
 	const struct error why = { -EPERM, "not for you" };
 	struct handover_opened opened = { .key = 1 };
 	struct handover_open query = { .sequence = 1 };
@@ -304,7 +297,6 @@ static void seed_handover(const char *folder)
 	struct handover_hits hits = { .bits = { 1 } };
 
 	handover_begin(&opened.answer.head, HANDOVER_OPENED, sizeof(opened));
-	handover_put_version(&version, &index, &opened.version);
 	write_seed(folder, "handover-opened", "", 0, &opened, sizeof(opened));
 	handover_begin(&query.head, HANDOVER_OPEN, sizeof(query));
 	write_seed(folder, "handover-open", "", 0, &query, sizeof(query));

@@ -61,7 +61,7 @@ may src/device   $base device/nvme datasetfs device
 may src/members  $base $image io $device datasetfs members
 may src/erofs    $base $image io datasetfs erofs
 may src/tier     $base $image io datasetfs tier
-may src/handover $base $image handover
+may src/handover $base handover
 may src/opened   $base $image opened
 may src/volume/space       $base $image datasetfs volume/space
 may src/volume/transaction $base $image io $device datasetfs volume/space volume/transaction
@@ -74,7 +74,7 @@ may src/fuse     $base io fuse
 may src/supervisor $base supervisor
 may src/lib         $base $image trust datasetfs lib
 may src/lib/shuffle $base $image datasetfs lib/shuffle
-may src/lib/direct/daemon $base $image trust io handover tier read datasetfs lib lib/direct/daemon
+may src/lib/direct/daemon $base $image trust io handover opened tier read datasetfs lib lib/direct/daemon
 may src/lib/direct  $base $image trust io $device members tier read datasetfs lib lib/direct/daemon lib/direct
 may src/lib/mounted $base $image trust io datasetfs lib lib/mounted
 may src/lib/api     $base $image trust $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
@@ -88,7 +88,7 @@ may src/serve/record  $base trust datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read options serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
-may src/serve/local   $base $image $device io handover read supervisor tier serve/version serve serve/local
+may src/serve/local   $base $image $device io handover opened read supervisor tier serve/version serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
     serve/opening
 may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead

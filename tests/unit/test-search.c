@@ -58,6 +58,7 @@ static int setup(void **state)
 	fd = section_write(&section, &version);
 	generation = calloc(1, sizeof(*generation));
 	assert_non_null(generation);
+	generation->record = -1;
 	CHECK_OK(index_load_fd(fd, &version, 1 << 24, NULL, &generation->index, &err));
 	generation->sequence = SEQUENCE;
 	atomic_store(&generation->uses, 1);

@@ -108,6 +108,7 @@ static void open_on(const struct members *members)
 	generation = open_new(members);
 	generation->key = KEY;
 	generation->hidden_mode = 06000;
+	CHECK_OK(generation_record(generation, &err));
 }
 
 static int setup(void **state)
@@ -194,12 +195,11 @@ static struct generation *adopt(void)
 {
 	struct generation *next;
 	struct error why = { 0 };
-	int record = -1, index = fcntl(generation->index->memfd, F_DUPFD_CLOEXEC, 0);
+	int record = fcntl(generation->record, F_DUPFD_CLOEXEC, 0);
+	int index = fcntl(generation->index->memfd, F_DUPFD_CLOEXEC, 0);
 
-	CHECK_OK(generation_record(generation, &record, &err));
 	if (generation_adopt(record, index, KEY, &next, &why) < 0)
 		fail_msg("%s", why.reason);
-	close(record);
 	return next;
 }
 
@@ -277,44 +277,63 @@ static void test_damaged_block_sums(void **state)
 	generation_put(next);
 }
 
-static void test_seals(void **state)
+static void test_files(void **state)
 {
-	int record = -1, index, writable = memfd_create("record", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+	int record, index, empty = memfd_create("record", MFD_CLOEXEC), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct generation *next = NULL;
 
 	(void)state;
 	open_on(&none);
 	index = generation->index->memfd;
-	CHECK_OK(generation_record(generation, &record, &err));
+	record = generation->record;
 	assert_int_equal(fcntl(record, F_GET_SEALS), seals);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC);
-	CHECK_FAILS(generation_adopt(writable, index, KEY, &next, &err), -EPROTO, "has the seals 0, expected 0xf");
-	assert_int_equal(fcntl(writable, F_ADD_SEALS, seals), 0);
-	CHECK_FAILS(generation_adopt(writable, index, KEY, &next, &err), -EPROTO, "0 bytes that are no record");
+	CHECK_FAILS(generation_adopt(empty, index, KEY, &next, &err), -EPROTO, "0 bytes that are no record");
 	CHECK_FAILS(generation_adopt(index, index, KEY, &next, &err), -EPROTO, "that are no record");
+	CHECK_FAILS(generation_adopt(null, index, KEY, &next, &err), -EPROTO, "is no file, or too long");
 	CHECK_FAILS(generation_adopt(record, record, KEY, &next, &err), -EPROTO, "index: ");
 	assert_null(next);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC); /* it stayed ours */
-	close(writable);
-	close(record);
+	close(empty);
+	close(null);
+}
+
+/* The record of the generation as it is now. */
+static void record_again(void)
+{
+	close(generation->record);
+	CHECK_OK(generation_record(generation, &err));
 }
 
 /* A copy of the record that can be changed; free() it. */
 static uint8_t *copy_record(uint64_t *ret_length)
 {
-	int fd = -1;
-	uint8_t *bytes;
-	off_t end;
+	off_t end = lseek(generation->record, 0, SEEK_END);
+	uint8_t *bytes = malloc((size_t)end);
 
-	CHECK_OK(generation_record(generation, &fd, &err));
-	end = lseek(fd, 0, SEEK_END);
-	bytes = malloc((size_t)end);
 	assert_non_null(bytes);
-	assert_int_equal(pread(fd, bytes, (size_t)end, 0), end);
-	close(fd);
+	assert_int_equal(pread(generation->record, bytes, (size_t)end, 0), end);
 	*ret_length = (uint64_t)end;
 	return bytes;
+}
+
+/* It is the same version wherever it lies and whoever has signed it, and for nothing else. */
+static void test_same_version(void **state)
+{
+	struct version other = version;
+
+	(void)state;
+	other.signature_bytes = 7;
+	assert_true(version_is_same(&version, &other));
+	other.places_seed++;
+	assert_false(version_is_same(&version, &other));
+	other = version;
+	other.index.sha256[31]++;
+	assert_false(version_is_same(&version, &other));
+	other = version;
+	other.label[0]++;
+	assert_false(version_is_same(&version, &other));
 }
 
 /* It is refused for a reason, or can be used. */
@@ -357,6 +376,53 @@ static void test_damaged_records(void **state)
 	free(bytes);
 }
 
+/* Fields of the version that are refused, in a record of a volume of one member. */
+static const struct {
+	const char *reason;
+	size_t at;
+	uint64_t value;
+	int code;
+} wrongs[] = {
+#define WRONG(reason, field, value) { reason, offsetof(struct dsfs_version, field), value, -EPROTO }
+	WRONG("has a bad label", label, 0x0a61),
+	WRONG("has sequence 16777216 after 0", sequence, 1 << 24),
+	WRONG("has sequence 0 after 0", sequence, 0),
+	{ "a newer release is needed", offsetof(struct dsfs_version, feature_incompat), UINT64_C(1) << 63,
+	  -EOPNOTSUPP },
+	{ "sums of kind 9", offsetof(struct dsfs_version, chunk_log), UINT64_C(9) << 32 | 17, -EOPNOTSUPP },
+	WRONG("chunk size 2^40", chunk_log, UINT64_C(1) << 32 | 40),
+	WRONG("its parts need", index_length, 4096),
+	WRONG("the record of a version: ", names_length, UINT64_MAX - 4095),
+	WRONG("the record of a version: ", inode_count, UINT64_C(1) << 45),
+	WRONG("its parts need", inode_count, 0),
+	WRONG("expected at most its", file_count, 1000),
+	WRONG("is outside the volume", fine.address, SIZE),
+	WRONG("is outside the volume", fine.length, UINT64_MAX),
+	WRONG("is outside the volume", source.address, UINT64_C(1) << DSFS_ADDRESS_BITS),
+};
+
+static void test_refused_versions(void **state)
+{
+	struct version_record record = { 0 };
+	uint64_t length;
+	uint8_t *bytes, *at;
+
+	(void)state;
+	open_on(&none);
+	bytes = copy_record(&length);
+	for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
+		uint64_t was;
+
+		at = bytes + 64 + sizeof(struct dsfs_catalogue) + wrongs[i].at;
+		memcpy(&was, at, sizeof(was));
+		memcpy(at, &wrongs[i].value, sizeof(was));
+		CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), wrongs[i].code,
+			    wrongs[i].reason);
+		memcpy(at, &was, sizeof(was));
+	}
+	free(bytes);
+}
+
 static void test_refused_records(void **state)
 {
 	struct version_record record = { 0 };
@@ -373,13 +439,8 @@ static void test_refused_records(void **state)
 	bytes[14] = 1; /* of hidden_mode */
 	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EPROTO, "hidden_mode=0206000");
 	free(bytes);
-	generation->version.feature_incompat = UINT64_C(1) << 60;
-	bytes = copy_record(&length);
-	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EOPNOTSUPP,
-		    "a newer release is needed");
-	free(bytes);
-	generation->version.feature_incompat = 0;
 	generation->version.index.extents.items[0].address = SIZE;
+	record_again();
 	bytes = copy_record(&length);
 	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EPROTO, "outside the volume");
 	free(bytes);
@@ -393,8 +454,10 @@ int main(void)
 		RECORD_TEST(test_members),
 		RECORD_TEST(test_short_last_segment),
 		RECORD_TEST(test_damaged_block_sums),
-		RECORD_TEST(test_seals),
+		RECORD_TEST(test_files),
+		RECORD_TEST(test_same_version),
 		RECORD_TEST(test_damaged_records),
+		RECORD_TEST(test_refused_versions),
 		RECORD_TEST(test_refused_records),
 	};
 

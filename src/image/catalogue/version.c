@@ -126,6 +126,18 @@ void version_encode(const struct version *v, uint32_t first_extent, uint32_t fir
 	disk->signature_bytes = dsfs_le32_of(v->signature_bytes);
 }
 
+bool version_is_same(const struct version *a, const struct version *b)
+{
+	struct version plain[2] = { *a, *b };
+	struct dsfs_version disk[2] = { 0 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		plain[i].signature_bytes = 0;
+		version_encode(&plain[i], 0, 0, true, &disk[i]);
+	}
+	return !memcmp(&disk[0], &disk[1], sizeof(disk[0]));
+}
+
 static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
 {
 	for (uint32_t i = 0; i < list->count; i++, disk++)

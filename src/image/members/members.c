@@ -125,6 +125,11 @@ static bool members_has_column(const struct members *members, const struct membe
 	return !missing_from || group->birth < missing_from;
 }
 
+uint64_t members_missing_from(const struct members *members, uint32_t member)
+{
+	return member < members->count ? __atomic_load_n(&members->list[member].missing_from, __ATOMIC_ACQUIRE) : 0;
+}
+
 void members_note(struct members *members, uint32_t member, uint64_t missing_from)
 {
 	if (member < members->count)

@@ -79,6 +79,8 @@ uint32_t members_copies(const struct members *members, uint64_t address, uint64_
 /* Whether there are copies of anything. */
 bool members_are_redundant(const struct members *members);
 
+/* Returns missing_from of a member, 0 if there is none of this number. */
+uint64_t members_missing_from(const struct members *members, uint32_t member);
 /* Sets missing_from of a member that came back. Other threads may look for copies meanwhile. */
 void members_note(struct members *members, uint32_t member, uint64_t missing_from);
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "image/catalogue/block_sums.h"
 #include "lib/direct/trusted.h"
 
 /* Opens the version that was handed over. Takes got's parts and the link, also on failure. */
@@ -16,27 +15,19 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 		      struct error *err)
 {
 	int r = trusted_handed(got, query, err);
-	struct block_sums *block_sums = take_ptr(&got->block_sums);
+	struct version_record *record = &got->record;
 	struct direct_volume *volume = NULL;
-	uint32_t hidden_mode = got->hidden_mode;
+	uint32_t hidden_mode = record->hidden_mode;
 	struct dsfs_info info;
 
 	if (r == 0)
-		r = direct_check_digest(got->index, query, got->version.label, err);
-
-	if (r == 0 && !got->has_block_sums &&
-	    block_sums_load(backing_of(&got->volume->source, &got->index->members), &got->version, &block_sums,
-			    NULL) == -ENOMEM)
-		r = error_no_memory(err);
+		r = direct_check_digest(got->index, query, record->version.label, err);
 	if (r == 0)
 		r = direct_volume_new(got->volume, &volume, err);
 	if (r == 0) {
 		got->volume = NULL;
-		direct_describe(&got->version, DSFS_WAY_DIRECT, &info);
-		r = direct_new(&info, got->index, block_sums, volume, ret, err);
-		got->index = NULL;
-	} else {
-		block_sums_close(block_sums);
+		direct_describe(&record->version, DSFS_WAY_DIRECT, &info);
+		r = direct_new(&info, take_ptr(&got->index), take_ptr(&record->block_sums), volume, ret, err);
 	}
 	link_version_close(got);
 	if (r < 0) {
@@ -73,10 +64,10 @@ static int linked_choose(struct link *link, struct link_version *got, const stru
 	struct link *to_other = NULL;
 	struct dsfs_info chosen;
 	struct direct_volume *volume;
-	uint32_t hidden_mode = got->hidden_mode;
+	uint32_t hidden_mode = got->record.hidden_mode;
 	int r = direct_find(&got->volume->source, query, &chosen, err);
 
-	if (r == 0 && direct_is(&chosen, &got->version))
+	if (r == 0 && direct_is(&chosen, &got->record.version))
 		return linked_new(link, got, query, ret, err);
 	if (r == 0)
 		r = link_open(link_place(link), chosen.sequence, chosen.uuid, &to_other, &other, err);
@@ -107,8 +98,8 @@ static int linked_folder(struct link *link, struct link_version *got, const stru
 
 	if (!got->index)
 		r = error_set(err, -ESTALE, "the daemon has closed the version of the folder '%s'", query->where);
-	else if (query->version && strcmp(query->version, got->version.label) != 0)
-		r = lib_refuse_version(query, got->version.label, err);
+	else if (query->version && strcmp(query->version, got->record.version.label) != 0)
+		r = lib_refuse_version(query, got->record.version.label, err);
 	if (r == 0)
 		return linked_new(link, got, query, ret, err);
 	link_version_close(got);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the record of a version that was handed over from the volume, as the daemon does not send signatures. */
+/* Reads the catalogue's record of a version that was handed over: the daemon is trusted neither with the signatures nor
+ * with the sums. */
 #include "lib/direct/trusted.h"
 
 #include <errno.h>
@@ -31,20 +32,33 @@ static bool trusted_is_same(const struct version *handed, const struct version *
 static int trusted_compare(const struct catalogue *catalogue, struct link_version *got, const struct query *query,
 			   struct error *err)
 {
-	const struct version *version = catalogue_by_sequence(catalogue, got->version.sequence);
+	const struct version *version = catalogue_by_sequence(catalogue, got->record.version.sequence);
 	struct trust_signer signer;
 	int r;
 
-	if (!version || memcmp(version->uuid, got->version.uuid, sizeof(version->uuid)) != 0)
+	if (!version || memcmp(version->uuid, got->record.version.uuid, sizeof(version->uuid)) != 0)
 		return error_set(err, -EKEYREJECTED, "version '%s' is not trusted: it is not on the volume any more, "
-				 "where its signatures are", got->version.label);
+				 "where its signatures are", got->record.version.label);
 	r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
 	if (r == 0)
 		r = trusted_index(got->index, version, query, err);
-	if (r == 0 && !trusted_is_same(&got->version, version))
+	if (r == 0 && !trusted_is_same(&got->record.version, version))
 		r = error_set(err, -EKEYREJECTED, "version '%s' is not trusted: the daemon has another record of it "
 			      "than the volume", version->label);
 	return r;
+}
+
+/* Without damaged block checksums, parts of large files are read in whole chunks. */
+static int trusted_load_block_sums(struct link_version *got, struct error *err)
+{
+	struct version_record *record = &got->record;
+
+	block_sums_close(record->block_sums);
+	record->block_sums = NULL;
+	if (block_sums_load(backing_of(&got->volume->source, &got->index->members), &record->version,
+			    &record->block_sums, NULL) == -ENOMEM)
+		return error_no_memory(err);
+	return 0;
 }
 
 int trusted_handed(struct link_version *got, const struct query *query, struct error *err)
@@ -59,8 +73,5 @@ int trusted_handed(struct link_version *got, const struct query *query, struct e
 	if (r == 0)
 		r = trusted_compare(&catalogue, got, query, err);
 	catalogue_free(&catalogue);
-	block_sums_close(got->block_sums);
-	got->block_sums = NULL;
-	got->has_block_sums = false;
-	return r;
+	return r < 0 ? r : trusted_load_block_sums(got, err);
 }

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "handover/state.h"
-#include "handover/table.h"
 #include "serve/clients/handout.h"
 #include "serve/local/stored.h"
 
@@ -32,16 +31,11 @@ static struct generation *answer_find(struct serve *serve, const struct handover
 	return generation;
 }
 
-static int answer_put_version(const struct serve *serve, const struct generation *generation, struct answer *answer,
-			      struct error *err)
+static int answer_open_version(const struct generation *generation, int *ret_index, int *ret_record, struct error *err)
 {
-	struct handover_version *version = &answer->message.version;
+	int r = handout_reopen(generation->index->memfd, 0, "the index", ret_index, err);
 
-	answer->message.key = generation->key;
-	handover_put_version(&generation->version, generation->index, version);
-	version->hidden_mode = generation->hidden_mode;
-	memcpy(version->volume_uuid, serve->volume.uuid, sizeof(version->volume_uuid));
-	return handout_reopen(generation->index->memfd, 0, "the index", &answer->fds[HANDOVER_INDEX], err);
+	return r < 0 ? r : handout_reopen(generation->record, 0, "the version's record", ret_record, err);
 }
 
 static int answer_check_device(uint64_t device, const struct handover_open *query, struct error *err)
@@ -74,86 +68,66 @@ static uint32_t answer_spare(const struct serve *serve, const struct generation 
 	return spare;
 }
 
-/* Sets the bits of members that are not there, and of suspect ones that the client can do without. */
-static void answer_withhold(struct serve *serve, const struct generation *generation,
-			    uint8_t ret[HANDOVER_SLOTS / 8])
+/* Tells what each member lacks: all, if it is not there, or if it is suspect and the client can do without it. */
+static void answer_note_members(struct serve *serve, const struct generation *generation,
+				struct handover_opened *message)
 {
 	const struct serve_volume *volume = &serve->volume;
 	uint32_t spare = volume->route ? answer_spare(serve, generation) : 0;
 
+	message->slots = volume->array->count;
 	for (uint32_t i = 0; i < volume->array->count; i++) {
-		if (array_has(volume->array, i)) {
-			if (!spare || !serve_is_suspect(serve, i))
-				continue;
+		if (!array_has(volume->array, i)) {
+			message->missing_from[i] = 1;
+		} else if (spare && serve_is_suspect(serve, i)) {
+			message->missing_from[i] = 1;
 			spare--;
 			atomic_store(&serve->due.offer, true);
+		} else if (generation) {
+			message->missing_from[i] = members_missing_from(&generation->index->members, i);
 		}
-		ret[i / 8] |= (uint8_t)(1u << i % 8);
 	}
 }
 
 /* The first member that is handed over goes to HANDOVER_VOLUME, the others behind the fixed descriptors. */
-static int answer_put_volume(const struct serve *serve, const uint8_t *missing, const struct credentials *peer,
-			     struct answer *answer, struct error *err)
+static int answer_put_volume(const struct serve *serve, const struct credentials *peer, struct answer *answer,
+			     struct error *err)
 {
-	const struct array_source *volume = serve->volume.array;
 	unsigned at = HANDOVER_VOLUME;
 	int r = 0;
 
-	answer->message.slots = volume->count;
-	for (uint32_t i = 0; r == 0 && i < volume->count; i++) {
-		if (missing[i / 8] >> i % 8 & 1)
+	for (uint32_t i = 0; r == 0 && i < answer->message.slots; i++) {
+		if (!handover_has(&answer->message, i))
 			continue;
-		if (at == HANDOVER_FDS - 1)
+		if (at == HANDOVER_FDS)
 			return error_set(err, -EOPNOTSUPP,
 					 "the volume has more than the %u members that can be handed over",
 					 HANDOVER_MEMBERS);
 		r = answer_put_member(serve, i, peer, &answer->fds[at], err);
-		answer->message.there[i / 8] |= (uint8_t)(1u << i % 8);
 		answer->fd_count += at != HANDOVER_VOLUME;
 		at = answer->fd_count;
 	}
 	return r;
 }
 
-/* Hands over the table of members, which has no room in the message. Only for a volume of several members. */
-static int answer_put_table(const struct generation *generation, const uint8_t *missing, struct answer *answer,
-			    struct error *err)
-{
-	const struct members *members = &generation->index->members;
-	int r;
-
-	if (!members->count)
-		return 0;
-	r = table_write(members, &generation->version, generation->block_sums, missing,
-			&answer->fds[answer->fd_count], err);
-	if (r < 0)
-		return r;
-	answer->fd_count++;
-	return 0;
-}
-
 /* Opens the volume after the index and the state, as a device that hangs may keep us there. */
 static int answer_fill(struct serve *serve, const struct state *state, const struct generation *generation,
 		       const struct credentials *peer, struct answer *answer, struct error *err)
 {
-	uint8_t missing[HANDOVER_SLOTS / 8] = { 0 };
 	int r = 0;
 
 	if (generation) {
-		r = answer_put_version(serve, generation, answer, err);
-		answer->fd_count = HANDOVER_INDEX + 1;
+		answer->message.key = generation->key;
+		answer->fd_count = HANDOVER_RECORD + 1;
+		r = answer_open_version(generation, &answer->fds[HANDOVER_INDEX], &answer->fds[HANDOVER_RECORD], err);
 	}
 	if (r == 0)
 		r = handout_reopen(state_fd(state), 0, "the state", &answer->fds[HANDOVER_STATE], err);
 	answer->message.volume = state_volume(state);
 	if (r < 0)
 		return r;
-	answer_withhold(serve, generation, missing);
-	r = answer_put_volume(serve, missing, peer, answer, err);
-	if (r == 0 && generation)
-		r = answer_put_table(generation, missing, answer, err);
-	return r;
+	answer_note_members(serve, generation, &answer->message);
+	return answer_put_volume(serve, peer, answer, err);
 }
 
 int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct credentials *peer,
@@ -179,24 +153,21 @@ int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 	return 0;
 }
 
-int answer_lend(struct serve *serve, const struct handover_borrow *query, int *ret, struct error *err)
+int answer_lend(struct serve *serve, const struct handover_borrow *query, int fds[HANDOVER_LENT_FDS],
+		struct error *err)
 {
-	struct handover_open wanted = { .sequence = query->version.sequence };
-	struct handover_borrow own = { .sha256 = { 0 } };
+	struct handover_open wanted = { .sequence = query->sequence };
 	struct generation *generation = NULL;
-	int r = -ENOENT;
+	int r;
 
-	memcpy(wanted.uuid, query->version.uuid, sizeof(wanted.uuid));
-	if (wanted.sequence)
+	memcpy(wanted.uuid, query->uuid, sizeof(wanted.uuid));
+	if (wanted.sequence && !memcmp(query->volume_uuid, serve->volume.uuid, sizeof(query->volume_uuid)))
 		generation = answer_find(serve, &wanted);
-	if (generation) {
-		handover_put_wish(&generation->version, generation->index, serve->volume.uuid, &own);
-		if (!memcmp(own.sha256, query->sha256, sizeof(own.sha256)) &&
-		    !memcmp(&own.version, &query->version, sizeof(own.version)))
-			r = handout_reopen(generation->index->memfd, 0, "the index", ret, err);
-	}
+	if (!generation)
+		return error_set(err, -ENOENT, "the mount does not have this version open");
+	r = answer_open_version(generation, &fds[HANDOVER_LENT_INDEX], &fds[HANDOVER_LENT_RECORD], err);
 	generation_put(generation);
-	return r == -ENOENT ? error_set(err, r, "the mount does not have this version open") : r;
+	return r;
 }
 
 int answer_cache(const struct serve *serve, const struct credentials *peer, int fds[HANDOVER_CACHE_FDS],

@@ -11,7 +11,7 @@ struct state;
 
 struct answer {
 	struct handover_opened message;
-	int fds[HANDOVER_FDS]; /* in the order of enum handover_fd, then further members and their table */
+	int fds[HANDOVER_FDS]; /* in the order of enum handover_fd, then further members */
 	unsigned fd_count;
 };
 
@@ -21,10 +21,11 @@ struct answer {
 must_check int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 			   const struct credentials *peer, const struct handover_open *query, struct answer *ret,
 			   struct error *err);
-/* Opens the index that another daemon asks for. -ENOENT: this one has not opened that version. */
-must_check int answer_lend(struct serve *serve, const struct handover_borrow *query, int *ret, struct error *err);
-/* Opens the mount's cache of the volume on this machine, for reading. -ENOENT: there is none. The caller closes the
- * descriptors, also those that were opened before a failure. */
+/* Opens the index and the record that another daemon asks for. -ENOENT: this one has not opened that version. Here and
+ * below the caller closes the descriptors, also those that were opened before a failure. */
+must_check int answer_lend(struct serve *serve, const struct handover_borrow *query, int fds[HANDOVER_LENT_FDS],
+			   struct error *err);
+/* Opens the mount's cache of the volume on this machine, for reading. -ENOENT: there is none. */
 must_check int answer_cache(const struct serve *serve, const struct credentials *peer, int fds[HANDOVER_CACHE_FDS],
 			    struct error *err);
 /* Closes the descriptors, once they are sent. */

@@ -194,11 +194,21 @@ static int clients_open(struct clients *clients, const struct credentials *peer,
 	return r;
 }
 
+/* Sends two files, or none if the second one is missing, and closes them. */
+static int clients_send_files(int fd, const void *message, size_t length, int fds[2], struct error *err)
+{
+	int r = passing_send(fd, message, length, fds, fds[1] < 0 ? 0 : 2, err);
+
+	close_fd(&fds[0]);
+	close_fd(&fds[1]);
+	return r;
+}
+
 static int clients_lend(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
 {
 	struct handover_lent lent = { 0 };
 	struct handover_borrow query;
-	auto_close int index = -1;
+	int fds[HANDOVER_LENT_FDS] = { -1, -1 };
 	struct error why = { 0 };
 	int r = handover_check(packet->bytes, packet->length, HANDOVER_BORROW, sizeof(query), err);
 
@@ -208,9 +218,9 @@ static int clients_lend(struct clients *clients, int fd, const struct passing_pa
 		return r;
 	memcpy(&query, packet->bytes, sizeof(query));
 	handover_begin(&lent.answer.head, HANDOVER_LENT, sizeof(lent));
-	if (answer_lend(clients->serve, &query, &index, &why) < 0)
+	if (answer_lend(clients->serve, &query, fds, &why) < 0)
 		handover_refuse(&lent.answer, &why);
-	return passing_send(fd, &lent, sizeof(lent), &index, index >= 0, err);
+	return clients_send_files(fd, &lent, sizeof(lent), fds, err);
 }
 
 static int clients_give_cache(struct clients *clients, const struct credentials *peer,
@@ -227,13 +237,9 @@ static int clients_give_cache(struct clients *clients, const struct credentials 
 	if (r < 0)
 		return r;
 	handover_begin(&cached.answer.head, HANDOVER_CACHED, sizeof(cached));
-	r = answer_cache(clients->serve, peer, fds, &why);
-	if (r < 0)
+	if (answer_cache(clients->serve, peer, fds, &why) < 0)
 		handover_refuse(&cached.answer, &why);
-	r = passing_send(fd, &cached, sizeof(cached), fds, r < 0 ? 0 : HANDOVER_CACHE_FDS, err);
-	for (unsigned i = 0; i < HANDOVER_CACHE_FDS; i++)
-		close_fd(&fds[i]);
-	return r;
+	return clients_send_files(fd, &cached, sizeof(cached), fds, err);
 }
 
 /* Chunks that clients read stay, as those that the mount reads: they may read all of the volume, so one that lies keeps

@@ -15,8 +15,7 @@ struct protection {
 /* Whether a member is missing or stale. The control thread clears that when the member is back. */
 static bool protection_is_missing(const struct serve *serve, const struct members *members, uint32_t number)
 {
-	return __atomic_load_n(&members->list[number].missing_from, __ATOMIC_ACQUIRE) != 0 ||
-	       serve_is_missing(serve, number);
+	return members_missing_from(members, number) || serve_is_missing(serve, number);
 }
 
 /* The number of copies that can be read now. Reads still try a member that was lost while the mount serves, as it may

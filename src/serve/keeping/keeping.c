@@ -144,19 +144,16 @@ void keeping_free(struct serve *serve)
 
 int keeping_version(struct serve *serve, const struct generation *generation, struct error *err)
 {
-	auto_close int fd = -1;
-	int r = 0;
+	int r;
 
-	if (serve->is_kept) {
-		r = generation_record(generation, &fd, err);
-		step("version-recorded");
-		if (r == 0)
-			r = keep_put(serve->keep, fd, err, "version.%" PRIu64, generation->key);
-		step("version-put");
-		if (r == 0)
-			r = keep_put(serve->keep, generation->index->memfd, err, "index.%" PRIu64, generation->key);
-		step("index-put");
-	}
+	if (!serve->is_kept)
+		return 0;
+	step("version-recorded");
+	r = keep_put(serve->keep, generation->record, err, "version.%" PRIu64, generation->key);
+	step("version-put");
+	if (r == 0)
+		r = keep_put(serve->keep, generation->index->memfd, err, "index.%" PRIu64, generation->key);
+	step("index-put");
 	return r;
 }
 

@@ -11,6 +11,7 @@
 #include "handover/handover.h"
 #include "handover/meeting.h"
 #include "image/catalogue/index_load.h"
+#include "opened/version_record.h"
 #include "tier/presence.h"
 
 #define LOAN_TIMEOUT 2000 /* ms within which a daemon must answer; the copy is read within seconds */
@@ -30,12 +31,27 @@ static int loan_ask(struct loan *loan, int fd, struct passing_packet *packet, st
 	int r = passing_send(fd, &loan->query, sizeof(loan->query), NULL, 0, err);
 
 	if (r == 0)
-		r = passing_receive(fd, LOAN_TIMEOUT, 1, packet, err);
+		r = passing_receive(fd, LOAN_TIMEOUT, HANDOVER_LENT_FDS, packet, err);
 	if (r == 0)
 		r = handover_check_answer(packet->bytes, packet->length, HANDOVER_LENT, sizeof(struct handover_lent),
 					  err);
-	if (r == 0 && packet->fd_count != 1)
-		return error_set(err, -EPROTO, "%u descriptors came, expected 1", packet->fd_count);
+	if (r == 0 && packet->fd_count != HANDOVER_LENT_FDS)
+		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count,
+				 HANDOVER_LENT_FDS);
+	return r;
+}
+
+/* Checks that the index was checked for the same version and as many members. Their sizes do not matter, as each
+ * reader checks addresses by its own. */
+static int loan_check(const struct loan *loan, int fd, struct error *err)
+{
+	struct version_record record = { 0 };
+	int r = version_record_read(fd, &record, err);
+
+	if (r == 0 && (!version_is_same(&record.version, loan->version) ||
+		       record.members.count != loan->members->count))
+		r = error_set(err, -ESTALE, "it has another version open, '%s'", record.version.label);
+	version_record_free(&record);
 	return r;
 }
 
@@ -45,9 +61,12 @@ static int loan_receive(struct loan *loan, int fd, struct error *err)
 	int r = loan_ask(loan, fd, &packet, err);
 
 	if (r == 0)
-		r = index_load_lent(packet.fds[0], loan->version, loan->member_size, loan->members, &loan->index, err);
+		r = loan_check(loan, packet.fds[HANDOVER_LENT_RECORD], err);
 	if (r == 0)
-		(void)take_fd(&packet.fds[0]);
+		r = index_load_lent(packet.fds[HANDOVER_LENT_INDEX], loan->version, loan->member_size, loan->members,
+				    &loan->index, err);
+	if (r == 0)
+		(void)take_fd(&packet.fds[HANDOVER_LENT_INDEX]);
 	passing_close(&packet);
 	return r;
 }
@@ -75,27 +94,16 @@ static int loan_try(void *argument, const char *name, const char *path, struct e
 	return r == 0 || r == -EAGAIN;
 }
 
-/* Describes the index that the other daemon must have: see handover_borrow. */
-static int loan_fill(struct loan *loan, const uint8_t uuid[16], struct error *err)
-{
-	struct index shell = { .shape = loan->version->shape };
-	int r = index_set_members(&shell, 0, loan->members, err);
-
-	if (r < 0)
-		return r;
-	handover_begin(&loan->query.head, HANDOVER_BORROW, sizeof(loan->query));
-	handover_put_wish(loan->version, &shell, uuid, &loan->query);
-	members_free(&shell.members);
-	return 0;
-}
-
 struct index *loan_take(int volume, const uint8_t uuid[16], const char *own, const struct version *version,
 			uint64_t member_size, const struct members *members)
 {
 	struct loan loan = { .volume = volume, .own = own, .version = version, .member_size = member_size,
-			     .members = members };
+			     .members = members, .query.sequence = version->sequence };
 
-	if (loan_fill(&loan, uuid, NULL) < 0 || presence_each(volume, loan_try, &loan, NULL) < 0)
+	handover_begin(&loan.query.head, HANDOVER_BORROW, sizeof(loan.query));
+	memcpy(loan.query.uuid, version->uuid, sizeof(loan.query.uuid));
+	memcpy(loan.query.volume_uuid, uuid, sizeof(loan.query.volume_uuid));
+	if (presence_each(volume, loan_try, &loan, NULL) < 0)
 		return NULL;
 	return loan.index;
 }

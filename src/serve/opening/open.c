@@ -132,6 +132,8 @@ static int open_load_trusted(struct serve *serve, struct open_load *load, const 
 	if (r == 0 && serve->options.has_digest)
 		r = dump_check_digest(generation->index, &generation->version, serve->options.digest, load->catalogue,
 				      err);
+	if (r == 0)
+		r = generation_record(generation, err);
 	if (r < 0) {
 		generation_put(generation);
 		return r;

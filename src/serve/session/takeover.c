@@ -28,6 +28,7 @@ static int takeover_adopt(struct serve *serve, const struct record_version *vers
 	r = generation_adopt(record, index, key, ret, err);
 	if (r < 0)
 		return r;
+	(void)take_fd(&record);
 	(void)take_fd(&index);
 	(*ret)->has_visitor = version->has_visitor;
 	(*ret)->visitor = version->visitor;
@@ -35,8 +36,8 @@ static int takeover_adopt(struct serve *serve, const struct record_version *vers
 	if ((*ret)->sequence == version->sequence &&
 	    !memcmp((*ret)->version.uuid, version->uuid, sizeof(version->uuid)))
 		return 0;
-	r = error_set(err, -EPROTO, "the version with the key %" PRIu64 " and sequence %" PRIu64 " has sequence %" PRIu64
-		      " in its own record", key, version->sequence, (*ret)->sequence);
+	r = error_set(err, -EPROTO, "the version with the key %" PRIu64 " and sequence %" PRIu64
+		      " has the sequence %" PRIu64 " in its own record", key, version->sequence, (*ret)->sequence);
 	generation_put(*ret);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "image/catalogue/index_load.h"
 #include "opened/version_record.h"
@@ -16,6 +17,7 @@ static void generation_free(struct generation *generation)
 	block_sums_close(generation->block_sums);
 	version_free(&generation->version);
 	index_close(generation->index);
+	close_fd(&generation->record);
 	free(generation);
 }
 
@@ -57,6 +59,7 @@ int generation_open(struct source *source, const struct version *version, struct
 	generation->version = *version;
 	generation->index = index;
 	generation->block_sums = block_sums;
+	generation->record = -1;
 	generation->sequence = version->sequence;
 	generation->key = atomic_fetch_add(&generation_opened, 1) + 1;
 	atomic_init(&generation->uses, 1);
@@ -84,7 +87,7 @@ void generation_continue(uint64_t key)
 		continue;
 }
 
-int generation_record(const struct generation *generation, int *ret_fd, struct error *err)
+int generation_record(struct generation *generation, struct error *err)
 {
 	const struct index *index = generation->index;
 	const struct version_record record = {
@@ -95,7 +98,7 @@ int generation_record(const struct generation *generation, int *ret_fd, struct e
 		.block_sums = generation->block_sums,
 	};
 
-	return version_record_write(&record, ret_fd, err);
+	return version_record_write(&record, &generation->record, err);
 }
 
 /* Takes over the record's version and block checksums. */
@@ -109,6 +112,7 @@ static struct generation *generation_of_record(struct version_record *record)
 	generation->block_sums = record->block_sums;
 	version_disown_lists(&record->version);
 	record->block_sums = NULL;
+	generation->record = -1;
 	generation->sequence = generation->version.sequence;
 	generation->hidden_mode = record->hidden_mode;
 	atomic_init(&generation->uses, 1);
@@ -153,6 +157,7 @@ int generation_adopt(int record_fd, int index_fd, uint64_t key, struct generatio
 	if (r < 0)
 		return r;
 	(*ret)->key = key;
+	(*ret)->record = record_fd;
 	generation_continue(key);
 	return 0;
 }

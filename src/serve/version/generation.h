@@ -45,6 +45,7 @@ struct generation {
 	struct trust_signer signer; /* who signed it, if the mount has trust= */
 	struct index *index;
 	struct block_sums *block_sums; /* NULL: the version has none, or they are damaged */
+	int record; /* the file by which other processes open the version, see generation_record() */
 	uint32_t hidden_mode; /* mode bits the mount hides, also of directories: in a copy they would take effect */
 	_Atomic uint64_t uses;    /* requests in progress, plus one for the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten, plus one for each pin */
@@ -82,12 +83,11 @@ static inline void generation_note(_Atomic bool *flag)
  * success. The caller owns one use of *ret. */
 must_check int generation_open(struct source *source, const struct version *version, struct index *index,
 			       struct block_sums *block_sums, struct generation **ret, struct error *err);
-/* Writes a record by which another process opens the version without reading the volume; *ret_fd is a sealed memfd, and
- * close-on-exec. */
-must_check int generation_record(const struct generation *generation, int *ret_fd, struct error *err);
-/* Opens a version from such a record and its index (index->memfd), which it takes on success. It has the key that it
- * had, and later openings get greater ones. The caller sets the visitor and the signer. How many names of it the kernel
- * holds is unknown. -EPROTO says what is wrong with the record or the index. */
+/* Writes the record (opened/version_record.h), once hidden_mode is set and before others know of the version. */
+must_check int generation_record(struct generation *generation, struct error *err);
+/* Opens a version from its record and its index (index->memfd), both of which it takes on success. It has the key that
+ * it had, and later openings get greater ones. The caller sets the visitor and the signer. How many names of it the
+ * kernel holds is unknown. -EPROTO says what is wrong with the record or the index. */
 must_check int generation_adopt(int record_fd, int index_fd, uint64_t key, struct generation **ret, struct error *err);
 /* Makes the keys of later openings greater than this one. Any thread may call this. */
 void generation_continue(uint64_t key);

@@ -20,7 +20,6 @@
 #include "datasetfs/control.h"
 #include "handover/meeting.h"
 #include "handover/state.h"
-#include "handover/table.h"
 #include "image/catalogue/catalogue.h"
 #include "image/catalogue/index_load.h"
 #include "lib/direct/daemon/several.h"
@@ -135,57 +134,42 @@ static int link_ask(int fd, const struct link_place *place, uint64_t sequence, c
 	return r;
 }
 
-/* Receives the table of members, too large for a message. table: its descriptor, negative if it did not come. */
-static int link_take_members(int table, struct link_version *version, struct members *ret, struct error *err)
+/* Checks that the members are those of the version, and notes which groups none of them has. */
+static int link_note_members(const struct handover_opened *opened, struct array_source *volume,
+			     struct members *members, struct error *err)
 {
-	uint32_t count = version->volume->count;
+	uint32_t count = members->count ? members->count : 1;
 	int r;
 
-	if (count == 1)
+	if (volume->count != count)
+		return error_set(err, -EPROTO, "the volume that came has %" PRIu32 " members, the version has %" PRIu32,
+				 volume->count, count);
+	if (!members->count)
 		return 0;
-	r = several_take(version->volume, err);
-	if (r == 0 && table < 0)
-		return error_set(err, -EPROTO, "the table of the %" PRIu32 " members did not come", count);
-	if (r == 0)
-		r = table_read(table, count, &version->version, ret, &version->block_sums, err);
+	r = several_take(volume, err);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < count; i++)
-		if (!array_has(version->volume, i))
-			members_note(ret, i, 1);
-	version->has_block_sums = true;
-	return members_tolerate(ret) ? 0 : error_set(err, -ENOLINK, "of the members that came some have no copies");
+		members_note(members, i, opened->missing_from[i]);
+	return members_tolerate(members) ? 0 : error_set(err, -ENOLINK,
+							  "of the members that came some have no copies");
 }
 
-static int link_check_count(const struct handover_opened *opened, const struct link_version *version,
-			    struct error *err)
+/* Receives the record and the index, and takes the index's descriptor. */
+static int link_take_version(struct passing_packet *packet, const struct handover_opened *opened,
+			     struct link_version *version, struct error *err)
 {
-	if (opened->version.member_count != version->volume->count)
-		return error_set(err, -EPROTO, "the volume that came has %" PRIu32 " members, the version has %" PRIu32,
-				 version->volume->count, opened->version.member_count);
-	return 0;
-}
-
-/* Receives the index, and takes its descriptor. */
-static int link_take_index(struct passing_packet *packet, int table, const struct handover_opened *opened,
-			   struct link_version *version, struct error *err)
-{
-	int *fd = &packet->fds[HANDOVER_INDEX], r = handover_get_version(&opened->version, &version->version, err);
-	struct members members = { .count = 0 };
+	struct version_record *record = &version->record;
+	int *index = &packet->fds[HANDOVER_INDEX];
+	int r = version_record_read(packet->fds[HANDOVER_RECORD], record, err);
 
 	if (r == 0)
-		r = link_check_count(opened, version, err);
+		r = link_note_members(opened, version->volume, &record->members, err);
 	if (r == 0)
-		r = link_take_members(table, version, &members, err);
-	if (r == 0) {
-		high_move(fd);
-		r = index_load_sealed(*fd, &version->version, opened->version.member_size, &members,
+		r = index_load_sealed(*index, &record->version, record->member_size, &record->members,
 				      &version->index, err);
-	}
 	if (r == 0)
-		(void)take_fd(fd);
-	members_free(&members);
-	version->hidden_mode = opened->version.hidden_mode;
+		(void)take_fd(index);
 	return r;
 }
 
@@ -234,22 +218,18 @@ static int link_take_volume(struct passing_packet *packet, unsigned first, const
 	return r;
 }
 
-/* Reads the answer. *ret_first: the first descriptor of those behind the first member; *ret_table: the table's, which
- * is the caller's now; -1: none came. */
-static int link_read(struct passing_packet *packet, struct handover_opened *ret, unsigned *ret_first, int *ret_table,
+/* Reads the answer. *ret_first: the first descriptor of those behind the first member. */
+static int link_read(const struct passing_packet *packet, struct handover_opened *ret, unsigned *ret_first,
 		     struct error *err)
 {
 	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(*ret), err);
 
-	*ret_table = -1;
 	if (r < 0)
 		return r;
 	memcpy(ret, packet->bytes, sizeof(*ret));
-	*ret_first = ret->key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
+	*ret_first = ret->key ? HANDOVER_RECORD + 1 : HANDOVER_INDEX;
 	if (packet->fd_count < *ret_first)
 		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, *ret_first);
-	if (ret->key && ret->slots > 1 && packet->fd_count > *ret_first)
-		*ret_table = packet->fds[--packet->fd_count];
 	return 0;
 }
 
@@ -276,9 +256,8 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 		     struct handover_opened *ret, struct error *err)
 {
 	struct handover_opened opened;
-	auto_close int table = -1;
 	unsigned first;
-	int r = link_read(packet, &opened, &first, &table, err);
+	int r = link_read(packet, &opened, &first, err);
 
 	if (r < 0)
 		return r;
@@ -288,10 +267,10 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 	if (r == 0)
 		r = link_take_volume(packet, first, &opened, version, err);
 	if (r == 0 && opened.key)
-		r = link_take_index(packet, table, &opened, version, err);
+		r = link_take_version(packet, &opened, version, err);
 	link->key = opened.key;
-	link->sequence = version->version.sequence;
-	memcpy(link->uuid, version->version.uuid, sizeof(link->uuid));
+	link->sequence = version->record.version.sequence;
+	memcpy(link->uuid, version->record.version.uuid, sizeof(link->uuid));
 	atomic_store(&link->volume, opened.volume);
 	return r;
 }
@@ -342,7 +321,7 @@ struct shelf *link_take_shelf(struct link *link)
 static int link_check_version(const struct link_version *got, uint64_t sequence, const uint8_t *uuid,
 			      struct error *err)
 {
-	const struct version *version = &got->version;
+	const struct version *version = &got->record.version;
 
 	if (!sequence && !got->index)
 		return error_set(err, -EPROTO, "no index came of the version that the mount serves");
@@ -408,8 +387,7 @@ int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *
 void link_version_close(struct link_version *version)
 {
 	index_close(version->index);
-	block_sums_close(version->block_sums);
-	version_free(&version->version);
+	version_record_free(&version->record);
 	array_close(version->volume);
 	*version = (struct link_version){ .index = NULL };
 }
@@ -516,11 +494,10 @@ static void link_replace_fd(struct link *link, int *fd)
 static int link_replace(struct link *link, int *fd, struct passing_packet *packet, struct error *err)
 {
 	struct handover_opened opened;
-	auto_close int table = -1;
 	struct shelf *shelf;
 	unsigned first;
 	bool has_moved;
-	int r = link_read(packet, &opened, &first, &table, err);
+	int r = link_read(packet, &opened, &first, err);
 
 	if (r < 0)
 		return r;

@@ -11,10 +11,9 @@
 #include "base/error.h"
 #include "handover/handover.h"
 #include "handover/state.h"
-#include "image/catalogue/block_sums.h"
-#include "image/catalogue/version.h"
 #include "image/index.h"
 #include "io/array.h"
+#include "opened/version_record.h"
 
 /* The address of a daemon: its socket, and its mount. */
 struct link_place {
@@ -31,12 +30,9 @@ struct shelf;
 
 /* A version as the daemon handed it over. */
 struct link_version {
-	struct version version;
-	struct index *index; /* NULL: the daemon has not opened the version, and version is not filled in */
-	uint32_t hidden_mode;
+	struct version_record record;
+	struct index *index; /* NULL: the daemon has not opened the version, and the record is empty */
 	struct array_source *volume;
-	bool has_block_sums; /* the daemon sent them, if the version has any; else they are read from the volume */
-	struct block_sums *block_sums;
 };
 
 /* Asks the mount where its daemon is. mount: a descriptor of its root, or of the folder of it that is mounted alone.
