@@ -8,6 +8,7 @@
 
 #include "base/round.h"
 #include "image/members/address.h"
+#include "image/members/members.h"
 #include "output/stream.h"
 
 #define WRITER_SCRATCH   ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
@@ -124,14 +125,24 @@ int writer_append(struct writer *writer, const void *bytes, size_t length, uint6
 	return r;
 }
 
+/* Returns where to read bytes of an older version, of which only a copy may be there. */
+static uint64_t writer_copy(const struct writer *writer, uint64_t address)
+{
+	uint64_t copies[DSFS_COPIES_MAX] = { address };
+
+	if (writer->allocator->members)
+		(void)members_copies(writer->allocator->members, address, copies);
+	return copies[0];
+}
+
 int writer_view(struct writer *writer, uint64_t address, size_t length, const uint8_t **ret, struct error *err)
 {
-	uint64_t offset = address_offset(address);
+	uint64_t copy = writer_copy(writer, address), offset = address_offset(copy);
 
 	if (round_up(offset + length, DSFS_BLOCK) - round_down(offset, DSFS_BLOCK) > WRITER_SCRATCH)
 		return error_set(err, -EBADMSG, "%zu bytes to compare, expected at most %u", length,
 				 1u << DSFS_CHUNK_LOG_MAX);
-	return stream_view(writer->streams[address_member(address)], offset, length, writer->scratch, ret, err);
+	return stream_view(writer->streams[address_member(copy)], offset, length, writer->scratch, ret, err);
 }
 
 int writer_finish(struct writer *writer, struct progress *progress, struct error *err)

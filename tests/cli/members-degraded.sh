@@ -50,6 +50,19 @@ for gone in a b c d; do
     back whole
 done
 
+say "content that repeats itself is compared by the copy that is there"
+mkdir three again
+head -c 2500000 <(yes "the same again!") >again/file # equal chunks, on each member
+pack three/a,three/b,three/c again --label one --segment-size 1M --protect mirror:2
+echo new >again/new
+for gone in a b c; do
+    rm -rf left && cp -r three left && rm left/$gone
+    others=(left/?)
+    mkdatasetfs --progress none --degraded --label two "${others[0]}" again >pack.log 2>&1 ||
+        fail "without $gone: $(cat pack.log)"
+done
+rm -rf three again left
+
 say "without a member"
 mv c away/
 assert_fails 1 "member 2 is missing: a volume is changed only when all its members are there; 'datasetfsctl member \
