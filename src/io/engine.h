@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface for reads of the volume that complete later, by io_uring (io/ring.c), preadv (io/sync.c) or preadv
- * in threads (io/pool.c). An engine belongs to one thread. Tests put scripted completions behind it. */
+/* The interface for reads of the volume that complete later, by io_uring (io/ring.c) or preadv in threads (io/pool.c).
+ * An engine belongs to one thread. Tests put scripted completions behind it. */
 #pragma once
 #include <errno.h>
 #include <stdbool.h>
@@ -79,7 +79,7 @@ struct engine {
 
 /* poll_fd: a descriptor that ends a wait when it is readable, polled exclusively (one waiter wakes per event); -1:
  * none. wake: an eventfd by which other threads reach the owner: when it is readable, a wait calls woken(), which
- * reads it; -1: none. Unlike poll_fd it can end any wait. volume_fds: one per member. */
+ * reads it; -1: none, then there must be no poll_fd. Unlike poll_fd it can end any wait. volume_fds: one per member. */
 struct engine_setup {
 	int poll_fd;
 	int wake;
@@ -154,6 +154,6 @@ static inline void engine_free(struct engine *engine)
 }
 
 must_check int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err);
-/* Starts up to depth threads, capped at a fixed limit. Does not poll for requests. */
+/* Makes a pool, which starts up to depth threads, capped at a fixed limit, and one more for each read that was left.
+ * Depth 1: it has no threads and reads in the owner's. */
 must_check int pool_new(const struct engine_setup *setup, struct engine **ret, struct error *err);
-must_check int sync_new(const struct engine_setup *setup, struct engine **ret, struct error *err);

@@ -1,110 +1,223 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine for systems that refuse io_uring, such as containers: threads call preadv(2), so that several reads run
- * at once. Threads are created on demand. The engine has no descriptor that a program could close. */
+/* The engine without io_uring, which containers refuse: a thread for each read in flight calls preadv(2). A thread that
+ * has read wakes the owner, who waits in epoll(7). Without engine_setup.wake the owner waits for a condition instead,
+ * and the engine has no descriptor that a program could close.
+ *
+ * A pool of depth 1 has no threads: the owner reads, which is the cheapest where it would only wait for the read. */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/thread/thread.h"
+#include "base/thread/wake.h"
 #include "io/engine.h"
 
-#define POOL_THREADS 8u
+#define POOL_THREADS 64u /* and as many for reads that were left, which silent members keep */
 
 struct pool {
 	struct engine engine;
-	int *fds; /* one per member */
-	uint32_t member_count;
-	unsigned limit; /* the most threads */
-	unsigned in_flight; /* the owner's */
+	struct engine_setup setup; /* its volume_fds are the pool's own */
+	int *fds;
+	int epoll; /* watches wake, and poll_fd while is_polling; -1 without wake */
+	bool is_polling;
+	unsigned in_flight;
+	struct io_read *begun, **begun_end; /* engine.kept reads */
+	unsigned thread_count; /* the owner's, like all above and the threads */
+	_Atomic(struct io_read *) done; /* with results */
+	_Atomic bool is_asleep;         /* the owner waits, or is about to: a thread that has read wakes it */
+	sem_t work;                     /* wakes an idle thread */
 	pthread_mutex_t lock; /* protects the fields below */
-	pthread_cond_t work;
 	pthread_cond_t some_done;
 	struct io_read *todo, **todo_end;
-	struct io_read *done; /* with results */
 	unsigned idle, waiting; /* idle threads; reads in todo */
+	bool is_waking;         /* an idle thread was woken and has not run yet */
 	bool is_stopping;
-	unsigned thread_count; /* the owner's, like threads */
-	struct thread threads[POOL_THREADS];
+	struct thread threads[2 * POOL_THREADS];
 };
 
-/* Takes the first read in todo, or returns NULL. Requires the lock. */
+/* ---- threads ---- */
+
+static void pool_wake_owner(struct pool *pool)
+{
+	if (pool->epoll >= 0) {
+		wake_up(&(struct wake){ .fd = pool->setup.wake });
+		return;
+	}
+	pthread_mutex_lock(&pool->lock);
+	pthread_cond_signal(&pool->some_done);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+static void pool_carry_out(struct pool *pool, struct io_read *read)
+{
+	read->result = io_read_now(pool->fds, read);
+	read->next = atomic_load(&pool->done);
+	while (!atomic_compare_exchange_weak(&pool->done, &read->next, read))
+		continue;
+	if (atomic_exchange(&pool->is_asleep, false))
+		pool_wake_owner(pool);
+}
+
+/* Whether to wake an idle thread for a read that waits. Only one wakes at a time, and wakes the next one if there is
+ * still a read for it: where reads are fast, few threads make them all. Requires the lock. */
+static bool pool_shall_wake(struct pool *pool)
+{
+	if (!pool->waiting || !pool->idle || pool->is_waking)
+		return false;
+	pool->is_waking = true;
+	return true;
+}
+
+/* Takes a read to do, or waits and returns NULL. Requires the lock, which it gives up meanwhile. */
 static struct io_read *pool_take(struct pool *pool)
 {
 	struct io_read *read = list_take(pool->todo, pool->todo_end, next);
 
-	pool->waiting -= read != NULL;
-	return read;
-}
-
-/* Puts a read into done, and wakes the owner if it is the first one there. Requires the lock. */
-static void pool_give(struct pool *pool, struct io_read *read)
-{
-	list_push(pool->done, read, next);
-	if (!read->next)
-		pthread_cond_signal(&pool->some_done);
+	if (read) {
+		pool->waiting--;
+		return read;
+	}
+	pool->idle++;
+	pthread_mutex_unlock(&pool->lock);
+	while (sem_wait(&pool->work) < 0)
+		continue;
+	pthread_mutex_lock(&pool->lock);
+	pool->idle--;
+	pool->is_waking = false;
+	return NULL;
 }
 
 static void pool_main(void *argument)
 {
 	struct pool *pool = argument;
 	struct io_read *read;
+	bool wakes;
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->is_stopping) {
 		read = pool_take(pool);
-		if (!read) {
-			pool->idle++;
-			pthread_cond_wait(&pool->work, &pool->lock);
-			pool->idle--;
+		if (!read)
 			continue;
-		}
+		wakes = pool_shall_wake(pool);
 		pthread_mutex_unlock(&pool->lock);
-		read->result = io_read_now(pool->fds, read);
+		if (wakes)
+			sem_post(&pool->work);
+		pool_carry_out(pool, read);
 		pthread_mutex_lock(&pool->lock);
-		pool_give(pool, read);
 	}
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* Starts a thread. False: there are no threads at all. */
 static bool pool_add_thread(struct pool *pool)
 {
 	const struct thread_setup setup = { .run = pool_main, .argument = pool, .without_signals = true };
+	bool runs = thread_start(&pool->threads[pool->thread_count], &setup, NULL) == 0;
 
-	if (thread_start(&pool->threads[pool->thread_count], &setup, NULL) == 0)
-		pool->thread_count++;
-	return pool->thread_count > 0;
+	pool->thread_count += runs;
+	return runs;
+}
+
+/* Returns the most threads that there may be now. A silent member keeps those of the reads that were left with it, and
+ * others replace them. */
+static unsigned pool_limit(const struct pool *pool)
+{
+	unsigned depth = pool->setup.depth < POOL_THREADS ? pool->setup.depth : POOL_THREADS;
+
+	return depth + (pool->engine.left < POOL_THREADS ? pool->engine.left : POOL_THREADS);
+}
+
+/* Starts a thread for each of so many reads, as far as allowed. If there is none at all, the owner reads. */
+static void pool_employ(struct pool *pool, unsigned lacking)
+{
+	struct io_read *read;
+
+	while (lacking && pool->thread_count < pool_limit(pool) && pool_add_thread(pool))
+		lacking--;
+	while (!pool->thread_count && (read = list_take(pool->todo, pool->todo_end, next))) {
+		pool->waiting--;
+		pool_carry_out(pool, read);
+	}
+}
+
+/* Hands reads that were begun to the threads. */
+static void pool_hand_over(struct pool *pool)
+{
+	unsigned lacking;
+	bool wakes;
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->begun) {
+		*pool->todo_end = pool->begun;
+		pool->todo_end = pool->begun_end;
+		pool->waiting += pool->engine.kept;
+	}
+	lacking = pool->waiting > pool->idle ? pool->waiting - pool->idle : 0;
+	wakes = pool_shall_wake(pool);
+	pthread_mutex_unlock(&pool->lock);
+	pool->begun = NULL;
+	pool->begun_end = &pool->begun;
+	pool->engine.kept = 0;
+	if (wakes)
+		sem_post(&pool->work);
+	pool_employ(pool, lacking);
 }
 
 static void pool_read(struct engine *engine, struct io_read *read)
 {
 	struct pool *pool = (struct pool *)engine;
-	bool lacks_thread;
 
-	if (read->member >= pool->member_count) {
+	if (read->member >= pool->setup.member_count) {
 		read->done(read, -ENXIO);
-		return;
+	} else if (pool->setup.depth == 1) {
+		read->done(read, io_read_now(pool->fds, read));
+	} else {
+		list_append(pool->begun_end, read, next);
+		engine->kept++;
+		pool->in_flight++;
 	}
-	pool->in_flight++;
-	pthread_mutex_lock(&pool->lock);
-	list_append(pool->todo_end, read, next);
-	pool->waiting++;
-	lacks_thread = pool->waiting > pool->idle && pool->thread_count < pool->limit;
-	pthread_mutex_unlock(&pool->lock);
-	if (!lacks_thread || pool_add_thread(pool)) {
-		pthread_cond_signal(&pool->work);
-		return;
-	}
-	pthread_mutex_lock(&pool->lock); /* no thread could be started, so read here */
-	while ((read = pool_take(pool))) {
-		read->result = io_read_now(pool->fds, read);
-		pool_give(pool, read);
-	}
-	pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- waiting ---- */
+
+/* Watches the polled descriptor exclusively, so that an event wakes one waiting thread, or ceases to. */
+static int pool_watch(struct pool *pool, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = pool->setup.poll_fd };
+
+	if (pool->setup.poll_fd < 0 || pool->is_polling == pool->engine.polling)
+		return 0;
+	pool->is_polling = pool->engine.polling;
+	if (epoll_ctl(pool->epoll, pool->is_polling ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, event.data.fd, &event) < 0)
+		return error_errno(err, "epoll_ctl");
+	return 0;
+}
+
+/* Waits for the wake, with which threads tell that they have read, and for the polled descriptor. */
+static int pool_poll(struct pool *pool, bool block, bool *ret_readable, struct error *err)
+{
+	int limit = !block ? 0 : pool->engine.timeout ? (int)((pool->engine.timeout + 999999) / 1000000) : -1;
+	struct epoll_event events[2];
+	int n, r = pool_watch(pool, err);
+
+	if (r < 0)
+		return r;
+	n = epoll_wait(pool->epoll, events, 2, limit);
+	if (n < 0 && errno != EINTR)
+		return error_errno(err, "epoll_wait");
+	for (int i = 0; i < n; i++)
+		if (events[i].data.fd == pool->setup.wake)
+			pool->setup.woken(pool->setup.woken_argument);
+		else
+			*ret_readable = true;
+	return 0;
 }
 
 /* Waits until a read is done, while any is in flight or the owner pauses. */
@@ -115,7 +228,7 @@ static void pool_sleep(struct pool *pool)
 	int r = 0;
 
 	pthread_mutex_lock(&pool->lock);
-	while (!pool->done && (pool->in_flight || pool->engine.pauses) && r != ETIMEDOUT)
+	while (atomic_load(&pool->is_asleep) && (pool->in_flight || pool->engine.pauses) && r != ETIMEDOUT)
 		r = pool->engine.timeout ? pthread_cond_timedwait(&pool->some_done, &pool->lock, &limit) :
 					   pthread_cond_wait(&pool->some_done, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
@@ -124,12 +237,8 @@ static void pool_sleep(struct pool *pool)
 static void pool_reap(struct engine *engine)
 {
 	struct pool *pool = (struct pool *)engine;
-	struct io_read *read, *next;
+	struct io_read *read = atomic_exchange(&pool->done, NULL), *next;
 
-	pthread_mutex_lock(&pool->lock);
-	read = pool->done;
-	pool->done = NULL;
-	pthread_mutex_unlock(&pool->lock);
 	engine->completions = 0;
 	for (; read; read = next) {
 		next = read->next;
@@ -141,13 +250,24 @@ static void pool_reap(struct engine *engine)
 
 static int pool_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
-	(void)err;
+	struct pool *pool = (struct pool *)engine;
+	int r = 0;
+
 	*ret_readable = false;
-	if (block)
-		pool_sleep((struct pool *)engine);
+	if (pool->in_flight)
+		pool_hand_over(pool);
+	atomic_store(&pool->is_asleep, block);
+	block = block && !atomic_load(&pool->done);
+	if (pool->epoll >= 0)
+		r = pool_poll(pool, block, ret_readable, err);
+	else if (block)
+		pool_sleep(pool);
+	atomic_store(&pool->is_asleep, false);
 	pool_reap(engine);
-	return 0;
+	return r;
 }
+
+/* ---- set-up and end ---- */
 
 static void pool_free(struct engine *engine)
 {
@@ -155,14 +275,45 @@ static void pool_free(struct engine *engine)
 
 	pthread_mutex_lock(&pool->lock);
 	pool->is_stopping = true;
-	pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
+	for (unsigned i = 0; i < pool->thread_count; i++)
+		sem_post(&pool->work);
 	thread_join_all(pool->threads, pool->thread_count);
 	pthread_cond_destroy(&pool->some_done);
-	pthread_cond_destroy(&pool->work);
+	sem_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->lock);
+	close_fd(&pool->epoll);
 	free(pool->fds);
 	free(pool);
+}
+
+static void pool_init(struct pool *pool)
+{
+	pthread_condattr_t clock;
+
+	pool->begun_end = &pool->begun;
+	pool->todo_end = &pool->todo;
+	pthread_mutex_init(&pool->lock, NULL);
+	sem_init(&pool->work, 0, 0);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&pool->some_done, &clock);
+	pthread_condattr_destroy(&clock);
+}
+
+static int pool_open(struct pool *pool, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = pool->setup.wake };
+
+	if (!pool->fds)
+		return error_no_memory(err);
+	memcpy(pool->fds, pool->setup.volume_fds, pool->setup.member_count * sizeof(*pool->fds));
+	if (pool->setup.wake < 0)
+		return 0;
+	pool->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (pool->epoll < 0)
+		return error_errno(err, "epoll_create1");
+	return epoll_ctl(pool->epoll, EPOLL_CTL_ADD, event.data.fd, &event) < 0 ? error_errno(err, "epoll_ctl") : 0;
 }
 
 int pool_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
@@ -170,25 +321,20 @@ int pool_new(const struct engine_setup *setup, struct engine **ret, struct error
 	static const struct engine_ops ops = { .read = pool_read, .wait = pool_wait, .reap = pool_reap,
 						.free = pool_free };
 	struct pool *pool = calloc(1, sizeof(*pool));
-	pthread_condattr_t clock;
+	int r;
 
-	if (pool)
-		pool->fds = calloc(setup->member_count, sizeof(*pool->fds));
-	if (!pool || !pool->fds) {
-		free(pool);
+	if (!pool)
 		return error_no_memory(err);
+	pool->engine = (struct engine){ .ops = &ops, .polling = true };
+	pool->setup = *setup;
+	pool->epoll = -1;
+	pool->fds = calloc(setup->member_count, sizeof(*pool->fds));
+	pool_init(pool);
+	r = pool_open(pool, err);
+	if (r < 0) {
+		pool_free(&pool->engine);
+		return r;
 	}
-	pool->engine.ops = &ops;
-	memcpy(pool->fds, setup->volume_fds, setup->member_count * sizeof(*pool->fds));
-	pool->member_count = setup->member_count;
-	pool->limit = setup->depth < POOL_THREADS ? setup->depth : POOL_THREADS;
-	pool->todo_end = &pool->todo;
-	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->work, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&pool->some_done, &clock);
-	pthread_condattr_destroy(&clock);
 	*ret = &pool->engine;
 	return 0;
 }

@@ -5,21 +5,14 @@
 #include <errno.h>
 
 #include "image/catalogue/sections.h"
-#include "io/engine.h"
+#include "lib/direct/engines.h"
 #include "trust/trust.h"
 
-int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
+struct engine *engines_make_many(const struct engine_setup *setup, bool has_ring)
 {
 	(void)setup;
-	(void)ret;
-	return error_set(err, -ENOSYS, "no ring");
-}
-
-int pool_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
-{
-	(void)setup;
-	(void)ret;
-	return error_set(err, -ENOSYS, "no threads");
+	(void)has_ring;
+	return NULL;
 }
 
 int sections_read(const struct sections_query *query, uint8_t *to, struct error *err)

@@ -9,7 +9,7 @@ import sys
 TREES = ("src", "mkfs", "tools")
 # File: (prefixes that its functions may have instead, separated by blanks; why).
 EXCEPTIONS = {
-    "src/preload/absent.c": ("ring pool sections trust", "what a preloaded library is built without"),
+    "src/preload/absent.c": ("engines sections trust", "what a preloaded library is built without"),
     "src/image/sums/checksum_choose_stub.c": ("checksum_choose", "for machines where there is nothing to choose"),
     "tools/site/slurm/plugin.c": ("slurm_spank", "what Slurm calls"),
     "src/device/nvme/nvme_stub.c": ("nvme", "all of nvme.h, for a build without libnvme"),

@@ -135,7 +135,7 @@ static void open_engine(void)
 					     .depth = 1 };
 
 	engine_free(reader.engine);
-	CHECK_OK(sync_new(&engine, &reader.engine, &err));
+	CHECK_OK(pool_new(&engine, &reader.engine, &err));
 }
 
 static int begin(void **state)

@@ -49,7 +49,7 @@ static void fake_free(struct engine *engine)
 }
 
 /* In the place of the engine that reads descriptors. */
-int sync_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
+int pool_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
 	static const struct engine_ops ops = { .read = fake_read, .free = fake_free };
 	struct engine *engine = calloc(1, sizeof(*engine));

@@ -106,7 +106,7 @@ static int open_reader(void **state)
 	CHECK_OK(chunk_cache_new(CHUNK, &setup.cache, &err));
 	CHECK_OK(page_cache_new(&setup.pages, &err));
 	CHECK_OK(reader_open(&reader, &setup, &err));
-	CHECK_OK(sync_new(&engine, &reader.engine, &err));
+	CHECK_OK(pool_new(&engine, &reader.engine, &err));
 	op.request = (struct read_request){ .version = { .index = make_index(), .key = 1 }, .offset = 1000,
 					    .size = READ_MAX, .room = READ_MAX, .done = done,
 					    .payload = aligned_alloc(DSFS_BLOCK, READ_MAX),
@@ -210,7 +210,7 @@ static void test_lead(void **state)
 static void test_threads(void **state)
 {
 	struct engine_setup setup = { .poll_fd = -1, .wake = -1, .volume_fds = &fd, .member_count = 1, .depth = 4 };
-	struct engine *sync = reader.engine;
+	struct engine *one = reader.engine;
 	static struct read_op ops[16];
 	bool readable;
 
@@ -234,7 +234,7 @@ static void test_threads(void **state)
 		free(ops[i].request.scratch);
 	}
 	engine_free(reader.engine);
-	reader.engine = sync;
+	reader.engine = one;
 }
 
 static struct chunk small_chunk(uint32_t at, uint32_t length)

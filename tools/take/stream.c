@@ -63,7 +63,7 @@ static int stream_open_reads(struct stream *stream, struct error *err)
 					     .member_count = array->count, .depth = STREAM_SLOTS * READ_RANGES };
 	int r = queue_open(&stream->reads, &setup, err);
 
-	return r < 0 ? r : queue_start(&stream->reads, &engine, ring_new, sync_new, err);
+	return r < 0 ? r : queue_start(&stream->reads, &engine, ring_new, pool_new, err);
 }
 
 int stream_open(const struct stream_setup *setup, struct stream **ret, struct error *err)

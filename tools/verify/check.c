@@ -281,11 +281,11 @@ static int check_open(struct check_worker *worker, struct error *err)
 						       .counters = &worker->reads },
 					   .depth = 1, .has_payloads = true, .is_huge = true };
 	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = volume->fds,
-					     .member_count = volume->count };
+					     .member_count = volume->count, .depth = 1 };
 	int r = queue_open(&worker->queue, &setup, err);
 
 	if (r == 0)
-		r = queue_start(&worker->queue, &engine, sync_new, NULL, err);
+		r = queue_start(&worker->queue, &engine, pool_new, NULL, err);
 	if (r < 0)
 		return r;
 	worker->slot = (struct check_slot *)queue_take(&worker->queue);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/direct/daemon/link.h"
+#include "lib/direct/engines.h"
 #include "lib/forked.h"
 #include "read/cached.h"
 #include "tier/shelf.h"
@@ -42,7 +43,7 @@ static void context_end_reads(struct context *context)
 {
 	engine_free(context->engines.lost);
 	engine_free(context->engines.many);
-	engine_free(context->engines.sync);
+	engine_free(context->engines.one);
 	queue_close(&context->queue);
 	cached_free(context->cached);
 	context->cached = NULL;
@@ -379,30 +380,40 @@ void context_tell(void)
 
 /* --- reading --- */
 
-static struct engine_setup context_setup(const struct context *context)
+static struct engine_setup context_setup(const struct context *context, unsigned depth)
 {
 	return (struct engine_setup){ .poll_fd = -1,
 				      .wake = -1,
 				      .volume_fds = context->direct->volume->array->fds,
 				      .member_count = context->direct->volume->array->fd_count,
-				      .depth = context->depth ? context->depth : CONTEXT_DEPTH,
+				      .depth = depth,
 				      .moves = context->depth > 0,
 				      .is_freed_elsewhere = true };
 }
 
+static unsigned context_depth(const struct context *context)
+{
+	return context->depth ? context->depth : CONTEXT_DEPTH;
+}
+
+static void context_make_many(struct context *context, bool has_ring)
+{
+	const struct engine_setup setup = context_setup(context, context_depth(context));
+
+	context->engines.many = engines_make_many(&setup, has_ring);
+}
+
 static int context_make_engines(struct context *context, bool many, struct error *err)
 {
-	const struct engine_setup setup = context_setup(context);
+	const struct engine_setup setup = context_setup(context, 1);
 	int r = 0;
 
-	if (!context->engines.sync)
-		r = sync_new(&setup, &context->engines.sync, err);
+	if (!context->engines.one)
+		r = pool_new(&setup, &context->engines.one, err);
 	if (r < 0 || !many || context->engines.has_tried_many)
 		return r;
 	context->engines.has_tried_many = true;
-	/* Containers and limits may refuse io_uring, and limits also threads. */
-	if (ring_new(&setup, &context->engines.many, NULL) < 0 && pool_new(&setup, &context->engines.many, NULL) < 0)
-		context->engines.many = NULL;
+	context_make_many(context, true);
 	return 0;
 }
 
@@ -425,7 +436,7 @@ static int context_open_queue(struct context *context, const struct queue_client
 {
 	static const struct reader_options options = { .verify = true, .wait = true, .deadline = CONTEXT_TIMEOUT };
 	const struct direct_volume *volume = context->direct->volume;
-	const unsigned depth = context->depth ? context->depth : CONTEXT_DEPTH;
+	const unsigned depth = context_depth(context);
 	const struct queue_setup setup = { .client = client,
 					   .reader = { .options = &options,
 						       .geometry = volume->array->geometry,
@@ -459,9 +470,9 @@ int context_start(struct context *context, const struct queue_client *client, bo
 		r = context_make_engines(context, many, err);
 	if (r < 0)
 		return r;
-	engine = many && context->engines.many ? context->engines.many : context->engines.sync;
+	engine = many && context->engines.many ? context->engines.many : context->engines.one;
 	context->queue.reader.engine = engine;
-	/* A synchronous read cannot be left: its thread waits for it. */
+	/* A read that a thread makes cannot be left: nobody could take it back after the context. */
 	context->queue.watches = context->may_leave && engine->ops->wind_up;
 	return 0;
 }
@@ -513,14 +524,10 @@ void context_wind_up(struct context *context)
 
 void context_lose_ring(struct context *context)
 {
-	const struct engine_setup setup = context_setup(context);
-
 	context->engines.lost = context->engines.many;
-	context->engines.many = NULL;
 	context->queue.watches = false;
-	if (pool_new(&setup, &context->engines.many, NULL) < 0)
-		context->engines.many = NULL;
-	context->queue.reader.engine = context->engines.many ? context->engines.many : context->engines.sync;
+	context_make_many(context, false);
+	context->queue.reader.engine = context->engines.many ? context->engines.many : context->engines.one;
 	context_wind_up(context);
 }
 

@@ -22,7 +22,7 @@ struct context_memo {
 };
 
 struct context_engines {
-	struct engine *sync; /* reads synchronously, in the calling thread */
+	struct engine *one;  /* one read at a time, in the calling thread */
 	struct engine *many; /* several reads in flight; NULL: not needed yet, or not available */
 	struct engine *lost; /* the former `many`, while it still has reads in the kernel */
 	bool has_tried_many;

@@ -531,8 +531,8 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_job *job)
 	fetcher_read(fetcher, slot);
 }
 
-/* A batch that waits to be stored counts as busy as well: otherwise, if reads complete at once, as without io_uring,
- * all jobs would be read before any of their files is stored. */
+/* A batch that waits to be stored counts as busy as well: otherwise all jobs might be read before any of their files is
+ * stored. */
 static void fetcher_begin_all(struct fetcher *fetcher)
 {
 	struct fetcher_job *job;
@@ -619,7 +619,7 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .volume_fds = fetcher->serve->volume.array->fds,
 				      .member_count = fetcher->serve->volume.array->fd_count,
 				      .depth = fetcher->slot_count * READ_RANGES };
-	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->machine.uring ? ring_new : sync_new, NULL, err);
+	int r = queue_start(&fetcher->queue, &setup, fetcher->serve->machine.uring ? ring_new : pool_new, NULL, err);
 
 	if (r < 0)
 		log_error(err, "nothing is read ahead");

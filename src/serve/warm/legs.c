@@ -229,7 +229,7 @@ int legs_open(struct legs *legs, struct counters *counters, struct error *err)
 	if (r < 0 || legs->is_open)
 		return r;
 	legs->queue.watches = true;
-	r = queue_start(&legs->queue, &setup, serve->machine.uring ? ring_new : sync_new, NULL, err);
+	r = queue_start(&legs->queue, &setup, serve->machine.uring ? ring_new : pool_new, NULL, err);
 	if (r < 0)
 		queue_close(&legs->queue);
 	legs->is_open = r == 0;

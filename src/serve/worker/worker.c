@@ -68,14 +68,14 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 		.woken_argument = worker,
 		.volume_fds = worker->setup.volume->fds,
 		.member_count = worker->setup.volume->fd_count,
-		.depth = (unsigned)worker->slots,
+		.depth = worker->setup.uring ? (unsigned)worker->slots : 1,
 		.has_commands = worker->channel->commands,
 		.commands = worker->setup.session_fd,
 		.command_depth = worker->channel->commands,
 	};
 	int r;
 
-	r = worker->setup.uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
+	r = worker->setup.uring ? ring_new(&setup, ret, err) : pool_new(&setup, ret, err);
 	if (r == 0 && worker->setup.adopts)
 		(*ret)->shares_until = clock_now() + WORKER_SHARES;
 	return r;
