@@ -2,7 +2,6 @@
 /* Shared by all channels: dispatches requests, and answers each exactly once. */
 #include "fuse/channel.h"
 
-#include <assert.h>
 #include <errno.h>
 
 void channel_free(struct channel *channel)
@@ -67,13 +66,6 @@ bool channel_expire(struct channel_request *request, uint64_t unique)
 {
 	return channel_take(request, unique) &&
 	       request->channel->ops->reply(request->channel, unique, -EIO, NULL, 0, request) == 0;
-}
-
-bool channel_answer_for(struct channel_request *request, uint64_t unique, const void *data, size_t length)
-{
-	assert(!request->channel->ops->own_thread);
-	return channel_take(request, unique) &&
-	       request->channel->ops->reply(request->channel, unique, 0, data, length, request) == 0;
 }
 
 void channel_release(struct channel_request *request)

@@ -129,9 +129,6 @@ bool channel_interrupt(struct channel *channel, uint64_t unique);
  * may still write to the payload: that request is deferred until the release, and answered EIO if the part of it that
  * came in the payload can no longer be trusted. */
 bool channel_expire(struct channel_request *request, uint64_t unique);
-/* Answers the request with this number if it is still owed, with data outside of its payload: for a thread other than
- * its worker. Not allowed if own_thread is set. Slot and payload stay with the handler until it releases them. */
-bool channel_answer_for(struct channel_request *request, uint64_t unique, const void *data, size_t length);
 /* True if another thread has answered the request. */
 static inline bool channel_is_answered(const struct channel_request *request)
 {

@@ -25,7 +25,6 @@ struct keep;
 struct local;
 struct record;
 struct snapshots;
-struct standby;
 struct upgrade_command;
 struct prune;
 struct visits;
@@ -61,7 +60,8 @@ struct serve_volume {
 
 /* How the mount uses the machine; session/machine.c chooses it before the workers are made. */
 struct serve_machine {
-	bool uring;             /* workers read with io_uring; false: with preadv(2) */
+	bool uring;             /* threads read with io_uring; false: with preadv(2) */
+	bool blocks;            /* workers read in their own thread: without io_uring, if bytes have no second place */
 	char io_reason[256];    /* why io_uring is not used; empty if it is */
 	bool ring;              /* requests come over io_uring; the last worker serves /dev/fuse for the rest */
 	struct cpus cpus;
@@ -121,7 +121,6 @@ struct serve {
 	struct serve_history history;
 	/* Threads beside the workers, and their tasks. */
 	struct clients *clients;     /* constant once workers run */
-	struct standby *standby;     /* NULL: no worker blocks in reads or no copies exist; constant once workers run */
 	struct control *control;
 	struct upgrade_command *upgrade; /* under way, see control/upgrade.c; NULL: none */
 	struct wake wake;            /* wakes the control thread */

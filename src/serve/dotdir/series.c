@@ -8,7 +8,6 @@
 #include "serve/damage.h"
 #include "serve/health/watchdog.h"
 #include "serve/local/stored.h"
-#include "serve/request/standby.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
 #include "serve/warm/warmer.h"
@@ -16,7 +15,7 @@
 
 /* ---- counters of threads ---- */
 
-#define SERIES_OTHERS 5u /* threads with counters beside the workers */
+#define SERIES_OTHERS 4u /* threads with counters beside the workers */
 
 static uint64_t series_read(const void *counters, size_t offset)
 {
@@ -46,8 +45,6 @@ static uint64_t series_warm(const struct serve *serve, size_t offset)
 /* The counter of thread i; 0 if there is no such thread. */
 static uint64_t series_of(const struct serve *serve, unsigned i, size_t offset)
 {
-	const struct counters *standby;
-
 	switch (i) {
 	case 0:
 		return series_read(watchdog_counters(serve->watchdog), offset);
@@ -56,9 +53,6 @@ static uint64_t series_of(const struct serve *serve, unsigned i, size_t offset)
 	case 2:
 		return series_announced(serve, offset);
 	case 3:
-		standby = standby_counters(serve->standby);
-		return standby ? series_read(standby, offset) : 0;
-	case 4:
 		return series_warm(serve, offset);
 	default:
 		return series_read(&serve->workers[i - SERIES_OTHERS]->counters, offset);

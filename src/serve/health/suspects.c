@@ -10,7 +10,6 @@
 #include "read/cached.h"
 #include "serve/ahead/fetchers.h"
 #include "serve/clients/clients.h"
-#include "serve/request/standby.h"
 #include "serve/request/waiting.h"
 
 static bool suspects_fails(const struct serve *serve, uint32_t number)
@@ -44,8 +43,7 @@ static void suspects_leave(struct serve *serve, int64_t now)
 {
 	int64_t oldest;
 
-	standby_look(serve->standby);
-	for (unsigned i = 0; i < serve->worker_count && serve->machine.uring; i++) {
+	for (unsigned i = 0; i < serve->worker_count; i++) {
 		oldest = waiting_oldest(serve->workers[i]);
 		if (oldest && now - oldest >= ROUTE_SILENCE)
 			waiting_leave(serve->workers[i]);

@@ -37,7 +37,7 @@
 #define RECORD_SNAPSHOTS 1024u /* as SNAPSHOTS_MAX */
 
 /* The threads beside the workers that work on requests. Their hands come after those of the workers. */
-enum record_thread { RECORD_CONTROL, RECORD_VISITS, RECORD_STANDBY, RECORD_THREADS };
+enum record_thread { RECORD_CONTROL, RECORD_VISITS, RECORD_THREADS };
 
 /* A request, as far as it identifies a worker's work. */
 struct record_request {

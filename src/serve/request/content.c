@@ -345,8 +345,6 @@ void content_read(struct worker *worker, struct channel_request *request)
 	content->worker = worker;
 	content->request = request;
 	generation_get(generation);
-	atomic_store_explicit(&content->offset, request->wire.in.read.offset, memory_order_relaxed);
-	atomic_store_explicit(&content->size, request->wire.in.read.size, memory_order_relaxed);
 	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
 	content_start_read(content);
 	if (is_head)
@@ -447,8 +445,7 @@ int content_open(struct worker *worker, struct error *err)
 			    .keeps = serve->options.cache_fill == MOUNT_FILL_READS,
 			    .counters = &worker->counters.read },
 		.depth = (unsigned)worker->slots,
-		/* A worker without io_uring hangs itself in a read that does not complete: spare slots are no use. */
-		.spare = serve_has_places(serve) && worker->setup.uring ? (unsigned)worker->slots : 0,
+		.spare = serve_has_places(serve) ? (unsigned)worker->slots : 0,
 	};
 	struct contents *contents = calloc(1, sizeof(*contents));
 	int r;

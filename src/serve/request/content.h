@@ -12,16 +12,13 @@
 #include "serve/worker/worker.h"
 
 /* The state of one READ: one for each slot of a worker's channel, and as many spare ones if the volume has several
- * members and io_uring. */
+ * members. */
 struct content {
 	struct queue_slot read; /* must be the first field */
 	struct worker *worker;
 	struct channel_request *request; /* a spare content takes it over if this one's read is stuck in a device */
 	struct generation *generation; /* holds a use of it */
 	uint8_t *payload; /* a spare content's buffer, which its request takes over; NULL: requests keep their own */
-	/* The range asked for. The standby loads it, as it does worker->reading. */
-	_Atomic uint64_t offset;
-	_Atomic uint32_t size;
 	bool was_announced; /* the file was read ahead because a user announced it, not for a walker */
 	struct kept_waiter waiter;     /* waits for a file that is being read ahead */
 	struct worker_task task;       /* continues the READ when that file arrived */

@@ -2,13 +2,11 @@
 /* A READ that waits for the device has read_op.wait.since set. Once the deadline has passed:
  *
  *   it is parked         its worker fails it (read_retry())
- *   it hangs, /dev/fuse  the watchdog answers it, because the worker may hang in the same read (io=threads)
+ *   it hangs, /dev/fuse  the watchdog answers it, because the worker may hang in the same read (serve_machine.blocks)
  *   it hangs, the ring   its worker answers it, because only the worker may use the ring
  *
- * A READ that waits at one member of several while others have its bytes does not wait for the deadline:
- *
- *   with io_uring        its worker leaves the read and begins it again (content_leave_stuck())
- *   without              the worker hangs in it, and another thread answers (standby.c)
+ * A READ that waits at one member of several while others have its bytes does not wait for the deadline: its worker
+ * leaves the read and begins it again (content_leave_stuck()).
  *
  * On /dev/fuse the watchdog also answers a READ that has waited for more than a second when its process was killed.
  *
@@ -31,11 +29,6 @@ static uint64_t waiting_overdue(const struct channel_request *request, const str
 	uint64_t unique = atomic_load(&request->owed);
 
 	return since && since < before && atomic_load(&op->wait.since) == since ? unique : 0;
-}
-
-uint64_t waiting_number(const struct worker *worker, size_t slot, int64_t before)
-{
-	return waiting_overdue(&worker->channel->requests[slot], &content_at(worker, slot)->read.op, before);
 }
 
 static void waiting_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,

@@ -17,8 +17,6 @@ bool waiting_has_parked(const struct worker *worker);
 /* Whether the volume may be lost: reads are parked, or one has failed since the last call because of the path to the
  * device. */
 bool waiting_is_lost(struct worker *worker);
-/* The number of the slot's READ if it began to wait before the time `before` (ns, monotonic), otherwise 0. */
-uint64_t waiting_number(const struct worker *worker, size_t slot, int64_t before);
 /* Answers EIO to READs that have waited past the deadline, and counts them in the caller's own counters. If the channel
  * has own_thread set, only the worker's thread may call this. */
 void waiting_expire(struct worker *worker, struct counters *counters);

@@ -22,10 +22,10 @@
 /* Limit for all workers, unless it left a worker fewer than SLOTS_MIN slots or a kernel queue fewer than
  * CPUS_DEPTH_MIN. */
 #define BUFFER_BUDGET   (UINT64_C(1) << 30)
-#define THREADS_PER_CPU 16u                 /* without io_uring, as a thread has one read in flight */
 #define WORKERS_MAX     1024u
-#define THREADS_MAX     256u
-#define THREAD_SLOTS    4u /* without io_uring: one for a request, the others for commands in progress */
+#define THREADS_PER_CPU 16u /* workers that block, as each has one read in flight */
+#define THREADS_MAX     256u /* workers without io_uring */
+#define THREAD_SLOTS    4u   /* of a worker that blocks: one for a request, the others for commands in progress */
 
 static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
 {
@@ -34,7 +34,7 @@ static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
 
 static uint64_t machine_slot_size(const struct serve *serve)
 {
-	return SLOT_SIZE * (serve_has_places(serve) && serve->machine.uring ? SPARE : 1);
+	return SLOT_SIZE * (serve_has_places(serve) ? SPARE : 1);
 }
 
 /* Plans a worker for each CPU, and one for requests that the kernel sends by /dev/fuse in any case. */
@@ -50,22 +50,16 @@ static void machine_size_ring(struct serve *serve)
 				 CHUNK_CACHE_SIZE + PAGE_CACHE_SIZE;
 }
 
-/* Workers per CPU. With several members there are more, as some may hang in reads of a member that does not answer. */
-static unsigned machine_threads(const struct serve *serve)
-{
-	return serve->machine.uring ? 1 : serve_has_places(serve) ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
-}
-
 static void machine_size_dev(struct serve *serve, unsigned most)
 {
 	struct serve_machine *machine = &serve->machine;
 	unsigned n = serve->options.workers;
 
 	if (!n)
-		n = machine->cpus.workers * machine_threads(serve);
+		n = machine->cpus.workers * (machine->blocks ? THREADS_PER_CPU : 1);
 	serve->worker_count = machine_clamp(n, 1, most);
 	machine->slots = THREAD_SLOTS;
-	if (machine->uring)
+	if (!machine->blocks)
 		machine->slots = machine_clamp(BUFFER_BUDGET / serve->worker_count / machine_slot_size(serve),
 					       SLOTS_MIN, SLOTS_MAX);
 	machine->jobs = (unsigned)machine->slots - 1;
@@ -170,6 +164,7 @@ int machine_choose(struct serve *serve, struct error *err)
 {
 	int r = machine_choose_io(serve, err);
 
+	serve->machine.blocks = !serve->machine.uring && !serve_has_places(serve);
 	if (r == 0)
 		r = machine_choose_channel(serve, err);
 	return r < 0 ? r : machine_size(serve, err);

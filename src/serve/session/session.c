@@ -44,7 +44,6 @@
 #include "serve/local/stored.h"
 #include "serve/record/record.h"
 #include "serve/opening/open.h"
-#include "serve/request/standby.h"
 #include "serve/serve.h"
 #include "serve/session/machine.h"
 #include "serve/session/resume.h"
@@ -55,9 +54,9 @@
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
 
-#define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
 #define SESSION_LEAVE INT64_C(1000000000) /* ns in which a server that is replaced answers its open requests */
 #define SESSION_CLEARS INT64_C(3000000000) /* ns until each thread of a server that was killed has ended or sleeps */
+#define SESSION_LOOK 1000 /* ms between two checks for the end of the mount when workers may not notice it */
 #define SESSION_BEAT 5000 /* ms between two signs of life for the supervisor, or for systemd if there is none */
 
 struct session {
@@ -290,9 +289,6 @@ static int session_bring_up(struct session *session, struct error *err)
 		return r;
 	step("session-kept");
 	privileges_drop(); /* for this thread and all that it starts */
-	r = standby_start(serve, err);
-	if (r < 0)
-		return r;
 	/* Copy the label: outside a section, the control thread may close the version as soon as it runs. */
 	memcpy(label, serve_current(serve)->version.label, sizeof(label));
 	r = session_start_threads(serve, err);
@@ -410,13 +406,6 @@ static void session_signal(struct session *session, uint32_t number)
 	notify_send("STATUS='%s' is busy, still serving", mountpoint);
 }
 
-/* Without io_uring a device may keep all workers, so that none notices the end. Polling the descriptor itself would
- * wake this thread for each request. */
-static bool session_is_over(const struct session *session)
-{
-	return !session->serve.machine.uring && mount_is_over(session->mount);
-}
-
 /* Takes a signal. The supervisor passes its own on, and a signal to both processes counts once. */
 static void session_take_signal(struct session *session)
 {
@@ -496,7 +485,7 @@ static int session_beat(struct session *session)
 		session_gone(session);
 	if (session->leaves_by)
 		return (int)((session->leaves_by - clock_now()) / 1000000) + 1;
-	return session->serve.machine.uring ? step_number("DATASETFS_BEAT", SESSION_BEAT) : SESSION_LOOK;
+	return session->serve.machine.blocks ? SESSION_LOOK : step_number("DATASETFS_BEAT", SESSION_BEAT);
 }
 
 static int session_wait(struct session *session, struct error *err)
@@ -518,7 +507,8 @@ static bool session_goes_on(const struct session *session, uint64_t ended)
 {
 	if (session->leaves_by && clock_now() >= session->leaves_by)
 		return false;
-	return ended < session->serve.worker_count && !session->is_left && !session_is_over(session);
+	/* A device may keep all slots, so that no worker notices the end. */
+	return ended < session->serve.worker_count && !session->is_left && !mount_is_over(session->mount);
 }
 
 int session_run(struct session *session, struct error *err)
@@ -579,7 +569,6 @@ static bool session_stop_threads(struct session *session)
 	is_stuck = !control_stop(serve->control) || is_stuck;
 	is_stuck = !clients_stop(serve->clients) || is_stuck;
 	is_stuck = !local_stop(serve->local) || is_stuck;
-	is_stuck = !standby_stop(serve->standby) || is_stuck;
 	return !stored_stop(serve) || is_stuck;
 }
 

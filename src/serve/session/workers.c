@@ -46,6 +46,7 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.clone = ring ? -1 : keep_take(serve->keep, "clone.%u", number),
 		.volume = serve->volume.array,
 		.uring = serve->machine.uring,
+		.blocks = serve->machine.blocks,
 		.adopts = serve->adopts,
 		.cpu = -1,
 		.slots = serve->machine.slots,
@@ -151,7 +152,7 @@ void workers_check_pulse(struct workers *workers)
 	struct serve *serve = workers->serve;
 	int64_t now = clock_now();
 
-	for (unsigned i = 0; serve->machine.uring && i < serve->worker_count; i++)
+	for (unsigned i = 0; !serve->machine.blocks && i < serve->worker_count; i++)
 		workers_check_worker(serve->workers[i], now);
 }
 
@@ -170,15 +171,6 @@ void workers_report_idle(const struct serve *serve)
 	log_warn("workers=%u: %u serve, %s", serve->options.workers, serving, why);
 }
 
-/* With io_uring a worker leaves a hanging read by itself; without, it is blocked in the read. */
-static bool workers_join_one(struct worker *worker, const struct timespec *deadline)
-{
-	if (!worker->setup.uring)
-		return thread_join_until(&worker->thread, deadline);
-	thread_join(&worker->thread);
-	return true;
-}
-
 int workers_join(struct workers *workers, struct error *err)
 {
 	const struct timespec deadline = thread_deadline();
@@ -188,7 +180,7 @@ int workers_join(struct workers *workers, struct error *err)
 	while (workers->running) {
 		struct worker *worker = serve->workers[--workers->running];
 
-		if (!workers_join_one(worker, &deadline)) {
+		if (!thread_join_until(&worker->thread, &deadline)) {
 			workers->is_stuck = true;
 			continue;
 		}

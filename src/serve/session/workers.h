@@ -25,8 +25,8 @@ void workers_await_requests(struct workers *workers);
 /* Makes all workers look for requests. The kernel wakes one for all that it sends again, and that one may read a device
  * first. */
 void workers_look(struct workers *workers);
-/* Ends the process as one that crashed if a worker has been in one handler for WORKERS_PULSE seconds. Does nothing
- * without io_uring, where a worker reads the device in a handler. Call it often. */
+/* Ends the process as one that crashed if a worker has been in one handler for WORKERS_PULSE seconds. Does nothing if
+ * workers read in handlers (serve_machine.blocks). Call it often. */
 #define WORKERS_PULSE 30
 void workers_check_pulse(struct workers *workers);
 /* Logs why fewer workers serve than the option workers= asked for. */
@@ -38,8 +38,8 @@ must_check int workers_check_queues(const struct workers *workers, struct error 
 void workers_stop(struct workers *workers);
 /* Makes all workers finish their open requests and end. */
 void workers_leave(struct workers *workers);
-/* Waits for all workers to end. Returns the error of one that failed. Without io_uring, a worker that is stuck in a
- * read for longer than THREAD_LINGER seconds is left running. */
+/* Waits for all workers to end. Returns the error of one that failed. A worker whose reads a device keeps for longer
+ * than THREAD_LINGER seconds is left running. */
 must_check int workers_join(struct workers *workers, struct error *err);
 /* Whether devices may still write to memory of workers that have ended or were left running. That memory must then stay
  * until the process ends. */

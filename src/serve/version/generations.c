@@ -224,8 +224,8 @@ int generations_add(struct generations *generations, struct generation **generat
 	return 0;
 }
 
-/* Sections are short, except with io=threads: there a worker reads the device inside its section, and this function
- * waits for the device. A worker that waits for requests is outside. */
+/* Sections are short, except those of a worker that blocks (serve_machine.blocks): it reads the device inside its
+ * section, and this function waits for the device. A worker that waits for requests is outside. */
 bool generations_wait_unless(const struct generations *generations, const _Atomic bool *is_cancelled)
 {
 	for (const struct generations_section *section = generations->sections; section; section = section->next) {

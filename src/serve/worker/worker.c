@@ -68,7 +68,7 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 		.woken_argument = worker,
 		.volume_fds = worker->setup.volume->fds,
 		.member_count = worker->setup.volume->fd_count,
-		.depth = worker->setup.uring ? (unsigned)worker->slots : 1,
+		.depth = worker->setup.blocks ? 1 : (unsigned)worker->slots,
 		.has_commands = worker->channel->commands,
 		.commands = worker->setup.session_fd,
 		.command_depth = worker->channel->commands,

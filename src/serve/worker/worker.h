@@ -45,6 +45,7 @@ struct worker_setup {
 	int clone;                           /* of it, for /dev/fuse, see struct channel_setup; only for worker_new() */
 	const struct array_source *volume;   /* the thread takes its descriptors when it starts */
 	bool uring;                          /* reads with io_uring; false: with preadv(2) */
+	bool blocks;                         /* in its own thread */
 	bool adopts;                         /* another server was before this one */
 	int cpu;                             /* CPU of its queue; -1: any */
 	const struct channel_queues *queues; /* queues of the ring channel; NULL: /dev/fuse; only for worker_new() */
