@@ -8,7 +8,7 @@
 #include "datasetfs/control.h"
 #include "device/dotfile.h"
 #include "device/leftover.h"
-#include "watch/mounted.h"
+#include "mounts/mounted.h"
 
 int control_find(const char *mount, const char *advice, struct mounted *ret, struct error *err)
 {

@@ -16,7 +16,7 @@
 #include "base/text/format.h"
 #include "device/locate.h"
 #include "io/site.h"
-#include "members/naming.h"
+#include "assembly/naming.h"
 
 #define SERVED_TEXT_SIZE (PATH_MAX + 64)
 

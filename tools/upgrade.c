@@ -16,7 +16,7 @@
 #include "datasetfs/control.h"
 #include "text.h"
 #include "verb.h"
-#include "watch/mounted.h"
+#include "mounts/mounted.h"
 
 #define UPGRADE_PATIENCE 60000 /* ms for the answer of one of all mounts, any user of which can let it hang */
 

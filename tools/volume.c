@@ -14,9 +14,9 @@
 #include "device/locate.h"
 #include "io/pace.h"
 #include "io/site.h"
-#include "members/assembly.h"
-#include "members/naming.h"
-#include "watch/mounted.h"
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
+#include "mounts/mounted.h"
 
 void volume_close(struct volume *volume)
 {

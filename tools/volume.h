@@ -8,7 +8,7 @@
 #include "image/members/backing.h"
 #include "io/array.h"
 #include "volume/transaction/transaction.h"
-#include "watch/reported.h"
+#include "mounts/reported.h"
 
 struct volume {
 	char *path;                   /* of the file or device; if there are several, the name that the user gave */

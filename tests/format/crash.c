@@ -27,7 +27,7 @@
 #include "base/log.h"
 #include "format/crash_content.h"
 #include "format/crash_trace.h"
-#include "members/naming.h"
+#include "assembly/naming.h"
 #include "output/target.h"
 #include "pack.h"
 #include "volume/compaction/compaction.h"

@@ -58,7 +58,7 @@ may src/trust    $base $image datasetfs trust
 may src/io       $base io
 may src/device/nvme $base datasetfs device/nvme
 may src/device   $base device/nvme datasetfs device
-may src/members  $base $image io $device datasetfs members
+may src/assembly $base $image io $device datasetfs assembly
 may src/erofs    $base $image io datasetfs erofs
 may src/tier     $base $image io datasetfs tier
 may src/handover $base handover
@@ -75,13 +75,13 @@ may src/supervisor $base supervisor
 may src/lib         $base $image trust datasetfs lib
 may src/lib/shuffle $base $image datasetfs lib/shuffle
 may src/lib/direct/daemon $base $image trust io handover opened tier read datasetfs lib lib/direct/daemon
-may src/lib/direct  $base $image trust io $device members tier read datasetfs lib lib/direct/daemon lib/direct
+may src/lib/direct  $base $image trust io $device assembly tier read datasetfs lib lib/direct/daemon lib/direct
 may src/lib/mounted $base $image trust io datasetfs lib lib/mounted
 may src/lib/api     $base $image trust $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
 may src/preload/process $base $lib preload/process
 may src/preload/mounts  $base $image trust datasetfs $lib preload/process preload/mounts
-may src/preload/table   $base $image trust read datasetfs $lib preload/process preload/mounts preload/table
-may src/preload/hooks   $base $image trust datasetfs $lib preload/process preload/mounts preload/table preload/hooks
+may src/preload/files   $base $image trust read datasetfs $lib preload/process preload/mounts preload/files
+may src/preload/hooks   $base $image trust datasetfs $lib preload/process preload/mounts preload/files preload/hooks
 may src/preload         $base $image trust io $lib preload/process preload/hooks preload
 may src/serve/version $base $image trust read opened datasetfs serve/version
 may src/serve/record  $base trust datasetfs serve/version serve/record
@@ -91,54 +91,55 @@ may src/serve/keeping $base fuse supervisor serve/version serve/record serve/wor
 may src/serve/local   $base $image $device io handover opened read supervisor tier serve/version serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
     serve/opening
-may src/serve/ahead   $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
-may src/serve/warm    $base $image io read tier datasetfs serve/version serve/worker serve serve/ahead serve/warm
+may src/serve/readahead $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening \
+    serve/readahead
+may src/serve/warm    $base $image io read tier datasetfs serve/version serve/worker serve serve/readahead serve/warm
 may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
-    serve/ahead serve/request
+    serve/readahead serve/request
 may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
     serve/local serve/request serve/clients
-may src/serve/health  $base $image io read $device members datasetfs serve/version serve/worker serve serve/keeping \
-    serve/opening serve/ahead serve/warm serve/request serve/clients serve/health
+may src/serve/health  $base $image io read $device assembly datasetfs serve/version serve/worker serve serve/keeping \
+    serve/opening serve/readahead serve/warm serve/request serve/clients serve/health
 may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
-    serve/keeping serve/opening serve/ahead serve/warm serve/request serve/clients serve/health serve/control
+    serve/keeping serve/opening serve/readahead serve/warm serve/request serve/clients serve/health serve/control
 may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
-    serve/opening serve/ahead serve/warm serve/request serve/clients serve/health serve/control serve/local \
+    serve/opening serve/readahead serve/warm serve/request serve/clients serve/health serve/control serve/local \
     serve/dotdir
-may src/serve/session $base $image io $device members read options fuse supervisor datasetfs serve/version \
-    serve/record serve/worker serve serve/keeping serve/local serve/opening serve/ahead serve/warm serve/request \
+may src/serve/session $base $image io $device assembly read options fuse supervisor datasetfs serve/version \
+    serve/record serve/worker serve serve/keeping serve/local serve/opening serve/readahead serve/warm serve/request \
     serve/clients serve/health serve/control serve/dotdir serve/session
-may src/kernel   $base $image trust io $device members erofs options kernel
-may src          $base $image trust io $device members read options fuse supervisor serve serve/session kernel \
+may src/kernelmount $base $image trust io $device assembly erofs options kernelmount
+may src          $base $image trust io $device assembly read options fuse supervisor serve serve/session kernelmount \
     datasetfs .
 may mkfs/spill   $base datasetfs spill
 may mkfs/source  $base $image datasetfs spill source
 may mkfs/source/archive $base $image datasetfs spill source source/archive
 may mkfs/options $base $image datasetfs source options
 may mkfs/content $base $image datasetfs spill source source/archive options content
-may mkfs/output  $base $image io $device members $volume datasetfs spill options output
+may mkfs/output  $base $image io $device assembly $volume datasetfs spill options output
 may mkfs/layout  $base $image $volume datasetfs spill source options content output layout
 may mkfs         $base $image trust io $device $volume datasetfs spill source source/archive options content output \
     layout .
 may tools/cache  $base $image datasetfs tier cache .
-may tools/describe/subject $base $image datasetfs watch describe/subject .
-may tools/describe/survey  $base $image datasetfs describe/subject describe/survey .
-may tools/describe/diff    $base $image datasetfs describe/subject describe/diff .
-may tools/describe $base $image datasetfs describe/subject describe/survey describe/diff describe .
-may tools/plan   $base $image io $volume datasetfs describe/subject describe/survey plan .
-may tools/take   $base $image io read datasetfs take .
-may tools/export $base $image trust io read $device $volume erofs datasetfs take export .
+may tools/describe/common $base $image datasetfs mounts describe/common .
+may tools/describe/survey  $base $image datasetfs describe/common describe/survey .
+may tools/describe/diff    $base $image datasetfs describe/common describe/diff .
+may tools/describe $base $image datasetfs describe/common describe/survey describe/diff describe .
+may tools/plan   $base $image io $volume datasetfs describe/common describe/survey plan .
+may tools/extract   $base $image io read datasetfs extract .
+may tools/export $base $image trust io read $device $volume erofs datasetfs extract export .
 may tools/list   $base $image trust $volume datasetfs list .
 may tools/member $base $image io $device $volume datasetfs member .
 may tools/verify $base $image trust io read datasetfs verify .
 may tools/scrub  $base $image $volume datasetfs verify scrub .
-may tools/watch  $base $device members attach datasetfs watch
-may tools/warm   $base datasetfs watch warm .
-may tools/status $base $device datasetfs watch status .
-may tools/top    $base datasetfs watch status top .
-may tools        $base $image trust io $device members $volume attach datasetfs describe export member nvme plan \
-    scrub take top verify watch .
+may tools/mounts  $base $device assembly attach datasetfs mounts
+may tools/warm   $base datasetfs mounts warm .
+may tools/status $base $device datasetfs mounts status .
+may tools/top    $base datasetfs mounts status top .
+may tools        $base $image trust io $device assembly $volume attach datasetfs describe export member nvme plan \
+    scrub extract top verify mounts .
 # The machines of a cluster.
-may tools/site/attach   $base $image trust io $device members options datasetfs attach
+may tools/site/attach   $base $image trust io $device assembly options datasetfs attach
 may tools/site/verbs    $base datasetfs attach .
 may tools/site/nvme     $base io $device datasetfs nvme .
 may tools/site/csi      $base attach csi
@@ -170,7 +171,7 @@ home 'slurm/[a-z_]*\.h'  tools/site/slurm/plugin.c
 home 'microhttpd\.h'     tools/site/exporter/server.c
 home 'nghttp2/[a-z0-9]*\.h' tools/site/csi/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
-home 'json-c/[a-z_]*\.h'  tools/watch/reported.c
+home 'json-c/[a-z_]*\.h'  tools/mounts/reported.c
 
 python3 tests/lib/modules.py || failed=1
 

@@ -17,7 +17,7 @@ OURS = {
     "src/base/program/options.c": {"option", "description", "line->program", "line->summary", "line->usage"},
     "src/base/program/progress.c": {"bar", "line", "s->phase"},
     "tools/describe/diff/diff_text.c": {"word"},
-    "tools/describe/subject/chart.c": {"eighths[filled % units]", "what"},
+    "tools/describe/common/chart.c": {"eighths[filled % units]", "what"},
     "tools/describe/survey/survey_text.c": {"title"},
     "tools/export/signatures.c": {"version->signatures"}, # parsed before
     "tools/list/list.c": {"list_use[publisher->use]", "uuid"},
@@ -28,7 +28,7 @@ OURS = {
     "tools/status/status.c": {"earlier"},
     "tools/subverb.c": {"line->program", "line->summary", "page", "verbs[i].line->summary", "verbs[i].line->usage",
                         "verbs[i].name"},
-    "tools/take/ls.c": {"mode"},
+    "tools/extract/ls.c": {"mode"},
 }
 
 listed = set() # (file, string) that was looked for there
@@ -45,7 +45,7 @@ EXCUSED = {
     "tools/dump.c": "the dump, which escapes",
     "tools/site/exporter/exposition.c": "escapes as the formats of Prometheus demand",
     "tools/grid.c": "lines of cells that text.h and shown.h have filled",
-    "tools/watch/reported.c": "JSON, which json-c escapes",
+    "tools/mounts/reported.c": "JSON, which json-c escapes",
 }
 
 CALL = re.compile(r"(?<!\w)(vfprintf|vprintf|vdprintf|fprintf|printf|dprintf|fputs|puts|fwrite|putchar|putc|fputc)\(")

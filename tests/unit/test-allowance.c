@@ -2,7 +2,7 @@
 /* Files that are kept ahead of readers and reads under way together take no more memory than there is for them. */
 #include "lib/check.h"
 #include "read/op.h"
-#include "serve/ahead/allowance.h"
+#include "serve/readahead/allowance.h"
 
 #define MOST  (UINT64_C(16) << 20)
 #define READS 16u

@@ -10,8 +10,8 @@
 #include "image/catalogue/catalogue.h"
 #include "image/sums/sha256.h"
 #include "lib/check.h"
-#include "members/assembly.h"
-#include "members/naming.h"
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 
 #define COUNT 3u
 #define SIZE  (4 * DSFS_DATA_AT)

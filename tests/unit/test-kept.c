@@ -2,7 +2,7 @@
 /* The cache of files read ahead is bounded, however small they are. */
 #include "base/clock.h"
 #include "lib/check.h"
-#include "serve/ahead/kept.h"
+#include "serve/readahead/kept.h"
 
 #define MOST (UINT64_C(4) << 20)
 

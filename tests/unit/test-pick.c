@@ -3,7 +3,7 @@
 #include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
-#include "serve/ahead/pick.h"
+#include "serve/readahead/pick.h"
 
 static struct section section;
 static struct index *index_of;

@@ -9,8 +9,8 @@
 
 #include "status/health.h"
 #include "top/table.h"
-#include "watch/percentile.h"
-#include "watch/rates.h"
+#include "mounts/percentile.h"
+#include "mounts/rates.h"
 
 #define CLOSE(found, expected) assert_true(fabs((found) - (expected)) <= 1e-9 * fabs(expected))
 

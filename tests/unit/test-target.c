@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "take/target.h"
+#include "extract/target.h"
 
 static char folder[] = "/tmp/test-target-XXXXXX";
 

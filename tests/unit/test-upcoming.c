@@ -4,8 +4,8 @@
 
 #include "lib/check.h"
 #include "read/op.h"
-#include "serve/ahead/pick.h"
-#include "serve/ahead/upcoming.h"
+#include "serve/readahead/pick.h"
+#include "serve/readahead/upcoming.h"
 
 #define STEP 8192u /* bytes from file to file */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that walk: in order, with gaps, over jumps, not shuffled; each by itself, known by number or not. */
 #include "lib/check.h"
-#include "serve/ahead/walkers.h"
+#include "serve/readahead/walkers.h"
 
 static struct walkers walkers;
 

@@ -10,8 +10,8 @@
 #include "base/text/json.h"
 #include "erofs/erofs_image.h"
 #include "export/export.h"
-#include "take/data_set.h"
-#include "take/outfile.h"
+#include "extract/data_set.h"
+#include "extract/outfile.h"
 #include "text.h"
 
 /* Characters that no shell requires to be quoted. */

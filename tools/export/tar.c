@@ -14,9 +14,9 @@
 #include "base/text/json.h"
 #include "export/export.h"
 #include "export/tar_write.h"
-#include "take/data_set.h"
-#include "take/outfile.h"
-#include "take/tree.h"
+#include "extract/data_set.h"
+#include "extract/outfile.h"
+#include "extract/tree.h"
 #include "text.h"
 
 struct tar_options {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "image/index.h"
-#include "take/stream.h"
+#include "extract/stream.h"
 
 struct tar_write;
 

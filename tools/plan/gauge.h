@@ -2,7 +2,7 @@
 /* Measures how many reads and bytes a second the members of a volume give this machine. It only reads. */
 #pragma once
 #include "base/error.h"
-#include "describe/subject/subject.h"
+#include "describe/common/subject.h"
 
 #define GAUGE_TIME INT64_C(9000000000) /* ns for all members, but for the last reads of each step */
 

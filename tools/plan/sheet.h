@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A plan with all that it was made from, and how it is printed: as text for people, and as JSON. */
 #pragma once
-#include "describe/subject/subject.h"
+#include "describe/common/subject.h"
 #include "plan/assume.h"
 #include "plan/formulas.h"
 #include "served.h"

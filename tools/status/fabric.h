@@ -3,7 +3,7 @@
  * authenticated, and encrypted. */
 #pragma once
 #include "base/error.h"
-#include "watch/reported.h"
+#include "mounts/reported.h"
 
 struct fabric {
 	size_t paths;                 /* over TCP or RDMA; 0: all devices are of this machine */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "watch/reported.h"
+#include "mounts/reported.h"
 
 #define HEALTH_TEXT_SIZE 512
 

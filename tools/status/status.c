@@ -21,10 +21,10 @@
 #include "status/health.h"
 #include "text.h"
 #include "verb.h"
-#include "watch/mounted.h"
-#include "watch/percentile.h"
-#include "watch/probe.h"
-#include "watch/reported.h"
+#include "mounts/mounted.h"
+#include "mounts/percentile.h"
+#include "mounts/probe.h"
+#include "mounts/reported.h"
 
 #define STATUS_PATIENCE 10 /* seconds to wait for an answer of the daemon */
 #define STATUS_LOOK     2  /* seconds to wait for the volume */

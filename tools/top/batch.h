@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "top/page.h"
-#include "watch/watch.h"
+#include "mounts/watch.h"
 
 void batch_json(struct watch *watch, const struct page_query *query, FILE *out);
 void batch_text(const struct page *page, FILE *out);

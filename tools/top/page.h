@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "top/table.h"
-#include "watch/watch.h"
+#include "mounts/watch.h"
 
 enum page_style { PAGE_PLAIN, PAGE_HEAD, PAGE_WRONG };
 

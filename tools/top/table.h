@@ -3,7 +3,7 @@
 #pragma once
 #include <stddef.h>
 
-#include "watch/watch.h"
+#include "mounts/watch.h"
 
 #define TABLE_WIDTH_MIN 35 /* enough for the columns that are never dropped: mount, version, files and state */
 #define TABLE_WIDTH_MAX 400

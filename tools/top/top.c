@@ -19,7 +19,7 @@
 #include "top/screen.h"
 #include "text.h"
 #include "verb.h"
-#include "watch/watch.h"
+#include "mounts/watch.h"
 
 #define TOP_FDS      1024               /* mounts whose answers wake us; the others are read at the next tick */
 #define TOP_PATIENCE INT64_C(500000000) /* ns after which a mount that has not answered is shown as silent */

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/same.h"
-#include "watch/watch.h"
+#include "mounts/watch.h"
 
 /* A mount as it reports about itself, and the folder of its cache. */
 struct filler_side {

@@ -17,7 +17,7 @@
 #include "verb.h"
 #include "warm/errand.h"
 #include "warm/filler.h"
-#include "watch/mounted.h"
+#include "mounts/mounted.h"
 
 struct warm_options {
 	struct verb_options verb;

@@ -23,7 +23,7 @@
 #include "lib/direct/trusted.h"
 #include "lib/forked.h"
 #include "lib/high.h"
-#include "members/assembly.h"
+#include "assembly/assembly.h"
 #include "read/cached.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"

@@ -18,8 +18,8 @@
 #include "preload/process/next.h"
 #include "preload/process/private.h"
 #include "preload/process/streams.h"
-#include "preload/table/real.h"
-#include "preload/table/where.h"
+#include "preload/files/real.h"
+#include "preload/files/where.h"
 
 enum forward_kind {
 	/* Kinds that make their arguments real: */

@@ -10,8 +10,8 @@
 #include "preload/process/next.h"
 #include "preload/process/own.h"
 #include "preload/process/private.h"
-#include "preload/table/real.h"
-#include "preload/table/table.h"
+#include "preload/files/real.h"
+#include "preload/files/table.h"
 
 HOOK(close);
 int hook_close(int fd)

@@ -17,10 +17,10 @@
 #include "preload/process/placeholder.h"
 #include "preload/process/report.h"
 #include "preload/process/settings.h"
-#include "preload/table/contents.h"
-#include "preload/table/real.h"
-#include "preload/table/table.h"
-#include "preload/table/where.h"
+#include "preload/files/contents.h"
+#include "preload/files/real.h"
+#include "preload/files/table.h"
+#include "preload/files/where.h"
 
 #define OPEN_LARGEST (UINT64_C(4) << 20) /* bytes of a file; a larger one is left to the mount */
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | TABLE_LARGEFILE)

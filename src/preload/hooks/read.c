@@ -5,7 +5,7 @@
 #include "preload/hooks/hook.h"
 #include "preload/hooks/serving.h"
 #include "preload/process/next.h"
-#include "preload/table/contents.h"
+#include "preload/files/contents.h"
 
 /* --- at an offset --- */
 

@@ -2,7 +2,7 @@
 /* Begins and ends each hook for a call on a descriptor. */
 #pragma once
 #include "preload/process/inside.h"
-#include "preload/table/real.h"
+#include "preload/files/real.h"
 
 struct serving {
 	struct inside inside;

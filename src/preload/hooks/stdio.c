@@ -7,7 +7,7 @@
 #include "preload/process/inside.h"
 #include "preload/process/next.h"
 #include "preload/process/streams.h"
-#include "preload/table/real.h"
+#include "preload/files/real.h"
 
 HOOK(fopen);
 FILE *hook_fopen(const char *path, const char *mode)

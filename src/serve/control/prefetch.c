@@ -11,8 +11,8 @@
 
 #include "datasetfs/control.h"
 #include "image/inode.h"
-#include "serve/ahead/announced.h"
-#include "serve/ahead/pick.h"
+#include "serve/readahead/announced.h"
+#include "serve/readahead/pick.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"

@@ -2,8 +2,8 @@
 /* Adds up the counters of all threads, each of which counts for itself, whenever a file is looked up. */
 #include "serve/dotdir/series.h"
 
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/announced.h"
+#include "serve/readahead/ahead.h"
+#include "serve/readahead/announced.h"
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
 #include "serve/health/watchdog.h"

@@ -14,8 +14,8 @@
 #include "device/locate.h"
 #include "image/catalogue/catalogue.h"
 #include "io/site.h"
-#include "members/assembly.h"
-#include "members/naming.h"
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "serve/health/reopen.h"
 #include "serve/opening/mounted.h"
 

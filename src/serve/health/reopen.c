@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "device/locate.h"
-#include "serve/ahead/fetchers.h"
+#include "serve/readahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/keeping/keeping.h"
 #include "serve/request/waiting.h"

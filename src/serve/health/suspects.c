@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "read/cached.h"
-#include "serve/ahead/fetchers.h"
+#include "serve/readahead/fetchers.h"
 #include "serve/clients/clients.h"
 #include "serve/request/waiting.h"
 

@@ -16,7 +16,7 @@
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "device/nvme/topology.h"
-#include "serve/ahead/fetchers.h"
+#include "serve/readahead/fetchers.h"
 #include "serve/health/reopen.h"
 #include "serve/health/suspects.h"
 #include "serve/request/waiting.h"

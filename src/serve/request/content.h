@@ -8,7 +8,7 @@
 #include "fuse/channel.h"
 #include "fuse/payloads.h"
 #include "read/queue.h"
-#include "serve/ahead/kept.h"
+#include "serve/readahead/kept.h"
 #include "serve/worker/worker.h"
 
 /* The state of one READ: one for each slot of a worker's channel, and as many spare ones if the volume has several

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "members/assembly.h"
+#include "assembly/assembly.h"
 #include "serve/record/record.h"
 #include "supervisor/keep.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/grow.h"
 #include "base/log.h"
-#include "serve/ahead/pick.h"
+#include "serve/readahead/pick.h"
 #include "serve/version/generation.h"
 
 struct legs_slot {

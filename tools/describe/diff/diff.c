@@ -12,7 +12,7 @@
 #include "describe/diff/attributes.h"
 #include "describe/diff/merge.h"
 #include "describe/diff/moves.h"
-#include "describe/subject/content.h"
+#include "describe/common/content.h"
 #include "image/inode.h"
 
 struct diff_pass {

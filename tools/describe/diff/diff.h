@@ -2,7 +2,7 @@
 /* Finds the changes from one version to another: counts them by kind, and lists the first changes of each kind. */
 #pragma once
 #include "base/error.h"
-#include "describe/subject/subject.h"
+#include "describe/common/subject.h"
 
 enum diff_kind {
 	DIFF_ADDED,

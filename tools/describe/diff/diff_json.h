@@ -2,6 +2,6 @@
 /* Prints the changes between two versions for programs. */
 #pragma once
 #include "describe/diff/diff.h"
-#include "describe/subject/subject.h"
+#include "describe/common/subject.h"
 
 void diff_json(const struct subject *from, const struct subject *to, const struct diff *diff);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "describe/subject/content.h"
+#include "describe/common/content.h"
 #include "image/inode.h"
 #include "walk.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "describe/subject/kept.h"
+#include "describe/common/kept.h"
 
 /* Prints files and bytes, under the same keys in every object. */
 static void survey_json_counts(struct json *json, uint64_t files, uint64_t bytes)

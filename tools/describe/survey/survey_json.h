@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the description of a version for programs. */
 #pragma once
-#include "describe/subject/subject.h"
+#include "describe/common/subject.h"
 #include "describe/survey/survey.h"
 
 void survey_json(const struct subject *subject, const struct survey *survey);

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/format.h"
-#include "describe/subject/kept.h"
+#include "describe/common/kept.h"
 #include "grid.h"
 #include "text.h"
 

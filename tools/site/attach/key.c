@@ -13,8 +13,8 @@
 #include "base/text/parse.h"
 #include "image/catalogue/catalogue.h"
 #include "image/sums/sha256.h"
-#include "members/assembly.h"
-#include "members/naming.h"
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "options/mount_options.h"
 #include "trust/trust.h"
 
