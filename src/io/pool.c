@@ -38,7 +38,7 @@ struct pool {
 	pthread_cond_t some_done;
 	struct io_read *todo, **todo_end;
 	unsigned idle, waiting; /* idle threads; reads in todo */
-	bool is_waking;         /* an idle thread was woken and has not run yet */
+	unsigned woken;         /* idle threads that were woken and have not run yet */
 	bool is_stopping;
 	struct thread threads[2 * POOL_THREADS];
 };
@@ -66,14 +66,16 @@ static void pool_carry_out(struct pool *pool, struct io_read *read)
 		pool_wake_owner(pool);
 }
 
-/* Whether to wake an idle thread for a read that waits. Only one wakes at a time, and wakes the next one if there is
- * still a read for it: where reads are fast, few threads make them all. Requires the lock. */
-static bool pool_shall_wake(struct pool *pool)
+/* Returns how many idle threads to wake: one for each read that waits, as on a busy machine each comes late. Requires
+ * the lock. */
+static unsigned pool_to_wake(struct pool *pool)
 {
-	if (!pool->waiting || !pool->idle || pool->is_waking)
-		return false;
-	pool->is_waking = true;
-	return true;
+	unsigned wanted = pool->waiting < pool->idle ? pool->waiting : pool->idle, woken = pool->woken;
+
+	if (wanted <= woken)
+		return 0;
+	pool->woken = wanted;
+	return wanted - woken;
 }
 
 /* Takes a read to do, or waits and returns NULL. Requires the lock, which it gives up meanwhile. */
@@ -91,7 +93,7 @@ static struct io_read *pool_take(struct pool *pool)
 		continue;
 	pthread_mutex_lock(&pool->lock);
 	pool->idle--;
-	pool->is_waking = false;
+	pool->woken -= pool->woken > 0;
 	return NULL;
 }
 
@@ -99,17 +101,13 @@ static void pool_main(void *argument)
 {
 	struct pool *pool = argument;
 	struct io_read *read;
-	bool wakes;
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->is_stopping) {
 		read = pool_take(pool);
 		if (!read)
 			continue;
-		wakes = pool_shall_wake(pool);
 		pthread_mutex_unlock(&pool->lock);
-		if (wakes)
-			sem_post(&pool->work);
 		pool_carry_out(pool, read);
 		pthread_mutex_lock(&pool->lock);
 	}
@@ -150,8 +148,7 @@ static void pool_employ(struct pool *pool, unsigned lacking)
 /* Hands reads that were begun to the threads. */
 static void pool_hand_over(struct pool *pool)
 {
-	unsigned lacking;
-	bool wakes;
+	unsigned lacking, wakes;
 
 	pthread_mutex_lock(&pool->lock);
 	if (pool->begun) {
@@ -160,12 +157,12 @@ static void pool_hand_over(struct pool *pool)
 		pool->waiting += pool->engine.kept;
 	}
 	lacking = pool->waiting > pool->idle ? pool->waiting - pool->idle : 0;
-	wakes = pool_shall_wake(pool);
+	wakes = pool_to_wake(pool);
 	pthread_mutex_unlock(&pool->lock);
 	pool->begun = NULL;
 	pool->begun_end = &pool->begun;
 	pool->engine.kept = 0;
-	if (wakes)
+	while (wakes--)
 		sem_post(&pool->work);
 	pool_employ(pool, lacking);
 }
