@@ -178,6 +178,9 @@ def images(tree, rng):
             size = rng.randint(8, 90), rng.randint(8, 90)
             image = Image.fromarray(numbers.integers(0, 256, (*size, 3), dtype=numpy.uint8)).resize((64, 48))
             image.save(f"{tree}/images/{kind}/{number:02}.{('png', 'jpg')[number % 2]}")
+    os.makedirs(f"{tree}/arrays")
+    numpy.save(f"{tree}/arrays/floats.npy", numbers.random((200, 300)))
+    numpy.save(f"{tree}/arrays/bytes.npy", numbers.integers(0, 256, 700001, dtype=numpy.uint8))
 
 
 def settle(tree):
