@@ -68,14 +68,14 @@ static void check_block_sums(struct state *state, struct index *index, uint64_t 
 	struct block_sums_view *view;
 	struct block_sums *block_sums;
 
-	if (block_sums_load(backing_of(&state->packed.memory.source, NULL), &state->packed.version, &block_sums,
+	if (block_sums_load(backing_of(&state->packed.all.source, NULL), &state->packed.version, &block_sums,
 			    &err) < 0) {
 		if (!hit || !err.reason[0])
 			packed_die("undamaged block checksums were refused, or damaged ones without a reason");
 		state->no_head++;
 		return;
 	}
-	if (block_sums_view_new(block_sums, &state->packed.memory.source, &view, &err) < 0)
+	if (block_sums_view_new(block_sums, &state->packed.all.source, &view, &err) < 0)
 		packed_die(err.reason);
 	for (size_t i = 0; i < state->packed.count; i++)
 		missed |= check_row(index, view, &state->packed.originals[i], hit);
@@ -112,7 +112,7 @@ static void check_damage(struct state *state, uint64_t at)
 /* Half of the bytes anywhere, half where something is written: most of a small volume's head is padding. */
 static uint64_t choose(struct state *state, uint64_t round, uint64_t random)
 {
-	uint64_t written = state->packed.memory.size - DSFS_DATA_AT;
+	uint64_t written = state->packed.memory->size - DSFS_DATA_AT;
 
 	if (round % 8 == 0)
 		return random % DSFS_DATA_AT;
@@ -129,9 +129,9 @@ static void flip_bytes(struct state *state, uint64_t rounds, unsigned seed)
 	for (uint64_t round = 0; round < rounds; round++) {
 		drawn = (uint64_t)random() << 31 | (uint64_t)random();
 		at = choose(state, round, drawn);
-		state->packed.memory.bytes[at] ^= (uint8_t)(1 + drawn % 255);
+		state->packed.memory->bytes[at] ^= (uint8_t)(1 + drawn % 255);
 		check_damage(state, at);
-		state->packed.memory.bytes[at] ^= (uint8_t)(1 + drawn % 255);
+		state->packed.memory->bytes[at] ^= (uint8_t)(1 + drawn % 255);
 	}
 	printf("%" PRIu64 " flips: %" PRIu64 " refused, %" PRIu64 " EIO of the damaged chunk, %" PRIu64
 	       " harmless, of these %" PRIu64
@@ -147,9 +147,9 @@ static void flip_block_sums(struct state *state, uint64_t step)
 	struct extent where = state->packed.version.block_sums.extents.items[0];
 
 	for (uint64_t at = where.address; at < where.address + where.length; at += step) {
-		state->packed.memory.bytes[at] ^= 0x10;
+		state->packed.memory->bytes[at] ^= 0x10;
 		check_damage(state, at);
-		state->packed.memory.bytes[at] ^= 0x10;
+		state->packed.memory->bytes[at] ^= 0x10;
 	}
 	printf("%" PRIu64 " bytes of block checksums, flipped each %" PRIu64 ": %" PRIu64
 	       " took all of them, %" PRIu64 " some\n",
@@ -158,19 +158,19 @@ static void flip_block_sums(struct state *state, uint64_t step)
 
 static void truncate_everywhere(struct state *state)
 {
-	uint64_t size = state->packed.memory.size;
+	uint64_t size = state->packed.memory->size;
 	struct error err;
 	struct index *index;
 
 	for (uint64_t cut = 0; cut < size; cut += DSFS_BLOCK) {
 		err = (struct error){ 0 };
-		state->packed.memory.size = cut;
+		state->packed.memory->size = cut;
 		if (packed_open(&state->packed, &index, &err) == 0)
 			packed_die("a truncated volume was opened");
 		if (!err.reason[0])
 			packed_die("a refusal without a reason");
 	}
-	state->packed.memory.size = size;
+	state->packed.memory->size = size;
 	printf("%" PRIu64 " truncations refused\n", size / DSFS_BLOCK);
 }
 

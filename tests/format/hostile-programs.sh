@@ -3,7 +3,8 @@
 # tests/run: in=asan timeout=300
 # Hostile volumes with right sums, through every verb, the packer, the library and a mount: each ends with a status of
 # its own, writes nothing beside what it was told to, and says why it refuses. LENGTH says how many, SEED repeats a run,
-# and PARTS chooses among the functions below; by_kernel, mounts of the kernel, is only for a machine that may crash.
+# PARTS chooses among the functions below (by_kernel, mounts of the kernel, is only for a machine that may crash), and
+# KINDS among the sound volumes (tests/lib/hostile.sh).
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/hostile.sh"
 need_fuse
@@ -34,39 +35,45 @@ tries() {
 }
 
 verbs() {
-    tries datasetfsctl list --json v.dsfs
-    tries datasetfsctl list --space v.dsfs
-    tries datasetfsctl verify --trust "$PWD/../signers" v.dsfs
-    tries datasetfsctl verify v.dsfs
-    tries datasetfsctl scrub v.dsfs
-    tries datasetfsctl ls -R v.dsfs
-    tries datasetfsctl stat v.dsfs large
-    tries datasetfsctl cat v.dsfs large sparse a/b/text1
-    tries datasetfsctl extract -C made v.dsfs a large sparse link
-    tries datasetfsctl describe v.dsfs
-    tries datasetfsctl describe --diff one v.dsfs two
-    tries datasetfsctl plan --workers 4 --gpus 8 --rate 100 v.dsfs
-    tries datasetfsctl dump v.dsfs
-    tries datasetfsctl member list v.dsfs
-    tries datasetfsctl export tar v.dsfs "$LABEL" -
-    tries datasetfsctl export erofs v.dsfs "$LABEL" made/erofs
-    tries datasetfsctl export signatures v.dsfs "$LABEL"
+    tries datasetfsctl list --json "$VOLUME"
+    tries datasetfsctl list --space "$VOLUME"
+    tries datasetfsctl verify --trust "$PWD/../signers" "$VOLUME"
+    tries datasetfsctl verify "$VOLUME"
+    tries datasetfsctl scrub "$VOLUME"
+    tries datasetfsctl ls -R "$VOLUME"
+    tries datasetfsctl stat "$VOLUME" large
+    tries datasetfsctl cat "$VOLUME" large sparse a/b/text1
+    tries datasetfsctl extract -C made "$VOLUME" a large sparse link
+    tries datasetfsctl describe "$VOLUME"
+    tries datasetfsctl describe --diff one "$VOLUME" two
+    tries datasetfsctl plan --workers 4 --gpus 8 --rate 100 "$VOLUME"
+    tries datasetfsctl dump "$VOLUME"
+    tries datasetfsctl member list "$VOLUME"
+    tries datasetfsctl export tar "$VOLUME" "$LABEL" -
+    tries datasetfsctl export erofs "$VOLUME" "$LABEL" made/erofs
+    tries datasetfsctl export signatures "$VOLUME" "$LABEL"
 }
 
 library() {
-    tries "$BUILD/library-tree" v.dsfs walk
-    tries "$BUILD/library-tree" v.dsfs placed
-    tries "$BUILD/library-way" v.dsfs sums
-    tries "$BUILD/library-way" v.dsfs queue
+    tries "$BUILD/library-tree" "$VOLUME" walk
+    tries "$BUILD/library-tree" "$VOLUME" placed
+    tries "$BUILD/library-way" "$VOLUME" sums
+    tries "$BUILD/library-way" "$VOLUME" queue
+}
+
+# repairs: by copies on other members
+repairs() {
+    tries datasetfsctl scrub --repair "$VOLUME"
+    tries datasetfsctl member replace --progress none "$VOLUME" 1 made/member
 }
 
 # changes: by verbs that write, and the packer
 changes() {
-    tries datasetfsctl sign v.dsfs "$LABEL" --key ../key
-    tries datasetfsctl current v.dsfs "$LABEL"
-    tries mkdatasetfs --label added v.dsfs ../addition
-    tries datasetfsctl remove v.dsfs "$LABEL"
-    tries datasetfsctl compact v.dsfs
+    tries datasetfsctl sign "$VOLUME" "$LABEL" --key ../key
+    tries datasetfsctl current "$VOLUME" "$LABEL"
+    tries mkdatasetfs --label added "$VOLUME" ../addition
+    tries datasetfsctl remove "$VOLUME" "$LABEL"
+    tries datasetfsctl compact "$VOLUME"
 }
 
 # reads MOUNTPOINT: all of it, whatever fails
@@ -83,7 +90,7 @@ serves() {
 
 mounts() {
     local rc=0
-    datasetfs -f -o nosupervisor v.dsfs mnt >daemon.out 2>&1 &
+    datasetfs -f -o nosupervisor "$VOLUME" mnt >daemon.out 2>&1 &
     SERVES=$!
     wait_for 60 serves || fail "$SOUND $NUMBER seed $seed: the mount hangs: $(cat daemon.out)"
     if is_mounted mnt; then
@@ -99,7 +106,7 @@ mounts() {
 }
 
 by_kernel() {
-    tries datasetfs -o kernel v.dsfs theirs
+    tries datasetfs -o kernel "$VOLUME" theirs
     if is_mounted theirs; then
         reads theirs
         umount theirs
@@ -109,16 +116,16 @@ by_kernel() {
 
 at_exit umount -lq mnt theirs
 MOUNTED=0 ACCEPTED=0 COUNT=0 KERNELS=0
-each=$(($(length 8 400) / 4))
-for SOUND in ../sound/*.dsfs; do
+each=$(($(length 14 700) / ${#SOUNDS[@]}))
+for SOUND in "${SOUNDS[@]}"; do
     LABEL=v1
-    [[ $SOUND != *versions* ]] || LABEL=two
+    [[ $SOUND != *@(versions|mirror|stale)* ]] || LABEL=two
     for ((NUMBER = 1; NUMBER <= each; NUMBER++)); do
-        rm -rf made v.dsfs
-        mkdir made
-        "$DATASETFS_BUILD/tests/format/hostile" "$SOUND" "$seed" "$NUMBER" 1 . || fail "hostile $SOUND $NUMBER"
-        mv "$NUMBER.dsfs" v.dsfs
-        for part in ${PARTS:-verbs library mounts changes}; do $part; done
+        rm -rf made hostile
+        mkdir made hostile
+        "$DATASETFS_BUILD/tests/format/hostile" "$SOUND" "$seed" "$NUMBER" 1 hostile || fail "hostile $SOUND $NUMBER"
+        VOLUME=$(printf '%s\n' hostile/* | paste -sd,)
+        for part in ${PARTS:-verbs library mounts repairs changes}; do $part; done
     done
     assert_eq "beside what was to be written" "$(ls -A ..)" "$BEFORE"
     say "$SOUND: $each volumes"

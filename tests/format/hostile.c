@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes hostile volumes of a sound one: fields, records and pieces of each structure are changed at random, and then
  * every sum is made right again, up to the superblock. Reads each in process as the daemon and the tools would, or
- * writes it to a file for those. Nothing may crash, and each refusal has a reason.
- * usage: hostile VOLUME SEED FIRST COUNT [FOLDER]: those with these numbers, as FOLDER/NUMBER.dsfs */
+ * writes it to files for those. Nothing may crash, and each refusal has a reason. Of several members, some get the
+ * changes and others stay as they were, every other time.
+ * usage: hostile VOLUME SEED FIRST COUNT [FOLDER]: those with these numbers, as FOLDER/NUMBER.MEMBER */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,11 @@
 #define HOSTILE_CHANGES 4u    /* of a volume, at most */
 #define HOSTILE_INODES  2000u /* that are read of each, at most */
 
-enum target { SLOT, CATALOGUE, INDEX, FINE, TARGETS };
+enum target { SLOT, CATALOGUE, MEMBERS, INDEX, FINE, TARGETS };
 
 struct state {
 	struct packed packed;
-	uint8_t *pristine;
+	uint8_t *pristine[MULTI_MEMBER_MAX];
 	struct superblock super;
 	struct catalogue catalogue;
 	struct version *version; /* the current one in it */
@@ -35,7 +36,7 @@ struct state {
 };
 
 struct region {
-	uint64_t at, length;
+	uint64_t address, length;
 };
 
 static void must(int r, const struct error *err)
@@ -65,8 +66,8 @@ static uint64_t interesting(struct state *state, uint64_t there)
 	const uint64_t values[] = {
 		0, 1, 2, there + 1, there - 1, there * 2, there ^ 1u << below(state, 31), DSFS_BLOCK, DSFS_BLOCK - 1,
 		INT32_MAX, UINT32_MAX, UINT64_C(1) << 31, UINT64_C(1) << 40, (UINT64_C(1) << 40) - 1,
-		UINT64_C(1) << 63, UINT64_MAX, UINT64_MAX - DSFS_BLOCK + 1, state->packed.memory.size,
-		state->packed.memory.size - DSFS_BLOCK, below(state, 256), draw(state),
+		UINT64_C(1) << 63, UINT64_MAX, UINT64_MAX - DSFS_BLOCK + 1, state->packed.memory->size,
+		state->packed.memory->size - DSFS_BLOCK, below(state, 256), draw(state),
 	};
 
 	return values[below(state, sizeof(values) / sizeof(*values))];
@@ -104,9 +105,17 @@ static void change_run(struct state *state, uint8_t *bytes, uint64_t length)
 	memset(bytes + at, draw(state) % 2 ? 0 : (int)below(state, 256), size < length - at ? size : length - at);
 }
 
+static uint8_t *bytes_at(struct state *state, uint64_t address)
+{
+	return state->packed.all.members[address_member(address)].bytes + address_offset(address);
+}
+
+/* Changes all copies of the region alike. */
 static void change(struct state *state, struct region region)
 {
-	uint8_t *bytes = state->packed.memory.bytes + region.at;
+	uint8_t *bytes = bytes_at(state, region.address);
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t count;
 
 	if (!region.length)
 		return;
@@ -125,14 +134,16 @@ static void change(struct state *state, struct region region)
 		default:
 			change_field(state, bytes, region.length);
 		}
+	count = members_copies(&state->catalogue.members, region.address, copies);
+	for (uint32_t i = 0; i < count; i++)
+		memmove(bytes_at(state, copies[i]), bytes, region.length);
 }
 
 /* --- where, and the sums above --- */
 
 static struct region section_region(const struct version_section *section)
 {
-	return section->extents.count == 1 ? (struct region){ address_offset(section->extents.items[0].address),
-							      section->length } :
+	return section->extents.count == 1 ? (struct region){ section->extents.items[0].address, section->length } :
 					     (struct region){ 0, 0 };
 }
 
@@ -145,29 +156,55 @@ static struct region index_part(struct state *state)
 	struct region all = section_region(&state->version->index);
 	uint64_t part = below(state, 5);
 
-	return all.length ? (struct region){ all.at + ends[part], ends[part + 1] - ends[part] } : all;
+	return all.length ? (struct region){ all.address + ends[part], ends[part + 1] - ends[part] } : all;
 }
 
-static void reseal_slot(struct state *state, uint64_t at)
+static void reseal_slot(struct state *state, uint64_t address)
 {
-	struct dsfs_superblock *disk = (void *)(state->packed.memory.bytes + at);
+	struct dsfs_superblock *disk = (void *)bytes_at(state, address);
 
 	disk->checksum = dsfs_le64_of(checksum_64(disk, sizeof(*disk) - sizeof(disk->checksum)));
 }
 
-static void change_slot(struct state *state)
+static int change_slot(struct state *state, struct error *err)
 {
-	struct region slot = { state->super.sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING,
-			       sizeof(struct dsfs_superblock) - sizeof(dsfs_le64) };
+	uint32_t member = (uint32_t)below(state, state->packed.all.count);
+	uint64_t at = state->super.sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING;
+	struct region slot = { address_make(member, at), sizeof(struct dsfs_superblock) - sizeof(dsfs_le64) };
 
+	(void)err;
 	change(state, slot);
-	reseal_slot(state, slot.at);
+	reseal_slot(state, slot.address);
+	return 0;
 }
 
 static int change_catalogue(struct state *state, struct error *err)
 {
-	change(state, (struct region){ address_offset(state->super.catalogue_address), state->super.catalogue_length });
-	return reseal_superblock(&state->packed.memory.source, &state->super, err);
+	change(state, (struct region){ state->super.catalogue_address, state->super.catalogue_length });
+	return reseal_superblock(&state->packed.all.source, &state->super, err);
+}
+
+/* The table of members and groups, which is a small part of the catalogue. */
+static struct region members_table(struct state *state)
+{
+	const struct dsfs_catalogue *head = (const void *)bytes_at(state, state->super.catalogue_address);
+	const struct members *members = &state->catalogue.members;
+	uint64_t before = sizeof(*head) + dsfs_le32_get(head->version_count) * sizeof(struct dsfs_version) +
+			  dsfs_le32_get(head->extent_count) * sizeof(struct dsfs_extent);
+
+	return (struct region){ state->super.catalogue_address + before,
+				sizeof(struct dsfs_members) + members->count * sizeof(struct dsfs_member) +
+				members->group_count * sizeof(struct dsfs_group) +
+				members->column_count * sizeof(dsfs_le64) +
+				members->history_count * sizeof(struct dsfs_epoch) };
+}
+
+static int change_members(struct state *state, struct error *err)
+{
+	if (!state->catalogue.members.count)
+		return change_catalogue(state, err);
+	change(state, members_table(state));
+	return reseal_superblock(&state->packed.all.source, &state->super, err);
 }
 
 /* Every other time the digest is right as well, if the index can be read. */
@@ -180,7 +217,7 @@ static int reseal_digest(struct state *state, struct error *err)
 		return 0;
 	r = dump_digest(index, state->version->digest, NULL);
 	index_close(index);
-	return r < 0 ? 0 : reseal_catalogue(&state->packed.memory.source, &state->super, &state->catalogue, err);
+	return r < 0 ? 0 : reseal_catalogue(&state->packed.all.source, &state->super, &state->catalogue, err);
 }
 
 static int change_index(struct state *state, struct error *err)
@@ -188,15 +225,16 @@ static int change_index(struct state *state, struct error *err)
 	int r;
 
 	change(state, index_part(state));
-	r = reseal_index(&state->packed.memory.source, state->version, err);
+	r = reseal_index(&state->packed.all.source, state->version, err);
 	if (r == 0)
-		r = reseal_catalogue(&state->packed.memory.source, &state->super, &state->catalogue, err);
+		r = reseal_catalogue(&state->packed.all.source, &state->super, &state->catalogue, err);
 	return r < 0 ? r : reseal_digest(state, err);
 }
 
 static uint64_t fine_head(const struct state *state, struct region fine)
 {
-	const struct dsfs_fine *head = (const void *)(state->pristine + fine.at);
+	const struct dsfs_fine *head = (const void *)(state->pristine[address_member(fine.address)] +
+						       address_offset(fine.address));
 	struct block_sums_layout layout;
 
 	block_sums_layout(state->version->shape.chunk_sum, state->version->chunk_log,
@@ -212,17 +250,24 @@ static int change_fine(struct state *state, struct error *err)
 	if (!fine.length)
 		return change_index(state, err);
 	change(state, fine);
-	r = reseal_head(&state->packed.memory.source, state->version, fine_head(state, fine), err);
-	return r < 0 ? r : reseal_catalogue(&state->packed.memory.source, &state->super, &state->catalogue, err);
+	r = reseal_head(&state->packed.all.source, state->version, fine_head(state, fine), err);
+	return r < 0 ? r : reseal_catalogue(&state->packed.all.source, &state->super, &state->catalogue, err);
+}
+
+static void restore_member(struct state *state, uint32_t member)
+{
+	memcpy(state->packed.all.members[member].bytes, state->pristine[member],
+	       state->packed.all.members[member].size);
 }
 
 static void load_pristine(struct state *state)
 {
 	struct error err = { 0 };
 
-	memcpy(state->packed.memory.bytes, state->pristine, state->packed.memory.size);
+	for (uint32_t i = 0; i < state->packed.all.count; i++)
+		restore_member(state, i);
 	catalogue_free(&state->catalogue);
-	must(catalogue_load(&state->packed.memory.source, &state->super, &state->catalogue, &err), &err);
+	must(catalogue_load(&state->packed.all.source, &state->super, &state->catalogue, &err), &err);
 	state->version = catalogue_current(&state->catalogue);
 	must(index_layout(&state->version->shape, &state->layout, &err), &err);
 }
@@ -230,19 +275,19 @@ static void load_pristine(struct state *state)
 /* Makes the volume with this number: of the index, most often, as that has the most to read. */
 static void make(struct state *state, uint64_t number)
 {
+	static int (*const changes[TARGETS])(struct state *state, struct error *err) = {
+		[SLOT] = change_slot, [CATALOGUE] = change_catalogue, [MEMBERS] = change_members,
+		[INDEX] = change_index, [FINE] = change_fine,
+	};
 	struct error err = { 0 };
 	enum target target;
-	int r = 0;
 
 	load_pristine(state);
 	state->random = state->seed + number * UINT64_C(0x2545f4914f6cdd1d);
 	target = below(state, 8) < TARGETS ? (enum target)below(state, TARGETS) : INDEX;
-	if (target == SLOT)
-		change_slot(state);
-	else
-		r = target == CATALOGUE ? change_catalogue(state, &err) :
-		    target == FINE ? change_fine(state, &err) : change_index(state, &err);
-	must(r, &err);
+	must(changes[target](state, &err), &err);
+	if (state->packed.all.count > 1 && draw(state) % 2)
+		restore_member(state, (uint32_t)below(state, state->packed.all.count));
 }
 
 /* --- reading --- */
@@ -279,14 +324,30 @@ static int take_xattr(void *argument, struct span name, struct span value)
 	return 0;
 }
 
+static void read_copies(struct state *state, struct index *index, const struct chunk *chunk, uint8_t *buffer)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t count = members_copies(&index->members, chunk->address, copies);
+	struct error err;
+
+	for (uint32_t i = 0; i < count; i++) {
+		err = (struct error){ 0 };
+		(void)is_fine(source_read(&state->packed.all.source, address_member(copies[i]),
+					  address_offset(copies[i]), buffer, chunk->stored, &err), &err);
+	}
+}
+
 static void read_chunk(struct state *state, struct index *index, const struct inode *inode, uint64_t number)
 {
 	static uint8_t content[1u << DSFS_CHUNK_LOG_MAX];
 	struct error err = { 0 };
 	struct chunk chunk;
 
-	if (is_fine(chunk_get(index, inode, number, &chunk, &err), &err))
-		(void)is_fine(packed_read_chunk(&state->packed, index, &chunk, content, &err), &err);
+	if (!is_fine(chunk_get(index, inode, number, &chunk, &err), &err))
+		return;
+	(void)is_fine(packed_read_chunk(&state->packed, index, &chunk, content, &err), &err);
+	if (!chunk_is_hole(&chunk) && !chunk_is_inline(&chunk))
+		read_copies(state, index, &chunk, content);
 }
 
 static void read_inode(struct state *state, struct index *index, uint64_t ordinal)
@@ -315,10 +376,10 @@ static void read_block_sums(struct state *state, struct index *index)
 	struct error err = { 0 };
 	const uint8_t *row;
 
-	if (!is_fine(block_sums_load(backing_of(&state->packed.memory.source, NULL), &state->packed.version,
+	if (!is_fine(block_sums_load(backing_of(&state->packed.all.source, &index->members), &state->packed.version,
 				     &block_sums, &err), &err) || !block_sums)
 		return;
-	must(block_sums_view_new(block_sums, &state->packed.memory.source, &view, &err), &err);
+	must(block_sums_view_new(block_sums, &state->packed.all.source, &view, &err), &err);
 	for (uint64_t i = 0; i < index->shape.chunk_count; i += 1 + index->shape.chunk_count / 200)
 		(void)is_fine(block_sums_view_row(view, i, &row, &err), &err);
 	block_sums_view_free(view);
@@ -348,27 +409,42 @@ static void read_all(struct state *state)
 
 /* --- all of them --- */
 
-static void write_file(struct state *state, const char *folder, uint64_t number)
+static void write_member(const struct memory *member, const char *path)
+{
+	FILE *file = fopen(path, "wb");
+
+	if (!file || fwrite(member->bytes, 1, member->size, file) != member->size || fclose(file) != 0)
+		packed_die(path);
+}
+
+static void write_files(struct state *state, const char *folder, uint64_t number)
 {
 	char path[4096];
-	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%" PRIu64 ".dsfs", folder, number);
-	file = fopen(path, "wb");
-	if (!file || fwrite(state->packed.memory.bytes, 1, state->packed.memory.size, file) !=
-			     state->packed.memory.size || fclose(file) != 0)
-		packed_die(path);
+	for (uint32_t i = 0; i < state->packed.all.count; i++) {
+		snprintf(path, sizeof(path), "%s/%" PRIu64 ".%" PRIu32, folder, number, i);
+		write_member(&state->packed.all.members[i], path);
+	}
 }
 
 static void begin(struct state *state, const char *volume)
 {
 	packed_load(&state->packed, volume);
-	state->pristine = packed_copy(&state->packed);
+	for (uint32_t i = 0; i < state->packed.all.count; i++)
+		state->pristine[i] = packed_copy(&state->packed, i);
 	load_pristine(state);
 	read_all(state);
 	if (state->opened != 1)
 		packed_die("the volume as it is was not read");
 	state->opened = 0;
+}
+
+static void end(struct state *state)
+{
+	for (uint32_t i = 0; i < state->packed.all.count; i++)
+		free(state->pristine[i]);
+	catalogue_free(&state->catalogue);
+	packed_free(&state->packed);
 }
 
 int main(int argc, char **argv)
@@ -384,15 +460,13 @@ int main(int argc, char **argv)
 	for (uint64_t number = first; number < first + count; number++) {
 		make(&state, number);
 		if (argc == 6)
-			write_file(&state, argv[5], number);
+			write_files(&state, argv[5], number);
 		else
 			read_all(&state);
 	}
 	if (argc == 5)
 		printf("%" PRIu64 " volumes: %" PRIu64 " refused, %" PRIu64 " read\n", count, state.damaged,
 		       state.opened);
-	catalogue_free(&state.catalogue);
-	packed_free(&state.packed);
-	free(state.pristine);
+	end(&state);
 	return 0;
 }

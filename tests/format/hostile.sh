@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan timeout=300
-# Hostile volumes with right sums, read in process; LENGTH says how many, and SEED repeats a run.
+# Hostile volumes with right sums, of one member and of several, read in process; LENGTH says how many, SEED repeats a
+# run, and KINDS chooses sound volumes (tests/lib/hostile.sh).
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/hostile.sh"
 need_command ssh-keygen setfattr
@@ -9,8 +10,8 @@ need_command ssh-keygen setfattr
 seed=${SEED:-$RANDOM}
 say "seed $seed"
 hostile_volumes
-count=$(($(length 800 20000) / 4))
-for volume in sound/*.dsfs; do
+count=$(($(length 1400 35000) / ${#SOUNDS[@]}))
+for volume in "${SOUNDS[@]}"; do
     say "$volume"
     "$DATASETFS_BUILD/tests/format/hostile" "$volume" "$seed" 1 $count || fail "seed $seed, $volume"
 done

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "image/catalogue/catalogue.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
@@ -25,13 +26,13 @@ int packed_open(struct packed *packed, struct index **ret, struct error *err)
 	struct version *current;
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = catalogue_load(&packed->memory.source, &super, &catalogue, err);
+	int r = catalogue_load(&packed->all.source, &super, &catalogue, err);
 
 	if (r < 0)
 		return r;
 	current = catalogue_current(&catalogue);
 	if (current)
-		r = index_load(backing_of(&packed->memory.source, &catalogue.members), current, ret, err);
+		r = index_load(backing_of(&packed->all.source, &catalogue.members), current, ret, err);
 	else
 		r = error_set(err, -ENOENT, "no current version");
 	if (r == 0) {
@@ -54,7 +55,7 @@ int packed_read_chunk(struct packed *packed, struct index *index, const struct c
 		return chunk_decode(chunk, packed->codec, NULL, out, err);
 	if (chunk_is_inline(chunk))
 		return chunk_decode(chunk, packed->codec, chunk_inline_bytes(index, chunk), out, err);
-	r = source_read(&packed->memory.source, address_member(chunk->address), address_offset(chunk->address), stored,
+	r = source_read(&packed->all.source, address_member(chunk->address), address_offset(chunk->address), stored,
 			chunk->stored, err);
 	return r < 0 ? r : chunk_decode(chunk, packed->codec, stored, out, err);
 }
@@ -101,35 +102,50 @@ static void packed_remember_all(struct packed *packed)
 	index_close(index);
 }
 
-static void packed_read(struct packed *packed, const char *path)
+static void packed_read(struct memory *member, const char *path)
 {
 	struct stat st;
 	FILE *file = fopen(path, "rb");
 
 	if (!file || fstat(fileno(file), &st) < 0)
 		packed_die(path);
-	memory_init(&packed->memory, (uint64_t)st.st_size);
-	if (fread(packed->memory.bytes, 1, packed->memory.size, file) != packed->memory.size)
+	memory_init(member, (uint64_t)st.st_size);
+	if (fread(member->bytes, 1, member->size, file) != member->size)
 		packed_die(path);
 	fclose(file);
 }
 
-void packed_load(struct packed *packed, const char *path)
+static void packed_read_members(struct packed *packed, const char *volume)
+{
+	auto_free char *names = strdup(volume);
+	char *rest = names, *name;
+
+	multi_member_init(&packed->all, 0, 0);
+	packed->memory = packed->all.members;
+	while ((name = strsep(&rest, ","))) {
+		if (packed->all.count == MULTI_MEMBER_MAX)
+			packed_die("too many members");
+		packed_read(&packed->all.members[packed->all.count++], name);
+	}
+}
+
+void packed_load(struct packed *packed, const char *volume)
 {
 	*packed = (struct packed){ .codec = codec_new() };
 	if (!packed->codec)
 		packed_die("no memory");
-	packed_read(packed, path);
+	packed_read_members(packed, volume);
 	packed_remember_all(packed);
 }
 
-uint8_t *packed_copy(const struct packed *packed)
+uint8_t *packed_copy(const struct packed *packed, uint32_t member)
 {
-	uint8_t *copy = malloc(packed->memory.size);
+	const struct memory *memory = &packed->all.members[member];
+	uint8_t *copy = malloc(memory->size);
 
 	if (!copy)
 		packed_die("no memory");
-	return memcpy(copy, packed->memory.bytes, packed->memory.size);
+	return memcpy(copy, memory->bytes, memory->size);
 }
 
 void packed_free(struct packed *packed)
@@ -139,5 +155,5 @@ void packed_free(struct packed *packed)
 	free(packed->originals);
 	version_free(&packed->version);
 	codec_free(packed->codec);
-	memory_done(&packed->memory);
+	multi_member_done(&packed->all);
 }

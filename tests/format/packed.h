@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A small volume in memory, and what was packed into its current version, for tests that damage it byte by byte. */
+/* A small volume in memory, of one member or several, and what was packed into its current version, for tests that
+ * damage it byte by byte. */
 #pragma once
 #include "image/catalogue/version.h"
 #include "image/chunk.h"
 #include "image/codec.h"
 #include "image/index.h"
-#include "lib/memory.h"
+#include "lib/multi_member.h"
 
 /* Content of a chunk of the undamaged volume. */
 struct original {
@@ -16,7 +17,8 @@ struct original {
 };
 
 struct packed {
-	struct memory memory;
+	struct multi_member all; /* its members */
+	struct memory *memory;   /* the first one, for tests of a volume of one */
 	struct codec *codec;
 	struct original *originals;
 	size_t count, room;
@@ -27,10 +29,10 @@ struct packed {
 
 /* Says what is wrong and ends the process. */
 _Noreturn void packed_die(const char *what);
-/* Loads the volume, and remembers all content of its current version. Dies if anything fails. */
-void packed_load(struct packed *packed, const char *path);
-/* Returns a copy of the volume, for free(3). Dies if there is no memory. */
-uint8_t *packed_copy(const struct packed *packed);
+/* Loads the volume, "A" or "A,B,C", and remembers all content of its current version. Dies if anything fails. */
+void packed_load(struct packed *packed, const char *volume);
+/* Returns a copy of a member's bytes, for free(3). Dies if there is no memory. */
+uint8_t *packed_copy(const struct packed *packed, uint32_t member);
 void packed_free(struct packed *packed);
 /* Opens the current version of what is in memory now, and puts its record into packed->version. */
 must_check int packed_open(struct packed *packed, struct index **ret, struct error *err);

@@ -12,5 +12,6 @@ must_check int reseal_head(struct source *source, struct version *version, uint6
 /* Writes the catalogue in the place of the old one, or behind everything if it has grown, and the superblock. */
 must_check int reseal_catalogue(struct source *source, struct superblock *super, const struct catalogue *catalogue,
 				struct error *err);
-/* Makes the sum in the superblock right by the bytes of the catalogue on the volume, and writes the superblock. */
+/* Makes the sum in the superblock right by the bytes of the catalogue on the volume, and writes the superblock. Other
+ * members that are in step get the same catalogue. */
 must_check int reseal_superblock(struct source *source, struct superblock *super, struct error *err);

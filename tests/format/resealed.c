@@ -53,12 +53,12 @@ static int reseal_digest(struct state *state, struct error *err)
 		return 0;
 	r = dump_digest(index, state->version->digest, NULL);
 	index_close(index);
-	return r < 0 ? 0 : reseal_catalogue(&state->packed.memory.source, &state->super, &state->catalogue, err);
+	return r < 0 ? 0 : reseal_catalogue(&state->packed.all.source, &state->super, &state->catalogue, err);
 }
 
 static int reseal_from_index(struct state *state, struct error *err)
 {
-	struct source *source = &state->packed.memory.source;
+	struct source *source = &state->packed.all.source;
 	int r = reseal_index(source, state->version, err);
 
 	if (r == 0)
@@ -68,7 +68,7 @@ static int reseal_from_index(struct state *state, struct error *err)
 
 static int reseal_slot(struct state *state, uint64_t at, struct error *err)
 {
-	uint8_t *slot = state->packed.memory.bytes + at / DSFS_SLOT_SPACING * DSFS_SLOT_SPACING;
+	uint8_t *slot = state->packed.memory->bytes + at / DSFS_SLOT_SPACING * DSFS_SLOT_SPACING;
 	struct dsfs_superblock *disk = (struct dsfs_superblock *)slot;
 
 	(void)err;
@@ -79,7 +79,7 @@ static int reseal_slot(struct state *state, uint64_t at, struct error *err)
 static int reseal_records(struct state *state, uint64_t at, struct error *err)
 {
 	(void)at;
-	return reseal_superblock(&state->packed.memory.source, &state->super, err);
+	return reseal_superblock(&state->packed.all.source, &state->super, err);
 }
 
 static int reseal_rows(struct state *state, uint64_t at, struct error *err)
@@ -90,9 +90,9 @@ static int reseal_rows(struct state *state, uint64_t at, struct error *err)
 
 static int reseal_fine(struct state *state, uint64_t at, struct error *err)
 {
-	struct source *source = &state->packed.memory.source;
+	struct source *source = &state->packed.all.source;
 	uint64_t begin = address_offset(state->version->block_sums.extents.items[0].address);
-	uint8_t *head = state->packed.memory.bytes + begin, *page;
+	uint8_t *head = state->packed.memory->bytes + begin, *page;
 	dsfs_le64 *sums = (dsfs_le64 *)(head + state->layout.sums);
 	int r;
 
@@ -107,7 +107,7 @@ static int reseal_fine(struct state *state, uint64_t at, struct error *err)
 /* Puts the sums of the blocks of what now lies at the chunk's place into its row. */
 static int reseal_row(struct state *state, const struct chunk *chunk, struct error *err)
 {
-	uint8_t blocks[DSFS_BLOCK], *bytes = state->packed.memory.bytes;
+	uint8_t blocks[DSFS_BLOCK], *bytes = state->packed.memory->bytes;
 	struct block_sums_row row;
 	uint64_t at;
 
@@ -121,7 +121,7 @@ static int reseal_row(struct state *state, const struct chunk *chunk, struct err
 
 static int reseal_chunk(struct state *state, const struct original *o, struct error *err)
 {
-	uint8_t *bytes = state->packed.memory.bytes, *records = bytes;
+	uint8_t *bytes = state->packed.memory->bytes, *records = bytes;
 	struct index_layout layout;
 	struct inode inode;
 	struct chunk chunk;
@@ -234,9 +234,9 @@ static void load_pristine(struct state *state)
 {
 	struct error err = { 0 };
 
-	memcpy(state->packed.memory.bytes, state->pristine, state->packed.memory.size);
+	memcpy(state->packed.memory->bytes, state->pristine, state->packed.memory->size);
 	catalogue_free(&state->catalogue);
-	must(catalogue_load(&state->packed.memory.source, &state->super, &state->catalogue, &err), &err);
+	must(catalogue_load(&state->packed.all.source, &state->super, &state->catalogue, &err), &err);
 	state->version = catalogue_current(&state->catalogue);
 }
 
@@ -249,7 +249,7 @@ static void change(struct state *state, uint64_t from, uint64_t length, uint64_t
 	for (uint64_t at = from; at < from + length; at += step) {
 		load_pristine(state);
 		state->with_digest = state->done % 2;
-		state->packed.memory.bytes[at] ^= (uint8_t)(1u << state->done++ % 8);
+		state->packed.memory->bytes[at] ^= (uint8_t)(1u << state->done++ % 8);
 		must(make_right(state, at, &err), &err);
 		check(state);
 	}
@@ -301,7 +301,7 @@ static void change_all(struct state *state, uint64_t step)
 /* Opens what the forger looks up in the pristine volume. */
 static void open_pristine(struct state *state)
 {
-	struct backing backing = backing_of(&state->packed.memory.source, NULL);
+	struct backing backing = backing_of(&state->packed.all.source, NULL);
 	const struct dsfs_fine *head;
 	struct superblock super;
 	struct version *version;
@@ -321,7 +321,7 @@ static void open_pristine(struct state *state)
 
 static void begin(struct state *state)
 {
-	state->pristine = packed_copy(&state->packed);
+	state->pristine = packed_copy(&state->packed, 0);
 	load_pristine(state);
 	open_pristine(state);
 	check(state);

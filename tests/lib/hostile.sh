@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 # Hostile volumes: sound ones with records of every kind, of which tests/format/hostile makes others with right sums.
+# KINDS in the environment chooses among them, as in KINDS='mirror stale'.
 
 export SOURCE_DATE_EPOCH=1700000000
 
@@ -23,16 +24,36 @@ hostile_tree() {
     chmod 0640 "$1/noise"
 }
 
-# hostile_volumes: the sound ones, as sound/*.dsfs
+hostile_plain() { pack "$1" tree; }
+hostile_small() { pack "$1" tree --chunk-size 4K --order random:7; }
+hostile_signed() { pack "$1" tree --compress zstd --sums sha256 --sign key; }
+hostile_versions() {
+    pack "$1" tree --label one --segment-size 1M
+    pack "$1" second --label two --order random:3
+}
+hostile_spread() { pack "$1.a,$1.b,$1.c" tree --segment-size 1M --protect none; }
+hostile_mirror() {
+    pack "$1.a,$1.b" tree --label one --segment-size 1M --protect mirror:2
+    pack "$1.a,$1.b" second --label two --sign key
+}
+# One of three members lacks the second version.
+hostile_stale() {
+    pack "$1.a,$1.b,$1.c" tree --label one --segment-size 1M --protect mirror:2
+    mv "$1.c" kept
+    pack "$1.a,$1.b" second --label two --degraded
+    mv kept "$1.c"
+}
+
+# hostile_volumes: the sound ones, with their members' names in SOUNDS
 hostile_volumes() {
     hostile_tree tree
+    cp -r tree second && echo "of the second version" >second/more && rm "second/a/file 3"
     mkdir -p sound
     [ -e key ] || ssh-keygen -q -t ed25519 -N '' -C alice -f key
-    pack sound/plain.dsfs tree
-    pack sound/small.dsfs tree --chunk-size 4K --order random:7
-    pack sound/signed.dsfs tree --compress zstd --sums sha256 --sign key
-    cp -r tree second && echo "of the second version" >second/more && rm "second/a/file 3"
-    pack sound/versions.dsfs tree --label one --segment-size 1M
-    pack sound/versions.dsfs second --label two --order random:3
+    SOUNDS=()
+    for kind in ${KINDS:-plain small signed versions spread mirror stale}; do
+        "hostile_$kind" "sound/$kind"
+        SOUNDS+=("$(printf '%s\n' "$PWD/sound/$kind"* | paste -sd,)")
+    done
     rm -rf second
 }
