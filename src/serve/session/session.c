@@ -350,7 +350,7 @@ int session_check(const struct mount_options *options, struct error *err)
 
 int session_rehearse(const struct mount_options *options, struct keep *keep, struct error *err)
 {
-	struct session *session;
+	struct session *session = NULL;
 	int r = session_new(options, keep, &session, err);
 
 	if (r == 0)
