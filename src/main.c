@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "assembly/naming.h"
 #include "base/cleanup.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -26,7 +27,6 @@
 #include "device/occupied.h"
 #include "fuse/mount.h"
 #include "kernelmount/kernel.h"
-#include "assembly/naming.h"
 #include "options/option_list.h"
 #include "serve/session/session.h"
 #include "supervisor/keep.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "assembly/naming.h"
 #include "attach/uses.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
@@ -16,7 +17,6 @@
 #include "base/text/format.h"
 #include "device/locate.h"
 #include "io/site.h"
-#include "assembly/naming.h"
 
 #define SERVED_TEXT_SIZE (PATH_MAX + 64)
 

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/text/json.h"
 #include "image/catalogue/catalogue.h"
-#include "volume.h"
 #include "mounts/watch.h"
+#include "volume.h"
 
 struct served_mount {
 	bool is_certain;   /* its volume is this one, whether it answers or not */

@@ -14,9 +14,9 @@
 #include "base/program/child.h"
 #include "control.h"
 #include "datasetfs/control.h"
+#include "mounts/mounted.h"
 #include "text.h"
 #include "verb.h"
-#include "mounts/mounted.h"
 
 #define UPGRADE_PATIENCE 60000 /* ms for the answer of one of all mounts, any user of which can let it hang */
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/interrupt.h"
@@ -14,8 +16,6 @@
 #include "device/locate.h"
 #include "io/pace.h"
 #include "io/site.h"
-#include "assembly/assembly.h"
-#include "assembly/naming.h"
 #include "mounts/mounted.h"
 
 void volume_close(struct volume *volume)

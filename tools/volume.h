@@ -7,8 +7,8 @@
 #include "image/catalogue/catalogue.h"
 #include "image/members/backing.h"
 #include "io/array.h"
-#include "volume/transaction/transaction.h"
 #include "mounts/reported.h"
+#include "volume/transaction/transaction.h"
 
 struct volume {
 	char *path;                   /* of the file or device; if there are several, the name that the user gave */

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "image/members/address.h"
 #include "image/sums/sha256.h"
-#include "assembly/assembly.h"
-#include "assembly/naming.h"
 
 #define TARGET_LEAST    (UINT64_C(2) << 20)  /* bytes of a single device: the ring and some data */
 #define TARGET_LEAST_OF (UINT64_C(16) << 20) /* bytes of one of several: room for catalogues and some groups */

@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assembly/candidate.h"
+#include "assembly/naming.h"
+#include "assembly/scan.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/program/interrupt.h"
 #include "base/text/format.h"
 #include "image/catalogue/catalogue.h"
 #include "io/site.h"
-#include "assembly/candidate.h"
-#include "assembly/naming.h"
-#include "assembly/scan.h"
 
 #define SEARCH_AT_ONCE 32u /* files or devices of a scan that are asked at the same time */
 

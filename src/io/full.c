@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the mount point of a file: the highest parent directory on the same filesystem. */
-#include "io/full.h"
 #include "base/fdname.h"
+#include "io/full.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/headroom.h"
@@ -26,8 +28,6 @@
 #include "image/catalogue/index_load.h"
 #include "kernelmount/fsmount.h"
 #include "kernelmount/loop.h"
-#include "assembly/assembly.h"
-#include "assembly/naming.h"
 
 #define KERNEL_READAHEAD 1024 /* KiB, as on FUSE mounts */
 

@@ -37,8 +37,8 @@
 #include "read/fetch.h"
 #include "read/hold.h"
 #include "read/park.h"
-#include "read/split.h"
 #include "read/settle.h"
+#include "read/split.h"
 
 /* Calls done(), after which op may already be another read. */
 static void read_end(struct read_op *op, int64_t result)

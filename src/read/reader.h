@@ -13,10 +13,10 @@
 #include "image/sums/sum.h"
 #include "io/engine.h"
 #include "io/file.h"
+#include "io/window.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
 #include "read/route.h"
-#include "io/window.h"
 
 struct cached;
 struct chunk;

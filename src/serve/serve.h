@@ -12,8 +12,8 @@
 #include "image/members/superblock.h"
 #include "io/array.h"
 #include "io/engine.h"
-#include "read/reader.h"
 #include "options/mount_options.h"
+#include "read/reader.h"
 #include "serve/version/generations.h"
 #include "serve/worker/cpus.h"
 

@@ -24,10 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assembly/naming.h"
 #include "base/log.h"
 #include "format/crash_content.h"
 #include "format/crash_trace.h"
-#include "assembly/naming.h"
 #include "output/target.h"
 #include "pack.h"
 #include "volume/compaction/compaction.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz/fuzz.h"
 #include "base/text/base64.h"
+#include "fuzz/fuzz.h"
 #include "lib/signed.h"
 #include "trust/revoked.h"
 #include "trust/signatures.h"

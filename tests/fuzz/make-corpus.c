@@ -22,8 +22,8 @@
 #include "lib/rows.h"
 #include "lib/section.h"
 #include "lib/signed.h"
-#include "serve/record/record.h"
 #include "opened/version_record.h"
+#include "serve/record/record.h"
 #include "source/archive/tar_stream.h"
 #include "tier/holdings.h"
 

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "image/catalogue/catalogue.h"
 #include "image/sums/sha256.h"
 #include "lib/check.h"
-#include "assembly/assembly.h"
-#include "assembly/naming.h"
 
 #define COUNT 3u
 #define SIZE  (4 * DSFS_DATA_AT)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "status/health.h"
-#include "top/table.h"
 #include "mounts/percentile.h"
 #include "mounts/rates.h"
+#include "status/health.h"
+#include "top/table.h"
 
 #define CLOSE(found, expected) assert_true(fabs((found) - (expected)) <= 1e-9 * fabs(expected))
 

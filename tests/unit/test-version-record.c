@@ -15,8 +15,8 @@
 #include "lib/multi_member.h"
 #include "lib/rows.h"
 #include "lib/section.h"
-#include "serve/version/generation.h"
 #include "opened/version_record.h"
+#include "serve/version/generation.h"
 
 #define SIZE (8u << 20)
 #define HERE (2u << 20)           /* the segment with all of the version, on the first member */

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/check.h"
 #include "io/window.h"
+#include "lib/check.h"
 
 #define MS INT64_C(1000000)
 #define US INT64_C(1000)

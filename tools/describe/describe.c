@@ -2,11 +2,11 @@
 /* datasetfsctl describe: shows the contents of a version, or its changes since another. Reads only the index. */
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "describe/common/chart.h"
+#include "describe/common/subject.h"
 #include "describe/diff/diff.h"
 #include "describe/diff/diff_json.h"
 #include "describe/diff/diff_text.h"
-#include "describe/common/chart.h"
-#include "describe/common/subject.h"
 #include "describe/survey/survey.h"
 #include "describe/survey/survey_json.h"
 #include "describe/survey/survey_text.h"

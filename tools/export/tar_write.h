@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/index.h"
 #include "extract/stream.h"
+#include "image/index.h"
 
 struct tar_write;
 

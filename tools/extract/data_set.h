@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A version that is looked into without a mount: its volume, and its index in memory. */
 #pragma once
-#include "image/index.h"
 #include "demands.h"
+#include "image/index.h"
 #include "volume.h"
 
 struct data_set {

@@ -17,8 +17,8 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/transfer.h"
-#include "io/full.h"
 #include "extract/outfile.h"
+#include "io/full.h"
 #include "walk.h"
 
 struct target_level {

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "assembly/naming.h"
 #include "attach/state.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/mountinfo.h"
 #include "device/locate.h"
 #include "device/occupied.h"
-#include "assembly/naming.h"
 
 #define MOUNTED_BY_KERNEL "erofs"
 

@@ -17,14 +17,14 @@
 #include "base/text/json.h"
 #include "device/leftover.h"
 #include "grid.h"
-#include "status/fabric.h"
-#include "status/health.h"
-#include "text.h"
-#include "verb.h"
 #include "mounts/mounted.h"
 #include "mounts/percentile.h"
 #include "mounts/probe.h"
 #include "mounts/reported.h"
+#include "status/fabric.h"
+#include "status/health.h"
+#include "text.h"
+#include "verb.h"
 
 #define STATUS_PATIENCE 10 /* seconds to wait for an answer of the daemon */
 #define STATUS_LOOK     2  /* seconds to wait for the volume */

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "top/page.h"
 #include "mounts/watch.h"
+#include "top/page.h"
 
 void batch_json(struct watch *watch, const struct page_query *query, FILE *out);
 void batch_text(const struct page *page, FILE *out);

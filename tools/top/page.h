@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "top/table.h"
 #include "mounts/watch.h"
+#include "top/table.h"
 
 enum page_style { PAGE_PLAIN, PAGE_HEAD, PAGE_WRONG };
 

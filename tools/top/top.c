@@ -14,12 +14,12 @@
 #include "base/program/descriptors.h"
 #include "base/program/interrupt.h"
 #include "base/program/output.h"
+#include "mounts/watch.h"
+#include "text.h"
 #include "top/batch.h"
 #include "top/page.h"
 #include "top/screen.h"
-#include "text.h"
 #include "verb.h"
-#include "mounts/watch.h"
 
 #define TOP_FDS      1024               /* mounts whose answers wake us; the others are read at the next tick */
 #define TOP_PATIENCE INT64_C(500000000) /* ns after which a mount that has not answered is shown as silent */

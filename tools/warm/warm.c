@@ -13,11 +13,11 @@
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "control.h"
+#include "mounts/mounted.h"
 #include "text.h"
 #include "verb.h"
 #include "warm/errand.h"
 #include "warm/filler.h"
-#include "mounts/mounted.h"
 
 struct warm_options {
 	struct verb_options verb;

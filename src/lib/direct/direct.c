@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "assembly/assembly.h"
 #include "base/cleanup.h"
 #include "base/same.h"
 #include "base/text/format.h"
@@ -23,7 +24,6 @@
 #include "lib/direct/trusted.h"
 #include "lib/forked.h"
 #include "lib/high.h"
-#include "assembly/assembly.h"
 #include "read/cached.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"

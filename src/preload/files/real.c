@@ -12,6 +12,8 @@
 #include "base/fdname.h"
 #include "base/transfer.h"
 #include "datasetfs/control.h"
+#include "preload/files/contents.h"
+#include "preload/files/where.h"
 #include "preload/process/inside.h"
 #include "preload/process/next.h"
 #include "preload/process/own.h"
@@ -19,8 +21,6 @@
 #include "preload/process/private.h"
 #include "preload/process/report.h"
 #include "preload/process/settings.h"
-#include "preload/files/contents.h"
-#include "preload/files/where.h"
 
 bool real_is(int fd, const struct table_file *file)
 {

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "lib/api/handle.h"
+#include "preload/files/contents.h"
 #include "preload/mounts/datasets.h"
 #include "preload/process/next.h"
 #include "preload/process/placeholder.h"
 #include "preload/process/private.h"
-#include "preload/files/contents.h"
 
 struct table {
 	_Atomic unsigned used;

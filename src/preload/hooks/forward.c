@@ -13,13 +13,13 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "preload/files/real.h"
+#include "preload/files/where.h"
 #include "preload/process/ending.h"
 #include "preload/process/inside.h"
 #include "preload/process/next.h"
 #include "preload/process/private.h"
 #include "preload/process/streams.h"
-#include "preload/files/real.h"
-#include "preload/files/where.h"
 
 enum forward_kind {
 	/* Kinds that make their arguments real: */

@@ -4,14 +4,14 @@
 #include <limits.h>
 #include <linux/close_range.h>
 
+#include "preload/files/real.h"
+#include "preload/files/table.h"
 #include "preload/hooks/hook.h"
 #include "preload/hooks/serving.h"
 #include "preload/process/inside.h"
 #include "preload/process/next.h"
 #include "preload/process/own.h"
 #include "preload/process/private.h"
-#include "preload/files/real.h"
-#include "preload/files/table.h"
 
 HOOK(close);
 int hook_close(int fd)

@@ -9,6 +9,10 @@
 #include "lib/direct/direct.h"
 #include "lib/high.h"
 #include "lib/permission.h"
+#include "preload/files/contents.h"
+#include "preload/files/real.h"
+#include "preload/files/table.h"
+#include "preload/files/where.h"
 #include "preload/hooks/hook.h"
 #include "preload/hooks/serving.h"
 #include "preload/process/inside.h"
@@ -17,10 +21,6 @@
 #include "preload/process/placeholder.h"
 #include "preload/process/report.h"
 #include "preload/process/settings.h"
-#include "preload/files/contents.h"
-#include "preload/files/real.h"
-#include "preload/files/table.h"
-#include "preload/files/where.h"
 
 #define OPEN_LARGEST (UINT64_C(4) << 20) /* bytes of a file; a larger one is left to the mount */
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | TABLE_LARGEFILE)

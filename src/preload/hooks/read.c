@@ -2,10 +2,10 @@
 /* Hooks read(2) and its family, and lseek(2). The kernel reports errors: a call that would fail makes the file real. */
 #include <limits.h>
 
+#include "preload/files/contents.h"
 #include "preload/hooks/hook.h"
 #include "preload/hooks/serving.h"
 #include "preload/process/next.h"
-#include "preload/files/contents.h"
 
 /* --- at an offset --- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Begins and ends each hook for a call on a descriptor. */
 #pragma once
-#include "preload/process/inside.h"
 #include "preload/files/real.h"
+#include "preload/process/inside.h"
 
 struct serving {
 	struct inside inside;

@@ -3,11 +3,11 @@
  * cannot be read from it (fgetwc(3) says that the file ends), and freopen(3) crashes on it. */
 #include <errno.h>
 
+#include "preload/files/real.h"
 #include "preload/hooks/hook.h"
 #include "preload/process/inside.h"
 #include "preload/process/next.h"
 #include "preload/process/streams.h"
-#include "preload/files/real.h"
 
 HOOK(fopen);
 FILE *hook_fopen(const char *path, const char *mode)

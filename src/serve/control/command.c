@@ -14,8 +14,8 @@
 #include "serve/control/control.h"
 #include "serve/control/switch.h"
 #include "serve/keeping/keeping.h"
-#include "serve/record/record.h"
 #include "serve/opening/open.h"
+#include "serve/record/record.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 

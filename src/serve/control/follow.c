@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "serve/control/switch.h"
 #include "serve/health/watchdog.h"
-#include "serve/record/record.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
+#include "serve/record/record.h"
 #include "trust/statement.h"
 #include "trust/trust.h"
 

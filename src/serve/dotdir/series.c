@@ -2,15 +2,15 @@
 /* Adds up the counters of all threads, each of which counts for itself, whenever a file is looked up. */
 #include "serve/dotdir/series.h"
 
-#include "serve/readahead/ahead.h"
-#include "serve/readahead/announced.h"
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
 #include "serve/health/watchdog.h"
 #include "serve/local/stored.h"
+#include "serve/readahead/ahead.h"
+#include "serve/readahead/announced.h"
+#include "serve/warm/warmer.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
-#include "serve/warm/warmer.h"
 #include "supervisor/keep.h"
 
 /* ---- counters of threads ---- */

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/locate.h"
 #include "image/catalogue/catalogue.h"
 #include "io/site.h"
-#include "assembly/assembly.h"
-#include "assembly/naming.h"
 #include "serve/health/reopen.h"
 #include "serve/opening/mounted.h"
 

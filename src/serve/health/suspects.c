@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "read/cached.h"
-#include "serve/readahead/fetchers.h"
 #include "serve/clients/clients.h"
+#include "serve/readahead/fetchers.h"
 #include "serve/request/waiting.h"
 
 static bool suspects_fails(const struct serve *serve, uint32_t number)

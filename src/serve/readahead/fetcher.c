@@ -17,9 +17,9 @@
 #include "base/thread/thread.h"
 #include "fuse/store.h"
 #include "read/queue.h"
+#include "serve/damage.h"
 #include "serve/readahead/allowance.h"
 #include "serve/readahead/pick.h"
-#include "serve/damage.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 

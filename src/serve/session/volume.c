@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "assembly/assembly.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "assembly/assembly.h"
 #include "serve/record/record.h"
 #include "supervisor/keep.h"
 

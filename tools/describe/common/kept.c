@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/text/format.h"
-#include "text.h"
 #include "mounts/reported.h"
+#include "text.h"
 
 /* NULL: there is no mount, it does not answer, or has no cache. */
 static struct reported *kept_ask(const struct volume *volume, const char **ret_folder, struct reported_stats *ret_stats)

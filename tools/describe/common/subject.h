@@ -2,9 +2,9 @@
 /* Opens a version that is described or compared, and prints which version it is. */
 #pragma once
 #include "base/text/json.h"
+#include "demands.h"
 #include "image/catalogue/version.h"
 #include "image/index.h"
-#include "demands.h"
 #include "volume.h"
 
 struct subject {

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "describe/common/content.h"
 #include "describe/diff/attributes.h"
 #include "describe/diff/merge.h"
 #include "describe/diff/moves.h"
-#include "describe/common/content.h"
 #include "image/inode.h"
 
 struct diff_pass {

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assembly/assembly.h"
+#include "assembly/naming.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/text/format.h"
 #include "base/text/parse.h"
 #include "image/catalogue/catalogue.h"
 #include "image/sums/sha256.h"
-#include "assembly/assembly.h"
-#include "assembly/naming.h"
 #include "options/mount_options.h"
 #include "trust/trust.h"
 
