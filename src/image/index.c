@@ -75,6 +75,7 @@ int index_map(struct index *index, struct error *err)
 
 int index_set_members(struct index *index, uint64_t member_size, const struct members *members, struct error *err)
 {
+	members_free(&index->members);
 	index->member_sizes[0] = member_size;
 	index->member_count = 1;
 	if (!members || !members->count)

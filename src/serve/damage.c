@@ -135,7 +135,7 @@ static void damage_put(struct damage *damage, const struct reader_place *place, 
 	entry->generation = generation->key;
 	entry->is_page = !place->chunk;
 	entry->is_unreadable = why->code != -EBADMSG;
-	damage_copy(entry->version, sizeof(entry->version), generation->version.label);
+	damage_copy(entry->version, sizeof(entry->version), generation->opened.version.label);
 	damage_copy(entry->reason, sizeof(entry->reason), why->reason);
 }
 

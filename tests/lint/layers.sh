@@ -75,7 +75,7 @@ may src/supervisor $base supervisor
 may src/lib         $base $image trust datasetfs lib
 may src/lib/shuffle $base $image datasetfs lib/shuffle
 may src/lib/direct/daemon $base $image trust io handover opened tier read datasetfs lib lib/direct/daemon
-may src/lib/direct  $base $image trust io $device assembly tier read datasetfs lib lib/direct/daemon lib/direct
+may src/lib/direct  $base $image trust io $device assembly tier read opened datasetfs lib lib/direct/daemon lib/direct
 may src/lib/mounted $base $image trust io datasetfs lib lib/mounted
 may src/lib/api     $base $image trust $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
 may src/preload/process $base $lib preload/process

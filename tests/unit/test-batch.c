@@ -79,7 +79,8 @@ static void open_direct(void)
 		section_file(&section, 1, name, SIZE,
 			     section_chunk(&section, place(i), sum, SIZE, DSFS_CODEC_RAW));
 	}
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &direct.index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &direct.version.index,
+			       &err));
 	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = FILES + 1, .sequence = 3 };
 	fd = memfd_create("volume", MFD_CLOEXEC);
 	assert_int_equal(fstat(fd, &volume.identities[0]), 0);
@@ -440,7 +441,7 @@ int main(void)
 	context_close_all(&direct);
 	chunk_cache_free(volume.cache);
 	page_cache_free(volume.pages);
-	index_close(direct.index);
+	index_close(direct.version.index);
 	close(fd);
 	return r;
 }

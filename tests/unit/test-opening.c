@@ -346,8 +346,8 @@ static void test_undone_version_is_no_other(void **state)
 	undo();
 	publish("v3", 2, THERE);
 	CHECK_OK(open_version(&serve, &v3, &generation, &err));
-	assert_string_equal(generation->version.label, "v3");
-	assert_int_equal(generation->version.uuid[0], '3');
+	assert_string_equal(generation->opened.version.label, "v3");
+	assert_int_equal(generation->opened.version.uuid[0], '3');
 	assert_int_not_equal(generation->key, key);
 	assert_ptr_equal(generations_find(&serve.generations, 2), generation);
 	assert_null(generations_by_label(&serve.generations, "v2"));

@@ -42,7 +42,8 @@ static void make(const uint64_t *places, const uint32_t *sizes, unsigned count)
 	section_init(&section);
 	for (unsigned i = 0; i < count; i++, name[0]++)
 		section_file(&section, 1, name, sizes[i], chunks(AT + places[i], sizes[i]));
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, device[0], members, &direct.index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, device[0], members, &direct.version.index,
+			       &err));
 	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = count + 1, .sequence = 3 };
 	for (unsigned i = 0; i < count; i++)
 		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + i), .size = UINT64_MAX };
@@ -74,7 +75,7 @@ static void close_all(void)
 {
 	plan_put(plan);
 	plan = NULL;
-	index_close(direct.index);
+	index_close(direct.version.index);
 }
 
 /* The second file lies in a gap before the first. */

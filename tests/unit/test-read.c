@@ -192,8 +192,9 @@ static void make_block_sums(void)
 
 	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, rows, 2);
 	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
-	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
-	page_at = address_offset(block_sums_page_address(generation.block_sums, 0));
+	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.opened.block_sums,
+				 &err));
+	page_at = address_offset(block_sums_page_address(generation.opened.block_sums, 0));
 }
 
 /* Two members hold the same. */
@@ -209,9 +210,14 @@ static void make_members(void)
 		columns[i] = address_make(i, 0);
 		places[i] = (struct member_column){ columns[i], 0, i };
 	}
-	generation.index->members = (struct members){ .segment_log = 30, .list = list, .count = MEMBERS,
-						      .groups = &group, .group_count = 1, .columns = columns,
-						      .column_count = MEMBERS, .places = places };
+	generation.opened.index->members = (struct members){ .segment_log = 30,
+							     .list = list,
+							     .count = MEMBERS,
+							     .groups = &group,
+							     .group_count = 1,
+							     .columns = columns,
+							     .column_count = MEMBERS,
+							     .places = places };
 	CHECK_OK(route_new(MEMBERS, &serve.volume.route, &err));
 	volume.count = MEMBERS;
 	worker.setup.uring = true;
@@ -229,8 +235,9 @@ static int setup(void **state)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	make_files();
 	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &index, &err));
-	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index,
-					  .uses = 1 };
+	generation = (struct generation){
+		.opened.version = version, .sequence = SEQUENCE, .key = 1, .opened.index = index, .uses = 1
+	};
 	for (unsigned i = 0; i < MEMBERS; i++)
 		geometry[i] = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume.array = &volume, .options.read.verify = true, .worker_count = 1 };
@@ -269,10 +276,10 @@ static int teardown(void **state)
 	assert_int_equal(record_hand_unique(serve.record, 0), 0);
 	record_close(serve.record);
 	if (has_copies)
-		generation.index->members = (struct members){ 0 };
+		generation.opened.index->members = (struct members){ 0 };
 	route_free(serve.volume.route);
-	index_close(generation.index);
-	block_sums_close(generation.block_sums);
+	index_close(generation.opened.index);
+	block_sums_close(generation.opened.block_sums);
 	version_free(&version);
 	damage_free(serve.damage);
 	chunk_cache_free(serve.cache);
@@ -498,7 +505,7 @@ static void test_damage(void **state)
 static void test_a_full_list_of_damage(void **state)
 {
 	const struct error why = { .code = -EBADMSG, .reason = "a\tb\nc" };
-	struct generation listed = { .version.label = "v1", .key = 7 };
+	struct generation listed = { .opened.version.label = "v1", .key = 7 };
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
@@ -519,7 +526,8 @@ static void test_a_full_list_of_damage(void **state)
 static void test_damage_goes_with_its_version(void **state)
 {
 	const struct error why = { .code = -EBADMSG, .reason = "wrong" };
-	struct generation gone = { .version.label = "v1", .key = 1 }, other = { .version.label = "v2", .key = 2 };
+	struct generation gone = { .opened.version.label = "v1", .key = 1 },
+			  other = { .opened.version.label = "v2", .key = 2 };
 
 	(void)state;
 	for (uint64_t i = 0; i < 100; i++)
@@ -999,10 +1007,11 @@ static void test_damaged_block(void **state)
 /* Puts block sums of this chunk on the volume, in the place of those that are there. */
 static void put_sums(struct rows_chunk *chunk)
 {
-	block_sums_close(generation.block_sums);
+	block_sums_close(generation.opened.block_sums);
 	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, chunk, 1);
 	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
-	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
+	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.opened.block_sums,
+				 &err));
 }
 
 /* Sums that disagree with a chunk that is right. */

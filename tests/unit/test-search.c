@@ -59,7 +59,7 @@ static int setup(void **state)
 	generation = calloc(1, sizeof(*generation));
 	assert_non_null(generation);
 	generation->record = -1;
-	CHECK_OK(index_load_fd(fd, &version, 1 << 24, NULL, &generation->index, &err));
+	CHECK_OK(index_load_fd(fd, &version, 1 << 24, NULL, &generation->opened.index, &err));
 	generation->sequence = SEQUENCE;
 	atomic_store(&generation->uses, 1);
 	atomic_store(&generation->lookups, GENERATION_UNKNOWN | 5);

@@ -29,6 +29,7 @@ static struct multi_member volume;
 static struct members none, mirror;
 static struct version version;
 static struct generation *generation;
+static struct error damage; /* why the version was opened without its block checksums */
 
 /* Two members with a group of two copies; the second one lacks newer groups. */
 static void make_mirror(void)
@@ -95,20 +96,20 @@ static void make_version(void)
 
 static struct generation *open_new(const struct members *members)
 {
-	struct generation *opened;
-	struct index *index;
+	struct opened_version opened = { .hidden_mode = 06000 };
+	struct generation *ret;
 
-	CHECK_OK(index_load(backing_of(&volume.source, members), &version, &index, &err));
-	CHECK_OK(generation_open(&volume.source, &version, index, NULL, &opened, &err));
-	return opened;
+	damage = (struct error){ .reason = "" };
+	CHECK_OK(opened_version_load(backing_of(&volume.source, members), &version, &opened, &damage, &err));
+	CHECK_OK(generation_open(&opened, &ret, &err));
+	assert_null(opened.index);
+	return ret;
 }
 
 static void open_on(const struct members *members)
 {
 	generation = open_new(members);
 	generation->key = KEY;
-	generation->hidden_mode = 06000;
-	CHECK_OK(generation_record(generation, &err));
 }
 
 static int setup(void **state)
@@ -196,9 +197,9 @@ static struct generation *adopt(void)
 	struct generation *next;
 	struct error why = { 0 };
 	int record = fcntl(generation->record, F_DUPFD_CLOEXEC, 0);
-	int index = fcntl(generation->index->memfd, F_DUPFD_CLOEXEC, 0);
+	int index = fcntl(generation->opened.index->memfd, F_DUPFD_CLOEXEC, 0);
 
-	if (generation_adopt(record, index, KEY, &next, &why) < 0)
+	if (generation_adopt(&record, &index, KEY, &next, &why) < 0)
 		fail_msg("%s", why.reason);
 	return next;
 }
@@ -210,20 +211,21 @@ static void check_adopted(void)
 	struct sum sums[2];
 	uint64_t ordinal;
 
-	same_version(&generation->version, &next->version);
-	same_index(generation->index, next->index);
-	same_members(&generation->index->members, &next->index->members);
-	assert_true(block_sums_find(next->block_sums, 0, &row));
-	assert_false(block_sums_find(next->block_sums, 2, &row));
-	sums[0] = block_sums_page_sum(generation->block_sums, 0), sums[1] = block_sums_page_sum(next->block_sums, 0);
+	same_version(&generation->opened.version, &next->opened.version);
+	same_index(generation->opened.index, next->opened.index);
+	same_members(&generation->opened.index->members, &next->opened.index->members);
+	assert_true(block_sums_find(next->opened.block_sums, 0, &row));
+	assert_false(block_sums_find(next->opened.block_sums, 2, &row));
+	sums[0] = block_sums_page_sum(generation->opened.block_sums, 0);
+	sums[1] = block_sums_page_sum(next->opened.block_sums, 0);
 	assert_true(sum_is_same(&sums[0], &sums[1]));
-	assert_int_equal(block_sums_page_address(next->block_sums, 0),
-			 block_sums_page_address(generation->block_sums, 0));
-	assert_int_equal(names_lookup(next->index->names, 2, "f", 1, &ordinal), 0);
+	assert_int_equal(block_sums_page_address(next->opened.block_sums, 0),
+			 block_sums_page_address(generation->opened.block_sums, 0));
+	assert_int_equal(names_lookup(next->opened.index->names, 2, "f", 1, &ordinal), 0);
 	assert_int_equal(ordinal, 5);
 	assert_int_equal(next->key, KEY);
 	assert_int_equal(next->sequence, 7);
-	assert_int_equal(next->hidden_mode, 06000);
+	assert_int_equal(next->opened.hidden_mode, 06000);
 	assert_true(generation_is_unknown(next));
 	assert_int_equal(generation_lookups(next), 0);
 	assert_true(next->visited && next->has_absences);
@@ -258,7 +260,7 @@ static void test_short_last_segment(void **state)
 	CHECK_OK(extent_list_add(&version.segments, 0, 16u << 20, &err));
 	open_on(&none);
 	next = adopt();
-	same_version(&generation->version, &next->version);
+	same_version(&generation->opened.version, &next->opened.version);
 	generation_put(next);
 }
 
@@ -270,10 +272,11 @@ static void test_damaged_block_sums(void **state)
 	(void)state;
 	memset(volume.members[0].bytes + SUMS, 0xee, DSFS_BLOCK);
 	open_on(&none);
-	assert_null(generation->block_sums);
+	assert_non_null(strstr(damage.reason, "block checksums"));
+	assert_null(generation->opened.block_sums);
 	next = adopt();
-	assert_null(next->block_sums);
-	assert_int_equal(next->version.block_sums.length, version.block_sums.length);
+	assert_null(next->opened.block_sums);
+	assert_int_equal(next->opened.version.block_sums.length, version.block_sums.length);
 	generation_put(next);
 }
 
@@ -285,14 +288,14 @@ static void test_files(void **state)
 
 	(void)state;
 	open_on(&none);
-	index = generation->index->memfd;
+	index = generation->opened.index->memfd;
 	record = generation->record;
 	assert_int_equal(fcntl(record, F_GET_SEALS), seals);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC);
-	CHECK_FAILS(generation_adopt(empty, index, KEY, &next, &err), -EPROTO, "0 bytes that are no record");
-	CHECK_FAILS(generation_adopt(index, index, KEY, &next, &err), -EPROTO, "that are no record");
-	CHECK_FAILS(generation_adopt(null, index, KEY, &next, &err), -EPROTO, "is no file, or too long");
-	CHECK_FAILS(generation_adopt(record, record, KEY, &next, &err), -EPROTO, "index: ");
+	CHECK_FAILS(generation_adopt(&empty, &index, KEY, &next, &err), -EPROTO, "0 bytes that are no record");
+	CHECK_FAILS(generation_adopt(&index, &index, KEY, &next, &err), -EPROTO, "that are no record");
+	CHECK_FAILS(generation_adopt(&null, &index, KEY, &next, &err), -EPROTO, "is no file, or too long");
+	CHECK_FAILS(generation_adopt(&record, &record, KEY, &next, &err), -EPROTO, "index: ");
 	assert_null(next);
 	assert_int_equal(fcntl(record, F_GETFD), FD_CLOEXEC); /* it stayed ours */
 	close(empty);
@@ -303,7 +306,7 @@ static void test_files(void **state)
 static void record_again(void)
 {
 	close(generation->record);
-	CHECK_OK(generation_record(generation, &err));
+	CHECK_OK(opened_version_record(&generation->opened, &generation->record, &err));
 }
 
 /* A copy of the record that can be changed; free() it. */
@@ -439,7 +442,7 @@ static void test_refused_records(void **state)
 	bytes[14] = 1; /* of hidden_mode */
 	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EPROTO, "hidden_mode=0206000");
 	free(bytes);
-	generation->version.index.extents.items[0].address = SIZE;
+	generation->opened.version.index.extents.items[0].address = SIZE;
 	record_again();
 	bytes = copy_record(&length);
 	CHECK_FAILS(version_record_decode(span_of(bytes, length), &record, &err), -EPROTO, "outside the volume");

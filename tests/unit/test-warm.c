@@ -156,8 +156,12 @@ static void test_where_files_are(void **state)
 /* ---- jobs ---- */
 
 static struct index many = { .shape = { .inode_count = 1000 } };
-static struct generation first = { .sequence = 7, .index = &many, .uses = 1, .version = { .label = "first" } };
-static struct generation second = { .sequence = 8, .index = &many, .uses = 1, .version = { .label = "second" } };
+static struct generation first = {
+	.sequence = 7, .opened.index = &many, .uses = 1, .opened.version = { .label = "first" }
+};
+static struct generation second = {
+	.sequence = 8, .opened.index = &many, .uses = 1, .opened.version = { .label = "second" }
+};
 static struct warming warming;
 
 static uint64_t begin(uint32_t flags, uint64_t number)

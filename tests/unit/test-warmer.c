@@ -30,7 +30,7 @@ static struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
 static struct array_source array = { .count = 1, .fds = fds, .fd_count = 2, .geometry = &geometry };
 static struct store *store;
 static struct section section;
-static struct generation generation = { .sequence = 7, .uses = 1, .key = 1, .version = { .label = "v1" } };
+static struct generation generation = { .sequence = 7, .uses = 1, .key = 1, .opened.version = { .label = "v1" } };
 static struct serve serve;
 static void (*written)(void); /* called once when a pass has read all */
 
@@ -99,7 +99,8 @@ static void open_mount(void)
 	struct version version = { 0 };
 	uint64_t size = DEVICE;
 
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, size, NULL, &generation.index, &err));
+	CHECK_OK(
+		index_load_fd(section_write(&section, &version), &version, size, NULL, &generation.opened.index, &err));
 	snprintf(folder_name, sizeof(folder_name), "/tmp/test-warmer-XXXXXX");
 	assert_non_null(mkdtemp(folder_name));
 	folder = setup.folder = open(folder_name, O_RDONLY | O_DIRECTORY);
@@ -123,7 +124,7 @@ static int end(void **state)
 	store_remove(folder);
 	close(folder);
 	assert_int_equal(rmdir(folder_name), 0);
-	index_close(generation.index);
+	index_close(generation.opened.index);
 	assert_int_equal(generation.uses, 1);
 	close(fds[0]);
 	return 0;

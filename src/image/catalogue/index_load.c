@@ -131,24 +131,6 @@ int index_load_sealed(int fd, const struct version *version, uint64_t member_siz
 	return index_load_end(index, r, ret, err);
 }
 
-int index_load_lent(int fd, const struct version *version, uint64_t member_size, const struct members *members,
-		    struct index **ret, struct error *err)
-{
-	struct index *index = NULL;
-	int r = index_load_sealed(fd, version, member_size, members, &index, err);
-
-	if (r < 0)
-		return r;
-	r = records_measure(index, err);
-	if (r < 0) {
-		index->memfd = -1; /* stays the caller's */
-		index_close(index);
-		return r;
-	}
-	*ret = index;
-	return 0;
-}
-
 static int index_copy_into(const struct sections_query *query, const struct version *version, uint8_t *to,
 			   struct error *err)
 {

@@ -18,9 +18,6 @@ must_check int index_load_copy(struct source *copy, uint64_t at, struct backing 
  * success. member_size and members are those of index_set_members(), also below. */
 must_check int index_load_sealed(int fd, const struct version *version, uint64_t member_size,
 				 const struct members *members, struct index **ret, struct error *err);
-/* The same, and finds the files with holes, which the process that checked the section has kept for itself. */
-must_check int index_load_lent(int fd, const struct version *version, uint64_t member_size,
-			       const struct members *members, struct index **ret, struct error *err);
 /* Opens and checks a section in an open file (the packer's own, or a test's); takes fd on success. */
 must_check int index_load_fd(int fd, const struct version *version, uint64_t member_size,
 			     const struct members *members, struct index **ret, struct error *err);

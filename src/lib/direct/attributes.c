@@ -22,20 +22,20 @@ int attributes_stat(struct opened *opened, uint64_t id, struct stat *ret, struct
 	const struct direct *direct = (const struct direct *)opened;
 	struct timespec time;
 	struct inode inode;
-	int r = inode_get(direct->index, direct_ordinal(direct, id), &inode, err);
+	int r = inode_get(direct->version.index, direct_ordinal(direct, id), &inode, err);
 
 	if (r < 0)
 		return r;
 	time = (struct timespec){ .tv_sec = inode.mtime, .tv_nsec = inode.mtime_nsec };
 	*ret = (struct stat){
 		.st_ino = attributes_number(direct, &inode),
-		.st_mode = inode.mode & ~direct->hidden_mode,
+		.st_mode = inode.mode & ~direct->version.hidden_mode,
 		.st_nlink = inode.nlink,
 		.st_uid = inode.uid,
 		.st_gid = inode.gid,
 		.st_size = (off_t)inode.size,
 		.st_blksize = inode_io_size(&inode, READ_MAX),
-		.st_blocks = (blkcnt_t)extent_blocks(direct->index, &inode),
+		.st_blocks = (blkcnt_t)extent_blocks(direct->version.index, &inode),
 		.st_atim = time,
 		.st_mtim = time,
 		.st_ctim = time,
@@ -48,10 +48,10 @@ int attributes_readlink(struct opened *opened, uint64_t id, char *buffer, size_t
 	const struct direct *direct = (const struct direct *)opened;
 	struct inode inode;
 	struct span target;
-	int r = inode_get(direct->index, direct_ordinal(direct, id), &inode, err);
+	int r = inode_get(direct->version.index, direct_ordinal(direct, id), &inode, err);
 
 	if (r == 0)
-		r = inode_link_target(direct->index, &inode, &target, err);
+		r = inode_link_target(direct->version.index, &inode, &target, err);
 	if (r < 0)
 		return r;
 	if (target.size >= size)

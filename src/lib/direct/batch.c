@@ -200,7 +200,7 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 		return;
 	if (other.code)
 		slot->file->error = other.code;
-	inode_path(context->direct->index, op->request.inode.ordinal, path, sizeof(path));
+	inode_path(context->direct->version.index, op->request.inode.ordinal, path, sizeof(path));
 	if (chunk)
 		batch_wrap_chunk(context->direct->volume, path, chunk, &why);
 	else
@@ -225,11 +225,12 @@ static int batch_place(struct batch *batch, struct batch_file *file, uint64_t si
 	uint64_t align = batch_align(batch), in_chunk, skew = 0;
 	struct chunk chunk;
 	uint8_t *bytes;
-	int r = chunk_get(direct->index, &file->inode, file->next >> direct->index->chunk_log, &chunk, err);
+	int r = chunk_get(direct->version.index, &file->inode, file->next >> direct->version.index->chunk_log, &chunk,
+			  err);
 
 	if (r < 0)
 		return r;
-	in_chunk = file->next & ((UINT64_C(1) << direct->index->chunk_log) - 1);
+	in_chunk = file->next & ((UINT64_C(1) << direct->version.index->chunk_log) - 1);
 	if (chunk.codec == DSFS_CODEC_RAW && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk))
 		skew = (address_offset(chunk.address) + in_chunk) % align;
 	bytes = arena_take(batch->arena, round_up(skew + size, align), align);
@@ -262,7 +263,8 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 	int r = lib_check_id(&direct->opened, read->id, err);
 
 	if (r == 0)
-		r = inode_get(direct->index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode, err);
+		r = inode_get(direct->version.index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode,
+			      err);
 	if (r == 0)
 		r = batch_check(batch, file, err);
 	if (r < 0)
@@ -326,7 +328,7 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	struct read_request *request = &slot->read.op.request;
 	uint64_t left = file->end - file->next;
 
-	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
+	request->version = (struct read_version){ direct->version.index, direct->version.block_sums, direct->key };
 	request->inode = file->inode;
 	request->offset = file->next;
 	request->size = left < READ_MAX ? left : READ_MAX;
@@ -359,7 +361,7 @@ static struct dsfs_read *batch_next(struct batch *batch)
 	if (batch->plan)
 		return plan_take(batch->plan);
 	batch->unplanned -= batch->unplanned > 0;
-	plan_expect(batch->context->direct->index, fifo_peek(batch->todo, 2 * PLAN_AHEAD),
+	plan_expect(batch->context->direct->version.index, fifo_peek(batch->todo, 2 * PLAN_AHEAD),
 		    fifo_peek(batch->todo, PLAN_AHEAD));
 	return fifo_take(batch->todo);
 }

@@ -263,14 +263,14 @@ static int context_make_caches(struct direct *direct, struct error *err)
 		volume->generation = forked_generation();
 	}
 	if (!volume->cache)
-		r = chunk_cache_new((size_t)1 << direct->index->chunk_log, &volume->cache, err);
+		r = chunk_cache_new((size_t)1 << direct->version.index->chunk_log, &volume->cache, err);
 	if (r == 0 && !volume->pages)
 		r = page_cache_new(&volume->pages, err);
 	if (r == 0 && !volume->route && volume->array->count > 1)
 		r = route_new(volume->array->count, &volume->route, err);
 	if (r == 0 && !volume->window)
 		r = context_make_window(direct, err);
-	if (r == 0 && volume->window && members_are_redundant(&direct->index->members))
+	if (r == 0 && volume->window && members_are_redundant(&direct->version.index->members))
 		window_allow_hedges(volume->window);
 	return r;
 }
@@ -291,7 +291,7 @@ int context_new(struct direct *direct, struct context **ret, struct error *err)
 	r = context_make_caches(direct, err);
 	if (r == 0) {
 		context->cached = cached_use(atomic_load(&direct->volume->cached));
-		context->may_leave = context->cached || members_are_redundant(&direct->index->members);
+		context->may_leave = context->cached || members_are_redundant(&direct->version.index->members);
 		context->all_next = all;
 		context->all_link = &all;
 		if (all)

@@ -15,7 +15,6 @@
 #include "base/text/format.h"
 #include "base/text/parse.h"
 #include "image/catalogue/dump.h"
-#include "image/catalogue/index_load.h"
 #include "image/children.h"
 #include "image/inode.h"
 #include "image/places.h"
@@ -120,41 +119,40 @@ void direct_describe(const struct version *version, enum dsfs_way way, struct ds
 	format_hex(version->digest, sizeof(version->digest), ret->digest + strlen(DIGEST_KIND));
 }
 
-int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
-	       struct direct_volume *volume, struct opened **ret, struct error *err)
+int direct_new(struct opened_version *version, struct direct_volume *volume, struct opened **ret, struct error *err)
 {
 	static _Atomic uint64_t opened;
 	struct direct *direct = calloc(1, sizeof(*direct));
+	struct dsfs_info *info;
 
 	if (!direct) {
-		block_sums_close(block_sums);
-		index_close(index);
+		opened_version_close(version);
 		direct_volume_put(volume);
 		return error_no_memory(err);
 	}
 	direct->opened.backend = &direct_backend;
-	direct->opened.info = *info;
-	direct->opened.info.root = lib_first_id(info);
-	direct->opened.info.ids = index->shape.inode_count;
-	direct->opened.info.order = places_has_table(index) ? DSFS_ORDER_RANDOM : DSFS_ORDER_TREE;
+	info = &direct->opened.info;
+	direct_describe(&version->version, DSFS_WAY_VOLUME, info);
+	info->root = lib_first_id(info);
+	info->ids = version->index->shape.inode_count;
+	info->order = places_has_table(version->index) ? DSFS_ORDER_RANDOM : DSFS_ORDER_TREE;
 	atomic_store(&direct->opened.uses, 1);
-	close(take_fd(&index->memfd)); /* the mapping is enough, and programs close descriptors that they do not know */
-	direct->index = index;
-	direct->block_sums = block_sums;
+	/* The mapping is enough, and programs close descriptors that they do not know. */
+	close(take_fd(&version->index->memfd));
+	direct->version = *version;
+	*version = (struct opened_version){ .index = NULL };
 	direct->volume = volume;
-	direct->hidden_mode = S_ISUID | S_ISGID;
 	direct->key = atomic_fetch_add(&opened, 1) + 1;
 	*ret = &direct->opened;
 	return 0;
 }
 
-void direct_link(struct opened *opened, struct link *link, uint32_t hidden_mode)
+void direct_link(struct opened *opened, struct link *link)
 {
 	struct direct *direct = (struct direct *)opened;
 
 	opened->info.way = DSFS_WAY_DIRECT;
 	direct->link = link;
-	direct->hidden_mode = hidden_mode;
 }
 
 void direct_free(struct direct *direct)
@@ -162,8 +160,7 @@ void direct_free(struct direct *direct)
 	link_close(direct->link);
 	children_free(atomic_load(&direct->children));
 	free(atomic_load(&direct->marks));
-	block_sums_close(direct->block_sums);
-	index_close(direct->index);
+	opened_version_close(&direct->version);
 	direct_volume_put(direct->volume);
 	free(direct);
 }
@@ -220,7 +217,7 @@ bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *u
 }
 
 /* Compares the digest of the index itself, not the one in the catalogue. */
-int direct_check_digest(struct index *index, const struct query *query, const char *label, struct error *err)
+int direct_check_digest(const struct opened_version *version, const struct query *query, struct error *err)
 {
 	uint8_t found[32], expected[32];
 	char text[65];
@@ -233,38 +230,33 @@ int direct_check_digest(struct index *index, const struct query *query, const ch
 				 query->digest);
 	r = parse_hex(query->digest + strlen(DIGEST_KIND), expected, sizeof(expected), err);
 	if (r == 0)
-		r = dump_digest(index, found, err);
+		r = dump_digest(version->index, found, err);
 	if (r < 0 || !memcmp(found, expected, sizeof(found)))
 		return r;
 	format_hex(found, sizeof(found), text);
-	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected %s", label, text,
-			 query->digest);
+	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected %s", version->version.label,
+			 text, query->digest);
 }
 
 /* Loads a version, if need be without block checksums: parts of large files are then read in whole chunks. */
 static int direct_load(struct direct_volume *volume, const struct catalogue *catalogue, const struct version *version,
 		       const struct query *query, struct opened **ret, struct error *err)
 {
-	struct block_sums *block_sums = NULL;
-	struct index *index = NULL;
-	struct dsfs_info info;
-	const struct backing backing = backing_of(&volume->array->source, &catalogue->members);
-	int r = index_load(backing, version, &index, err);
+	struct opened_version opened = { .hidden_mode = S_ISUID | S_ISGID };
+	int r = opened_version_load(backing_of(&volume->array->source, &catalogue->members), version, &opened, NULL,
+				    err);
 
 	if (r < 0)
 		return r;
-	r = direct_check_digest(index, query, version->label, err);
+	r = direct_check_digest(&opened, query, err);
 	if (r == 0)
-		r = trusted_index(index, version, query, err);
-	if (r == 0 && block_sums_load(backing, version, &block_sums, NULL) == -ENOMEM)
-		r = error_no_memory(err);
+		r = trusted_index(opened.index, version, query, err);
 	if (r < 0) {
-		index_close(index);
+		opened_version_close(&opened);
 		return r;
 	}
-	direct_describe(version, DSFS_WAY_VOLUME, &info);
 	atomic_fetch_add(&volume->uses, 1);
-	return direct_new(&info, index, block_sums, volume, ret, err);
+	return direct_new(&opened, volume, ret, err);
 }
 
 static int direct_check_date(const char *label, uint64_t date, const struct direct *known, struct error *err)

@@ -4,12 +4,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "image/catalogue/block_sums.h"
 #include "image/catalogue/catalogue.h"
-#include "image/index.h"
 #include "image/inode.h"
 #include "io/array.h"
 #include "lib/lib.h"
+#include "opened/opened_version.h"
 
 struct cached;
 struct children;
@@ -35,11 +34,9 @@ struct direct_volume {
 
 struct direct {
 	struct opened opened; /* must be first */
-	struct index *index;
-	struct block_sums *block_sums; /* NULL: the version has none */
+	struct opened_version version;
 	struct direct_volume *volume;
 	struct link *link; /* to the daemon that handed the version over; NULL: opened by the name of its volume */
-	uint32_t hidden_mode; /* mode bits that stat hides, as the mount does */
 	uint64_t key; /* identifies this opening in the caches */
 	uint64_t signed_date; /* of the version, if the query has trust; else 0 */
 	_Atomic(struct children *) children; /* owned by place.c; NULL until first needed, or always */
@@ -72,19 +69,17 @@ must_check int direct_volume_new(struct array_source *array, struct direct_volum
 void direct_volume_put(struct direct_volume *volume);
 /* Checks that the descriptors still lead to the volume; -EBADF: one of them does not. */
 must_check int direct_check_volume(const struct direct_volume *volume, struct error *err);
-/* Makes an opened version from a checked index. Takes index, block_sums (may be NULL) and the volume's use, also on
- * failure. Copies info, but sets root and ids itself. */
-must_check int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
-			  struct direct_volume *volume, struct opened **ret, struct error *err);
+/* Makes the backend of an opened version. Takes the contents of *version and the volume's use, also on failure. */
+must_check int direct_new(struct opened_version *version, struct direct_volume *volume, struct opened **ret,
+			  struct error *err);
 /* Frees a version that no context uses any more; for the close operation of the backend. */
 void direct_free(struct direct *direct);
 /* Describes a version from its catalogue record. way: how it was opened. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
 /* Notes that the version came from a daemon. Takes link. */
-void direct_link(struct opened *opened, struct link *link, uint32_t hidden_mode);
-/* Checks the digest of the index against the one asked for; -EBADMSG: they differ. label: for the message. */
-must_check int direct_check_digest(struct index *index, const struct query *query, const char *label,
-				   struct error *err);
+void direct_link(struct opened *opened, struct link *link);
+/* Checks the digest of the index against the one asked for; -EBADMSG: they differ. */
+must_check int direct_check_digest(const struct opened_version *version, const struct query *query, struct error *err);
 /* Finds the version that the query means now: sets its sequence, UUID and label. */
 must_check int direct_find(struct source *source, const struct query *query, struct dsfs_info *ret, struct error *err);
 bool direct_is(const struct dsfs_info *info, const struct version *version);

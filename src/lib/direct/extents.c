@@ -58,7 +58,7 @@ int extents_list(struct opened *opened, uint64_t id, uint64_t offset, struct dsf
 		 struct error *err)
 {
 	const struct direct *direct = (const struct direct *)opened;
-	const struct index *index = direct->index;
+	const struct index *index = direct->version.index;
 	uint64_t i = offset >> index->chunk_log, run;
 	struct inode inode;
 	struct chunk chunk;

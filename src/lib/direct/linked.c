@@ -15,26 +15,22 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 		      struct error *err)
 {
 	int r = trusted_handed(got, query, err);
-	struct version_record *record = &got->record;
 	struct direct_volume *volume = NULL;
-	uint32_t hidden_mode = record->hidden_mode;
-	struct dsfs_info info;
 
 	if (r == 0)
-		r = direct_check_digest(got->index, query, record->version.label, err);
+		r = direct_check_digest(&got->opened, query, err);
 	if (r == 0)
 		r = direct_volume_new(got->volume, &volume, err);
 	if (r == 0) {
 		got->volume = NULL;
-		direct_describe(&record->version, DSFS_WAY_DIRECT, &info);
-		r = direct_new(&info, take_ptr(&got->index), take_ptr(&record->block_sums), volume, ret, err);
+		r = direct_new(&got->opened, volume, ret, err);
 	}
 	link_version_close(got);
 	if (r < 0) {
 		link_close(link);
 		return r;
 	}
-	direct_link(*ret, link, hidden_mode);
+	direct_link(*ret, link);
 	r = link_place(link)->folder ? lib_set_root(&(*ret)->info, link_place(link)->folder, err) : 0;
 	if (r < 0)
 		(*ret)->backend->close(*ret);
@@ -52,7 +48,8 @@ static int linked_load(struct link *link, uint32_t hidden_mode, struct direct_vo
 		link_close(link);
 		return r;
 	}
-	direct_link(*ret, link, hidden_mode);
+	direct_link(*ret, link);
+	((struct direct *)*ret)->version.hidden_mode = hidden_mode;
 	return 0;
 }
 
@@ -60,18 +57,18 @@ static int linked_load(struct link *link, uint32_t hidden_mode, struct direct_vo
 static int linked_choose(struct link *link, struct link_version *got, const struct query *query, struct opened **ret,
 			 struct error *err)
 {
-	struct link_version other = { .index = NULL };
+	struct link_version other = { .volume = NULL };
 	struct link *to_other = NULL;
 	struct dsfs_info chosen;
 	struct direct_volume *volume;
-	uint32_t hidden_mode = got->record.hidden_mode;
+	uint32_t hidden_mode = got->opened.hidden_mode;
 	int r = direct_find(&got->volume->source, query, &chosen, err);
 
-	if (r == 0 && direct_is(&chosen, &got->record.version))
+	if (r == 0 && direct_is(&chosen, &got->opened.version))
 		return linked_new(link, got, query, ret, err);
 	if (r == 0)
 		r = link_open(link_place(link), chosen.sequence, chosen.uuid, &to_other, &other, err);
-	if (r == 0 && other.index) {
+	if (r == 0 && other.opened.index) {
 		link_version_close(got);
 		link_close(link);
 		return linked_new(to_other, &other, query, ret, err);
@@ -96,10 +93,10 @@ static int linked_folder(struct link *link, struct link_version *got, const stru
 {
 	int r = 0;
 
-	if (!got->index)
+	if (!got->opened.index)
 		r = error_set(err, -ESTALE, "the daemon has closed the version of the folder '%s'", query->where);
-	else if (query->version && strcmp(query->version, got->record.version.label) != 0)
-		r = lib_refuse_version(query, got->record.version.label, err);
+	else if (query->version && strcmp(query->version, got->opened.version.label) != 0)
+		r = lib_refuse_version(query, got->opened.version.label, err);
 	if (r == 0)
 		return linked_new(link, got, query, ret, err);
 	link_version_close(got);

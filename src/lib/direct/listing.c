@@ -39,7 +39,7 @@ struct listing {
 static int listing_enter(struct listing *listing, uint64_t ordinal, size_t path, struct error *err)
 {
 	struct inode inode;
-	int r = inode_get(listing->context->direct->index, ordinal, &inode, err);
+	int r = inode_get(listing->context->direct->version.index, ordinal, &inode, err);
 
 	if (r < 0)
 		return r;
@@ -109,7 +109,7 @@ static int listing_go_on(struct listing *listing, struct error *err)
 	while (listing->count > 0 && r == 0) {
 		const struct listing_level *level = &listing->levels[listing->count - 1];
 
-		r = names_list(listing->context->direct->index->names, level->directory.ordinal, level->next,
+		r = names_list(listing->context->direct->version.index->names, level->directory.ordinal, level->next,
 			       listing_see, listing);
 		if (r < 0)
 			return error_set(err, r, "the names of directory %" PRIu64 " are damaged",

@@ -235,7 +235,7 @@ static int lookup_call_begin(struct lookup_call *call, struct opened *opened, st
 {
 	struct direct *direct = (struct direct *)opened;
 
-	call->index = direct->index;
+	call->index = direct->version.index;
 	call->root = direct_root(direct);
 	call->permission = (struct permission){ 0 };
 	return context_enter(direct, &call->context, err);

@@ -21,7 +21,7 @@ static int place_children(struct context *context, const struct children **ret, 
 	int r;
 
 	if (!children) {
-		r = children_open(direct->index, &children, err);
+		r = children_open(direct->version.index, &children, err);
 		if (r < 0)
 			return r;
 		if (children && !atomic_compare_exchange_strong(&direct->children, &first, children)) {
@@ -60,7 +60,7 @@ static int place_name(void *argument, const struct names_entry *entry)
 /* Finds the directory that has the inode, and a lower bound of its entry's number: hard links may stand before it. */
 static int place_parent(const struct place *place, uint64_t *ret_directory, uint64_t *ret_number, struct error *err)
 {
-	const struct index *index = place->context->direct->index;
+	const struct index *index = place->context->direct->version.index;
 	struct children_range range = { 0 };
 	struct children_start start;
 	struct inode inode;
@@ -95,7 +95,7 @@ static int place_climb(struct place *place, struct error *err)
 		r = place_parent(place, &directory, &number, err);
 		if (r < 0)
 			return r;
-		r = names_list(place->context->direct->index->names, directory, number, place_name, place);
+		r = names_list(place->context->direct->version.index->names, directory, number, place_name, place);
 		if (r == -ERANGE)
 			return error_set(err, r, "the path does not fit in the buffer");
 		if (r <= 0)
@@ -161,7 +161,7 @@ int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, 
 	const struct children *children;
 	struct children_range range;
 	struct context *context;
-	int r = place_check_directory(direct->index, ordinal, err);
+	int r = place_check_directory(direct->version.index, ordinal, err);
 
 	if (r == 0)
 		r = context_enter(direct, &context, err);
@@ -169,7 +169,7 @@ int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, 
 		return r;
 	r = place_children(context, &children, err);
 	if (r == 0)
-		r = children_range(children, direct->index, ordinal, &range, err);
+		r = children_range(children, direct->version.index, ordinal, &range, err);
 	context_leave(context);
 	if (r < 0)
 		return r;

@@ -54,7 +54,7 @@ static int placed_marks(struct direct *direct, const uint64_t **ret, struct erro
 
 	if (!marks) {
 		marks = calloc(files / PLACED_MARK + 1, sizeof(*marks));
-		r = marks ? placed_set_marks(direct->index, marks, files, err) : error_no_memory(err);
+		r = marks ? placed_set_marks(direct->version.index, marks, files, err) : error_no_memory(err);
 		if (r < 0) {
 			free(marks);
 			return r;
@@ -78,7 +78,7 @@ static int placed_walk(struct direct *direct, uint64_t first, uint64_t *ids, uin
 		return r;
 	ordinal = marks[first / PLACED_MARK];
 	for (uint64_t i = first / PLACED_MARK * PLACED_MARK; i < first + count; i++, ordinal++) {
-		r = placed_next(direct->index, &ordinal, err);
+		r = placed_next(direct->version.index, &ordinal, err);
 		if (r <= 0)
 			return r < 0 ? r : error_set(err, -EBADMSG, "the index has fewer files than its version");
 		if (i >= first)
@@ -96,9 +96,9 @@ int placed_list(struct opened *opened, uint64_t first, uint64_t *ids, size_t mos
 		count = most;
 	if (count > INT_MAX)
 		count = INT_MAX;
-	if (!count || !places_has_table(direct->index))
+	if (!count || !places_has_table(direct->version.index))
 		return count ? placed_walk(direct, first, ids, count, err) : 0;
 	for (uint64_t i = 0; i < count; i++)
-		ids[i] = direct_id(direct, places_get(direct->index, first + i));
+		ids[i] = direct_id(direct, places_get(direct->version.index, first + i));
 	return (int)count;
 }

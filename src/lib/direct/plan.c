@@ -57,13 +57,14 @@ static bool plan_find(const struct direct *direct, struct permission *permission
 		      struct plan_key *ret, struct inode *ret_inode)
 {
 	if (read->offset || lib_check_id(&direct->opened, read->id, NULL) < 0 ||
-	    inode_get(direct->index, read->id & PLAN_ORDINAL, ret_inode, NULL) < 0 || !S_ISREG(ret_inode->mode) ||
-	    ret_inode->size > read->size || ret_inode->size > (read->buffer ? PLAN_COPIED : READ_MAX) ||
+	    inode_get(direct->version.index, read->id & PLAN_ORDINAL, ret_inode, NULL) < 0 ||
+	    !S_ISREG(ret_inode->mode) || ret_inode->size > read->size ||
+	    ret_inode->size > (read->buffer ? PLAN_COPIED : READ_MAX) ||
 	    permission_check(permission, ret_inode, PERMISSION_READ, NULL) < 0)
 		return false;
 	ret->size = ret_inode->size;
-	ret->chunk_count = (uint32_t)inode_chunk_count(direct->index, ret_inode);
-	return plan_is_run(direct->index, ret_inode, ret->chunk_count, &ret->address);
+	ret->chunk_count = (uint32_t)inode_chunk_count(direct->version.index, ret_inode);
+	return plan_is_run(direct->version.index, ret_inode, ret->chunk_count, &ret->address);
 }
 
 /* --- whether a plan is worth its look-ups --- */
@@ -115,7 +116,8 @@ static size_t plan_look_up(const struct direct *direct, struct permission *permi
 	for (size_t i = 0; i < plan->read_count; i++) {
 		keys[found].number = i;
 		keys[found].read = fifo_peek(todo, i);
-		plan_expect(direct->index, fifo_peek(todo, i + 2 * PLAN_AHEAD), fifo_peek(todo, i + PLAN_AHEAD));
+		plan_expect(direct->version.index, fifo_peek(todo, i + 2 * PLAN_AHEAD),
+			    fifo_peek(todo, i + PLAN_AHEAD));
 		if (plan_find(direct, permission, keys[found].read, &keys[found], &inode)) {
 			found++;
 			continue;
@@ -302,7 +304,7 @@ bool plan_make(const struct direct *direct, const struct cached *cached, struct 
 	if (!keys || !plan)
 		goto failed;
 	found = plan_look_up(direct, permission, todo, plan, keys);
-	if (!plan_get_chunks(direct->index, plan, keys, found))
+	if (!plan_get_chunks(direct->version.index, plan, keys, found))
 		goto failed;
 	plan_join(plan, cached, found);
 	qsort_r(plan->joins, plan->join_count, sizeof(*plan->joins), plan_compare_joins, plan);

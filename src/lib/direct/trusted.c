@@ -32,17 +32,19 @@ static bool trusted_is_same(const struct version *handed, const struct version *
 static int trusted_compare(const struct catalogue *catalogue, struct link_version *got, const struct query *query,
 			   struct error *err)
 {
-	const struct version *version = catalogue_by_sequence(catalogue, got->record.version.sequence);
+	const struct version *version = catalogue_by_sequence(catalogue, got->opened.version.sequence);
 	struct trust_signer signer;
 	int r;
 
-	if (!version || memcmp(version->uuid, got->record.version.uuid, sizeof(version->uuid)) != 0)
-		return error_set(err, -EKEYREJECTED, "version '%s' is not trusted: it is not on the volume any more, "
-				 "where its signatures are", got->record.version.label);
+	if (!version || memcmp(version->uuid, got->opened.version.uuid, sizeof(version->uuid)) != 0)
+		return error_set(err, -EKEYREJECTED,
+				 "version '%s' is not trusted: it is not on the volume any more, "
+				 "where its signatures are",
+				 got->opened.version.label);
 	r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
 	if (r == 0)
-		r = trusted_index(got->index, version, query, err);
-	if (r == 0 && !trusted_is_same(&got->record.version, version))
+		r = trusted_index(got->opened.index, version, query, err);
+	if (r == 0 && !trusted_is_same(&got->opened.version, version))
 		r = error_set(err, -EKEYREJECTED, "version '%s' is not trusted: the daemon has another record of it "
 			      "than the volume", version->label);
 	return r;
@@ -51,12 +53,12 @@ static int trusted_compare(const struct catalogue *catalogue, struct link_versio
 /* Without damaged block checksums, parts of large files are read in whole chunks. */
 static int trusted_load_block_sums(struct link_version *got, struct error *err)
 {
-	struct version_record *record = &got->record;
+	struct opened_version *opened = &got->opened;
 
-	block_sums_close(record->block_sums);
-	record->block_sums = NULL;
-	if (block_sums_load(backing_of(&got->volume->source, &got->index->members), &record->version,
-			    &record->block_sums, NULL) == -ENOMEM)
+	block_sums_close(opened->block_sums);
+	opened->block_sums = NULL;
+	if (block_sums_load(backing_of(&got->volume->source, &opened->index->members), &opened->version,
+			    &opened->block_sums, NULL) == -ENOMEM)
 		return error_no_memory(err);
 	return 0;
 }

@@ -43,7 +43,7 @@ static bool open_look_up(const struct where *where, struct table_file *ret)
 	uint64_t id;
 
 	if (where->opened->backend->lookup(where->opened, where->below, &id, NULL) < 0 ||
-	    inode_get(direct->index, direct_ordinal(direct, id), &inode, NULL) < 0)
+	    inode_get(direct->version.index, direct_ordinal(direct, id), &inode, NULL) < 0)
 		return false;
 	if (!S_ISREG(inode.mode) || inode.size > OPEN_LARGEST || strlen(where->below) >= TABLE_PATH) {
 		report_unserved(S_ISREG(inode.mode) && inode.size > OPEN_LARGEST ? REPORT_LARGE : REPORT_OTHER);

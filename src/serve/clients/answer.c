@@ -23,7 +23,8 @@ static struct generation *answer_find(struct serve *serve, const struct handover
 	pthread_mutex_lock(&generations->lock); /* a version in the table is not closed while it is held */
 	generation = query->sequence ? generations_find(generations, query->sequence) :
 				      atomic_load(&generations->announced);
-	if (generation && query->sequence && memcmp(generation->version.uuid, query->uuid, sizeof(query->uuid)) != 0)
+	if (generation && query->sequence &&
+	    memcmp(generation->opened.version.uuid, query->uuid, sizeof(query->uuid)) != 0)
 		generation = NULL;
 	if (generation)
 		generation_get(generation);
@@ -33,7 +34,7 @@ static struct generation *answer_find(struct serve *serve, const struct handover
 
 static int answer_open_version(const struct generation *generation, int *ret_index, int *ret_record, struct error *err)
 {
-	int r = handout_reopen(generation->index->memfd, 0, "the index", ret_index, err);
+	int r = handout_reopen(generation->opened.index->memfd, 0, "the index", ret_index, err);
 
 	return r < 0 ? r : handout_reopen(generation->record, 0, "the version's record", ret_record, err);
 }
@@ -61,7 +62,7 @@ static int answer_put_member(const struct serve *serve, uint32_t member, const s
 /* The number of further members that could be lost without losing a byte of this version. */
 static uint32_t answer_spare(const struct serve *serve, const struct generation *generation)
 {
-	uint32_t spare = generation ? members_spare(&generation->index->members) : 0;
+	uint32_t spare = generation ? members_spare(&generation->opened.index->members) : 0;
 
 	for (uint32_t i = 0; spare && i < serve->volume.array->count; i++)
 		spare -= !array_has(serve->volume.array, i);
@@ -84,7 +85,7 @@ static void answer_note_members(struct serve *serve, const struct generation *ge
 			spare--;
 			atomic_store(&serve->due.offer, true);
 		} else if (generation) {
-			message->missing_from[i] = members_missing_from(&generation->index->members, i);
+			message->missing_from[i] = members_missing_from(&generation->opened.index->members, i);
 		}
 	}
 }

@@ -73,9 +73,9 @@ static void announce_slices(struct announcement *shared, const struct generation
 		first = atomic_fetch_add(next, ANNOUNCE_SLICE);
 		announcer.end = first + ANNOUNCE_SLICE;
 		announcer.any = false;
-		r = names_list(generation->index->names, INODE_ROOT, first, announce_name, &announcer);
+		r = names_list(generation->opened.index->names, INODE_ROOT, first, announce_name, &announcer);
 		if (r < 0 && !atomic_load(&shared->failed)) {
-			error_set(&why, r, "cannot list the root of '%s'", generation->version.label);
+			error_set(&why, r, "cannot list the root of '%s'", generation->opened.version.label);
 			announce_fail(shared, &why);
 		}
 	} while (announcer.any && !atomic_load(&shared->failed));
@@ -86,12 +86,12 @@ static void announce_main(void *argument)
 	struct announcement *shared = argument;
 
 	announce_slices(shared, shared->old, NULL, &shared->next_old);
-	announce_slices(shared, shared->new, shared->old->index->names, &shared->next_new);
+	announce_slices(shared, shared->new, shared->old->opened.index->names, &shared->next_new);
 }
 
 static unsigned announce_most(const struct announcement *shared)
 {
-	uint64_t inodes = shared->old->index->shape.inode_count + shared->new->index->shape.inode_count;
+	uint64_t inodes = shared->old->opened.index->shape.inode_count + shared->new->opened.index->shape.inode_count;
 	uint64_t most = inodes / ANNOUNCE_SLICE;
 
 	return most < ANNOUNCE_THREADS ? (unsigned)most : ANNOUNCE_THREADS;

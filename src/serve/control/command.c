@@ -42,7 +42,7 @@ static int command_check(const struct dsfs_switch *arguments, struct error *err)
 
 static int command_check_current(struct serve *serve, const struct dsfs_switch *arguments, struct error *err)
 {
-	const char *current = serve_current(serve)->version.label;
+	const char *current = serve_current(serve)->opened.version.label;
 
 	if (!*arguments->if_current || !strcmp(arguments->if_current, current))
 		return 0;
@@ -56,8 +56,8 @@ static uint64_t command_us_since(int64_t then)
 
 static void command_describe(struct dsfs_switch *answer, const struct generation *generation)
 {
-	memcpy(answer->label, generation->version.label, sizeof(answer->label));
-	memcpy(answer->uuid, generation->version.uuid, sizeof(answer->uuid));
+	memcpy(answer->label, generation->opened.version.label, sizeof(answer->label));
+	memcpy(answer->uuid, generation->opened.version.uuid, sizeof(answer->uuid));
 	answer->sequence = generation->sequence;
 }
 

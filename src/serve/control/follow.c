@@ -29,7 +29,8 @@ static int64_t follow_next(const struct serve *serve)
 
 int64_t follow_begin(struct serve *serve, struct follow *follow)
 {
-	const uint8_t *pointed = serve->adopts ? record_pointed(serve->record) : serve_current(serve)->version.uuid;
+	const uint8_t *pointed =
+		serve->adopts ? record_pointed(serve->record) : serve_current(serve)->opened.version.uuid;
 
 	memcpy(follow->pointed, pointed, sizeof(follow->pointed));
 	record_set_pointed(serve->record, follow->pointed);
@@ -46,7 +47,7 @@ static const struct version *follow_goal(struct serve *serve, const struct follo
 
 	if (current && memcmp(current->uuid, follow->pointed, sizeof(follow->pointed)) != 0)
 		return current;
-	copy = catalogue_by_uuid(catalogue, served->version.uuid);
+	copy = catalogue_by_uuid(catalogue, served->opened.version.uuid);
 	return copy && copy->sequence != served->sequence ? copy : NULL;
 }
 
@@ -56,7 +57,7 @@ static int follow_check(struct serve *serve, const char *label, const struct tru
 	const struct generation *served = serve_current(serve);
 
 	return statement_check_date((struct statement_dated){ label, signer->date },
-				    (struct statement_dated){ served->version.label, served->signer.date },
+				    (struct statement_dated){ served->opened.version.label, served->signer.date },
 				    "use 'datasetfsctl switch'", err);
 }
 
@@ -71,7 +72,7 @@ static int follow_open(struct serve *serve, const struct version *goal, struct g
 		r = follow_check(serve, goal->label, &signer, err);
 	if (r == 0)
 		r = open_version(serve, &target, ret, err);
-	return r < 0 ? r : follow_check(serve, (*ret)->version.label, &(*ret)->signer, err);
+	return r < 0 ? r : follow_check(serve, (*ret)->opened.version.label, &(*ret)->signer, err);
 }
 
 static int follow_go(struct serve *serve, const struct version *goal, struct error *err)

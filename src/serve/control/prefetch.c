@@ -36,7 +36,7 @@ struct prefetch {
 static int prefetch_check_head(const struct prefetch *prefetch, struct error *err)
 {
 	const struct dsfs_prefetch *arguments = &prefetch->arguments;
-	const struct version *version = &prefetch->generation->version;
+	const struct version *version = &prefetch->generation->opened.version;
 
 	if (!prefetch->serve->options.prefetch)
 		return error_set(err, -EOPNOTSUPP, "the mount has the option prefetch=off");
@@ -80,12 +80,12 @@ static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struc
 
 	if (!nodeid_may_be_of(number, prefetch->generation->sequence))
 		return error_set(err, -ESTALE, "%#" PRIx64 " is no file of version '%s', which the mount serves",
-				 number, prefetch->generation->version.label);
-	if (inode_get(prefetch->generation->index, ordinal, &inode, err) < 0 || !S_ISREG(inode.mode) ||
+				 number, prefetch->generation->opened.version.label);
+	if (inode_get(prefetch->generation->opened.index, ordinal, &inode, err) < 0 || !S_ISREG(inode.mode) ||
 	    !prefetch_may_read(prefetch, &inode))
 		return error_set(err, -EACCES, "%#" PRIx64 " is no regular file that user %" PRIu32 " may read",
 				 number, prefetch->caller.request->wire.uid);
-	*ret = prefetch_file(prefetch->generation->index, &inode);
+	*ret = prefetch_file(prefetch->generation->opened.index, &inode);
 	return 0;
 }
 

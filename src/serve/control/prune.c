@@ -55,7 +55,7 @@ static bool prune_may_drop_nodes(const struct prune *prune)
 static void prune_drop_nodes(struct prune *prune)
 {
 	const struct generation *generation = prune->generation;
-	uint64_t ordinal = generation->index->shape.inode_count, nodes[INVALIDATE_PRUNE_MOST];
+	uint64_t ordinal = generation->opened.index->shape.inode_count, nodes[INVALIDATE_PRUNE_MOST];
 	struct error err = { 0 };
 	uint32_t count;
 	int r = 0;
@@ -96,7 +96,7 @@ static void prune_drop_names(struct prune *prune)
 	struct generation *generation = prune->generation;
 
 	/* If it was cancelled, the version may have been current since. */
-	if (names_walk(generation->index->names, prune_drop_name, prune) == 0 && !atomic_load(&prune->cancelled))
+	if (names_walk(generation->opened.index->names, prune_drop_name, prune) == 0 && !atomic_load(&prune->cancelled))
 		atomic_store(&generation->root_pruned, true);
 }
 

@@ -23,7 +23,7 @@ static bool search_inode(const struct serve *serve, const struct generation *gen
 
 	if (search_node(serve, generation_node(generation, ordinal)))
 		return true;
-	if (inode_get(generation->index, ordinal, &inode, NULL) == 0 && !S_ISDIR(inode.mode))
+	if (inode_get(generation->opened.index, ordinal, &inode, NULL) == 0 && !S_ISDIR(inode.mode))
 		return false;
 	return search_node(serve, side);
 }
@@ -33,7 +33,7 @@ static bool search_all(const struct serve *serve, struct generation *generation,
 {
 	if (generation->known && search_inode(serve, generation, generation->known))
 		return false;
-	for (uint64_t ordinal = INODE_ROOT; ordinal <= generation->index->shape.inode_count; ordinal++) {
+	for (uint64_t ordinal = INODE_ROOT; ordinal <= generation->opened.index->shape.inode_count; ordinal++) {
 		if (atomic_load(is_cancelled))
 			return false;
 		if (search_inode(serve, generation, ordinal)) {

@@ -17,19 +17,19 @@
 static void stale_report(const struct serve *serve, const struct generation *generation,
 			 const struct catalogue *catalogue)
 {
-	const struct version *copy = catalogue_by_uuid(catalogue, generation->version.uuid);
+	const struct version *copy = catalogue_by_uuid(catalogue, generation->opened.version.uuid);
 
-	if (catalogue_holds(catalogue, generation->sequence, generation->version.uuid))
+	if (catalogue_holds(catalogue, generation->sequence, generation->opened.version.uuid))
 		return;
 	if (copy)
 		log_err("version '%s' was moved on the volume by compaction and its old space is used again: "
 			"switch '%s' to '%s', sequence=%" PRIu64 " now=%" PRIu64,
-			generation->version.label, serve->options.mountpoint, copy->label, generation->sequence,
+			generation->opened.version.label, serve->options.mountpoint, copy->label, generation->sequence,
 			copy->sequence);
 	else
 		log_err("version '%s' was removed from the volume and its space is used again: "
 			"switch '%s' to another one, sequence=%" PRIu64,
-			generation->version.label, serve->options.mountpoint, generation->sequence);
+			generation->opened.version.label, serve->options.mountpoint, generation->sequence);
 }
 
 static void stale_look(struct serve *serve, const struct generation *generation)
@@ -42,11 +42,11 @@ static void stale_look(struct serve *serve, const struct generation *generation)
 	if (r == 0)
 		stale_report(serve, generation, &catalogue);
 	else if (mounted_is_other(serve, &super))
-		log_error(&err, "version '%s' is lost, unmount '%s'", generation->version.label,
+		log_error(&err, "version '%s' is lost, unmount '%s'", generation->opened.version.label,
 			  serve->options.mountpoint);
 	else
 		log_error(&err, "cannot find out whether version '%s' is still on the volume",
-			  generation->version.label);
+			  generation->opened.version.label);
 	catalogue_free(&catalogue);
 }
 
@@ -81,8 +81,9 @@ static void stale_tell(struct serve *serve, struct generation *generation)
 		damage_forget(serve->damage, generation);
 	if (generation == serve_current(serve) && stale_word(serve))
 		log_warn("version '%s' is no longer on the volume (%s): reads are right until its space is reused, "
-			 "switch '%s', sequence=%" PRIu64, generation->version.label, stale_word(serve),
-			 serve->options.mountpoint, generation->sequence);
+			 "switch '%s', sequence=%" PRIu64,
+			 generation->opened.version.label, stale_word(serve), serve->options.mountpoint,
+			 generation->sequence);
 }
 
 void stale_settle(struct serve *serve)

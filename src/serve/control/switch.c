@@ -59,14 +59,14 @@ static int switch_announce(struct serve *serve, struct generation *old, struct g
 
 static void switch_log(const struct serve *serve, const struct generation *old, const struct generation *generation)
 {
-	const char *mountpoint = serve->options.mountpoint, *label = generation->version.label;
+	const char *mountpoint = serve->options.mountpoint, *label = generation->opened.version.label;
 
-	if (!memcmp(old->version.uuid, generation->version.uuid, sizeof(old->version.uuid)))
+	if (!memcmp(old->opened.version.uuid, generation->opened.version.uuid, sizeof(old->opened.version.uuid)))
 		log_info("'%s' serves version '%s' where it is now, moved by compaction", mountpoint, label);
-	else if (!strcmp(old->version.label, label))
+	else if (!strcmp(old->opened.version.label, label))
 		log_info("'%s' serves version '%s', previously another one of this label", mountpoint, label);
 	else
-		log_info("'%s' serves version '%s', previously '%s'", mountpoint, label, old->version.label);
+		log_info("'%s' serves version '%s', previously '%s'", mountpoint, label, old->opened.version.label);
 }
 
 /* Announces the version that is current, and counts the switch. */

@@ -31,7 +31,7 @@ static void dotdir_version_write(struct serve *serve, struct json *json)
 	char uuid[UUID_TEXT_SIZE];
 
 	json_begin_object(json, NULL);
-	describe_version(&atomic_load(&serve->generations.announced)->version, json);
+	describe_version(&atomic_load(&serve->generations.announced)->opened.version, json);
 	format_uuid(serve->volume.uuid, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME_UUID, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME, serve->options.volume);
@@ -93,7 +93,7 @@ static void dotdir_folder_attr(const struct worker *worker, uint64_t nodeid, str
 		.nlink = 2,
 		.blksize = DSFS_BLOCK,
 	};
-	if (inode_get(serve_current(worker->serve)->index, INODE_ROOT, &root, &err) == 0)
+	if (inode_get(serve_current(worker->serve)->opened.index, INODE_ROOT, &root, &err) == 0)
 		attr->mtime = attr->ctime = attr->atime = (uint64_t)root.mtime;
 }
 

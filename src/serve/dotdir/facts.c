@@ -38,7 +38,7 @@ static struct dsfs_version_facts facts_of(const struct version *version)
 void facts_version(struct worker *worker, struct channel_request *request)
 {
 	const struct generation *generation = atomic_load(&worker->serve->generations.announced);
-	struct dsfs_version_facts facts = facts_of(&generation->version);
+	struct dsfs_version_facts facts = facts_of(&generation->opened.version);
 
 	facts_reply(worker, request, &facts, sizeof(facts));
 }
@@ -55,7 +55,7 @@ void facts_version_of(struct worker *worker, struct channel_request *request)
 		reply_fail(worker, request, r, &err);
 		return;
 	}
-	facts = facts_of(&generation->version);
+	facts = facts_of(&generation->opened.version);
 	facts_reply(worker, request, &facts, sizeof(facts));
 }
 

@@ -43,7 +43,7 @@ static void metrics_real(FILE *out, const char *name, const char *type, const ch
 
 static void metrics_version(struct serve *serve, FILE *out)
 {
-	const struct version *version = &atomic_load(&serve->generations.announced)->version;
+	const struct version *version = &atomic_load(&serve->generations.announced)->opened.version;
 	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
 
 	format_uuid(serve->volume.uuid, uuid);
@@ -83,8 +83,8 @@ static void metrics_open_versions(struct serve *serve, FILE *out)
 			continue;
 		count++;
 		lookups += generation_lookups(generation);
-		index_bytes += generation->version.index.length;
-		sums_bytes += block_sums_memory(generation->block_sums);
+		index_bytes += generation->opened.version.index.length;
+		sums_bytes += block_sums_memory(generation->opened.block_sums);
 	}
 	metrics_number(out, "open_versions", "gauge", "Versions that are open: the served one and those still in use.",
 		       count);
@@ -292,7 +292,7 @@ static void metrics_protection(struct serve *serve, FILE *out)
 static void metrics_sizes(struct serve *serve, FILE *out)
 {
 	const struct array_source *array = serve->volume.array;
-	const struct index *index = serve_current(serve)->index;
+	const struct index *index = serve_current(serve)->opened.index;
 
 	metrics_family(out, "volume_size_bytes", "gauge", "Bytes of the member when the daemon last looked.");
 	for (uint32_t i = 0; i < index->member_count; i++)

@@ -88,12 +88,12 @@ static bool protection_explain(const struct serve *serve, const struct members *
 bool protection_look(struct serve *serve, struct protection_report *ret)
 {
 	const struct generation *generation = serve_current(serve);
-	const struct members *members = &generation->index->members;
+	const struct members *members = &generation->opened.index->members;
 	struct protection protection;
 
 	if (!members->count)
 		return false;
-	protection = protection_measure(serve, members, &generation->version.segments);
+	protection = protection_measure(serve, members, &generation->opened.version.segments);
 	ret->protected_percent = protection_percent(protection.copied, protection.bytes);
 	ret->single_percent = protection_percent(protection.single, protection.bytes);
 	ret->is_degraded = protection_explain(serve, members, ret->single_percent, ret->degraded);

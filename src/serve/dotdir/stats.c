@@ -55,12 +55,12 @@ static void stats_series(const struct serve *serve, struct json *json)
 static void stats_generation(const struct generation *generation, bool current, struct json *json)
 {
 	json_begin_object(json, NULL);
-	json_string(json, DSFS_CONTROL_LABEL, generation->version.label);
+	json_string(json, DSFS_CONTROL_LABEL, generation->opened.version.label);
 	json_number(json, DSFS_CONTROL_SEQUENCE, generation->sequence);
-	json_string(json, DSFS_CONTROL_SUMS, sum_name(generation->version.shape.chunk_sum));
+	json_string(json, DSFS_CONTROL_SUMS, sum_name(generation->opened.version.shape.chunk_sum));
 	json_number(json, DSFS_CONTROL_LOOKUPS, generation_lookups(generation));
-	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->version.index.length);
-	json_number(json, DSFS_CONTROL_SUMS_BYTES, block_sums_memory(generation->block_sums));
+	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->opened.version.index.length);
+	json_number(json, DSFS_CONTROL_SUMS_BYTES, block_sums_memory(generation->opened.block_sums));
 	json_bool(json, DSFS_CONTROL_IS_CURRENT, current);
 	json_end_object(json);
 }
@@ -173,7 +173,7 @@ static void stats_size(const struct array_source *array, const struct index *ind
 
 static void stats_sizes(struct serve *serve, struct json *json)
 {
-	const struct index *index = serve_current(serve)->index;
+	const struct index *index = serve_current(serve)->opened.index;
 
 	json_begin_array(json, DSFS_CONTROL_SIZES);
 	for (uint32_t i = 0; i < index->member_count; i++)

@@ -92,7 +92,7 @@ static void visits_report_unsure(const struct error *err, const char *label)
 static int visits_entry(struct generation *generation, unsigned valid, struct fuse_entry_out *ret, struct error *err)
 {
 	struct inode root;
-	int r = inode_get(generation->index, INODE_ROOT, &root, err);
+	int r = inode_get(generation->opened.index, INODE_ROOT, &root, err);
 
 	if (r < 0)
 		return r;

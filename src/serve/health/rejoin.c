@@ -60,7 +60,7 @@ static void rejoin_note(struct serve *serve, uint32_t slot, uint64_t missing_fro
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
 		if (generation)
-			members_note(&generation->index->members, slot, missing_from);
+			members_note(&generation->opened.index->members, slot, missing_from);
 	}
 }
 

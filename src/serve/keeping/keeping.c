@@ -152,7 +152,7 @@ int keeping_version(struct serve *serve, const struct generation *generation, st
 	r = keep_put(serve->keep, generation->record, err, "version.%" PRIu64, generation->key);
 	step("version-put");
 	if (r == 0)
-		r = keep_put(serve->keep, generation->index->memfd, err, "index.%" PRIu64, generation->key);
+		r = keep_put(serve->keep, generation->opened.index->memfd, err, "index.%" PRIu64, generation->key);
 	step("index-put");
 	return r;
 }
@@ -177,7 +177,7 @@ int keeping_add_version(void *owner, const struct generation *generation, struct
 
 	if (record_find_version(serve->record, generation->key)) /* it is taken over */
 		return 0;
-	memcpy(version.uuid, generation->version.uuid, sizeof(version.uuid));
+	memcpy(version.uuid, generation->opened.version.uuid, sizeof(version.uuid));
 	return record_add_version(serve->record, &version, err);
 }
 

@@ -65,7 +65,7 @@ static void copier_tell(const struct copier *copier, const struct copier_job *jo
 
 	if (why->code != -EWOULDBLOCK && why->code != -ECANCELED && log_allow(&limit, &suppressed))
 		log_warn("cache '%s': the index of version '%s' is not copied: %s, suppressed=%u", copier->path,
-			 job->generation->version.label, why->reason, suppressed);
+			 job->generation->opened.version.label, why->reason, suppressed);
 }
 
 static int copier_write(struct copier *copier, int volume, const struct copy *copy, const void *bytes,
@@ -76,14 +76,14 @@ static int copier_write(struct copier *copier, int volume, const struct copy *co
 
 static int copier_write_all(struct copier *copier, const struct generation *generation, int volume, struct error *err)
 {
-	struct copy copy = copy_of(&generation->version, COPY_INDEX);
-	int r = copier_write(copier, volume, &copy, generation->index->map, err);
+	struct copy copy = copy_of(&generation->opened.version, COPY_INDEX);
+	int r = copier_write(copier, volume, &copy, generation->opened.index->map, err);
 	const void *head;
 
-	if (r < 0 || !generation->block_sums)
+	if (r < 0 || !generation->opened.block_sums)
 		return r;
-	copy = copy_of(&generation->version, COPY_BLOCK_SUMS);
-	head = block_sums_head(generation->block_sums, &copy.length);
+	copy = copy_of(&generation->opened.version, COPY_BLOCK_SUMS);
+	head = block_sums_head(generation->opened.block_sums, &copy.length);
 	return copier_write(copier, volume, &copy, head, err);
 }
 

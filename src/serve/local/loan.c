@@ -10,8 +10,7 @@
 #include "base/program/passing.h"
 #include "handover/handover.h"
 #include "handover/meeting.h"
-#include "image/catalogue/index_load.h"
-#include "opened/version_record.h"
+#include "image/records.h"
 #include "tier/presence.h"
 
 #define LOAN_TIMEOUT 2000 /* ms within which a daemon must answer; the copy is read within seconds */
@@ -20,10 +19,9 @@ struct loan {
 	int volume;
 	const char *own;
 	const struct version *version;
-	uint64_t member_size;
-	const struct members *members;
+	struct backing backing;
 	struct handover_borrow query;
-	struct index *index; /* the loan */
+	struct opened_version *lent;
 };
 
 static int loan_ask(struct loan *loan, int fd, struct passing_packet *packet, struct error *err)
@@ -43,30 +41,34 @@ static int loan_ask(struct loan *loan, int fd, struct passing_packet *packet, st
 
 /* Checks that the index was checked for the same version and as many members. Their sizes do not matter, as each
  * reader checks addresses by its own. */
-static int loan_check(const struct loan *loan, int fd, struct error *err)
+static int loan_check(const struct loan *loan, const struct opened_version *lent, struct error *err)
 {
-	struct version_record record = { 0 };
-	int r = version_record_read(fd, &record, err);
-
-	if (r == 0 && (!version_is_same(&record.version, loan->version) ||
-		       record.members.count != loan->members->count))
-		r = error_set(err, -ESTALE, "it has another version open, '%s'", record.version.label);
-	version_record_free(&record);
-	return r;
+	if (version_is_same(&lent->version, loan->version) &&
+	    lent->index->members.count == loan->backing.members->count)
+		return 0;
+	return error_set(err, -ESTALE, "it has another version open, '%s'", lent->version.label);
 }
 
 static int loan_receive(struct loan *loan, int fd, struct error *err)
 {
 	struct passing_packet packet = { .fd_count = 0 };
+	struct opened_version lent = { .index = NULL };
 	int r = loan_ask(loan, fd, &packet, err);
 
 	if (r == 0)
-		r = loan_check(loan, packet.fds[HANDOVER_LENT_RECORD], err);
+		r = opened_version_receive(packet.fds[HANDOVER_LENT_RECORD], &packet.fds[HANDOVER_LENT_INDEX], &lent,
+					   err);
 	if (r == 0)
-		r = index_load_lent(packet.fds[HANDOVER_LENT_INDEX], loan->version, loan->member_size, loan->members,
-				    &loan->index, err);
+		r = loan_check(loan, &lent, err);
 	if (r == 0)
-		(void)take_fd(&packet.fds[HANDOVER_LENT_INDEX]);
+		r = index_set_members(lent.index, loan->backing.size, loan->backing.members, err);
+	if (r == 0)
+		r = records_measure(lent.index, err);
+	if (r == 0) {
+		loan->lent->index = take_ptr(&lent.index);
+		loan->lent->block_sums = take_ptr(&lent.block_sums);
+	}
+	opened_version_close(&lent);
 	passing_close(&packet);
 	return r;
 }
@@ -94,16 +96,18 @@ static int loan_try(void *argument, const char *name, const char *path, struct e
 	return r == 0 || r == -EAGAIN;
 }
 
-struct index *loan_take(int volume, const uint8_t uuid[16], const char *own, const struct version *version,
-			uint64_t member_size, const struct members *members)
+void loan_take(int volume, const uint8_t uuid[16], const char *own, const struct version *version,
+	       struct backing backing, struct opened_version *ret)
 {
-	struct loan loan = { .volume = volume, .own = own, .version = version, .member_size = member_size,
-			     .members = members, .query.sequence = version->sequence };
+	struct loan loan = { .volume = volume,
+			     .own = own,
+			     .version = version,
+			     .backing = backing,
+			     .query.sequence = version->sequence,
+			     .lent = ret };
 
 	handover_begin(&loan.query.head, HANDOVER_BORROW, sizeof(loan.query));
 	memcpy(loan.query.uuid, version->uuid, sizeof(loan.query.uuid));
 	memcpy(loan.query.volume_uuid, uuid, sizeof(loan.query.volume_uuid));
-	if (presence_each(volume, loan_try, &loan, NULL) < 0)
-		return NULL;
-	return loan.index;
+	(void)!presence_each(volume, loan_try, &loan, NULL);
 }

@@ -107,14 +107,8 @@ void local_free(struct local *local)
 
 /* ---- indexes ---- */
 
-/* A copy, loaded: one of both. */
-struct local_loaded {
-	struct index *index;
-	struct block_sums *block_sums;
-};
-
 static int local_load_file(int volume, const struct copy *copy, struct backing backing, const struct version *version,
-			   struct local_loaded *ret, struct error *err)
+			   struct opened_version *ret, struct error *err)
 {
 	struct file_source *file;
 	int r = copy_open(volume, copy, &file, err);
@@ -130,7 +124,7 @@ static int local_load_file(int volume, const struct copy *copy, struct backing b
 
 /* A copy that could not be looked at for lack of memory or descriptors may be right. */
 static int local_load_copy(struct serve *serve, const struct version *version, enum copy_kind kind,
-			   struct backing backing, struct local_loaded *ret)
+			   struct backing backing, struct opened_version *ret)
 {
 	const struct copy copy = copy_of(version, kind);
 	auto_close int volume = -1;
@@ -156,47 +150,47 @@ void local_announce(struct serve *serve, const char *name, const char *path)
 	copier_announce(serve->local->copier, serve->volume.uuid, name, path);
 }
 
-struct index *local_borrow(struct serve *serve, const struct version *version, const struct members *members)
+void local_borrow(struct serve *serve, const struct version *version, const struct members *members,
+		  struct opened_version *ret)
 {
 	auto_close int volume = -1;
-	struct index *index;
 
-	if (!serve->local || folder_volume(serve->local->folder, serve->volume.uuid, &volume, NULL) < 0)
-		return NULL;
-	index = loan_take(volume, serve->volume.uuid, serve->local->own, version,
-			  source_size(&serve->volume.array->source, 0), members);
-	if (index)
-		atomic_fetch_add(&serve->history.index_shared, version->index.length);
-	return index;
+	if (serve->local && folder_volume(serve->local->folder, serve->volume.uuid, &volume, NULL) == 0)
+		loan_take(volume, serve->volume.uuid, serve->local->own, version,
+			  backing_of(&serve->volume.array->source, members), ret);
 }
 
-int local_load(struct serve *serve, const struct version *version, const struct members *members, struct index **ret,
-	       struct error *err)
+/* Loads the copies of what is not open. Returns the count of bytes to which those of the index belong. */
+static _Atomic uint64_t *local_load_copies(struct serve *serve, const struct version *version, struct backing backing,
+					   struct opened_version *opened)
 {
-	const struct backing backing = backing_of(&serve->volume.array->source, members);
-	struct local_loaded loaded;
-	int r;
+	_Atomic uint64_t *count = &serve->history.index_read;
 
-	if (serve->local && local_load_copy(serve, version, COPY_INDEX, backing, &loaded) == 0) {
-		atomic_fetch_add(&serve->history.index_copied, version->index.length);
-		*ret = loaded.index;
-		return 0;
-	}
-	r = index_load(backing, version, ret, err);
-	if (r == 0)
-		atomic_fetch_add(&serve->history.index_read, version->index.length);
-	return r;
+	if (opened->index)
+		count = &serve->history.index_shared;
+	else if (serve->local && local_load_copy(serve, version, COPY_INDEX, backing, opened) == 0)
+		count = &serve->history.index_copied;
+	if (serve->local && !opened->block_sums && version->block_sums.length)
+		(void)local_load_copy(serve, version, COPY_BLOCK_SUMS, backing, opened);
+	return count;
 }
 
-struct block_sums *local_load_sums(struct serve *serve, const struct version *version, const struct members *members)
+int local_load(struct serve *serve, const struct version *version, const struct members *members,
+	       struct opened_version *opened, struct error *err)
 {
 	const struct backing backing = backing_of(&serve->volume.array->source, members);
-	struct local_loaded loaded;
+	_Atomic uint64_t *count = local_load_copies(serve, version, backing, opened);
+	struct error damage = { .reason = "" };
+	int r = opened_version_load(backing, version, opened, &damage, err);
 
-	if (!serve->local || !version->block_sums.length ||
-	    local_load_copy(serve, version, COPY_BLOCK_SUMS, backing, &loaded) < 0)
-		return NULL;
-	return loaded.block_sums;
+	if (r < 0)
+		return r;
+	atomic_fetch_add(count, version->index.length);
+	if (*damage.reason)
+		log_warn("version '%s' is served without its block checksums, parts of large files are read in whole "
+			 "chunks: %s",
+			 version->label, damage.reason);
+	return 0;
 }
 
 void local_keep(struct serve *serve, const struct catalogue *catalogue, struct generation *generation)

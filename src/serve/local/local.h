@@ -3,7 +3,7 @@
  * made. Without the folder, or where it has nothing, everything comes from the volume. */
 #pragma once
 #include "image/catalogue/catalogue.h"
-#include "image/index.h"
+#include "opened/opened_version.h"
 #include "serve/serve.h"
 
 struct local;
@@ -21,15 +21,15 @@ void local_free(struct local *local); /* NULL is allowed, also above */
 /* Notes the mount's socket, at which others of the same user may borrow indexes. Before local_start(); both texts must
  * stay. */
 void local_announce(struct serve *serve, const char *name, const char *path);
-/* Returns the index of a version that another mount of the user has open, which takes no memory; NULL: none has it.
- * Threads as below. */
-struct index *local_borrow(struct serve *serve, const struct version *version, const struct members *members);
-/* Loads the index of a version: from the copy if there is a right one, else from the volume. A copy that is wrong
- * will be removed. Control thread, that of visits, or before they run. */
+/* Borrows the index of a version, which then takes no memory, and its block checksums from another mount of the user
+ * that has it open; if none has, leaves *ret as it is. Threads as below. */
+void local_borrow(struct serve *serve, const struct version *version, const struct members *members,
+		  struct opened_version *ret);
+/* Opens a version: takes from *opened what was borrowed, loads the rest from copies that are right, and else from the
+ * volume. A copy that is wrong will be removed. On failure *opened is closed. Control thread, that of visits, or before
+ * they run. */
 must_check int local_load(struct serve *serve, const struct version *version, const struct members *members,
-			  struct index **ret, struct error *err);
-/* Loads the head of a version's block checksums from the copy. NULL: there is none, or it is wrong. */
-struct block_sums *local_load_sums(struct serve *serve, const struct version *version, const struct members *members);
+			  struct opened_version *opened, struct error *err);
 /* Has copies made of the version's index and of the head of its block checksums, unless there are, and those of
  * versions that are gone removed. */
 void local_keep(struct serve *serve, const struct catalogue *catalogue, struct generation *generation);

@@ -32,7 +32,7 @@ static void stored_locked(const void *owner, int lock)
 
 static struct store_setup stored_setup(struct serve *serve, int folder, struct store_kept *kept)
 {
-	const struct version *version = &serve_current(serve)->version;
+	const struct version *version = &serve_current(serve)->opened.version;
 	struct store_setup setup = { .folder = folder, .size = serve->options.cache_size,
 				     .chunks = version->shape.chunk_count, .bytes = version->stored_bytes,
 				     .tell = stored_tell, .locked = stored_locked, .owner = serve, .kept = kept };

@@ -48,13 +48,13 @@ struct open_load {
 	const struct version *version;
 	const struct catalogue *catalogue;
 	const struct visitor *visitor; /* NULL: for a switch */
-	struct index *lent; /* its index, which is in memory already; NULL: it must be loaded */
+	struct opened_version lent;    /* by another mount of this machine: what need not be loaded */
 };
 
 /* Upper bound of the memory that an open version takes, in bytes. */
 static uint64_t open_bytes(const struct serve *serve, const struct open_load *load)
 {
-	return (load->lent ? 0 : load->version->index.length) + block_sums_memory_most(load->version) +
+	return (load->lent.index ? 0 : load->version->index.length) + block_sums_memory_most(load->version) +
 	       (uint64_t)serve->worker_count * READER_BYTES;
 }
 
@@ -88,29 +88,23 @@ static void open_tell_of_sums(struct serve *serve, const struct version *version
 }
 
 /* A good signature proves the digest in the catalogue, and the index has to have it. */
-static int open_check_signed(struct serve *serve, const struct generation *generation, struct error *err)
+static int open_check_signed(struct serve *serve, const struct opened_version *opened, struct error *err)
 {
-	const struct version *version = &generation->version;
+	const struct version *version = &opened->version;
 
-	return serve->options.trust.signers ?
-		       dump_check_digest(generation->index, version, version->digest, NULL, err) : 0;
+	return serve->options.trust.signers ? dump_check_digest(opened->index, version, version->digest, NULL, err) : 0;
 }
 
-static int open_make(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
+static int open_make(struct serve *serve, const struct catalogue *catalogue, struct opened_version *opened,
+		     struct generation **ret, struct error *err)
 {
-	const struct members *members = &load->catalogue->members;
-	struct index *index = take_ptr(&load->lent);
-	struct block_sums *sums;
-	int r = index ? 0 : local_load(serve, load->version, members, &index, err);
+	int r = open_check_signed(serve, opened, err);
 
-	if (r < 0)
-		return r;
-	sums = local_load_sums(serve, load->version, members);
-	r = generation_open(&serve->volume.array->source, load->version, index, sums, ret, err);
+	opened->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
+	if (r == 0 && serve->options.has_digest)
+		r = dump_check_digest(opened->index, &opened->version, serve->options.digest, catalogue, err);
 	if (r == 0)
-		return 0;
-	block_sums_close(sums);
-	index_close(index);
+		r = generation_open(opened, ret, err);
 	return r;
 }
 
@@ -118,28 +112,19 @@ static int open_load_trusted(struct serve *serve, struct open_load *load, const 
 			     struct generation **ret, struct error *err)
 {
 	const struct version *version = load->version;
-	struct generation *generation;
+	struct opened_version *opened = &load->lent;
 	int r;
 
 	step_of("version-loads", version->sequence);
 	atomic_fetch_add(&serve->history.loads, 1);
-	r = open_make(serve, load, &generation, err);
+	r = local_load(serve, version, &load->catalogue->members, opened, err);
+	if (r == 0)
+		r = open_make(serve, load->catalogue, opened, ret, err);
+	opened_version_close(opened);
 	if (r < 0)
 		return r;
-	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
-	generation->signer = *signer;
-	r = open_check_signed(serve, generation, err);
-	if (r == 0 && serve->options.has_digest)
-		r = dump_check_digest(generation->index, &generation->version, serve->options.digest, load->catalogue,
-				      err);
-	if (r == 0)
-		r = generation_record(generation, err);
-	if (r < 0) {
-		generation_put(generation);
-		return r;
-	}
+	(*ret)->signer = *signer;
 	open_tell_of_sums(serve, version);
-	*ret = generation;
 	return 0;
 }
 
@@ -193,7 +178,7 @@ static int open_load_new(struct serve *serve, struct open_load *load, struct gen
 		generation_put(generation);
 		return r;
 	}
-	serve_note_members(serve, &generation->index->members);
+	serve_note_members(serve, &generation->opened.index->members);
 	local_keep(serve, load->catalogue, generation);
 	*ret = generation;
 	return 0;
@@ -204,14 +189,18 @@ static int open_load_new(struct serve *serve, struct open_load *load, struct gen
 static int open_load(struct serve *serve, const struct version *version, const struct catalogue *catalogue,
 		     const struct visitor *visitor, struct generation **ret, struct error *err)
 {
-	struct open_load load = { version, catalogue, visitor, local_borrow(serve, version, &catalogue->members) };
-	uint64_t bytes = open_bytes(serve, &load), others = atomic_fetch_add(&serve->loading, bytes);
-	int r = open_check_room(serve, &load, others, err);
+	struct open_load load = { version, catalogue, visitor, .lent = { .index = NULL } };
+	uint64_t bytes, others;
+	int r;
 
+	local_borrow(serve, version, &catalogue->members, &load.lent);
+	bytes = open_bytes(serve, &load);
+	others = atomic_fetch_add(&serve->loading, bytes);
+	r = open_check_room(serve, &load, others, err);
 	if (r == 0)
 		r = open_load_new(serve, &load, ret, err);
 	atomic_fetch_sub(&serve->loading, bytes);
-	index_close(load.lent);
+	opened_version_close(&load.lent);
 	return r;
 }
 
@@ -222,7 +211,8 @@ static struct generation *open_find(struct serve *serve, const uint8_t *uuid)
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
-		if (generation && !memcmp(generation->version.uuid, uuid, sizeof(generation->version.uuid)) &&
+		if (generation &&
+		    !memcmp(generation->opened.version.uuid, uuid, sizeof(generation->opened.version.uuid)) &&
 		    (!found || generation->sequence > found->sequence))
 			found = generation;
 	}
@@ -233,7 +223,8 @@ static int open_refuse_number(const struct generation *undone, const struct vers
 {
 	return error_set(err, -ESTALE,
 			 "version '%s' has the sequence of '%s', which was undone on the volume and is still in use "
-			 "here: stop using it, or unmount and mount again", version->label, undone->version.label);
+			 "here: stop using it, or unmount and mount again",
+			 version->label, undone->opened.version.label);
 }
 
 /* Closes an undone version whose sequence another version has now. Node numbers contain the sequence, so the kernel may
@@ -242,9 +233,9 @@ static int open_make_way(struct serve *serve, struct generation *undone, const s
 			 struct error *err)
 {
 	bool was_prepared = serve->generations.prepared == undone;
-	char label[sizeof(undone->version.label)];
+	char label[sizeof(undone->opened.version.label)];
 
-	memcpy(label, undone->version.label, sizeof(label));
+	memcpy(label, undone->opened.version.label, sizeof(label));
 	if (undone == serve_current(serve) || !generations_remove(&serve->generations, undone))
 		return open_refuse_number(undone, version, err);
 	if (was_prepared)
@@ -268,7 +259,7 @@ static int open_check_again(struct serve *serve, struct generation *generation, 
 			    struct error *err)
 {
 	struct trust_signer signer;
-	int r = trust_check(&serve->options.trust, &generation->version, serve->volume.uuid, &signer, err);
+	int r = trust_check(&serve->options.trust, &generation->opened.version, serve->volume.uuid, &signer, err);
 
 	if (r < 0 && visitor)
 		generations_unpin(&serve->generations, generation, false);

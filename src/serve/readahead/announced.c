@@ -239,7 +239,7 @@ void announced_forget(struct announced *all, const struct generation *generation
 
 	if (!all || !atomic_load_explicit(&all->waiting, memory_order_relaxed))
 		return;
-	address = pick_where(generation->index, inode, &stored);
+	address = pick_where(generation->opened.index, inode, &stored);
 	if (pthread_mutex_trylock(&all->lock) != 0)
 		return;
 	for (struct announced_share *share = all->shares; share < all->shares + ANNOUNCED_USERS; share++) {

@@ -336,7 +336,7 @@ static struct fetcher_job *fetcher_job_like(const struct fetcher_job *like, uint
  * ahead. Where many are damaged, they are left to their READs. */
 static void fetcher_read_others(struct fetcher *fetcher, const struct fetcher_slot *slot)
 {
-	const struct index *index = slot->job->generation->index;
+	const struct index *index = slot->job->generation->opened.index;
 	const struct kept_batch *batch = slot->batch;
 	struct fetcher_job *job;
 
@@ -413,7 +413,7 @@ static bool fetcher_is_late(const struct fetcher_job *job, uint64_t ordinal)
 /* Takes files of the job as long as they fit. False: no file is wanted, or there is no memory. */
 static bool fetcher_pick(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
 {
-	const struct index *index = job->generation->index;
+	const struct index *index = job->generation->opened.index;
 	struct kept_batch *batch = slot->batch;
 	struct inode inode;
 

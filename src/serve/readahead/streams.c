@@ -127,7 +127,7 @@ static struct fetcher_job *streams_job(struct generation *generation)
 static uint64_t streams_end(const struct streams *streams, unsigned i, const struct generation *generation)
 {
 	const struct stream *stream = &streams->stream[i];
-	uint64_t end = generation->index->shape.inode_count + 1, from;
+	uint64_t end = generation->opened.index->shape.inode_count + 1, from;
 
 	for (unsigned k = 0; k < STREAMS; k++) {
 		if (k == i || streams_load(&streams->keys[k]) != generation->key ||
@@ -153,7 +153,8 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 
 	for (; stream->next < end && stream->next < limit && job->count < KEPT_FILES; stream->next++) {
 		if (pick_was_taken(&stream->taken, stream->next) ||
-		    inode_get(generation->index, stream->next, &inode, NULL) < 0 || !S_ISREG(inode.mode) || !inode.size)
+		    inode_get(generation->opened.index, stream->next, &inode, NULL) < 0 || !S_ISREG(inode.mode) ||
+		    !inode.size)
 			continue;
 		size = inode.size < READ_MAX ? round_up(inode.size, DSFS_BLOCK) : READ_MAX;
 		if (leg.first && (inode.size > READ_MAX || leg.bytes + size > most))
@@ -173,7 +174,7 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 /* The size of a leg in bytes, for all members together, as the window allows. */
 static uint64_t streams_leg_bytes(const struct stream *stream, const struct generation *generation)
 {
-	uint64_t members = generation->index->member_count, most = stream->window / STREAM_QUARTER;
+	uint64_t members = generation->opened.index->member_count, most = stream->window / STREAM_QUARTER;
 
 	most = most < STREAM_LEG_MOST * members ? most : STREAM_LEG_MOST * members;
 	return most > STREAM_LEG ? most : STREAM_LEG;
@@ -190,7 +191,7 @@ static bool streams_extend(struct streams *streams, unsigned i, struct generatio
 	if (!job)
 		return false;
 	leg = streams_scan(stream, generation, end, most, job);
-	job->count = pick_among(generation->index, job->ordinals, job->count, stream->next, end, &stream->taken);
+	job->count = pick_among(generation->opened.index, job->ordinals, job->count, stream->next, end, &stream->taken);
 	job->marker = leg.first;
 	job->reader_at = &streams->at[i];
 	if (!job->count || !fetcher_post(streams->fetcher, job)) {

@@ -33,7 +33,7 @@ static struct content *content_of(struct read_op *op)
 
 static void content_path(const struct content *content, char *path, size_t size)
 {
-	inode_path(content->generation->index, content->read.op.request.inode.ordinal, path, size);
+	inode_path(content->generation->opened.index, content->read.op.request.inode.ordinal, path, size);
 }
 
 static uint64_t content_node(const struct content *content)
@@ -69,7 +69,7 @@ static void content_failed(struct read_op *op, const struct chunk *chunk, const 
 
 	content_report(content, chunk, err);
 	if (chunk && error_is_damage(err->code) && !chunk_is_inline(chunk)) {
-		members_copies(&content->generation->index->members, chunk->address, copies);
+		members_copies(&content->generation->opened.index->members, chunk->address, copies);
 		content_note(content, &(struct reader_place){ .member = address_member(copies[0]),
 							      .offset = address_offset(copies[0]),
 							      .length = chunk->stored, .chunk = chunk }, err);

@@ -35,7 +35,7 @@ static int dir_entry(void *argument, const struct names_entry *entry)
 		return 0;
 	if (!walk->list.plus)
 		return !dirlist_add(&walk->list, entry->number, ino, entry->type, name, NULL);
-	r = inode_get(walk->generation->index, entry->ordinal, &inode, &err);
+	r = inode_get(walk->generation->opened.index, entry->ordinal, &inode, &err);
 	if (r < 0)
 		return log_error(&err, "cannot list entry %llu", (unsigned long long)entry->number);
 	node_entry(walk->generation, generation_node_below(walk->generation, walk->nodeid, &inode), &inode, &out);
@@ -55,7 +55,7 @@ static int dir_fill(const struct inode *directory, struct dir_walk *walk)
 
 	if (!dirlist_add_dots(&walk->list, self, parent))
 		return 0;
-	r = names_list(generation->index->names, directory->ordinal, walk->list.first, dir_entry, walk);
+	r = names_list(generation->opened.index->names, directory->ordinal, walk->list.first, dir_entry, walk);
 	/* Answer with the entries that were added; the next request meets the error. */
 	return r < 0 && !walk->list.used ? r : 0;
 }

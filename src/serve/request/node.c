@@ -19,7 +19,7 @@ int node_find(const struct worker *worker, uint64_t nodeid, struct generation **
 	if (!generation)
 		return error_set(err, -ESTALE, "node %llx belongs to no open version",
 				 (unsigned long long)nodeid);
-	r = inode_get(generation->index, nodeid_ordinal(nodeid), ret, err);
+	r = inode_get(generation->opened.index, nodeid_ordinal(nodeid), ret, err);
 	if (r < 0)
 		return r;
 	*ret_generation = generation;
@@ -32,14 +32,14 @@ void node_attr(const struct generation *generation, uint64_t nodeid, const struc
 	*ret = (struct fuse_attr){
 		.ino = nodeid & ~NODE_SIDE,
 		.size = inode->size,
-		.blocks = S_ISREG(inode->mode) ? extent_blocks(generation->index, inode) : 0,
+		.blocks = S_ISREG(inode->mode) ? extent_blocks(generation->opened.index, inode) : 0,
 		.atime = (uint64_t)inode->mtime,
 		.mtime = (uint64_t)inode->mtime,
 		.ctime = (uint64_t)inode->mtime,
 		.atimensec = inode->mtime_nsec,
 		.mtimensec = inode->mtime_nsec,
 		.ctimensec = inode->mtime_nsec,
-		.mode = inode->mode & ~generation->hidden_mode,
+		.mode = inode->mode & ~generation->opened.hidden_mode,
 		.nlink = inode->nlink,
 		.uid = inode->uid,
 		.gid = inode->gid,

@@ -72,7 +72,7 @@ void xattr_handle(struct worker *worker, struct channel_request *request)
 
 	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
 	if (r == 0)
-		r = inode_xattrs(generation->index, &inode, list ? xattr_name : xattr_value, &answer, &err);
+		r = inode_xattrs(generation->opened.index, &inode, list ? xattr_name : xattr_value, &answer, &err);
 	if (r < 0)
 		reply_fail(worker, request, r, &err);
 	else if (!answer.found)

@@ -90,10 +90,10 @@ static void ops_lookup(void *context, struct channel_request *request)
 	else if (request->wire.name_length > DSFS_NAME_MAX)
 		r = -ENAMETOOLONG;
 	else
-		r = names_lookup(generation->index->names, nodeid_ordinal(request->wire.nodeid),
+		r = names_lookup(generation->opened.index->names, nodeid_ordinal(request->wire.nodeid),
 				 request->wire.name, request->wire.name_length, &ordinal);
 	if (r == 0)
-		r = inode_get(generation->index, ordinal, &inode, &err);
+		r = inode_get(generation->opened.index, ordinal, &inode, &err);
 	if (r == 0)
 		ops_reply_entry(worker, request, generation, &inode);
 	else if (r == -ENOENT)
@@ -176,7 +176,7 @@ static void ops_readlink(void *context, struct channel_request *request)
 	if (r == 0 && !S_ISLNK(inode.mode))
 		r = -EINVAL;
 	if (r == 0)
-		r = inode_link_target(generation->index, &inode, &target, &err);
+		r = inode_link_target(generation->opened.index, &inode, &target, &err);
 	if (r < 0)
 		reply_fail(worker, request, r, &err);
 	else
@@ -208,7 +208,7 @@ static void ops_list(void *context, struct channel_request *request)
 static void ops_statfs(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
-	const struct version *version = &serve_current(worker->serve)->version;
+	const struct version *version = &serve_current(worker->serve)->opened.version;
 	struct fuse_statfs_out out = {
 		.st = {
 			.blocks = (version->content_bytes + DSFS_BLOCK - 1) / DSFS_BLOCK,
@@ -253,7 +253,7 @@ static void ops_lseek(void *context, struct channel_request *request)
 	if (r == 0 && (!S_ISREG(inode.mode) || (in->whence != SEEK_DATA && in->whence != SEEK_HOLE)))
 		r = -EINVAL;
 	if (r == 0)
-		r = extent_seek(generation->index, &inode, in->offset, in->whence == SEEK_HOLE, &err);
+		r = extent_seek(generation->opened.index, &inode, in->offset, in->whence == SEEK_HOLE, &err);
 	if (r < 0) {
 		reply_fail(worker, request, (int)r, &err);
 		return;

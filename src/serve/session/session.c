@@ -238,7 +238,7 @@ static int session_prepare(struct session *session, struct error *err)
 		r = page_cache_new(&serve->pages, err);
 	if (r < 0)
 		return r;
-	return chunk_cache_new((size_t)1 << serve_current(serve)->index->chunk_log, &serve->cache, err);
+	return chunk_cache_new((size_t)1 << serve_current(serve)->opened.index->chunk_log, &serve->cache, err);
 }
 
 /* Starts the threads in the order in which they need each other; the control thread comes last, because it tells the
@@ -290,7 +290,7 @@ static int session_bring_up(struct session *session, struct error *err)
 	step("session-kept");
 	privileges_drop(); /* for this thread and all that it starts */
 	/* Copy the label: outside a section, the control thread may close the version as soon as it runs. */
-	memcpy(label, serve_current(serve)->version.label, sizeof(label));
+	memcpy(label, serve_current(serve)->opened.version.label, sizeof(label));
 	r = session_start_threads(serve, err);
 	step("session-threads");
 	if (r == 0)

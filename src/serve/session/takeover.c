@@ -25,16 +25,14 @@ static int takeover_adopt(struct serve *serve, const struct record_version *vers
 	if (record < 0 || index < 0)
 		return error_set(err, -EPROTO, "the former server left no %s of the version with the key %" PRIu64,
 				 record < 0 ? "record" : "index", key);
-	r = generation_adopt(record, index, key, ret, err);
+	r = generation_adopt(&record, &index, key, ret, err);
 	if (r < 0)
 		return r;
-	(void)take_fd(&record);
-	(void)take_fd(&index);
 	(*ret)->has_visitor = version->has_visitor;
 	(*ret)->visitor = version->visitor;
 	(*ret)->signer = version->signer;
 	if ((*ret)->sequence == version->sequence &&
-	    !memcmp((*ret)->version.uuid, version->uuid, sizeof(version->uuid)))
+	    !memcmp((*ret)->opened.version.uuid, version->uuid, sizeof(version->uuid)))
 		return 0;
 	r = error_set(err, -EPROTO, "the version with the key %" PRIu64 " and sequence %" PRIu64
 		      " has the sequence %" PRIu64 " in its own record", key, version->sequence, (*ret)->sequence);
@@ -55,7 +53,7 @@ static int takeover_version(struct serve *serve, const struct record_version *ve
 		generation_put(generation);
 		return r;
 	}
-	serve_note_members(serve, &generation->index->members);
+	serve_note_members(serve, &generation->opened.index->members);
 	return 0;
 }
 

@@ -8,11 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/source.h"
-#include "image/catalogue/block_sums.h"
-#include "image/catalogue/version.h"
-#include "image/index.h"
 #include "image/inode.h"
+#include "opened/opened_version.h"
 #include "read/op.h"
 #include "serve/version/nodeid.h"
 #include "trust/trust.h"
@@ -39,14 +36,11 @@ struct generation_pruning {
 };
 
 struct generation {
-	struct version version; /* a copy with lists of its own */
+	struct opened_version opened;
 	uint64_t sequence;
 	uint64_t key; /* unique for each opening; a sequence is reused when a publish is undone */
 	struct trust_signer signer; /* who signed it, if the mount has trust= */
-	struct index *index;
-	struct block_sums *block_sums; /* NULL: the version has none, or they are damaged */
-	int record; /* the file by which other processes open the version, see generation_record() */
-	uint32_t hidden_mode; /* mode bits the mount hides, also of directories: in a copy they would take effect */
+	int record;               /* the file by which other processes open the version, see opened_version_record() */
 	_Atomic uint64_t uses;    /* requests in progress, plus one for the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not yet forgotten, plus one for each pin */
 	_Atomic uint64_t pins;    /* lookups of our own threads, see generations_pin() */
@@ -68,7 +62,7 @@ struct generation {
 static inline bool generation_is(const struct generation *generation, const struct version *version)
 {
 	return generation->sequence == version->sequence &&
-	       !memcmp(generation->version.uuid, version->uuid, sizeof(version->uuid));
+	       !memcmp(generation->opened.version.uuid, version->uuid, sizeof(version->uuid));
 }
 
 /* Sets a flag that all workers read. It stores only if the flag is not set yet, to leave the cache line shared. */
@@ -78,17 +72,14 @@ static inline void generation_note(_Atomic bool *flag)
 		atomic_store(flag, true);
 }
 
-/* Opens a version, whose index is loaded and checked. block_sums may be loaded as well; if it is NULL, loads and checks
- * the head of the block checksums from the volume, and does not fail if they are damaged. Takes index and block_sums on
- * success. The caller owns one use of *ret. */
-must_check int generation_open(struct source *source, const struct version *version, struct index *index,
-			       struct block_sums *block_sums, struct generation **ret, struct error *err);
-/* Writes the record (opened/version_record.h), once hidden_mode is set and before others know of the version. */
-must_check int generation_record(struct generation *generation, struct error *err);
-/* Opens a version from its record and its index (index->memfd), both of which it takes on success. It has the key that
- * it had, and later openings get greater ones. The caller sets the visitor and the signer. How many names of it the
- * kernel holds is unknown. -EPROTO says what is wrong with the record or the index. */
-must_check int generation_adopt(int record_fd, int index_fd, uint64_t key, struct generation **ret, struct error *err);
+/* Makes a generation of an opened version, and writes its record. Takes the contents of *opened on success. The caller
+ * owns one use of *ret. */
+must_check int generation_open(struct opened_version *opened, struct generation **ret, struct error *err);
+/* Opens a version from its record and its index, see opened_version_receive(). Takes both descriptors on success, and
+ * may take the index's on failure. The version has the key that it had, and later openings get greater ones. The caller
+ * sets the visitor and the signer. How many names of it the kernel holds is unknown. */
+must_check int generation_adopt(int *record_fd, int *index_fd, uint64_t key, struct generation **ret,
+				struct error *err);
 /* Makes the keys of later openings greater than this one. Any thread may call this. */
 void generation_continue(uint64_t key);
 /* Returns how many names are counted; of an adopted version only those that this process gave out. */
@@ -121,7 +112,7 @@ void generation_put(struct generation *generation);
 /* The version in the form that read/ takes. */
 static inline struct read_version generation_read(const struct generation *generation)
 {
-	return (struct read_version){ generation->index, generation->block_sums, generation->key };
+	return (struct read_version){ generation->opened.index, generation->opened.block_sums, generation->key };
 }
 
 /* The st_ino of an inode. It is also the node number, except for directories below .datasetfs/versions. */

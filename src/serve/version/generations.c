@@ -46,7 +46,7 @@ struct generation *generations_by_label(struct generations *generations, const c
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&generations->slots[i]);
-		if (generation && !strcmp(generation->version.label, label) &&
+		if (generation && !strcmp(generation->opened.version.label, label) &&
 		    (!found || generation->sequence > found->sequence))
 			found = generation;
 	}
@@ -126,9 +126,9 @@ static enum generation_fate generations_fate(const struct generation *generation
 {
 	if (!catalogue)
 		return GENERATION_REFORMATTED;
-	if (catalogue_holds(catalogue, generation->sequence, generation->version.uuid))
+	if (catalogue_holds(catalogue, generation->sequence, generation->opened.version.uuid))
 		return GENERATION_THERE;
-	return catalogue_by_uuid(catalogue, generation->version.uuid) ? GENERATION_MOVED : GENERATION_REMOVED;
+	return catalogue_by_uuid(catalogue, generation->opened.version.uuid) ? GENERATION_MOVED : GENERATION_REMOVED;
 }
 
 void generations_compare(struct generations *generations, const struct catalogue *catalogue)
@@ -206,7 +206,7 @@ int generations_add(struct generations *generations, struct generation **generat
 
 	pthread_mutex_lock(&generations->lock);
 	found = generations_find(generations, mine->sequence);
-	is_other = found && !generation_is(found, &mine->version);
+	is_other = found && !generation_is(found, &mine->opened.version);
 	if (!found)
 		generations_mark_adopted(generations, mine);
 	if (pin && !is_other)
@@ -215,7 +215,7 @@ int generations_add(struct generations *generations, struct generation **generat
 	pthread_mutex_unlock(&generations->lock);
 	if (is_other)
 		return error_set(err, -ESTALE, "another version with the sequence of '%s' is open",
-				 mine->version.label);
+				 mine->opened.version.label);
 	if (r < 0)
 		return r;
 	if (found)
@@ -286,7 +286,7 @@ void generations_reap(struct generations *generations)
 		if (!generation || generation == generations->prepared ||
 		    generation == generations_current(generations) || !generation_is_forgotten(generation))
 			continue;
-		log_debug("version '%s' is closed", generation->version.label);
+		log_debug("version '%s' is closed", generation->opened.version.label);
 		generations_remove(generations, generation);
 	}
 }

@@ -143,7 +143,7 @@ size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count)
 	slot->legs = legs;
 	slot->generation = legs->generation;
 	slot->count = 0;
-	pick_begin(&slot->pick, legs->generation->index);
+	pick_begin(&slot->pick, legs->generation->opened.index);
 	if (is_again)
 		(void)legs_add(slot, first);
 	while (!is_again && taken < count && legs_add(slot, files[taken].ordinal))

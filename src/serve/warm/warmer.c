@@ -78,7 +78,7 @@ static void warmer_check_version(struct warmer *warmer)
 
 	pthread_mutex_lock(&generations->lock);
 	current = generations_current(generations);
-	snprintf(reason, sizeof(reason), "the mount was switched to version '%s'", current->version.label);
+	snprintf(reason, sizeof(reason), "the mount was switched to version '%s'", current->opened.version.label);
 	pthread_mutex_unlock(&generations->lock);
 	if (current != warmer->job->generation)
 		warmer_end(warmer, DSFS_WARM_FAILED, reason);
@@ -106,7 +106,7 @@ static bool warmer_goes_on(struct warmer *warmer)
 /* Names the first file that cannot be read. */
 static void warmer_end_unread(struct warmer *warmer)
 {
-	const struct index *index = warmer->job->generation->index;
+	const struct index *index = warmer->job->generation->opened.index;
 	const struct legs *legs = &warmer->legs;
 	char reason[sizeof(warmer->answer.reason)], path[200];
 
@@ -185,7 +185,7 @@ static const struct lowest_kind warmer_kind = {
 /* Looks at one file. is_first: it is counted. */
 static void warmer_see(struct warmer *warmer, uint64_t ordinal, bool is_first)
 {
-	const struct index *index = warmer->job->generation->index;
+	const struct index *index = warmer->job->generation->opened.index;
 	struct legs_file missing = { .ordinal = ordinal };
 	struct stock_file file;
 	struct inode inode;
@@ -390,9 +390,9 @@ static int warmer_prepare(struct warmer *warmer, struct error *err)
 	int r;
 
 	warmer_await_store(warmer);
-	r = wanted_expand(&warmer->job->wanted, generation->index, err);
+	r = wanted_expand(&warmer->job->wanted, generation->opened.index, err);
 	if (r == 0)
-		r = lowest_reserve(&warmer->window, lowest_share(generation->index->shape.inode_count), err);
+		r = lowest_reserve(&warmer->window, lowest_share(generation->opened.index->shape.inode_count), err);
 	return r < 0 ? r : legs_open(&warmer->legs, &warmer->counters, err);
 }
 

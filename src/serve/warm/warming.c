@@ -49,16 +49,16 @@ static int warming_new(struct generation *current, uint64_t sequence, struct war
 	struct warming_job *job;
 
 	if (sequence && sequence != current->sequence)
-		return error_set(err, -ESTALE, "the mount serves version '%s' now", current->version.label);
+		return error_set(err, -ESTALE, "the mount serves version '%s' now", current->opened.version.label);
 	job = calloc(1, sizeof(*job));
-	if (!job || wanted_open(&job->wanted, current->index->shape.inode_count, NULL) < 0) {
+	if (!job || wanted_open(&job->wanted, current->opened.index->shape.inode_count, NULL) < 0) {
 		free(job);
 		return error_no_memory(err);
 	}
 	generation_get(current);
 	job->generation = current;
 	job->answer.sequence = current->sequence;
-	memcpy(job->answer.label, current->version.label, strlen(current->version.label));
+	memcpy(job->answer.label, current->opened.version.label, strlen(current->opened.version.label));
 	*ret = job;
 	return 0;
 }
@@ -94,7 +94,7 @@ static int warming_add(struct warming_job *job, uint64_t number, struct error *e
 	if (nodeid_may_be_of(number, job->generation->sequence) && wanted_add(&job->wanted, nodeid_ordinal(number)))
 		return 0;
 	return error_set(err, -ESTALE, "%#" PRIx64 " is no file of version '%s', which the mount serves", number,
-			 job->generation->version.label);
+			 job->generation->opened.version.label);
 }
 
 static int warming_add_all(struct warming_job *job, const struct dsfs_warm *command, struct error *err)

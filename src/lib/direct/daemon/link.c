@@ -21,7 +21,6 @@
 #include "handover/meeting.h"
 #include "handover/state.h"
 #include "image/catalogue/catalogue.h"
-#include "image/catalogue/index_load.h"
 #include "lib/direct/daemon/several.h"
 #include "lib/forked.h"
 #include "lib/high.h"
@@ -155,22 +154,14 @@ static int link_note_members(const struct handover_opened *opened, struct array_
 							  "of the members that came some have no copies");
 }
 
-/* Receives the record and the index, and takes the index's descriptor. */
+/* Takes the index's descriptor. */
 static int link_take_version(struct passing_packet *packet, const struct handover_opened *opened,
 			     struct link_version *version, struct error *err)
 {
-	struct version_record *record = &version->record;
-	int *index = &packet->fds[HANDOVER_INDEX];
-	int r = version_record_read(packet->fds[HANDOVER_RECORD], record, err);
+	int r = opened_version_receive(packet->fds[HANDOVER_RECORD], &packet->fds[HANDOVER_INDEX], &version->opened,
+				       err);
 
-	if (r == 0)
-		r = link_note_members(opened, version->volume, &record->members, err);
-	if (r == 0)
-		r = index_load_sealed(*index, &record->version, record->member_size, &record->members,
-				      &version->index, err);
-	if (r == 0)
-		(void)take_fd(index);
-	return r;
+	return r < 0 ? r : link_note_members(opened, version->volume, &version->opened.index->members, err);
 }
 
 static int link_take_member(int *fd, struct array_source *array, uint32_t member, struct error *err)
@@ -269,8 +260,8 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 	if (r == 0 && opened.key)
 		r = link_take_version(packet, &opened, version, err);
 	link->key = opened.key;
-	link->sequence = version->record.version.sequence;
-	memcpy(link->uuid, version->record.version.uuid, sizeof(link->uuid));
+	link->sequence = version->opened.version.sequence;
+	memcpy(link->uuid, version->opened.version.uuid, sizeof(link->uuid));
 	atomic_store(&link->volume, opened.volume);
 	return r;
 }
@@ -321,11 +312,11 @@ struct shelf *link_take_shelf(struct link *link)
 static int link_check_version(const struct link_version *got, uint64_t sequence, const uint8_t *uuid,
 			      struct error *err)
 {
-	const struct version *version = &got->record.version;
+	const struct version *version = &got->opened.version;
 
-	if (!sequence && !got->index)
+	if (!sequence && !got->opened.index)
 		return error_set(err, -EPROTO, "no index came of the version that the mount serves");
-	if (sequence && got->index &&
+	if (sequence && got->opened.index &&
 	    (version->sequence != sequence || memcmp(version->uuid, uuid, sizeof(version->uuid)) != 0))
 		return error_set(err, -EPROTO, "version '%s' with sequence %" PRIu64 " came, and was not asked for",
 				 version->label, version->sequence);
@@ -366,7 +357,7 @@ int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *
 	      struct link_version *ret_version, struct error *err)
 {
 	struct link *link = calloc(1, sizeof(*link));
-	struct link_version version = { .index = NULL };
+	struct link_version version = { .volume = NULL };
 	int r;
 
 	if (!link)
@@ -386,10 +377,9 @@ int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *
 
 void link_version_close(struct link_version *version)
 {
-	index_close(version->index);
-	version_record_free(&version->record);
+	opened_version_close(&version->opened);
 	array_close(version->volume);
-	*version = (struct link_version){ .index = NULL };
+	version->volume = NULL;
 }
 
 /* The connection; -1: the program closed it, and may have the number for something else. */

@@ -11,9 +11,8 @@
 #include "base/error.h"
 #include "handover/handover.h"
 #include "handover/state.h"
-#include "image/index.h"
 #include "io/array.h"
-#include "opened/version_record.h"
+#include "opened/opened_version.h"
 
 /* The address of a daemon: its socket, and its mount. */
 struct link_place {
@@ -30,8 +29,7 @@ struct shelf;
 
 /* A version as the daemon handed it over. */
 struct link_version {
-	struct version_record record;
-	struct index *index; /* NULL: the daemon has not opened the version, and the record is empty */
+	struct opened_version opened; /* without an index, and empty, if the daemon has not opened the version */
 	struct array_source *volume;
 };
 
