@@ -4,17 +4,17 @@
 
 #include <stdlib.h>
 
+#include "cache/chunks.h"
 #include "read/hold.h"
-#include "tier/chunks.h"
 
-int cached_borrow(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err)
+int cached_borrow(struct view *view, uint32_t member, struct cached **ret, struct error *err)
 {
 	struct cached *cached = calloc(1, sizeof(*cached));
 	int r;
 
 	if (!cached)
 		return error_no_memory(err);
-	cached->shelf = shelf;
+	cached->view = view;
 	cached->member = member;
 	atomic_store(&cached->uses, 1);
 	r = beside_open(&cached->beside, err);
@@ -27,7 +27,7 @@ int cached_borrow(struct shelf *shelf, uint32_t member, struct cached **ret, str
 
 int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err)
 {
-	int r = cached_borrow(&store->shelf, member, ret, err);
+	int r = cached_borrow(&store->view, member, ret, err);
 
 	if (r == 0)
 		(*ret)->store = store;
@@ -46,7 +46,7 @@ void cached_free(struct cached *cached)
 	if (!cached || atomic_fetch_sub(&cached->uses, 1) != 1)
 		return;
 	if (!cached->store)
-		shelf_return(cached->shelf);
+		view_return(cached->view);
 	beside_close(&cached->beside);
 	free(cached);
 }
@@ -59,7 +59,7 @@ static bool cached_has_all(const struct cached *cached, const struct chunk *chun
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!chunk_is_inline(&chunks[i]) && !chunk_is_hole(&chunks[i]) &&
-		    !chunks_find(cached->shelf, &chunks[i], &place))
+		    !chunks_find(cached->view, &chunks[i], &place))
 			return false;
 	return true;
 }
@@ -89,7 +89,7 @@ bool cached_find(const struct read_op *op, const struct read_piece *piece, uint6
 	const struct chunk *chunk = &piece->part.chunk;
 	uint64_t place;
 
-	if (!op->may_hit || piece->page || !chunks_find(op->reader->setup.cached->shelf, chunk, &place))
+	if (!op->may_hit || piece->page || !chunks_find(op->reader->setup.cached->view, chunk, &place))
 		return false;
 	*ret_shift = place - address_offset(chunk->address);
 	return true;
@@ -147,7 +147,7 @@ void cached_hit(struct read_op *op, const struct read_range *range)
 {
 	struct reader_counters *counters = op->reader->setup.counters;
 
-	chunks_hit(op->reader->setup.cached->shelf, cached_place(range, &op->pieces[range->first].part.chunk));
+	chunks_hit(op->reader->setup.cached->view, cached_place(range, &op->pieces[range->first].part.chunk));
 	counter_add(&counters->local_hits, 1);
 	counter_add(&counters->local_bytes, (uint64_t)range->fetch.result);
 }
@@ -157,7 +157,7 @@ void cached_miss(struct read_op *op, struct read_range *range)
 	for (unsigned i = range->first; i < range->first + range->count; i++) {
 		const struct chunk *chunk = &op->pieces[i].part.chunk;
 
-		chunks_forget(op->reader->setup.cached->shelf, chunk, cached_place(range, chunk));
+		chunks_forget(op->reader->setup.cached->view, chunk, cached_place(range, chunk));
 	}
 	counter_add(&op->reader->setup.counters->local_errors, 1);
 	range->fetch.may_hit = range->fetch.hits = false;

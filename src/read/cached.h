@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of a volume on a drive of this machine (src/tier/), as reads see it: a further place of a chunk, with bytes
+/* The cache of a volume on a drive of this machine (src/cache/), as reads see it: a further place of a chunk, with bytes
  * that may be anything. They are checked as the volume's are; if they are wrong or do not come, the volume is read as
  * if there were no cache. Readers that keep give it the bytes that they read from the volume. */
 #pragma once
+#include "cache/store.h"
 #include "read/beside.h"
 #include "read/op.h"
-#include "tier/store.h"
 
 /* Shared by all readers of a volume. */
 struct cached {
-	struct shelf *shelf;
-	struct store *store; /* takes the bytes that readers keep; NULL: the shelf is lent, and readers keep nothing */
+	struct view *view;
+	struct store *store; /* takes the bytes that readers keep; NULL: the view is lent, and readers keep nothing */
 	_Atomic uint32_t uses;
 	uint32_t member; /* number of its descriptor: behind those of the members */
 	struct beside beside;
 };
 
 must_check int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err);
-/* The same with a shelf that another process lends, which it takes on success. */
-must_check int cached_borrow(struct shelf *shelf, uint32_t member, struct cached **ret, struct error *err);
+/* The same with a view that another process lends, which it takes on success. */
+must_check int cached_borrow(struct view *view, uint32_t member, struct cached **ret, struct error *err);
 struct cached *cached_use(struct cached *cached); /* NULL does nothing */
-/* Ends a use; the last one frees it, and returns a shelf that was lent. NULL does nothing; a store is the owner's. */
+/* Ends a use; the last one frees it, and returns a view that was lent. NULL does nothing; a store is the owner's. */
 void cached_free(struct cached *cached);
 
 /* True: the cache is well, and has all of these chunks, but for those that the index has. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cache/chunk_table.h"
 #include "csi/wire.h"
 #include "datasetfs/control.h"
 #include "fuse/wire.h"
@@ -25,7 +26,6 @@
 #include "opened/version_record.h"
 #include "serve/record/record.h"
 #include "source/archive/tar_stream.h"
-#include "tier/holdings.h"
 
 static struct section section;
 
@@ -564,25 +564,25 @@ static void seed_trust(const char *folder)
 	write_seed(folder, "trust-revoked-text", "\2", 1, signers, sizeof(signers) - 1);
 }
 
-/* Words of the chunks that fuzz-holdings.c looks for, slots of all kinds, and the same with nothing in it. */
-static void seed_holdings(const char *folder)
+/* Words of the chunks that fuzz-chunk-table.c looks for, slots of all kinds, and the same with nothing in it. */
+static void seed_chunk_table(const char *folder)
 {
-	static const struct holdings_shape shape = { .buckets = 8, .slots = 9 };
-	struct holdings table;
+	static const struct chunk_table_shape shape = { .buckets = 8, .slots = 9 };
+	struct chunk_table table;
 	uint32_t slot;
 
-	CHECK_OK(holdings_new(&shape, (const uint8_t *)"volume of a test", &table, &err));
-	write_seed(folder, "holdings-empty", "", 0, table.memory, table.size);
+	CHECK_OK(chunk_table_new(&shape, (const uint8_t *)"volume of a test", &table, &err));
+	write_seed(folder, "chunk-table-empty", "", 0, table.memory, table.size);
 	for (uint32_t i = 0; i < 40; i++) {
 		const struct chunk chunk = { .address = (1u << 20) + i * 5000, .stored = 4000 };
 
-		assert_true(map_put(&table.map, map_key(&chunk), i * 200));
+		assert_true(chunk_map_put(&table.map, chunk_map_key(&chunk), i * 200));
 	}
 	for (uint32_t i = 0; i < 6; i++)
 		assert_true(slots_take(&table.slots, 19990 * SLOTS_DAY + i * SLOTS_DAY * 2, &slot));
-	holdings_note(&table);
-	write_seed(folder, "holdings-some", "", 0, table.memory, table.size);
-	holdings_close(&table);
+	chunk_table_note(&table);
+	write_seed(folder, "chunk-table-some", "", 0, table.memory, table.size);
+	chunk_table_close(&table);
 }
 
 int main(int argc, char **argv)
@@ -606,7 +606,7 @@ int main(int argc, char **argv)
 	seed_block_sums(argv[1], "block-sums-sha256", DSFS_SUM_SHA256, 17, 1000);
 	seed_wire(argv[1]);
 	seed_handover(argv[1]);
-	seed_holdings(argv[1]);
+	seed_chunk_table(argv[1]);
 	seed_record(argv[1]);
 	seed_version_record(argv[1]);
 	seed_tar_stream(argv[1]);

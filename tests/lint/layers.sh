@@ -60,7 +60,7 @@ may src/device/nvme $base datasetfs device/nvme
 may src/device   $base device/nvme datasetfs device
 may src/assembly $base $image io $device datasetfs assembly
 may src/erofs    $base $image io datasetfs erofs
-may src/tier     $base $image io datasetfs tier
+may src/cache     $base $image io datasetfs cache
 may src/handover $base handover
 may src/opened   $base $image opened
 may src/volume/space       $base $image datasetfs volume/space
@@ -68,14 +68,14 @@ may src/volume/transaction $base $image io $device datasetfs volume/space volume
 may src/volume             $base $image io $device datasetfs volume
 may src/volume/compaction  $base $image io $device datasetfs volume/space volume/transaction volume/compaction
 may src/volume/replacement $base $image io $device datasetfs volume/space volume/transaction volume volume/replacement
-may src/read     $base $image io tier read datasetfs
+may src/read     $base $image io cache read datasetfs
 may src/options  $base $image trust io read datasetfs options
 may src/fuse     $base io fuse
 may src/supervisor $base supervisor
 may src/lib         $base $image trust datasetfs lib
 may src/lib/shuffle $base $image datasetfs lib/shuffle
-may src/lib/direct/daemon $base $image trust io handover opened tier read datasetfs lib lib/direct/daemon
-may src/lib/direct  $base $image trust io $device assembly tier read opened datasetfs lib lib/direct/daemon lib/direct
+may src/lib/direct/daemon $base $image trust io handover opened cache read datasetfs lib lib/direct/daemon
+may src/lib/direct  $base $image trust io $device assembly cache read opened datasetfs lib lib/direct/daemon lib/direct
 may src/lib/mounted $base $image trust io datasetfs lib lib/mounted
 may src/lib/api     $base $image trust $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
 may src/preload/process $base $lib preload/process
@@ -88,12 +88,12 @@ may src/serve/record  $base trust datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read options serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
-may src/serve/local   $base $image $device io handover opened read supervisor tier serve/version serve serve/local
+may src/serve/local   $base $image $device io handover opened read supervisor cache serve/version serve serve/local
 may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
     serve/opening
 may src/serve/readahead $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening \
     serve/readahead
-may src/serve/warm    $base $image io read tier datasetfs serve/version serve/worker serve serve/readahead serve/warm
+may src/serve/warm    $base $image io read cache datasetfs serve/version serve/worker serve serve/readahead serve/warm
 may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
     serve/readahead serve/request
 may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
@@ -120,7 +120,7 @@ may mkfs/output  $base $image io $device assembly $volume datasetfs spill option
 may mkfs/layout  $base $image $volume datasetfs spill source options content output layout
 may mkfs         $base $image trust io $device $volume datasetfs spill source source/archive options content output \
     layout .
-may tools/cache  $base $image datasetfs tier cache .
+may tools/cache  $base $image datasetfs cache cache .
 may tools/describe/common $base $image datasetfs mounts describe/common .
 may tools/describe/survey  $base $image datasetfs describe/common describe/survey .
 may tools/describe/diff    $base $image datasetfs describe/common describe/diff .

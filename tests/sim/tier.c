@@ -41,8 +41,8 @@ void tier_init(struct tier *tier, const struct tier_setup *setup, int64_t now)
 	tier->per_slot = TIER_BLOCKS / tier->blocks;
 	tier->accepts = count > 0 && !setup->evicts;
 	slots_open(&tier->slots, tier_alloc(count, sizeof(struct slot)), count);
-	tier->map.buckets = map_buckets((uint64_t)count * tier->per_slot);
-	tier->map.words = tier_alloc(1, map_bytes(tier->map.buckets));
+	tier->map.buckets = chunk_map_buckets((uint64_t)count * tier->per_slot);
+	tier->map.words = tier_alloc(1, chunk_map_bytes(tier->map.buckets));
 	tier->contents = tier_alloc((size_t)count * tier->per_slot, sizeof(*tier->contents));
 	tier->staged = tier_alloc((size_t)STAGE_BUFFERS * tier->per_slot, sizeof(*tier->staged));
 	if (setup->evicts)
@@ -65,7 +65,7 @@ static uint64_t tier_key(const struct tier *tier, uint64_t id)
 	struct chunk chunk = { .address = (uint32_t)id * tier->setup->bytes, .stored = (uint32_t)tier->setup->bytes };
 
 	memcpy(chunk.sum.bytes, &id, sizeof(id));
-	return map_key(&chunk);
+	return chunk_map_key(&chunk);
 }
 
 /* Where the file at a block is noted; NULL: no file begins there. */
@@ -82,7 +82,7 @@ bool tier_find(const struct tier *tier, uint64_t id, uint64_t *ret_block)
 	*ret_block = 0;
 	if (tier->setup->evicts)
 		return lru_holds(&tier->lru, id);
-	return tier->slots.count && map_find(&tier->map, tier_key(tier, id), ret_block);
+	return tier->slots.count && chunk_map_find(&tier->map, tier_key(tier, id), ret_block);
 }
 
 bool tier_hit(struct tier *tier, uint64_t id, uint64_t block, int64_t now)
@@ -96,7 +96,7 @@ bool tier_hit(struct tier *tier, uint64_t id, uint64_t block, int64_t now)
 		return true;
 	}
 	tier->wrong++;
-	map_clear(&tier->map, tier_key(tier, id), block);
+	chunk_map_clear(&tier->map, tier_key(tier, id), block);
 	return false;
 }
 
@@ -105,13 +105,13 @@ static void tier_publish(struct tier *tier, uint32_t slot, uint32_t within, uint
 	uint64_t block = (uint64_t)slot * TIER_BLOCKS + (uint64_t)within * tier->blocks, there;
 
 	tier->contents[(size_t)slot * tier->per_slot + within] = id;
-	if (!map_find(&tier->map, tier_key(tier, id), &there) && map_put(&tier->map, tier_key(tier, id), block))
+	if (!chunk_map_find(&tier->map, tier_key(tier, id), &there) && chunk_map_put(&tier->map, tier_key(tier, id), block))
 		tier->filled++;
 	else
 		tier->dropped++;
 }
 
-/* ---- slots: as src/tier/store.c takes them ---- */
+/* ---- slots: as src/cache/store.c takes them ---- */
 
 static bool tier_is_free(const void *argument, uint64_t block)
 {
@@ -124,7 +124,7 @@ static bool tier_reclaim(struct tier *tier, int64_t now)
 {
 	if (!slots_reclaim(&tier->slots, tier_minute(tier, now)))
 		return false;
-	(void)map_sweep(&tier->map, tier_is_free, &tier->slots);
+	(void)chunk_map_sweep(&tier->map, tier_is_free, &tier->slots);
 	return true;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The cache of a worker on a drive of its own. Where files lie, which slots are taken and when one may be used again
- * say src/tier/map.c and src/tier/slots.c; what the stage and its writer do there (stage.c, store.c) is done here as
+ * say src/cache/map.c and src/cache/slots.c; what the stage and its writer do there (stage.c, store.c) is done here as
  * well: files wait in four buffers, each of them a slot to be, and are written when one is full, or after a quarter of
  * a second; what finds no room is dropped. Who writes and how long that takes is the model's. */
 #pragma once
+#include "cache/chunk_map.h"
+#include "cache/stage.h"
 #include "lru.h"
-#include "tier/map.h"
-#include "tier/stage.h"
 
 #define TIER_LINGER INT64_C(250000000) /* ns that a file waits for others to fill its slot */
 
@@ -24,7 +24,7 @@ struct tier_setup {
 struct tier {
 	const struct tier_setup *setup;
 	struct slots slots;
-	struct map map;
+	struct chunk_map map;
 	uint64_t *contents; /* id of the file at each place; 0: none */
 	uint32_t per_slot, blocks; /* files of a slot, blocks of a file */
 	struct lru lru;

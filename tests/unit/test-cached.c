@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cache/chunks.h"
 #include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
 #include "read/cached.h"
 #include "read/read.h"
-#include "tier/chunks.h"
 
 #define FILES  200u
 #define CHUNK  131072u
@@ -175,7 +175,7 @@ static int end(void **state)
 	free(op.request.scratch);
 	free(device);
 	close(fds[0]);
-	(void)unlinkat(folder, HOLDINGS_NAME, 0);
+	(void)unlinkat(folder, CHUNK_TABLE_NAME, 0);
 	(void)unlinkat(folder, STORE_DATA, 0);
 	(void)unlinkat(folder, STORE_LOCK, 0);
 	close(folder);
@@ -338,8 +338,8 @@ static void test_lists_in_part(void **state)
 	uint64_t place;
 
 	(void)state;
-	assert_true(chunks_find(&store->shelf, &gone, &place));
-	chunks_forget(&store->shelf, &gone, place);
+	assert_true(chunks_find(&store->view, &gone, &place));
+	chunks_forget(&store->view, &gone, place);
 	reader.setup.keeps = false;
 	mark();
 	read_list(0, 8, false);
@@ -362,8 +362,8 @@ static void test_not_kept(void **state)
 	uint64_t place;
 
 	(void)state;
-	assert_true(chunks_find(&store->shelf, &gone, &place));
-	chunks_forget(&store->shelf, &gone, place);
+	assert_true(chunks_find(&store->view, &gone, &place));
+	chunks_forget(&store->view, &gone, place);
 	reader.setup.keeps = false;
 	mark();
 	read_part(5, 0, READ_MAX);
@@ -429,17 +429,17 @@ static struct cached *borrow(int *ret_data)
 {
 	char path[2][32];
 	struct cached *lent;
-	struct shelf *shelf;
+	struct view *view;
 	int table;
 
 	snprintf(path[0], sizeof(path[0]), "/proc/self/fd/%d", store->table.fd);
 	snprintf(path[1], sizeof(path[1]), "/proc/self/fd/%d", store->data);
 	table = open(path[0], O_RDONLY);
-	CHECK_OK(shelf_borrow(table, open(path[1], O_RDONLY | (fcntl(store->data, F_GETFL) & O_DIRECT)), &shelf,
+	CHECK_OK(view_borrow(table, open(path[1], O_RDONLY | (fcntl(store->data, F_GETFL) & O_DIRECT)), &view,
 			      &err));
 	close(table);
-	*ret_data = shelf_data(shelf);
-	CHECK_OK(cached_borrow(shelf, 1, &lent, &err));
+	*ret_data = view_data(view);
+	CHECK_OK(cached_borrow(view, 1, &lent, &err));
 	return lent;
 }
 

@@ -252,24 +252,24 @@ static void test_members(void **state)
 /* Files that the cache has are read alone, but not one among others that it does not have. */
 static void test_cached(void **state)
 {
-	static const struct holdings_shape shape = { .buckets = 10, .slots = 10 };
+	static const struct chunk_table_shape shape = { .buckets = 10, .slots = 10 };
 	static const uint8_t volume[16];
-	struct store store = { .shelf.table = &store.table };
+	struct store store = { .view.table = &store.table };
 
 	(void)state;
 	make((uint64_t[]){ 0, 4096, 8192, 1 << 20, (1 << 20) + 4096 }, (uint32_t[]){ 4096, 4096, 4096, 4096, 4096 }, 5);
-	CHECK_OK(holdings_new(&shape, volume, &store.table, &err));
+	CHECK_OK(chunk_table_new(&shape, volume, &store.table, &err));
 	CHECK_OK(cached_new(&store, 1, &cached, &err));
 	assert_int_equal(joins(5), 2);
 	for (unsigned i = 0; i < 4; i++)
-		assert_true(map_put(&store.table.map, map_key(&plan->chunks[i]), i));
+		assert_true(chunk_map_put(&store.table.map, chunk_map_key(&plan->chunks[i]), i));
 	assert_int_equal(joins(5), 4);
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(plan->joins[i].count, i < 3 ? 1 : 2);
 	assert_int_equal(plan->joins[2].bytes, 4096);
 	cached_free(cached);
 	cached = NULL;
-	holdings_close(&store.table);
+	chunk_table_close(&store.table);
 	close_all();
 }
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cache/chunks.h"
+#include "cache/folder.h"
 #include "lib/check.h"
-#include "tier/chunks.h"
-#include "tier/folder.h"
 
 #define SECOND INT64_C(1000000000)
 #define DAY    SLOTS_DAY
@@ -34,65 +34,65 @@ static uint64_t key_of(uint64_t n)
 {
 	const struct chunk chunk = chunk_number(n);
 
-	return map_key(&chunk);
+	return chunk_map_key(&chunk);
 }
 
 /* ---- the map ---- */
 
-static struct map new_map(uint64_t buckets)
+static struct chunk_map new_map(uint64_t buckets)
 {
-	struct map map = { .buckets = buckets };
+	struct chunk_map map = { .buckets = buckets };
 
-	map.words = aligned_alloc(64, map_bytes(buckets));
+	map.words = aligned_alloc(64, chunk_map_bytes(buckets));
 	assert_non_null(map.words);
-	memset((void *)map.words, 0, map_bytes(buckets));
+	memset((void *)map.words, 0, chunk_map_bytes(buckets));
 	return map;
 }
 
 static void test_map_takes_what_it_was_made_for(void **state)
 {
 	enum { CHUNKS = 200000 };
-	struct map map = new_map(map_buckets(CHUNKS));
+	struct chunk_map map = new_map(chunk_map_buckets(CHUNKS));
 	unsigned refused = 0, wrong = 0;
 	uint64_t block;
 
 	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++)
-		refused += !map_put(&map, key_of(i), i + 1);
+		refused += !chunk_map_put(&map, key_of(i), i + 1);
 	assert_true(refused < CHUNKS / 1000);
 	for (uint64_t i = 0; i < CHUNKS; i++)
-		wrong += !map_find(&map, key_of(i), &block) || block != i + 1;
+		wrong += !chunk_map_find(&map, key_of(i), &block) || block != i + 1;
 	assert_true(wrong <= refused + CHUNKS / 10000); /* a tag is found for another one now and then */
 	for (uint64_t i = CHUNKS; i < 2 * CHUNKS; i++)
-		wrong += map_find(&map, key_of(i), &block);
+		wrong += chunk_map_find(&map, key_of(i), &block);
 	assert_true(wrong < refused + CHUNKS / 1000);
 	free((void *)map.words);
 }
 
 static void test_map_refuses_when_full(void **state)
 {
-	struct map map = new_map(1);
+	struct chunk_map map = new_map(1);
 	unsigned taken = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < 100; i++)
-		taken += map_put(&map, key_of(i), i);
-	assert_int_equal(taken, MAP_BUCKET);
+		taken += chunk_map_put(&map, key_of(i), i);
+	assert_int_equal(taken, CHUNK_MAP_BUCKET);
 	free((void *)map.words);
 }
 
 static void test_map_clears_only_what_it_is_told(void **state)
 {
-	struct map map = new_map(10);
+	struct chunk_map map = new_map(10);
 	uint64_t block = 0;
 
 	(void)state;
-	assert_true(map_put(&map, key_of(1), 77));
-	map_clear(&map, key_of(1), 78);
-	assert_true(map_find(&map, key_of(1), &block));
+	assert_true(chunk_map_put(&map, key_of(1), 77));
+	chunk_map_clear(&map, key_of(1), 78);
+	assert_true(chunk_map_find(&map, key_of(1), &block));
 	assert_int_equal(block, 77);
-	map_clear(&map, key_of(1), 77);
-	assert_false(map_find(&map, key_of(1), &block));
+	chunk_map_clear(&map, key_of(1), 77);
+	assert_false(chunk_map_find(&map, key_of(1), &block));
 	free((void *)map.words);
 }
 
@@ -103,13 +103,13 @@ static void test_keys_differ(void **state)
 
 	(void)state;
 	b.sum.bytes[0] ^= 1;
-	assert_true(map_key(&a) != map_key(&b));
+	assert_true(chunk_map_key(&a) != chunk_map_key(&b));
 	b = a;
 	b.address++;
-	assert_true(map_key(&a) != map_key(&b));
+	assert_true(chunk_map_key(&a) != chunk_map_key(&b));
 	b = a;
 	b.stored++;
-	assert_true(map_key(&a) != map_key(&b));
+	assert_true(chunk_map_key(&a) != chunk_map_key(&b));
 }
 
 static bool is_odd(const void *argument, uint64_t block)
@@ -120,15 +120,15 @@ static bool is_odd(const void *argument, uint64_t block)
 
 static void test_map_is_swept(void **state)
 {
-	struct map map = new_map(map_buckets(1000));
+	struct chunk_map map = new_map(chunk_map_buckets(1000));
 	uint64_t block, found = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++)
-		assert_true(map_put(&map, key_of(i), i));
-	assert_int_equal(map_sweep(&map, is_odd, NULL), 500);
+		assert_true(chunk_map_put(&map, key_of(i), i));
+	assert_int_equal(chunk_map_sweep(&map, is_odd, NULL), 500);
 	for (uint64_t i = 0; i < 1000; i++)
-		found += map_find(&map, key_of(i), &block);
+		found += chunk_map_find(&map, key_of(i), &block);
 	assert_int_equal(found, 500);
 	free((void *)map.words);
 }
@@ -292,7 +292,7 @@ static void test_closing_ends_the_wait(void **state)
 
 static const uint8_t volume[16] = "volume of a test";
 static const uint8_t other[16] = "another volume..";
-static const struct holdings_shape shape = { .buckets = 1000, .slots = 50 };
+static const struct chunk_table_shape shape = { .buckets = 1000, .slots = 50 };
 static char folder_name[] = "/tmp/test-tier-XXXXXX";
 static int folder;
 
@@ -307,8 +307,8 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
 	(void)state;
-	(void)unlinkat(folder, HOLDINGS_NAME, 0);
-	(void)unlinkat(folder, HOLDINGS_NAME ".new", 0);
+	(void)unlinkat(folder, CHUNK_TABLE_NAME, 0);
+	(void)unlinkat(folder, CHUNK_TABLE_NAME ".new", 0);
 	(void)unlinkat(folder, STORE_DATA, 0);
 	(void)unlinkat(folder, STORE_LOCK, 0);
 	close(folder);
@@ -317,7 +317,7 @@ static int remove_folder(void **state)
 
 static void write_saved(const void *bytes, size_t length)
 {
-	int fd = openat(folder, HOLDINGS_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int fd = openat(folder, CHUNK_TABLE_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
@@ -326,55 +326,55 @@ static void write_saved(const void *bytes, size_t length)
 
 static void test_saved_table_comes_back(void **state)
 {
-	struct holdings_shape found = { 0 };
-	struct holdings table, again;
+	struct chunk_table_shape found = { 0 };
+	struct chunk_table table, again;
 	uint64_t block = 0;
 	uint32_t slot;
 	int fd = -1;
 
 	(void)state;
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -ENOENT, "cannot open 'map'");
-	CHECK_OK(holdings_new(&shape, volume, &table, &err));
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -ENOENT, "cannot open 'map'");
+	CHECK_OK(chunk_table_new(&shape, volume, &table, &err));
 	for (uint64_t i = 0; i < 1000; i++)
-		assert_true(map_put(&table.map, key_of(i), i + 1));
+		assert_true(chunk_map_put(&table.map, key_of(i), i + 1));
 	assert_true(slots_take(&table.slots, 100 * DAY, &slot));
-	CHECK_OK(holdings_save(&table, folder, &err));
-	CHECK_OK(holdings_save(&table, folder, &err));
-	CHECK_OK(holdings_find(folder, volume, &fd, &found, &err));
+	CHECK_OK(chunk_table_save(&table, folder, &err));
+	CHECK_OK(chunk_table_save(&table, folder, &err));
+	CHECK_OK(chunk_table_find(folder, volume, &fd, &found, &err));
 	assert_int_equal(found.buckets, shape.buckets);
 	assert_int_equal(found.slots, shape.slots);
-	CHECK_OK(holdings_new(&found, volume, &again, &err));
-	CHECK_OK(holdings_load(&again, fd, &err));
+	CHECK_OK(chunk_table_new(&found, volume, &again, &err));
+	CHECK_OK(chunk_table_load(&again, fd, &err));
 	close(fd);
 	assert_int_equal(again.slots.free, shape.slots - 1);
 	assert_int_equal(again.slots.taken, 1);
 	assert_true(slots_take(&again.slots, 100 * DAY, &slot));
 	assert_int_equal(slot, 1);
 	for (uint64_t i = 0; i < 1000; i++)
-		assert_true(map_find(&again.map, key_of(i), &block) && block == i + 1);
-	CHECK_FAILS(holdings_find(folder, other, &fd, &found, &err), -EBADMSG, "another volume");
-	holdings_close(&table);
-	holdings_close(&again);
+		assert_true(chunk_map_find(&again.map, key_of(i), &block) && block == i + 1);
+	CHECK_FAILS(chunk_table_find(folder, other, &fd, &found, &err), -EBADMSG, "another volume");
+	chunk_table_close(&table);
+	chunk_table_close(&again);
 }
 
 /* A cache that has become smaller has fewer slots, and knows the words. */
 static void test_saved_table_of_another_size(void **state)
 {
-	struct holdings_shape found = { 0 }, smaller = { .buckets = shape.buckets, .slots = 3 };
-	struct holdings table;
+	struct chunk_table_shape found = { 0 }, smaller = { .buckets = shape.buckets, .slots = 3 };
+	struct chunk_table table;
 	int fd = -1;
 
 	(void)state;
-	CHECK_OK(holdings_find(folder, volume, &fd, &found, &err));
-	CHECK_OK(holdings_new(&smaller, volume, &table, &err));
-	CHECK_OK(holdings_load(&table, fd, &err));
+	CHECK_OK(chunk_table_find(folder, volume, &fd, &found, &err));
+	CHECK_OK(chunk_table_new(&smaller, volume, &table, &err));
+	CHECK_OK(chunk_table_load(&table, fd, &err));
 	assert_int_equal(table.slots.count, 3);
 	assert_int_equal(table.slots.free, 2);
-	holdings_close(&table);
+	chunk_table_close(&table);
 	smaller.buckets++;
-	CHECK_OK(holdings_new(&smaller, volume, &table, &err));
-	CHECK_FAILS(holdings_load(&table, fd, &err), -EBADMSG, "it has 1000 buckets, expected 1001");
-	holdings_close(&table);
+	CHECK_OK(chunk_table_new(&smaller, volume, &table, &err));
+	CHECK_FAILS(chunk_table_load(&table, fd, &err), -EBADMSG, "it has 1000 buckets, expected 1001");
+	chunk_table_close(&table);
 	close(fd);
 }
 
@@ -383,31 +383,31 @@ static void test_many_words_are_loaded(void **state)
 {
 	const char *length = getenv("LENGTH");
 	uint64_t words = length ? strtoull(length, NULL, 10) : 20000, block, found = 0;
-	struct holdings_shape many = { map_buckets(words), (uint32_t)(words / 100) }, saved = { 0 };
-	struct holdings table;
+	struct chunk_table_shape many = { chunk_map_buckets(words), (uint32_t)(words / 100) }, saved = { 0 };
+	struct chunk_table table;
 	int64_t begun;
 	clock_t cpu;
 	int fd;
 
 	(void)state;
-	CHECK_OK(holdings_new(&many, volume, &table, &err));
+	CHECK_OK(chunk_table_new(&many, volume, &table, &err));
 	for (uint64_t i = 0; i < words; i++)
-		(void)map_put(&table.map, key_of(i), i);
-	CHECK_OK(holdings_save(&table, folder, &err));
-	holdings_close(&table);
+		(void)chunk_map_put(&table.map, key_of(i), i);
+	CHECK_OK(chunk_table_save(&table, folder, &err));
+	chunk_table_close(&table);
 	begun = clock_now();
 	cpu = clock();
-	CHECK_OK(holdings_find(folder, volume, &fd, &saved, &err));
-	CHECK_OK(holdings_new(&saved, volume, &table, &err));
-	CHECK_OK(holdings_load(&table, fd, &err));
+	CHECK_OK(chunk_table_find(folder, volume, &fd, &saved, &err));
+	CHECK_OK(chunk_table_new(&saved, volume, &table, &err));
+	CHECK_OK(chunk_table_load(&table, fd, &err));
 	print_message("%ju words are loaded in %jd us, of which %jd of CPU\n", (uintmax_t)words,
 		      (intmax_t)((clock_now() - begun) / 1000), (intmax_t)(clock() - cpu));
 	for (uint64_t i = 0; i < words; i++)
-		found += map_find(&table.map, key_of(i), &block);
+		found += chunk_map_find(&table.map, key_of(i), &block);
 	assert_true(found >= words - words / 1000);
 	close(fd);
-	holdings_close(&table);
-	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+	chunk_table_close(&table);
+	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
 }
 
 /* ---- tables that are left to another process ---- */
@@ -423,21 +423,21 @@ static int copy_of(int fd)
 /* A process that ends without a word leaves its last change too. */
 static void test_table_is_taken_over(void **state)
 {
-	struct holdings table, again;
+	struct chunk_table table, again;
 	uint64_t block = 0;
 	uint32_t slot;
 	int fd;
 
 	(void)state;
-	CHECK_OK(holdings_new(&shape, volume, &table, &err));
+	CHECK_OK(chunk_table_new(&shape, volume, &table, &err));
 	fd = copy_of(table.fd);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(slots_take(&table.slots, 100 * DAY, &slot));
-	holdings_note(&table);
+	chunk_table_note(&table);
 	for (uint64_t i = 0; i < 1000; i++)
-		assert_true(map_put(&table.map, key_of(i), i + 1));
-	holdings_close(&table);
-	CHECK_OK(holdings_adopt(fd, volume, &again, &err));
+		assert_true(chunk_map_put(&table.map, key_of(i), i + 1));
+	chunk_table_close(&table);
+	CHECK_OK(chunk_table_adopt(fd, volume, &again, &err));
 	assert_int_equal(again.map.buckets, shape.buckets);
 	assert_int_equal(again.slots.count, shape.slots);
 	assert_int_equal(again.slots.free, shape.slots - 3);
@@ -445,29 +445,29 @@ static void test_table_is_taken_over(void **state)
 	assert_true(slots_take(&again.slots, 100 * DAY, &slot));
 	assert_int_equal(slot, 3);
 	for (uint64_t i = 0; i < 1000; i++)
-		assert_true(map_find(&again.map, key_of(i), &block) && block == i + 1);
-	CHECK_FAILS(holdings_adopt(again.fd, other, &table, &err), -EBADMSG, "another volume");
-	holdings_close(&again);
+		assert_true(chunk_map_find(&again.map, key_of(i), &block) && block == i + 1);
+	CHECK_FAILS(chunk_table_adopt(again.fd, other, &table, &err), -EBADMSG, "another volume");
+	chunk_table_close(&again);
 }
 
 /* Takes over, and borrows, a memory file that has this head, and must not. */
-static void refuse_memory(const struct holdings_head *head, size_t size, int seals, const char *text)
+static void refuse_memory(const struct chunk_table_head *head, size_t size, int seals, const char *text)
 {
-	struct holdings table;
+	struct chunk_table table;
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	assert_int_equal(pwrite(fd, head, sizeof(*head), 0), sizeof(*head));
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
-	CHECK_FAILS(holdings_adopt(fd, volume, &table, &err), -EBADMSG, text);
-	CHECK_FAILS(holdings_borrow(fd, &table, &err), -EBADMSG, text);
+	CHECK_FAILS(chunk_table_adopt(fd, volume, &table, &err), -EBADMSG, text);
+	CHECK_FAILS(chunk_table_borrow(fd, &table, &err), -EBADMSG, text);
 	close(fd);
 }
 
 static void test_foreign_memory_is_refused(void **state)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
+	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC), .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
 				      .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
 
 	(void)state;
@@ -475,9 +475,9 @@ static void test_foreign_memory_is_refused(void **state)
 	refuse_memory(&head, 128, F_SEAL_SHRINK, "its seals are 0x2, expected 0x7");
 	refuse_memory(&head, 55, seals, "it has 55 bytes, too few for a head");
 	refuse_memory(&head, 4096, seals, "it has 4096 bytes, expected 128");
-	head.slots = dsfs_le32_of(HOLDINGS_SLOTS_MAX + 1);
+	head.slots = dsfs_le32_of(CHUNK_TABLE_SLOTS_MAX + 1);
 	refuse_memory(&head, 128, seals, "1 buckets and 268435457 slots are impossible");
-	head.slots = dsfs_le32_of(HOLDINGS_SLOTS_MAX);
+	head.slots = dsfs_le32_of(CHUNK_TABLE_SLOTS_MAX);
 	refuse_memory(&head, 128, seals, "it has 128 bytes, expected 2147483776");
 	head.magic = dsfs_le64_of(0);
 	refuse_memory(&head, 128, seals, "it is no map of a cache");
@@ -485,33 +485,33 @@ static void test_foreign_memory_is_refused(void **state)
 
 static void test_foreign_files_are_refused(void **state)
 {
-	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
+	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC), .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
 				   .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
-	struct holdings_shape found;
+	struct chunk_table_shape found;
 	int fd;
 
 	(void)state;
 	memcpy(head.volume, volume, sizeof(head.volume));
 	write_saved("", 0);
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "too few for a head");
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -EBADMSG, "too few for a head");
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "it has 56 bytes, expected 128");
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it has 56 bytes, expected 128");
 	head.buckets = dsfs_le64_of(UINT64_MAX / 64);
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "impossible");
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -EBADMSG, "impossible");
 	head.version = dsfs_le32_of(2);
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "its format is 2, expected 1");
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -EBADMSG, "its format is 2, expected 1");
 	head.magic = dsfs_le64_of(1);
 	write_saved(&head, sizeof(head));
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no map of a cache");
-	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
-	assert_int_equal(mkfifoat(folder, HOLDINGS_NAME, 0600), 0);
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -EBADMSG, "'map' is no regular file");
-	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
-	assert_int_equal(symlinkat("/dev/zero", folder, HOLDINGS_NAME), 0);
-	CHECK_FAILS(holdings_find(folder, volume, &fd, &found, &err), -ELOOP, "cannot open 'map'");
-	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -EBADMSG, "it is no map of a cache");
+	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
+	assert_int_equal(mkfifoat(folder, CHUNK_TABLE_NAME, 0600), 0);
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -EBADMSG, "'map' is no regular file");
+	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
+	assert_int_equal(symlinkat("/dev/zero", folder, CHUNK_TABLE_NAME), 0);
+	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -ELOOP, "cannot open 'map'");
+	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
 }
 
 /* ---- a store ---- */
@@ -572,7 +572,7 @@ static bool has(struct store *store, uint64_t n)
 	static _Alignas(4096) uint8_t bytes[16384];
 	uint64_t place;
 
-	if (!chunks_find(&store->shelf, &chunk, &place))
+	if (!chunks_find(&store->view, &chunk, &place))
 		return false;
 	assert_int_equal(place % 4096, chunk.address % 4096);
 	assert_true(pread(store->data, bytes, sizeof(bytes), (off_t)(place / 4096 * 4096)) > (ssize_t)chunk.stored);
@@ -616,9 +616,9 @@ static void test_store_keeps_chunks(void **state)
 static void test_random_words_cost_a_read_at_most(void **state)
 {
 	struct store *store = open_store(64u << 20);
-	const struct holdings *table = &store->table;
+	const struct chunk_table *table = &store->table;
 	size_t size = table->size;
-	struct holdings_head head = { .magic = dsfs_le64_of(HOLDINGS_MAGIC), .version = dsfs_le32_of(HOLDINGS_VERSION),
+	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC), .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
 				   .slot_size = dsfs_le32_of(SLOTS_SIZE),
 				   .buckets = dsfs_le64_of(table->map.buckets),
 				   .slots = dsfs_le32_of(table->slots.count), .hand = dsfs_le32_of(UINT32_MAX),
@@ -642,14 +642,14 @@ static void test_random_words_cost_a_read_at_most(void **state)
 	for (uint64_t i = 0; i < 100000; i++) {
 		const struct chunk chunk = chunk_number(i);
 
-		if (!chunks_find(&store->shelf, &chunk, &place))
+		if (!chunks_find(&store->view, &chunk, &place))
 			continue;
 		assert_true(place + chunk.stored <= store_size(store));
-		chunks_hit(&store->shelf, place);
-		chunks_forget(&store->shelf, &chunk, place);
+		chunks_hit(&store->view, place);
+		chunks_forget(&store->view, &chunk, place);
 	}
 	close_store(store);
-	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
 	assert_int_equal(told, 0);
 }
 
@@ -681,7 +681,7 @@ static void test_two_processes_share_a_store(void **state)
 
 static struct store *new_empty_store(uint64_t size)
 {
-	(void)unlinkat(folder, HOLDINGS_NAME, 0);
+	(void)unlinkat(folder, CHUNK_TABLE_NAME, 0);
 	(void)unlinkat(folder, STORE_DATA, 0);
 	return new_store(size, NULL);
 }
@@ -697,13 +697,13 @@ static unsigned look_for(struct store *store, uint64_t chunks, unsigned *ret_wro
 	for (uint64_t i = 0; i < chunks; i += 16) {
 		const struct chunk chunk = chunk_number(i);
 
-		if (!chunks_find(&store->shelf, &chunk, &place))
+		if (!chunks_find(&store->view, &chunk, &place))
 			continue;
 		assert_true(place + chunk.stored <= store_size(store));
 		there++;
 		if (has(store, i))
 			continue;
-		chunks_forget(&store->shelf, &chunk, place);
+		chunks_forget(&store->view, &chunk, place);
 		(*ret_wrong)++;
 	}
 	return there;
@@ -718,7 +718,7 @@ static bool is_nowhere(const void *argument, uint64_t block)
 
 static uint64_t words_of(struct store *store)
 {
-	return map_sweep(&store->table.map, is_nowhere, NULL);
+	return chunk_map_sweep(&store->table.map, is_nowhere, NULL);
 }
 
 /* Chunks that come when it is full are not counted. */
@@ -781,7 +781,7 @@ static void test_store_has_a_successor(void **state)
 
 	(void)state;
 	fill_and_die(store, CHUNKS, UINT_MAX);
-	assert_int_equal(unlinkat(folder, HOLDINGS_NAME, 0), 0);
+	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
 	store = successor_of(store);
 	second = open_store(64u << 20);
 	assert_false(store_accepts(second));
@@ -838,7 +838,7 @@ static struct store *successor_tomorrow(struct store *store)
 {
 	store = successor_of(store);
 	store->table.slots.taken = 0;
-	holdings_note(&store->table);
+	chunk_table_note(&store->table);
 	return store;
 }
 
@@ -943,7 +943,7 @@ static void test_full_store_says_so(void **state)
 	store_remove(folder);
 }
 
-/* ---- a lent shelf ---- */
+/* ---- a lent view ---- */
 
 /* Opens a descriptor again for reading, as a client gets it. */
 static int lent_fd(int fd)
@@ -957,17 +957,17 @@ static int lent_fd(int fd)
 	return again;
 }
 
-static struct shelf *borrow(const struct store *store)
+static struct view *borrow(const struct store *store)
 {
 	int table = lent_fd(store->table.fd);
-	struct shelf *shelf;
+	struct view *view;
 
-	CHECK_OK(shelf_borrow(table, lent_fd(store->data), &shelf, &err));
+	CHECK_OK(view_borrow(table, lent_fd(store->data), &view, &err));
 	close(table);
-	return shelf;
+	return view;
 }
 
-static unsigned found_of(const struct shelf *shelf, uint64_t chunks)
+static unsigned found_of(const struct view *view, uint64_t chunks)
 {
 	unsigned found = 0;
 	uint64_t place;
@@ -975,7 +975,7 @@ static unsigned found_of(const struct shelf *shelf, uint64_t chunks)
 	for (uint64_t i = 0; i < chunks; i++) {
 		const struct chunk chunk = chunk_number(i);
 
-		found += chunks_find(shelf, &chunk, &place);
+		found += chunks_find(view, &chunk, &place);
 	}
 	return found;
 }
@@ -988,11 +988,11 @@ static void await_fills(struct store *store, uint64_t fills)
 }
 
 /* A borrower finds what is there and what is added, and what it forgets is forgotten for nobody else. */
-static void test_lent_shelf_follows_its_owner(void **state)
+static void test_lent_view_follows_its_owner(void **state)
 {
 	enum { CHUNKS = 500 };
 	struct store *store = start_store(new_empty_store(64u << 20));
-	struct shelf *shelf = borrow(store);
+	struct view *view = borrow(store);
 	const struct chunk chunk = chunk_number(200001);
 	uint64_t place, elsewhere;
 
@@ -1000,76 +1000,76 @@ static void test_lent_shelf_follows_its_owner(void **state)
 	for (uint64_t i = 0; i < CHUNKS; i++)
 		add(store, i);
 	await_fills(store, CHUNKS);
-	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
-	assert_false(chunks_find(shelf, &chunk, &place));
+	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
+	assert_false(chunks_find(view, &chunk, &place));
 	add(store, 200001);
 	await_fills(store, CHUNKS + 1);
-	assert_true(chunks_find(shelf, &chunk, &place));
-	chunks_forget(shelf, &chunk, place);
-	assert_false(chunks_find(shelf, &chunk, &elsewhere));
-	assert_true(chunks_find(&store->shelf, &chunk, &elsewhere) && elsewhere == place);
-	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
-	chunks_forget(&store->shelf, &chunk, place); /* and then it is added again, elsewhere */
+	assert_true(chunks_find(view, &chunk, &place));
+	chunks_forget(view, &chunk, place);
+	assert_false(chunks_find(view, &chunk, &elsewhere));
+	assert_true(chunks_find(&store->view, &chunk, &elsewhere) && elsewhere == place);
+	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
+	chunks_forget(&store->view, &chunk, place); /* and then it is added again, elsewhere */
 	add(store, 200001);
 	await_fills(store, CHUNKS + 2);
-	assert_true(chunks_find(shelf, &chunk, &elsewhere) && elsewhere != place);
-	chunks_forget(&store->shelf, &chunk, elsewhere);
-	shelf_return(shelf);
+	assert_true(chunks_find(view, &chunk, &elsewhere) && elsewhere != place);
+	chunks_forget(&store->view, &chunk, elsewhere);
+	view_return(view);
 	close_store(store);
 }
 
-/* A shelf goes on with the successor of the server that lent it, as that has the same memory. */
-static void test_lent_shelf_follows_a_successor(void **state)
+/* A view goes on with the successor of the server that lent it, as that has the same memory. */
+static void test_lent_view_follows_a_successor(void **state)
 {
 	enum { CHUNKS = 800 };
 	struct store *store = new_empty_store(64u << 20);
-	struct shelf *shelf = borrow(store);
+	struct view *view = borrow(store);
 	const struct chunk chunk = chunk_number(200001);
 	uint64_t place;
 
 	(void)state;
 	fill_and_die(store, CHUNKS, UINT_MAX);
-	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
+	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
 	store = start_store(successor_of(store));
-	assert_false(chunks_find(shelf, &chunk, &place));
+	assert_false(chunks_find(view, &chunk, &place));
 	add(store, 200001);
 	await_fills(store, 1);
-	assert_true(chunks_find(shelf, &chunk, &place));
-	assert_int_equal(found_of(shelf, CHUNKS), CHUNKS);
-	shelf_return(shelf);
+	assert_true(chunks_find(view, &chunk, &place));
+	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
+	view_return(view);
 	close_store(store);
 }
 
 /* A borrower tells what it hit, once. */
-static void test_lent_shelf_notes_hits(void **state)
+static void test_lent_view_notes_hits(void **state)
 {
 	struct store *store = open_store(600u << 20);
-	struct shelf *shelf = borrow(store);
+	struct view *view = borrow(store);
 	uint32_t before = atomic_load(&store->table.slots.list[140].hit), at = 0;
 	uint64_t bits[2];
 
 	(void)state;
 	assert_true(store->table.slots.count > 141);
-	assert_false(shelf_take_hits(shelf, &at, bits, 2));
-	chunks_hit(shelf, UINT64_C(70) * SLOTS_SIZE + 5);
-	chunks_hit(shelf, UINT64_C(70) * SLOTS_SIZE + 500);
-	chunks_hit(shelf, UINT64_C(140) * SLOTS_SIZE);
-	assert_true(shelf_take_hits(shelf, &at, bits, 2));
+	assert_false(view_take_hits(view, &at, bits, 2));
+	chunks_hit(view, UINT64_C(70) * SLOTS_SIZE + 5);
+	chunks_hit(view, UINT64_C(70) * SLOTS_SIZE + 500);
+	chunks_hit(view, UINT64_C(140) * SLOTS_SIZE);
+	assert_true(view_take_hits(view, &at, bits, 2));
 	assert_int_equal(at, 1);
 	assert_true(bits[0] == UINT64_C(1) << 6 && bits[1] == UINT64_C(1) << 12);
 	at += 2;
-	assert_false(shelf_take_hits(shelf, &at, bits, 2));
+	assert_false(view_take_hits(view, &at, bits, 2));
 	at += 500; /* as much further as a message has room for */
-	assert_false(shelf_take_hits(shelf, &at, bits, 2));
+	assert_false(view_take_hits(view, &at, bits, 2));
 	at = 0;
-	assert_false(shelf_take_hits(shelf, &at, bits, 2));
+	assert_false(view_take_hits(view, &at, bits, 2));
 	assert_int_equal(atomic_load(&store->table.slots.list[140].hit), before);
-	shelf_return(shelf);
+	view_return(view);
 	close_store(store);
 }
 
 /* Neither the table nor the chunks can be written with what a borrower has; another user cannot open them again. */
-static void test_lent_shelf_cannot_be_written(void **state)
+static void test_lent_view_cannot_be_written(void **state)
 {
 	struct store *store = open_store(64u << 20);
 	int table = lent_fd(store->table.fd), data = lent_fd(store->data);
@@ -1095,12 +1095,12 @@ static void test_impossible_loans_are_refused(void **state)
 {
 	struct store *store = open_store(64u << 20);
 	int table = lent_fd(store->table.fd), data = lent_fd(store->data), bare = memfd_create("bare", 0);
-	struct shelf *shelf;
+	struct view *view;
 
 	(void)state;
-	CHECK_FAILS(shelf_borrow(table, store->data, &shelf, &err), -EPROTO, "open for reading alone");
-	CHECK_FAILS(shelf_borrow(table, folder, &shelf, &err), -EPROTO, "no regular file");
-	CHECK_FAILS(shelf_borrow(bare, data, &shelf, &err), -EBADMSG, "its seals are 0x1, expected 0x7");
+	CHECK_FAILS(view_borrow(table, store->data, &view, &err), -EPROTO, "open for reading alone");
+	CHECK_FAILS(view_borrow(table, folder, &view, &err), -EPROTO, "no regular file");
+	CHECK_FAILS(view_borrow(bare, data, &view, &err), -EBADMSG, "its seals are 0x1, expected 0x7");
 	close(bare);
 	close(table);
 	close(data);
@@ -1108,29 +1108,29 @@ static void test_impossible_loans_are_refused(void **state)
 }
 
 /* A program may close a descriptor and have its number for something else: that is not read twice, and not closed. */
-static void test_lent_shelf_loses_its_number(void **state)
+static void test_lent_view_loses_its_number(void **state)
 {
 	struct store *store = open_store(64u << 20);
-	struct shelf *shelf = borrow(store), *next = borrow(store), *last = borrow(store);
+	struct view *view = borrow(store), *next = borrow(store), *last = borrow(store);
 	const struct chunk chunk = chunk_number(200001);
-	int number = shelf_data(shelf), null = open("/dev/null", O_RDONLY);
+	int number = view_data(view), null = open("/dev/null", O_RDONLY);
 	uint64_t place;
 
 	(void)state;
 	add(store, 200001);
 	await_fills(store, 1);
-	assert_true(shelf_follow(next, shelf));
-	assert_int_equal(shelf_data(next), number);
-	shelf_return(shelf);
+	assert_true(view_follow(next, view));
+	assert_int_equal(view_data(next), number);
+	view_return(view);
 	assert_int_equal(lseek(number, 0, SEEK_CUR), 0); /* it is still open */
 	assert_int_equal(dup2(null, number), number);
-	assert_false(shelf_follow(last, next));
+	assert_false(view_follow(last, next));
 	assert_true(chunks_find(next, &chunk, &place));
 	chunks_forget(next, &chunk, place);
 	assert_int_equal(found_of(next, 4000), 0);
-	shelf_return(next);
+	view_return(next);
 	assert_int_equal(fcntl(number, F_GETFD), 0);
-	shelf_return(last);
+	view_return(last);
 	close(number);
 	close(null);
 	close_store(store);
@@ -1224,12 +1224,12 @@ int main(void)
 		cmocka_unit_test(test_store_that_was_killed_while_it_reclaims),
 		cmocka_unit_test(test_offers_wait_for_room),
 		cmocka_unit_test(test_full_store_says_so),
-		cmocka_unit_test(test_lent_shelf_follows_its_owner),
-		cmocka_unit_test(test_lent_shelf_follows_a_successor),
-		cmocka_unit_test(test_lent_shelf_notes_hits),
-		cmocka_unit_test(test_lent_shelf_cannot_be_written),
+		cmocka_unit_test(test_lent_view_follows_its_owner),
+		cmocka_unit_test(test_lent_view_follows_a_successor),
+		cmocka_unit_test(test_lent_view_notes_hits),
+		cmocka_unit_test(test_lent_view_cannot_be_written),
 		cmocka_unit_test(test_impossible_loans_are_refused),
-		cmocka_unit_test(test_lent_shelf_loses_its_number),
+		cmocka_unit_test(test_lent_view_loses_its_number),
 		cmocka_unit_test(test_removed_store_is_left_alone),
 		cmocka_unit_test(test_removal_is_told_after_a_failure),
 		cmocka_unit_test(test_sizes_that_no_filesystem_has),

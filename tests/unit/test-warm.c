@@ -2,6 +2,7 @@
 /* Files that a warm command names, where they are, and the jobs of a mount. */
 #include <string.h>
 
+#include "cache/chunks.h"
 #include "image/catalogue/index_load.h"
 #include "image/members/address.h"
 #include "lib/check.h"
@@ -10,7 +11,6 @@
 #include "serve/warm/stock.h"
 #include "serve/warm/wanted.h"
 #include "serve/warm/warming.h"
-#include "tier/chunks.h"
 
 static struct section section;
 static struct index *index_of;
@@ -91,7 +91,7 @@ static void test_directories_stand_for_all_below(void **state)
 
 /* ---- where files are ---- */
 
-static _Atomic uint64_t words[MAP_BUCKET * 64];
+static _Atomic uint64_t words[CHUNK_MAP_BUCKET * 64];
 static struct slot slots[4];
 
 static void keep(struct store *store, const struct inode *inode, uint64_t i)
@@ -99,7 +99,7 @@ static void keep(struct store *store, const struct inode *inode, uint64_t i)
 	struct chunk chunk;
 
 	CHECK_OK(chunk_get(index_of, inode, i, &chunk, &err));
-	assert_true(map_put(&store->table.map, map_key(&chunk), 1 + i));
+	assert_true(chunk_map_put(&store->table.map, chunk_map_key(&chunk), 1 + i));
 }
 
 static struct stock_file find(struct store *store, uint64_t ordinal)
@@ -113,7 +113,7 @@ static struct stock_file find(struct store *store, uint64_t ordinal)
 static void test_where_files_are(void **state)
 {
 	struct store store = { .table = { .map = { words, 64 }, .slots = { .list = slots, .count = 4 } },
-			       .shelf.table = &store.table };
+			       .view.table = &store.table };
 	uint64_t first, inline_at;
 	struct stock_file file;
 	struct inode inode;

@@ -11,9 +11,9 @@
 #include "base/text/json.h"
 #include "base/text/parse.h"
 #include "cache/cache.h"
-#include "tier/copy.h"
-#include "tier/folder.h"
-#include "tier/store.h"
+#include "cache/copy.h"
+#include "cache/folder.h"
+#include "cache/store.h"
 
 static const struct option_spec drop_table[] = { VERB_OPTION_JSON, { 0 } };
 

@@ -8,11 +8,11 @@
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "cache/cache.h"
+#include "cache/copy.h"
+#include "cache/folder.h"
+#include "cache/store.h"
 #include "grid.h"
 #include "text.h"
-#include "tier/copy.h"
-#include "tier/folder.h"
-#include "tier/store.h"
 
 static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
 

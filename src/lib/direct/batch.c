@@ -701,5 +701,5 @@ void batch_end(struct batch *batch)
 	batch->plan = NULL;
 	if (batch->context)
 		tally_tell(&batch->context->tally, &batch->context->counters, batch->context->direct->link,
-			   batch->context->cached ? batch->context->cached->shelf : NULL, false);
+			   batch->context->cached ? batch->context->cached->view : NULL, false);
 }

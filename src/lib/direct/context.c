@@ -7,11 +7,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cache/view.h"
 #include "lib/direct/daemon/link.h"
 #include "lib/direct/engines.h"
 #include "lib/forked.h"
 #include "read/cached.h"
-#include "tier/shelf.h"
 
 #define CONTEXT_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
 
@@ -33,7 +33,7 @@ static uint64_t all_generation;
 static void context_report(struct context *context)
 {
 	tally_tell(&context->tally, &context->counters, context->direct->link,
-		   context->cached ? context->cached->shelf : NULL, true);
+		   context->cached ? context->cached->view : NULL, true);
 }
 
 /* --- taking apart --- */
@@ -236,14 +236,14 @@ static int context_make_window(struct direct *direct, struct error *err)
 static void context_make_cached(struct direct *direct, struct cached *former)
 {
 	struct direct_volume *volume = direct->volume;
-	struct shelf *shelf = former ? former->shelf : direct->link ? link_take_shelf(direct->link) : NULL;
+	struct view *view = former ? former->view : direct->link ? link_take_view(direct->link) : NULL;
 	struct cached *cached = NULL;
 
-	if (shelf && cached_borrow(shelf, volume->array->count, &cached, NULL) < 0) {
+	if (view && cached_borrow(view, volume->array->count, &cached, NULL) < 0) {
 		if (!former) /* which others may still use */
-			shelf_return(shelf);
-	} else if (shelf) {
-		array_extend(volume->array, shelf_data(shelf));
+			view_return(view);
+	} else if (view) {
+		array_extend(volume->array, view_data(view));
 	}
 	atomic_store(&volume->cached, cached);
 }
@@ -479,13 +479,13 @@ int context_start(struct context *context, const struct queue_client *client, bo
 
 /* Lets the volume go on with the cache that another daemon lends: the former one's table does not change any more.
  * Under the lock. */
-static void context_follow_daemon(struct direct_volume *volume, struct shelf *shelf)
+static void context_follow_daemon(struct direct_volume *volume, struct view *view)
 {
 	struct cached *former = atomic_load(&volume->cached), *next = NULL;
 
-	if (!former || cached_borrow(shelf, former->member, &next, NULL) < 0) {
-		shelf_return(shelf); /* engines know of no cache, or there is no memory */
-	} else if (shelf_follow(shelf, former->shelf)) {
+	if (!former || cached_borrow(view, former->member, &next, NULL) < 0) {
+		view_return(view); /* engines know of no cache, or there is no memory */
+	} else if (view_follow(view, former->view)) {
 		atomic_store(&volume->cached, next);
 		cached_free(former);
 	} else {
@@ -496,14 +496,14 @@ static void context_follow_daemon(struct direct_volume *volume, struct shelf *sh
 void context_renew_cached(struct context *context)
 {
 	struct direct_volume *volume = context->direct->volume;
-	struct shelf *shelf = context->direct->link ? link_take_shelf(context->direct->link) : NULL;
+	struct view *view = context->direct->link ? link_take_view(context->direct->link) : NULL;
 	struct queue *queue = &context->queue;
 
-	if (!shelf && atomic_load_explicit(&volume->cached, memory_order_relaxed) == context->cached)
+	if (!view && atomic_load_explicit(&volume->cached, memory_order_relaxed) == context->cached)
 		return;
 	forked_lock();
-	if (shelf)
-		context_follow_daemon(volume, shelf);
+	if (view)
+		context_follow_daemon(volume, view);
 	if (!queue->reading && !queue->left) {
 		cached_free(context->cached);
 		context->cached = cached_use(atomic_load(&volume->cached));

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
-#include "tier/copy.h"
-#include "tier/folder.h"
-#include "tier/presence.h"
+#include "cache/copy.h"
+#include "cache/folder.h"
+#include "cache/presence.h"
 
 #define COPIER_JOBS 8u /* that may wait, each with a version in memory */
 

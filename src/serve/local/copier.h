@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cache/copy.h"
 #include "image/catalogue/catalogue.h"
 #include "serve/version/generation.h"
-#include "tier/copy.h"
 
 struct copier;
 
-/* folder: that of tier/folder.h, at path; both stay the caller's. */
+/* folder: that of cache/folder.h, at path; both stay the caller's. */
 must_check int copier_new(int folder, const char *path, struct copier **ret, struct error *err);
 /* Has the thread make the folder like the catalogue: without copies of other versions, and with those of this version,
  * of which it takes a use for as long. Any thread may call this, also before copier_start(). Does nothing if much waits

@@ -8,10 +8,10 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/passing.h"
+#include "cache/presence.h"
 #include "handover/handover.h"
 #include "handover/meeting.h"
 #include "image/records.h"
-#include "tier/presence.h"
 
 #define LOAN_TIMEOUT 2000 /* ms within which a daemon must answer; the copy is read within seconds */
 

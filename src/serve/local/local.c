@@ -7,14 +7,14 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cache/copy.h"
+#include "cache/folder.h"
 #include "device/locate.h"
 #include "image/catalogue/index_load.h"
 #include "io/file.h"
 #include "serve/local/copier.h"
 #include "serve/local/loan.h"
 #include "supervisor/keep.h"
-#include "tier/copy.h"
-#include "tier/folder.h"
 
 struct local {
 	int folder; /* the descriptor */

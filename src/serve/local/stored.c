@@ -7,10 +7,10 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cache/folder.h"
 #include "read/cached.h"
 #include "serve/local/local.h"
 #include "supervisor/keep.h"
-#include "tier/folder.h"
 
 static void stored_tell(const void *owner, const struct error *why)
 {
@@ -120,10 +120,10 @@ const struct store *stored_store(const struct serve *serve)
 
 void stored_hit(const struct serve *serve, uint64_t slot)
 {
-	struct shelf *shelf = serve->cached ? serve->cached->shelf : NULL;
+	struct view *view = serve->cached ? serve->cached->view : NULL;
 
-	if (shelf && slot < shelf->table->slots.count)
-		shelf_hit(shelf, (uint32_t)slot);
+	if (view && slot < view->table->slots.count)
+		view_hit(view, (uint32_t)slot);
 }
 
 struct store_state stored_state(const struct serve *serve)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The chunks of a mount's volume that this machine keeps, in the folder of the option cache=. */
 #pragma once
+#include "cache/store.h"
 #include "serve/serve.h"
-#include "tier/store.h"
 
 /* Opens them and sets serve->cached, if the mount has a folder. If it cannot, a line says why, and the cache is left to
  * other mounts. Call it when the volume and a version are open, and before there are engines. */

@@ -2,9 +2,9 @@
 /* Asks the map of the cache for each chunk. */
 #include "serve/warm/stock.h"
 
+#include "cache/chunks.h"
 #include "image/chunk.h"
 #include "read/op.h"
-#include "tier/chunks.h"
 
 /* A file with a record that is wrong, whichever it is, counts as missing: it is tried, and named. It does not stand for
  * other files that begin with the same chunk, as it cannot be read. */
@@ -21,7 +21,7 @@ struct stock_file stock_find(const struct store *store, const struct index *inde
 			return (struct stock_file){ STOCK_MISSING, 1, STOCK_DAMAGED };
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
 			continue;
-		if (!chunks_find(&store->shelf, &chunk, &where) && !file.missing++)
+		if (!chunks_find(&store->view, &chunk, &where) && !file.missing++)
 			file.address = chunk.address;
 		file.place = file.missing ? STOCK_MISSING : STOCK_CACHED;
 	}

@@ -3,9 +3,9 @@
 #pragma once
 #include <stdint.h>
 
+#include "cache/store.h"
 #include "image/index.h"
 #include "image/inode.h"
-#include "tier/store.h"
 
 #define STOCK_DAMAGED 1u /* the address of each file with damaged records: before all chunks */
 

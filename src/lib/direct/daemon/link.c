@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/fdname.h"
 #include "base/program/passing.h"
+#include "cache/view.h"
 #include "datasetfs/control.h"
 #include "handover/meeting.h"
 #include "handover/state.h"
@@ -25,7 +26,6 @@
 #include "lib/forked.h"
 #include "lib/high.h"
 #include "lib/question.h"
-#include "tier/shelf.h"
 
 #define LINK_TIMEOUT 10000 /* ms within which the daemon must answer */
 #define LINK_PRIME   UINT64_C(0x100000001b3)
@@ -36,7 +36,7 @@ struct link {
 	_Atomic uint64_t inode;  /* of the socket, as the program may have replaced the descriptor */
 	_Atomic uint64_t volume; /* from the state page, when the version was handed over */
 	const struct state_view *state;
-	_Atomic(struct shelf *) shelf; /* lent, and not taken yet */
+	_Atomic(struct view *) view; /* lent, and not taken yet */
 	uint64_t key; /* of the version, in the state page of each daemon of the mount */
 	uint64_t sequence;
 	uint8_t uuid[16];
@@ -287,25 +287,25 @@ static int link_receive_cache(int fd, struct passing_packet *packet, struct erro
 }
 
 /* Asks for the cache. Nothing is said of one that cannot be had: the volume has all that is in it. */
-static struct shelf *link_ask_cache(int fd, const struct handover_opened *opened)
+static struct view *link_ask_cache(int fd, const struct handover_opened *opened)
 {
 	struct passing_packet packet = { .fd_count = 0 };
-	struct shelf *shelf = NULL;
+	struct view *view = NULL;
 
 	if (opened->has_cache && link_receive_cache(fd, &packet, NULL) == 0) {
 		high_move(&packet.fds[HANDOVER_CHUNKS]);
-		if (shelf_borrow(packet.fds[HANDOVER_TABLE], packet.fds[HANDOVER_CHUNKS], &shelf, NULL) == 0)
+		if (view_borrow(packet.fds[HANDOVER_TABLE], packet.fds[HANDOVER_CHUNKS], &view, NULL) == 0)
 			(void)take_fd(&packet.fds[HANDOVER_CHUNKS]);
 	}
 	passing_close(&packet);
-	return shelf;
+	return view;
 }
 
-struct shelf *link_take_shelf(struct link *link)
+struct view *link_take_view(struct link *link)
 {
-	if (!atomic_load_explicit(&link->shelf, memory_order_relaxed))
+	if (!atomic_load_explicit(&link->view, memory_order_relaxed))
 		return NULL;
-	return atomic_exchange(&link->shelf, NULL);
+	return atomic_exchange(&link->view, NULL);
 }
 
 /* Checks that the version that came was asked for. sequence 0: the served one, which the daemon always has open. */
@@ -348,7 +348,7 @@ static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, 
 	if (r == 0)
 		r = link_check_version(version, sequence, uuid, err);
 	if (r == 0)
-		atomic_store(&link->shelf, link_ask_cache(fd, &opened));
+		atomic_store(&link->view, link_ask_cache(fd, &opened));
 	passing_close(&packet);
 	return r;
 }
@@ -398,7 +398,7 @@ void link_close(struct link *link)
 		return;
 	if (fd >= 0)
 		close(fd);
-	shelf_return(atomic_load(&link->shelf));
+	view_return(atomic_load(&link->view));
 	state_view_close(link->state);
 	free(link);
 }
@@ -440,16 +440,16 @@ bool link_has_moved(const struct link *link)
 	return state_view_volume(link->state) != link_volume(link);
 }
 
-static void link_report_hits(int fd, struct shelf *shelf)
+static void link_report_hits(int fd, struct view *view)
 {
 	struct handover_hits hits = { .at = 0 };
 
 	handover_begin(&hits.head, HANDOVER_HITS, sizeof(hits));
-	for (; shelf_take_hits(shelf, &hits.at, hits.bits, HANDOVER_HIT_WORDS); hits.at += HANDOVER_HIT_WORDS)
+	for (; view_take_hits(view, &hits.at, hits.bits, HANDOVER_HIT_WORDS); hits.at += HANDOVER_HIT_WORDS)
 		(void)!passing_send(fd, &hits, sizeof(hits), NULL, 0, NULL);
 }
 
-bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS], struct shelf *shelf)
+bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS], struct view *view)
 {
 	struct handover_report report;
 	int fd;
@@ -461,8 +461,8 @@ bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS]
 	memcpy(report.counts, counts, sizeof(report.counts));
 	if (fd >= 0)
 		(void)!passing_send(fd, &report, sizeof(report), NULL, 0, NULL);
-	if (fd >= 0 && shelf)
-		link_report_hits(fd, shelf);
+	if (fd >= 0 && view)
+		link_report_hits(fd, view);
 	return true;
 }
 
@@ -484,26 +484,26 @@ static void link_replace_fd(struct link *link, int *fd)
 static int link_replace(struct link *link, int *fd, struct passing_packet *packet, struct error *err)
 {
 	struct handover_opened opened;
-	struct shelf *shelf;
+	struct view *view;
 	unsigned first;
 	bool has_moved;
 	int r = link_read(packet, &opened, &first, err);
 
 	if (r < 0)
 		return r;
-	shelf = link_ask_cache(*fd, &opened);
+	view = link_ask_cache(*fd, &opened);
 	high_move(fd);
 	forked_lock();
 	if (!link_lives(link)) {
-		if (shelf)
-			shelf = atomic_exchange(&link->shelf, shelf);
+		if (view)
+			view = atomic_exchange(&link->view, view);
 		has_moved = link_has_moved(link) || link_print(packet, first, &opened) != link->members;
 		atomic_store(&link->volume, has_moved ? ~opened.volume : opened.volume);
 		link_replace_fd(link, fd);
 		r = state_view_replace(link->state, packet->fds[HANDOVER_STATE], err); /* last: it is what others see */
 	}
 	forked_unlock();
-	shelf_return(shelf);
+	view_return(view);
 	return r;
 }
 

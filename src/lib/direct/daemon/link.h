@@ -25,7 +25,7 @@ struct link_place {
 };
 
 struct link;
-struct shelf;
+struct view;
 
 /* A version as the daemon handed it over. */
 struct link_version {
@@ -52,10 +52,10 @@ bool link_is_current(const struct link *link);
 /* How much of the volume's devices the mount's readers may use, and how many processes share that now. */
 void link_terms(const struct link *link, struct state_terms *ret);
 uint32_t link_sharers(const struct link *link);
-/* Returns the part of the machine's cache that the daemon lends (tier/shelf.h), to the first caller only; NULL: it
+/* Returns the part of the machine's cache that the daemon lends (cache/view.h), to the first caller only; NULL: it
  * lends none, or another caller has it. The mount's next daemon lends it anew, so that its table goes on: costs a load
  * until then. */
-struct shelf *link_take_shelf(struct link *link);
+struct view *link_take_view(struct link *link);
 /* Whether the daemon still runs. Costs a load. */
 bool link_lives(const struct link *link);
 /* Whether the daemon still runs, or another one serves the same mount in its place, which this connects to; false: the
@@ -65,6 +65,6 @@ must_check bool link_goes_on(struct link *link);
 /* Whether the daemon has opened the volume again, so that the descriptors that it sent before refer to a lost
  * device. */
 bool link_has_moved(const struct link *link);
-/* Reports to the daemon the reads and failures since the last report, and the hits in a lent shelf (NULL: there is
+/* Reports to the daemon the reads and failures since the last report, and the hits in a lent view (NULL: there is
  * none). False: the daemon has ended, and the next one may be told later. A report that cannot be sent is lost. */
-bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS], struct shelf *shelf);
+bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS], struct view *view);

@@ -42,7 +42,7 @@ static bool tally_is_due(const uint64_t counts[HANDOVER_COUNTS], bool is_last)
 }
 
 void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link,
-		struct shelf *shelf, bool is_last)
+		struct view *view, bool is_last)
 {
 	uint64_t counts[HANDOVER_COUNTS];
 
@@ -53,7 +53,7 @@ void tally_tell(struct tally *tally, const struct reader_counters *counters, con
 		counts[i] -= tally->told[i];
 	if (!tally_is_due(counts, is_last))
 		return;
-	if (!link_report(link, counts, shelf))
+	if (!link_report(link, counts, view))
 		return;
 	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
 		tally->told[i] += counts[i];

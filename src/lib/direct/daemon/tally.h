@@ -8,7 +8,7 @@
 #include "read/reader.h"
 
 struct link;
-struct shelf;
+struct view;
 
 struct tally {
 	uint64_t files, bytes, failures; /* of callers' reads */
@@ -18,6 +18,6 @@ struct tally {
 /* Counts a read of the caller's that ended with this many bytes or a negative errno. */
 void tally_count(struct tally *tally, int64_t result);
 /* Reports what is new: at once when something went wrong, otherwise now and then and when is_last. link NULL: does
- * nothing. shelf: what the daemon lent, or NULL. */
+ * nothing. view: what the daemon lent, or NULL. */
 void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link,
-		struct shelf *shelf, bool is_last);
+		struct view *view, bool is_last);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes past the page cache to a new file, locked while it is written, that takes the name of the copy at the end. */
-#include "tier/copy.h"
+#include "cache/copy.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "base/text/format.h"
 #include "base/text/parse.h"
 #include "base/transfer.h"
+#include "cache/folder.h"
 #include "io/file.h"
-#include "tier/folder.h"
 
 #define COPY_DRAFT  ".new"
 #define COPY_MAGIC  "DSFSCOPY"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the buffers in a ring: full ones, oldest first, and behind them the one that is filled. */
-#include "tier/stage.h"
+#include "cache/stage.h"
 
 #include <errno.h>
 #include <stdlib.h>

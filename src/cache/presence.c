@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the links, and follows none. */
-#include "tier/presence.h"
+#include "cache/presence.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "tier/folder.h"
+#include "cache/folder.h"
 
 int presence_note(int volume, const char *name, const char *path, struct error *err)
 {

@@ -16,9 +16,9 @@
 
 #include "base/error.h"
 #include "base/thread/thread.h"
-#include "tier/holdings.h"
-#include "tier/shelf.h"
-#include "tier/stage.h"
+#include "cache/chunk_table.h"
+#include "cache/stage.h"
+#include "cache/view.h"
 
 #define STORE_DATA  "data"
 #define STORE_LOCK  "lock"
@@ -56,8 +56,8 @@ enum store_admission {
 };
 
 struct store {
-	struct shelf shelf; /* as readers have it: of the table */
-	struct holdings table;
+	struct view view; /* as readers have it: of the table */
+	struct chunk_table table;
 	struct stage *stage;
 	int folder, data; /* data: for direct reads and writes, if the filesystem has them */
 	int lock;         /* -1: another process fills it */

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 #include "base/error.h"
-#include "tier/slots.h"
+#include "cache/slots.h"
 
 #define STAGE_BUFFERS 4u    /* of SLOTS_SIZE bytes each: 16 MiB */
 #define STAGE_SPARE   2u    /* buffers that are empty if stage_has_room() */

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cache/chunks.h"
 #include "fuzz/fuzz.h"
-#include "tier/chunks.h"
 
-#define CHUNKS 40u /* whose words the seeds have: as seed_holdings() in make-corpus.c */
+#define CHUNKS 40u /* whose words the seeds have: as seed_chunk_table() in make-corpus.c */
 #define NOW    (20000u * SLOTS_DAY)
 
 static const uint8_t volume[16] = "volume of a test";
@@ -30,20 +30,20 @@ static int file_of(const uint8_t *bytes, size_t length, int seals)
 	return fd;
 }
 
-static void use_words(struct shelf *shelf)
+static void use_words(struct view *view)
 {
 	uint64_t place;
 
 	for (uint32_t i = 0; i < CHUNKS; i++) {
 		const struct chunk chunk = { .address = (1u << 20) + i * 5000, .stored = 4000 };
 
-		if (!chunks_find(shelf, &chunk, &place))
+		if (!chunks_find(view, &chunk, &place))
 			continue;
 		check(place % STORE_BLOCK == chunk.address % STORE_BLOCK);
-		check(place + chunk.stored <= shelf_size(shelf));
-		chunks_hit(shelf, place);
-		chunks_forget(shelf, &chunk, place);
-		check(!shelf->lent || !chunks_find(shelf, &chunk, &place));
+		check(place + chunk.stored <= view_size(view));
+		chunks_hit(view, place);
+		chunks_forget(view, &chunk, place);
+		check(!view->lent || !chunks_find(view, &chunk, &place));
 	}
 }
 
@@ -64,39 +64,39 @@ static bool is_beyond(const void *argument, uint64_t block)
 	return block >= *(const uint64_t *)argument;
 }
 
-static void use(const struct holdings *table)
+static void use(const struct chunk_table *table)
 {
-	struct store store = { .table = *table, .shelf.table = &store.table };
+	struct store store = { .table = *table, .view.table = &store.table };
 	uint64_t blocks = store_size(&store) / STORE_BLOCK;
 
-	use_words(&store.shelf);
+	use_words(&store.view);
 	use_slots(&store.table.slots);
-	check(map_sweep(&store.table.map, is_beyond, &blocks) <= table->map.buckets * MAP_BUCKET);
-	holdings_note(&store.table);
+	check(chunk_map_sweep(&store.table.map, is_beyond, &blocks) <= table->map.buckets * CHUNK_MAP_BUCKET);
+	chunk_table_note(&store.table);
 }
 
 /* Loads it into a table of its own shape, and into one with other slots. */
-static void load(int fd, const uint8_t of_volume[16], const struct holdings_shape *shape, uint32_t slots)
+static void load(int fd, const uint8_t of_volume[16], const struct chunk_table_shape *shape, uint32_t slots)
 {
-	const struct holdings_shape of = { shape->buckets, slots };
-	struct holdings table;
+	const struct chunk_table_shape of = { shape->buckets, slots };
+	struct chunk_table table;
 
-	if (holdings_new(&of, of_volume, &table, NULL) < 0)
+	if (chunk_table_new(&of, of_volume, &table, NULL) < 0)
 		return;
-	check(holdings_load(&table, fd, NULL) == 0);
+	check(chunk_table_load(&table, fd, NULL) == 0);
 	check(table.map.buckets == shape->buckets && table.slots.count == slots);
 	use(&table);
-	holdings_close(&table);
+	chunk_table_close(&table);
 }
 
 static bool is_saved(const uint8_t of_volume[16], const uint8_t *bytes, size_t length)
 {
-	struct holdings_shape shape = { 0 };
+	struct chunk_table_shape shape = { 0 };
 	struct error err = { 0 };
-	int fd = file_of(bytes, length, 0), r = holdings_check(fd, of_volume, &shape, &err);
+	int fd = file_of(bytes, length, 0), r = chunk_table_check(fd, of_volume, &shape, &err);
 
 	if (r == 0) {
-		check(holdings_size(&shape) == length);
+		check(chunk_table_size(&shape) == length);
 		load(fd, of_volume, &shape, shape.slots);
 		load(fd, of_volume, &shape, 3);
 	}
@@ -110,40 +110,40 @@ static bool is_lent(int fd, const uint8_t *bytes, size_t length)
 {
 	int data = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct error err = { 0 };
-	struct shelf *shelf;
+	struct view *view;
 
 	check(data >= 0);
-	if (shelf_borrow(fd, data, &shelf, &err) < 0) {
+	if (view_borrow(fd, data, &view, &err) < 0) {
 		check(err.reason[0]);
 		close(data);
 		return false;
 	}
-	use_words(shelf);
-	check(!memcmp(shelf->table->memory, bytes, length));
-	shelf_return(shelf);
+	use_words(view);
+	check(!memcmp(view->table->memory, bytes, length));
+	view_return(view);
 	return true;
 }
 
 static bool is_left(int fd)
 {
 	struct error err = { 0 };
-	struct holdings table;
+	struct chunk_table table;
 
-	if (holdings_adopt(fd, volume, &table, &err) < 0) {
+	if (chunk_table_adopt(fd, volume, &table, &err) < 0) {
 		check(err.reason[0]);
 		close(fd);
 		return false;
 	}
 	use(&table);
-	holdings_close(&table);
+	chunk_table_close(&table);
 	return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	int fd = file_of(bytes, length, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	bool has_head = length >= sizeof(struct holdings_head);
-	const uint8_t *named = has_head ? bytes + offsetof(struct holdings_head, volume) : volume;
+	bool has_head = length >= sizeof(struct chunk_table_head);
+	const uint8_t *named = has_head ? bytes + offsetof(struct chunk_table_head, volume) : volume;
 	bool is_sound = is_saved(named, bytes, length);
 
 	check(is_lent(fd, bytes, length) == is_sound);

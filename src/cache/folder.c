@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks at the folder by its descriptor, once it is open, so that it cannot be exchanged in between. */
-#include "tier/folder.h"
+#include "cache/folder.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cache/copy.h"
 #include "lib/check.h"
-#include "tier/copy.h"
 
 static const struct copy copy = { .sha256 = { 1, 2, 3 }, .length = 3 * DSFS_BLOCK, .version = { 4, 5 }, .sequence = 7,
 				  .label = "v7" };

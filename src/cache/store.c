@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides which chunks are written, and whether there is room for them. */
-#include "tier/store.h"
+#include "cache/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "base/program/step.h"
 #include "base/text/format.h"
 #include "base/transfer.h"
-#include "tier/folder.h"
+#include "cache/folder.h"
 
 #define STORE_LINGER INT64_C(250000000)   /* ns that a chunk waits for others to fill its slot */
 #define STORE_PAUSE  INT64_C(1000000000)  /* ns until the next try after a failure */
@@ -54,11 +54,11 @@ static bool store_is_free(const void *argument, uint64_t block)
 
 static bool store_reclaim(struct store *store)
 {
-	struct holdings *table = &store->table;
+	struct chunk_table *table = &store->table;
 
-	if (!slots_reclaim(&table->slots, shelf_minute()))
+	if (!slots_reclaim(&table->slots, view_minute()))
 		return false;
-	(void)map_sweep(&table->map, store_is_free, &table->slots);
+	(void)chunk_map_sweep(&table->map, store_is_free, &table->slots);
 	return true;
 }
 
@@ -124,11 +124,11 @@ static bool store_begin_slot(struct store *store)
 		store_wait_for_room(store);
 		return false;
 	}
-	if (!slots_take(slots, shelf_minute(), &store->slot)) {
+	if (!slots_take(slots, view_minute(), &store->slot)) {
 		store_rest(store, STORE_FULL, STORE_LONG);
 		return false;
 	}
-	holdings_note(&store->table);
+	chunk_table_note(&store->table);
 	step("cache-slot");
 	atomic_store(&store->used, slots->count - slots->free);
 	return true;
@@ -148,18 +148,18 @@ static int store_write(const struct store *store, const struct stage_part *part,
 /* Lets readers find the chunks that were written. A chunk that two readers brought is there once. */
 static void store_publish(struct store *store, const struct stage_part *part)
 {
-	struct map *map = &store->table.map;
+	struct chunk_map *map = &store->table.map;
 	uint64_t first = (uint64_t)store->slot * (SLOTS_SIZE / STORE_BLOCK), there;
 	unsigned filled = 0;
 
 	for (unsigned i = 0; i < part->count; i++) {
-		if (!map_find(map, part->chunks[i].key, &there))
-			filled += map_put(map, part->chunks[i].key, first + part->chunks[i].at / STORE_BLOCK);
+		if (!chunk_map_find(map, part->chunks[i].key, &there))
+			filled += chunk_map_put(map, part->chunks[i].key, first + part->chunks[i].at / STORE_BLOCK);
 		step("cache-word");
 	}
 	atomic_fetch_add(&store->fills, filled);
 	atomic_fetch_add(&store->dropped, part->count - filled);
-	atomic_store(&store->shelf.is_changed, true);
+	atomic_store(&store->view.is_changed, true);
 }
 
 static void store_part(struct store *store, const struct stage_part *part)
@@ -194,7 +194,7 @@ static int store_save_table(struct store *store, struct error *err)
 {
 	if (fdatasync(store->data) < 0)
 		return error_errno(err, "cannot flush '%s'", STORE_DATA);
-	return holdings_save(&store->table, store->folder, err);
+	return chunk_table_save(&store->table, store->folder, err);
 }
 
 static void store_save(struct store *store)
@@ -202,12 +202,12 @@ static void store_save(struct store *store)
 	struct error why = { 0 };
 
 	store->saved = clock_now();
-	if (store->is_gone || store->lock < 0 || !atomic_exchange(&store->shelf.is_changed, false))
+	if (store->is_gone || store->lock < 0 || !atomic_exchange(&store->view.is_changed, false))
 		return;
 	if (store_is_removed(store)) {
 		store_give_up(store);
 	} else if (store_save_table(store, &why) < 0) {
-		atomic_store(&store->shelf.is_changed, true);
+		atomic_store(&store->view.is_changed, true);
 		store_fail(store, &why);
 	}
 }
@@ -215,11 +215,11 @@ static void store_save(struct store *store)
 /* Reads may look for chunks meanwhile; chunks that are not loaded yet come from the volume. */
 static void store_load_saved(struct store *store)
 {
-	struct holdings *table = &store->table;
+	struct chunk_table *table = &store->table;
 	struct error why = { 0 };
 	struct stat st = { 0 };
 
-	if (store->saved_fd >= 0 && holdings_load(table, store->saved_fd, &why) < 0)
+	if (store->saved_fd >= 0 && chunk_table_load(table, store->saved_fd, &why) < 0)
 		store_complain(store, &why);
 	if (store->saved_fd >= 0 && fstat(store->saved_fd, &st) == 0)
 		store->loaded = st.st_ino;
@@ -240,7 +240,7 @@ static void store_begin_filling(struct store *store)
 		store_fail(store, &why);
 		return;
 	}
-	atomic_store(&store->shelf.is_changed, !store->loaded);
+	atomic_store(&store->view.is_changed, !store->loaded);
 	store_save(store);
 	if (!store->resumes)
 		atomic_store(&store->admission, STORE_ADMITS);
@@ -249,12 +249,12 @@ static void store_begin_filling(struct store *store)
 /* Loads the table that the process that fills the cache has saved since. */
 static void store_follow(struct store *store, int64_t now)
 {
-	struct holdings_shape shape;
+	struct chunk_table_shape shape;
 	struct stat st;
 
 	store->saved = now;
-	if (fstatat(store->folder, HOLDINGS_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_ino == store->loaded ||
-	    holdings_find(store->folder, store->table.volume, &store->saved_fd, &shape, NULL) < 0)
+	if (fstatat(store->folder, CHUNK_TABLE_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_ino == store->loaded ||
+	    chunk_table_find(store->folder, store->table.volume, &store->saved_fd, &shape, NULL) < 0)
 		return;
 	if (shape.buckets == store->table.map.buckets)
 		store_load_saved(store);
@@ -381,11 +381,11 @@ static uint64_t store_buckets(const struct store_setup *setup, uint64_t size, ui
 
 	room = size / (chunk > STORE_CHUNK ? chunk : STORE_CHUNK);
 	chunks = chunks > STORE_LEAST ? chunks : STORE_LEAST;
-	return map_buckets(room < chunks ? room : chunks);
+	return chunk_map_buckets(room < chunks ? room : chunks);
 }
 
 /* The table is saved to a second file before that takes the name of the first. */
-static int store_shape(const struct store_setup *setup, struct holdings_shape *ret, struct error *err)
+static int store_shape(const struct store_setup *setup, struct chunk_table_shape *ret, struct error *err)
 {
 	char has[SIZE_TEXT_SIZE], least[SIZE_TEXT_SIZE];
 	uint64_t size = 0, table, slots;
@@ -394,9 +394,9 @@ static int store_shape(const struct store_setup *setup, struct holdings_shape *r
 	if (r < 0)
 		return r;
 	ret->buckets = store_buckets(setup, size, STORE_SPARES);
-	table = 2 * map_bytes(ret->buckets);
+	table = 2 * chunk_map_bytes(ret->buckets);
 	slots = size > table ? (size - table) / SLOTS_SIZE : 0;
-	ret->slots = (uint32_t)(slots < HOLDINGS_SLOTS_MAX ? slots : HOLDINGS_SLOTS_MAX);
+	ret->slots = (uint32_t)(slots < CHUNK_TABLE_SLOTS_MAX ? slots : CHUNK_TABLE_SLOTS_MAX);
 	if (slots)
 		return 0;
 	return error_set(err, -ENOSPC, "it may take only %s and needs %s", format_size(size, has),
@@ -405,12 +405,12 @@ static int store_shape(const struct store_setup *setup, struct holdings_shape *r
 
 /* A table of another size cannot be taken over: its words do not say where they belong. So it keeps its own, as long as
  * that is about right, or another process fills it. */
-static void store_find_saved(struct store *store, const struct store_setup *setup, struct holdings_shape *shape)
+static void store_find_saved(struct store *store, const struct store_setup *setup, struct chunk_table_shape *shape)
 {
 	uint64_t least = store->lock < 0 ? 0 : shape->buckets / STORE_SPARES, most = shape->buckets * STORE_MOST;
-	struct holdings_shape saved;
+	struct chunk_table_shape saved;
 	struct error why = { 0 };
-	int r = holdings_find(store->folder, setup->volume, &store->saved_fd, &saved, &why);
+	int r = chunk_table_find(store->folder, setup->volume, &store->saved_fd, &saved, &why);
 
 	if (r == 0 && saved.buckets >= least && saved.buckets <= most)
 		shape->buckets = saved.buckets;
@@ -438,7 +438,7 @@ static int store_open_files(struct store *store, int folder, struct error *err)
 
 static int store_prepare(struct store *store, const struct store_setup *setup, struct error *err)
 {
-	struct holdings_shape shape = { 0 };
+	struct chunk_table_shape shape = { 0 };
 	int r = store_shape(setup, &shape, err); /* nothing is made where there is no room */
 
 	if (r == 0)
@@ -446,7 +446,7 @@ static int store_prepare(struct store *store, const struct store_setup *setup, s
 	if (r < 0)
 		return r;
 	store_find_saved(store, setup, &shape);
-	r = holdings_new(&shape, setup->volume, &store->table, err);
+	r = chunk_table_new(&shape, setup->volume, &store->table, err);
 	return r < 0 ? r : stage_new(&store->stage, err);
 }
 
@@ -456,7 +456,7 @@ static int store_take(struct store *store, const struct store_setup *setup, stru
 	int r = store_keep_folder(store, setup->folder, err);
 
 	if (r == 0)
-		r = holdings_adopt(kept->map, setup->volume, &store->table, err);
+		r = chunk_table_adopt(kept->map, setup->volume, &store->table, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&kept->map);
@@ -468,7 +468,7 @@ static int store_take(struct store *store, const struct store_setup *setup, stru
 void store_free(struct store *store)
 {
 	stage_free(store->stage);
-	holdings_close(&store->table);
+	chunk_table_close(&store->table);
 	close_fd(&store->saved_fd);
 	close_fd(&store->data);
 	close_fd(&store->lock);
@@ -484,7 +484,7 @@ static struct store *store_new(const struct store_setup *setup)
 		return NULL;
 	store->folder = store->data = store->lock = store->saved_fd = -1;
 	atomic_store(&store->admission, STORE_LOADS);
-	store->shelf.table = &store->table;
+	store->view.table = &store->table;
 	store->tell = setup->tell;
 	store->locked = setup->locked;
 	store->owner = setup->owner;
@@ -548,7 +548,7 @@ struct store_state store_state(const struct store *store)
 
 struct store_files store_look(int folder)
 {
-	static const char *const names[] = { HOLDINGS_NAME, STORE_DATA };
+	static const char *const names[] = { CHUNK_TABLE_NAME, STORE_DATA };
 	struct store_files files = { 0 };
 	struct stat st;
 
@@ -566,7 +566,7 @@ struct store_files store_look(int folder)
 void store_remove(int folder)
 {
 	(void)unlinkat(folder, STORE_DATA, 0);
-	(void)unlinkat(folder, HOLDINGS_NAME, 0);
-	(void)unlinkat(folder, HOLDINGS_NAME ".new", 0);
+	(void)unlinkat(folder, CHUNK_TABLE_NAME, 0);
+	(void)unlinkat(folder, CHUNK_TABLE_NAME ".new", 0);
 	(void)unlinkat(folder, STORE_LOCK, 0);
 }

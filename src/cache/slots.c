@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Goes round the slots. */
-#include "tier/slots.h"
+#include "cache/slots.h"
 
 void slots_open(struct slots *slots, struct slot *list, uint32_t count)
 {
