@@ -3,15 +3,16 @@
  * lock. Any word may be wrong, torn, stale or lost: a chunk's own sum decides whether the bytes at its place are the
  * chunk's. So a forged table costs a read at most.
  *
- * A word has CHUNK_MAP_TAG_BITS bits of the chunk's key and the number of a block. There is no length: the index knows it. A
- * chunk has two buckets where it may be, of a cache line each, and goes to the one that is less full: then fewer than
- * one word of a thousand finds both full in a map that is 0.8 full. */
+ * A word has CHUNK_MAP_TAG_BITS bits of the chunk's key and the number of a block. There is no length: the index knows
+ * it. A chunk has two buckets where it may be, of a cache line each, and goes to the one that is less full: then fewer
+ * than one word of a thousand finds both full in a map that is 0.8 full. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHUNK_MAP_BUCKET     8u /* words */
+#define CHUNK_MAP_BLOCK      4096u /* bytes */
+#define CHUNK_MAP_BUCKET     8u    /* words */
 #define CHUNK_MAP_TAG_BITS   24u
 #define CHUNK_MAP_BLOCK_BITS 40u
 #define CHUNK_MAP_LOAD       0.8 /* of the words that are taken when a cache is full */

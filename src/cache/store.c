@@ -47,7 +47,7 @@ bool store_is_removed(const struct store *store)
 static bool store_is_free(const void *argument, uint64_t block)
 {
 	const struct slots *slots = argument;
-	uint64_t slot = block / (SLOTS_SIZE / STORE_BLOCK);
+	uint64_t slot = block / (SLOTS_SIZE / CHUNK_MAP_BLOCK);
 
 	return slot >= slots->count || slots_is_free(slots, (uint32_t)slot);
 }
@@ -149,12 +149,12 @@ static int store_write(const struct store *store, const struct stage_part *part,
 static void store_publish(struct store *store, const struct stage_part *part)
 {
 	struct chunk_map *map = &store->table.map;
-	uint64_t first = (uint64_t)store->slot * (SLOTS_SIZE / STORE_BLOCK), there;
+	uint64_t first = (uint64_t)store->slot * (SLOTS_SIZE / CHUNK_MAP_BLOCK), there;
 	unsigned filled = 0;
 
 	for (unsigned i = 0; i < part->count; i++) {
 		if (!chunk_map_find(map, part->chunks[i].key, &there))
-			filled += chunk_map_put(map, part->chunks[i].key, first + part->chunks[i].at / STORE_BLOCK);
+			filled += chunk_map_put(map, part->chunks[i].key, first + part->chunks[i].at / CHUNK_MAP_BLOCK);
 		step("cache-word");
 	}
 	atomic_fetch_add(&store->fills, filled);
@@ -559,6 +559,16 @@ struct store_files store_look(int folder)
 		files.written = st.st_mtime;
 	}
 	return files;
+}
+
+void store_add(struct store *store, const struct chunk *chunk, const struct iovec *parts, int count)
+{
+	uint64_t key = chunk_map_key(chunk), there;
+
+	if (chunk_map_find(&store->table.map, key, &there))
+		return;
+	if (!stage_add(store->stage, key, view_phase(chunk), parts, count))
+		atomic_fetch_add_explicit(&store->dropped, 1, memory_order_relaxed);
 }
 
 /* The lock goes, too: a process that makes another one makes new data, and the one that has this one notices that its

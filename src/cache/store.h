@@ -20,9 +20,8 @@
 #include "cache/stage.h"
 #include "cache/view.h"
 
-#define STORE_DATA  "data"
-#define STORE_LOCK  "lock"
-#define STORE_BLOCK 4096u /* of the numbers in the map */
+#define STORE_DATA "data"
+#define STORE_LOCK "lock"
 
 /* Files of a store, for a successor: the process that had them ends, or has ended. */
 struct store_kept {
@@ -96,6 +95,9 @@ struct store_files {
 struct store_files store_look(int folder);
 /* Removes them. Processes that have them open read on, and add nothing any more. */
 void store_remove(int folder);
+
+/* Takes a copy of the stored bytes of a chunk, which were found right, if there is room. Any thread may call it. */
+void store_add(struct store *store, const struct chunk *chunk, const struct iovec *parts, int count);
 
 static inline enum store_admission store_admission(const struct store *store)
 {

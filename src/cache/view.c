@@ -126,20 +126,30 @@ bool view_take_hits(struct view *view, uint32_t *at, uint64_t *bits, unsigned co
 
 /* ---- both ---- */
 
-bool view_find(const struct view *view, uint64_t key, uint64_t *ret_block)
+static bool view_is_wrong(const struct view_lent *lent, uint64_t key, uint64_t block)
 {
-	const struct view_lent *lent = view->lent;
-
-	if (!chunk_map_find(&view->table->map, key, ret_block))
-		return false;
-	return !lent || !(atomic_load_explicit(&lent->is_lost, memory_order_relaxed) ||
-			  (atomic_load_explicit(&lent->has_wrong, memory_order_relaxed) &&
-			   chunk_map_has(&lent->wrong, key, *ret_block)));
+	return atomic_load_explicit(&lent->is_lost, memory_order_relaxed) ||
+	       (atomic_load_explicit(&lent->has_wrong, memory_order_relaxed) &&
+		chunk_map_has(&lent->wrong, key, block));
 }
 
-void view_forget(struct view *view, uint64_t key, uint64_t block)
+bool view_find(const struct view *view, const struct chunk *chunk, uint64_t *ret_place)
+{
+	uint64_t key = chunk_map_key(chunk), block, place;
+
+	if (!chunk_map_find(&view->table->map, key, &block) || (view->lent && view_is_wrong(view->lent, key, block)))
+		return false;
+	place = block * CHUNK_MAP_BLOCK + view_phase(chunk);
+	if (place + chunk->stored > view_size(view))
+		return false;
+	*ret_place = place;
+	return true;
+}
+
+void view_forget(struct view *view, const struct chunk *chunk, uint64_t place)
 {
 	struct view_lent *lent = view->lent;
+	uint64_t key = chunk_map_key(chunk), block = place / CHUNK_MAP_BLOCK;
 
 	if (!lent) {
 		chunk_map_clear(&view->table->map, key, block);
@@ -161,8 +171,10 @@ static void view_note_hit(struct view_lent *lent, uint32_t slot)
 		atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
 }
 
-void view_hit(struct view *view, uint32_t slot)
+void view_hit(struct view *view, uint64_t place)
 {
+	uint32_t slot = (uint32_t)(place / SLOTS_SIZE);
+
 	if (view->lent)
 		view_note_hit(view->lent, slot);
 	else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the store for each chunk, and beside.h where a read of it goes. */
+#include "cache/store.h"
 #include "read/cached.h"
 
 #include <stdlib.h>
 
-#include "cache/chunks.h"
 #include "read/hold.h"
 
 int cached_borrow(struct view *view, uint32_t member, struct cached **ret, struct error *err)
@@ -59,7 +59,7 @@ static bool cached_has_all(const struct cached *cached, const struct chunk *chun
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!chunk_is_inline(&chunks[i]) && !chunk_is_hole(&chunks[i]) &&
-		    !chunks_find(cached->view, &chunks[i], &place))
+		    !view_find(cached->view, &chunks[i], &place))
 			return false;
 	return true;
 }
@@ -89,7 +89,7 @@ bool cached_find(const struct read_op *op, const struct read_piece *piece, uint6
 	const struct chunk *chunk = &piece->part.chunk;
 	uint64_t place;
 
-	if (!op->may_hit || piece->page || !chunks_find(op->reader->setup.cached->view, chunk, &place))
+	if (!op->may_hit || piece->page || !view_find(op->reader->setup.cached->view, chunk, &place))
 		return false;
 	*ret_shift = place - address_offset(chunk->address);
 	return true;
@@ -147,7 +147,7 @@ void cached_hit(struct read_op *op, const struct read_range *range)
 {
 	struct reader_counters *counters = op->reader->setup.counters;
 
-	chunks_hit(op->reader->setup.cached->view, cached_place(range, &op->pieces[range->first].part.chunk));
+	view_hit(op->reader->setup.cached->view, cached_place(range, &op->pieces[range->first].part.chunk));
 	counter_add(&counters->local_hits, 1);
 	counter_add(&counters->local_bytes, (uint64_t)range->fetch.result);
 }
@@ -157,7 +157,7 @@ void cached_miss(struct read_op *op, struct read_range *range)
 	for (unsigned i = range->first; i < range->first + range->count; i++) {
 		const struct chunk *chunk = &op->pieces[i].part.chunk;
 
-		chunks_forget(op->reader->setup.cached->view, chunk, cached_place(range, chunk));
+		view_forget(op->reader->setup.cached->view, chunk, cached_place(range, chunk));
 	}
 	counter_add(&op->reader->setup.counters->local_errors, 1);
 	range->fetch.may_hit = range->fetch.hits = false;
@@ -168,5 +168,5 @@ void cached_keep(struct read_op *op, const struct read_piece *piece, const struc
 	const struct reader_setup *setup = &op->reader->setup;
 
 	if (op->may_hit && setup->keeps && !piece->page && store_accepts(setup->cached->store))
-		chunks_add(setup->cached->store, &piece->part.chunk, parts, count);
+		store_add(setup->cached->store, &piece->part.chunk, parts, count);
 }

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cache/chunks.h"
+#include "cache/store.h"
 #include "fuzz/fuzz.h"
 
 #define CHUNKS 40u /* whose words the seeds have: as seed_chunk_table() in make-corpus.c */
@@ -37,13 +37,13 @@ static void use_words(struct view *view)
 	for (uint32_t i = 0; i < CHUNKS; i++) {
 		const struct chunk chunk = { .address = (1u << 20) + i * 5000, .stored = 4000 };
 
-		if (!chunks_find(view, &chunk, &place))
+		if (!view_find(view, &chunk, &place))
 			continue;
-		check(place % STORE_BLOCK == chunk.address % STORE_BLOCK);
+		check(place % CHUNK_MAP_BLOCK == chunk.address % CHUNK_MAP_BLOCK);
 		check(place + chunk.stored <= view_size(view));
-		chunks_hit(view, place);
-		chunks_forget(view, &chunk, place);
-		check(!view->lent || !chunks_find(view, &chunk, &place));
+		view_hit(view, place);
+		view_forget(view, &chunk, place);
+		check(!view->lent || !view_find(view, &chunk, &place));
 	}
 }
 
@@ -67,7 +67,7 @@ static bool is_beyond(const void *argument, uint64_t block)
 static void use(const struct chunk_table *table)
 {
 	struct store store = { .table = *table, .view.table = &store.table };
-	uint64_t blocks = store_size(&store) / STORE_BLOCK;
+	uint64_t blocks = store_size(&store) / CHUNK_MAP_BLOCK;
 
 	use_words(&store.view);
 	use_slots(&store.table.slots);

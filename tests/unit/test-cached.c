@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/chunks.h"
+#include "cache/store.h"
 #include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
@@ -338,8 +338,8 @@ static void test_lists_in_part(void **state)
 	uint64_t place;
 
 	(void)state;
-	assert_true(chunks_find(&store->view, &gone, &place));
-	chunks_forget(&store->view, &gone, place);
+	assert_true(view_find(&store->view, &gone, &place));
+	view_forget(&store->view, &gone, place);
 	reader.setup.keeps = false;
 	mark();
 	read_list(0, 8, false);
@@ -362,8 +362,8 @@ static void test_not_kept(void **state)
 	uint64_t place;
 
 	(void)state;
-	assert_true(chunks_find(&store->view, &gone, &place));
-	chunks_forget(&store->view, &gone, place);
+	assert_true(view_find(&store->view, &gone, &place));
+	view_forget(&store->view, &gone, place);
 	reader.setup.keeps = false;
 	mark();
 	read_part(5, 0, READ_MAX);

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/chunks.h"
 #include "cache/folder.h"
+#include "cache/store.h"
 #include "lib/check.h"
 
 #define SECOND INT64_C(1000000000)
@@ -562,7 +562,7 @@ static void add(struct store *store, uint64_t n)
 	const struct chunk chunk = chunk_number(n);
 	const struct iovec part = { content + n % 1000, chunk.stored };
 
-	chunks_add(store, &chunk, &part, 1);
+	store_add(store, &chunk, &part, 1);
 }
 
 /* Whether the store has the right bytes of a chunk, where it says. */
@@ -572,7 +572,7 @@ static bool has(struct store *store, uint64_t n)
 	static _Alignas(4096) uint8_t bytes[16384];
 	uint64_t place;
 
-	if (!chunks_find(&store->view, &chunk, &place))
+	if (!view_find(&store->view, &chunk, &place))
 		return false;
 	assert_int_equal(place % 4096, chunk.address % 4096);
 	assert_true(pread(store->data, bytes, sizeof(bytes), (off_t)(place / 4096 * 4096)) > (ssize_t)chunk.stored);
@@ -642,11 +642,11 @@ static void test_random_words_cost_a_read_at_most(void **state)
 	for (uint64_t i = 0; i < 100000; i++) {
 		const struct chunk chunk = chunk_number(i);
 
-		if (!chunks_find(&store->view, &chunk, &place))
+		if (!view_find(&store->view, &chunk, &place))
 			continue;
 		assert_true(place + chunk.stored <= store_size(store));
-		chunks_hit(&store->view, place);
-		chunks_forget(&store->view, &chunk, place);
+		view_hit(&store->view, place);
+		view_forget(&store->view, &chunk, place);
 	}
 	close_store(store);
 	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
@@ -697,13 +697,13 @@ static unsigned look_for(struct store *store, uint64_t chunks, unsigned *ret_wro
 	for (uint64_t i = 0; i < chunks; i += 16) {
 		const struct chunk chunk = chunk_number(i);
 
-		if (!chunks_find(&store->view, &chunk, &place))
+		if (!view_find(&store->view, &chunk, &place))
 			continue;
 		assert_true(place + chunk.stored <= store_size(store));
 		there++;
 		if (has(store, i))
 			continue;
-		chunks_forget(&store->view, &chunk, place);
+		view_forget(&store->view, &chunk, place);
 		(*ret_wrong)++;
 	}
 	return there;
@@ -975,7 +975,7 @@ static unsigned found_of(const struct view *view, uint64_t chunks)
 	for (uint64_t i = 0; i < chunks; i++) {
 		const struct chunk chunk = chunk_number(i);
 
-		found += chunks_find(view, &chunk, &place);
+		found += view_find(view, &chunk, &place);
 	}
 	return found;
 }
@@ -1001,19 +1001,19 @@ static void test_lent_view_follows_its_owner(void **state)
 		add(store, i);
 	await_fills(store, CHUNKS);
 	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
-	assert_false(chunks_find(view, &chunk, &place));
+	assert_false(view_find(view, &chunk, &place));
 	add(store, 200001);
 	await_fills(store, CHUNKS + 1);
-	assert_true(chunks_find(view, &chunk, &place));
-	chunks_forget(view, &chunk, place);
-	assert_false(chunks_find(view, &chunk, &elsewhere));
-	assert_true(chunks_find(&store->view, &chunk, &elsewhere) && elsewhere == place);
+	assert_true(view_find(view, &chunk, &place));
+	view_forget(view, &chunk, place);
+	assert_false(view_find(view, &chunk, &elsewhere));
+	assert_true(view_find(&store->view, &chunk, &elsewhere) && elsewhere == place);
 	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
-	chunks_forget(&store->view, &chunk, place); /* and then it is added again, elsewhere */
+	view_forget(&store->view, &chunk, place); /* and then it is added again, elsewhere */
 	add(store, 200001);
 	await_fills(store, CHUNKS + 2);
-	assert_true(chunks_find(view, &chunk, &elsewhere) && elsewhere != place);
-	chunks_forget(&store->view, &chunk, elsewhere);
+	assert_true(view_find(view, &chunk, &elsewhere) && elsewhere != place);
+	view_forget(&store->view, &chunk, elsewhere);
 	view_return(view);
 	close_store(store);
 }
@@ -1031,10 +1031,10 @@ static void test_lent_view_follows_a_successor(void **state)
 	fill_and_die(store, CHUNKS, UINT_MAX);
 	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
 	store = start_store(successor_of(store));
-	assert_false(chunks_find(view, &chunk, &place));
+	assert_false(view_find(view, &chunk, &place));
 	add(store, 200001);
 	await_fills(store, 1);
-	assert_true(chunks_find(view, &chunk, &place));
+	assert_true(view_find(view, &chunk, &place));
 	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
 	view_return(view);
 	close_store(store);
@@ -1051,9 +1051,9 @@ static void test_lent_view_notes_hits(void **state)
 	(void)state;
 	assert_true(store->table.slots.count > 141);
 	assert_false(view_take_hits(view, &at, bits, 2));
-	chunks_hit(view, UINT64_C(70) * SLOTS_SIZE + 5);
-	chunks_hit(view, UINT64_C(70) * SLOTS_SIZE + 500);
-	chunks_hit(view, UINT64_C(140) * SLOTS_SIZE);
+	view_hit(view, UINT64_C(70) * SLOTS_SIZE + 5);
+	view_hit(view, UINT64_C(70) * SLOTS_SIZE + 500);
+	view_hit(view, UINT64_C(140) * SLOTS_SIZE);
 	assert_true(view_take_hits(view, &at, bits, 2));
 	assert_int_equal(at, 1);
 	assert_true(bits[0] == UINT64_C(1) << 6 && bits[1] == UINT64_C(1) << 12);
@@ -1125,8 +1125,8 @@ static void test_lent_view_loses_its_number(void **state)
 	assert_int_equal(lseek(number, 0, SEEK_CUR), 0); /* it is still open */
 	assert_int_equal(dup2(null, number), number);
 	assert_false(view_follow(last, next));
-	assert_true(chunks_find(next, &chunk, &place));
-	chunks_forget(next, &chunk, place);
+	assert_true(view_find(next, &chunk, &place));
+	view_forget(next, &chunk, place);
 	assert_int_equal(found_of(next, 4000), 0);
 	view_return(next);
 	assert_int_equal(fcntl(number, F_GETFD), 0);

@@ -2,7 +2,7 @@
 /* Files that a warm command names, where they are, and the jobs of a mount. */
 #include <string.h>
 
-#include "cache/chunks.h"
+#include "cache/store.h"
 #include "image/catalogue/index_load.h"
 #include "image/members/address.h"
 #include "lib/check.h"

@@ -123,7 +123,7 @@ void stored_hit(const struct serve *serve, uint64_t slot)
 	struct view *view = serve->cached ? serve->cached->view : NULL;
 
 	if (view && slot < view->table->slots.count)
-		view_hit(view, (uint32_t)slot);
+		view_hit(view, slot * SLOTS_SIZE);
 }
 
 struct store_state stored_state(const struct serve *serve)

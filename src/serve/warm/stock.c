@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the map of the cache for each chunk. */
+#include "cache/store.h"
 #include "serve/warm/stock.h"
 
-#include "cache/chunks.h"
 #include "image/chunk.h"
 #include "read/op.h"
 
@@ -21,7 +21,7 @@ struct stock_file stock_find(const struct store *store, const struct index *inde
 			return (struct stock_file){ STOCK_MISSING, 1, STOCK_DAMAGED };
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
 			continue;
-		if (!chunks_find(&store->view, &chunk, &where) && !file.missing++)
+		if (!view_find(&store->view, &chunk, &where) && !file.missing++)
 			file.address = chunk.address;
 		file.place = file.missing ? STOCK_MISSING : STOCK_CACHED;
 	}
