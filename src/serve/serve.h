@@ -22,7 +22,7 @@ struct clients;
 struct control;
 struct damage;
 struct keep;
-struct local;
+struct cache_folder;
 struct record;
 struct snapshots;
 struct upgrade_command;
@@ -112,7 +112,7 @@ struct serve {
 	int mount_fd;             /* the mount's /dev/fuse, through which the kernel is notified */
 	struct worker **workers;
 	unsigned worker_count;
-	struct local *local;      /* the folder of local copies; NULL: none. Constant once workers run */
+	struct cache_folder *cache_folder; /* the folder of local copies; NULL: none. Constant once workers run */
 	struct cached *cached;    /* the chunks in it, as readers see them; NULL: none. The same */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* cached pages of block checksums */
@@ -189,7 +189,7 @@ static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
  * on this machine. */
 static inline bool serve_has_places(const struct serve *serve)
 {
-	return serve->volume.route || serve->local;
+	return serve->volume.route || serve->cache_folder;
 }
 
 /* Whether a member that is there has not answered reads for a while, or keeps failing. Only for a volume of several

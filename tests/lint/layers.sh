@@ -88,25 +88,24 @@ may src/serve/record  $base trust datasetfs serve/version serve/record
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
 may src/serve         $base $image trust io $device read options serve/version serve/record serve/worker serve
 may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
-may src/serve/local   $base $image $device io handover opened read supervisor cache serve/version serve serve/local
-may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/local \
+may src/serve/readahead $base $image io read fuse datasetfs serve/version serve/worker serve serve/readahead
+may src/serve/cache   $base $image $device io handover opened read supervisor cache datasetfs serve/version \
+    serve/worker serve serve/readahead serve/cache
+may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/cache \
     serve/opening
-may src/serve/readahead $base $image io read fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/readahead
-may src/serve/warm    $base $image io read cache datasetfs serve/version serve/worker serve serve/readahead serve/warm
 may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
     serve/readahead serve/request
 may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
-    serve/local serve/request serve/clients
+    serve/cache serve/request serve/clients
 may src/serve/health  $base $image io read $device assembly datasetfs serve/version serve/worker serve serve/keeping \
-    serve/opening serve/readahead serve/warm serve/request serve/clients serve/health
+    serve/readahead serve/cache serve/opening serve/request serve/clients serve/health
 may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
-    serve/keeping serve/opening serve/readahead serve/warm serve/request serve/clients serve/health serve/control
+    serve/keeping serve/readahead serve/cache serve/opening serve/request serve/clients serve/health serve/control
 may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
-    serve/opening serve/readahead serve/warm serve/request serve/clients serve/health serve/control serve/local \
+    serve/readahead serve/cache serve/opening serve/request serve/clients serve/health serve/control \
     serve/dotdir
 may src/serve/session $base $image io $device assembly read options fuse supervisor datasetfs serve/version \
-    serve/record serve/worker serve serve/keeping serve/local serve/opening serve/readahead serve/warm serve/request \
+    serve/record serve/worker serve serve/keeping serve/readahead serve/cache serve/opening serve/request \
     serve/clients serve/health serve/control serve/dotdir serve/session
 may src/kernelmount $base $image trust io $device assembly erofs options kernelmount
 may src          $base $image trust io $device assembly read options fuse supervisor serve serve/session kernelmount \

@@ -8,9 +8,9 @@
 #include "lib/check.h"
 #include "lib/section.h"
 #include "read/op.h"
-#include "serve/warm/stock.h"
-#include "serve/warm/wanted.h"
-#include "serve/warm/warming.h"
+#include "serve/cache/file_set.h"
+#include "serve/cache/stock.h"
+#include "serve/cache/warm_jobs.h"
 
 static struct section section;
 static struct index *index_of;
@@ -25,12 +25,12 @@ static void load(void)
 /* ---- what is named ---- */
 
 /* Returns the members as digits. */
-static const char *members_of(const struct wanted *wanted)
+static const char *members_of(const struct file_set *wanted)
 {
 	static char text[32];
 	size_t length = 0;
 
-	for (uint64_t i = wanted_next(wanted, 0); i; i = wanted_next(wanted, i + 1))
+	for (uint64_t i = file_set_next(wanted, 0); i; i = file_set_next(wanted, i + 1))
 		text[length++] = (char)('0' + i);
 	text[length] = 0;
 	return text;
@@ -38,20 +38,20 @@ static const char *members_of(const struct wanted *wanted)
 
 static void test_set_of_ordinals(void **state)
 {
-	struct wanted wanted;
+	struct file_set wanted;
 
 	(void)state;
-	CHECK_OK(wanted_open(&wanted, 128, &err));
-	assert_int_equal(wanted_next(&wanted, 1), 0);
-	assert_false(wanted_add(&wanted, 0) || wanted_add(&wanted, 129));
-	assert_true(wanted_add(&wanted, 1) && wanted_add(&wanted, 64) && wanted_add(&wanted, 128));
-	assert_true(wanted_add(&wanted, 64));
-	assert_true(wanted_has(&wanted, 64) && !wanted_has(&wanted, 63) && !wanted_has(&wanted, 129));
-	assert_int_equal(wanted_next(&wanted, 1), 1);
-	assert_int_equal(wanted_next(&wanted, 2), 64);
-	assert_int_equal(wanted_next(&wanted, 65), 128);
-	assert_int_equal(wanted_next(&wanted, 129), 0);
-	wanted_close(&wanted);
+	CHECK_OK(file_set_open(&wanted, 128, &err));
+	assert_int_equal(file_set_next(&wanted, 1), 0);
+	assert_false(file_set_add(&wanted, 0) || file_set_add(&wanted, 129));
+	assert_true(file_set_add(&wanted, 1) && file_set_add(&wanted, 64) && file_set_add(&wanted, 128));
+	assert_true(file_set_add(&wanted, 64));
+	assert_true(file_set_has(&wanted, 64) && !file_set_has(&wanted, 63) && !file_set_has(&wanted, 129));
+	assert_int_equal(file_set_next(&wanted, 1), 1);
+	assert_int_equal(file_set_next(&wanted, 2), 64);
+	assert_int_equal(file_set_next(&wanted, 65), 128);
+	assert_int_equal(file_set_next(&wanted, 129), 0);
+	file_set_close(&wanted);
 }
 
 /* 1 the root, 2 and 3 directories in it, 4 a file in it, 5 a directory in 2, 6 and 7 files in 5, 8 one in 3. */
@@ -71,21 +71,21 @@ static void make_tree(void)
 
 static void test_directories_stand_for_all_below(void **state)
 {
-	struct wanted wanted;
+	struct file_set wanted;
 
 	(void)state;
 	make_tree();
-	CHECK_OK(wanted_open(&wanted, index_of->shape.inode_count, &err));
-	assert_true(wanted_add(&wanted, 6));
-	CHECK_OK(wanted_expand(&wanted, index_of, &err));
+	CHECK_OK(file_set_open(&wanted, index_of->shape.inode_count, &err));
+	assert_true(file_set_add(&wanted, 6));
+	CHECK_OK(file_set_expand(&wanted, index_of, &err));
 	assert_string_equal(members_of(&wanted), "6");
-	assert_true(wanted_add(&wanted, 5) && wanted_add(&wanted, 2));
-	CHECK_OK(wanted_expand(&wanted, index_of, &err));
+	assert_true(file_set_add(&wanted, 5) && file_set_add(&wanted, 2));
+	CHECK_OK(file_set_expand(&wanted, index_of, &err));
 	assert_string_equal(members_of(&wanted), "245678");
-	assert_true(wanted_add(&wanted, INODE_ROOT));
-	CHECK_OK(wanted_expand(&wanted, index_of, &err));
+	assert_true(file_set_add(&wanted, INODE_ROOT));
+	CHECK_OK(file_set_expand(&wanted, index_of, &err));
 	assert_string_equal(members_of(&wanted), "12345678");
-	wanted_close(&wanted);
+	file_set_close(&wanted);
 	index_close(index_of);
 }
 
@@ -162,13 +162,13 @@ static struct generation first = {
 static struct generation second = {
 	.sequence = 8, .opened.index = &many, .uses = 1, .opened.version = { .label = "second" }
 };
-static struct warming warming;
+static struct warm_jobs jobs;
 
 static uint64_t begin(uint32_t flags, uint64_t number)
 {
 	struct dsfs_warm command = { .flags = flags, .count = 1, .files = { number } };
 
-	CHECK_OK(warming_command(&warming, &first, &command, &err));
+	CHECK_OK(warm_jobs_command(&jobs, &first, &command, &err));
 	assert_int_equal(command.sequence, 7);
 	assert_string_equal(command.label, "first");
 	return command.job;
@@ -178,70 +178,70 @@ static uint32_t state_of(uint64_t job, uint32_t flags)
 {
 	struct dsfs_warm command = { .flags = flags, .job = job };
 
-	CHECK_OK(warming_command(&warming, &first, &command, &err));
+	CHECK_OK(warm_jobs_command(&jobs, &first, &command, &err));
 	return command.state;
 }
 
 static void test_a_job_from_its_beginning_to_its_end(void **state)
 {
 	struct dsfs_warm command = { 0 }, answer;
-	struct warming_job *job;
+	struct warm_job *job;
 	uint64_t number;
 
 	(void)state;
-	warming_open(&warming);
+	warm_jobs_open(&jobs);
 	number = begin(0, UINT64_C(7) << DSFS_ORDINAL_BITS | 5);
 	assert_int_equal(state_of(number, 0), DSFS_WARM_TAKES);
-	assert_null(warming_take(&warming));
+	assert_null(warm_jobs_take(&jobs));
 	command = (struct dsfs_warm){ .job = number, .flags = DSFS_WARM_GO, .count = 3, .files = { 9, 0, 1000 } };
-	CHECK_OK(warming_command(&warming, &second, &command, &err)); /* it stays with its version */
+	CHECK_OK(warm_jobs_command(&jobs, &second, &command, &err)); /* it stays with its version */
 	assert_int_equal(command.state, DSFS_WARM_WAITS);
 	assert_int_equal(command.sequence, 7);
 	command = (struct dsfs_warm){ .job = number, .count = 1, .files = { 4 } };
-	CHECK_FAILS(warming_command(&warming, &first, &command, &err), -EINVAL, "has begun");
-	job = warming_take(&warming);
+	CHECK_FAILS(warm_jobs_command(&jobs, &first, &command, &err), -EINVAL, "has begun");
+	job = warm_jobs_take(&jobs);
 	assert_non_null(job);
-	assert_null(warming_take(&warming));
-	assert_true(wanted_has(&job->wanted, 5) && wanted_has(&job->wanted, 9) && wanted_has(&job->wanted, 1000));
-	assert_int_equal(wanted_next(&job->wanted, 10), 1000);
-	assert_true(warming_is_wanted(&warming, job));
-	assert_true(warming_sweep(&warming)); /* nothing happens to it */
+	assert_null(warm_jobs_take(&jobs));
+	assert_true(file_set_has(&job->wanted, 5) && file_set_has(&job->wanted, 9) && file_set_has(&job->wanted, 1000));
+	assert_int_equal(file_set_next(&job->wanted, 10), 1000);
+	assert_true(warm_jobs_is_wanted(&jobs, job));
+	assert_true(warm_jobs_sweep(&jobs)); /* nothing happens to it */
 	answer = job->answer;
 	answer.state = DSFS_WARM_FULL;
 	answer.cached = (struct dsfs_warm_count){ 3, 4000 };
-	warming_tell(&warming, job, &answer);
-	assert_true(warming_sweep(&warming)); /* nobody knows how it ended */
+	warm_jobs_tell(&jobs, job, &answer);
+	assert_true(warm_jobs_sweep(&jobs)); /* nobody knows how it ended */
 	command = (struct dsfs_warm){ .job = number };
-	CHECK_OK(warming_command(&warming, &first, &command, &err));
+	CHECK_OK(warm_jobs_command(&jobs, &first, &command, &err));
 	assert_int_equal(command.state, DSFS_WARM_FULL);
 	assert_int_equal(command.cached.bytes, 4000);
-	assert_false(warming_sweep(&warming));
-	CHECK_FAILS(warming_command(&warming, &first, &command, &err), -ENOENT, "there is no warm job");
+	assert_false(warm_jobs_sweep(&jobs));
+	CHECK_FAILS(warm_jobs_command(&jobs, &first, &command, &err), -ENOENT, "there is no warm job");
 	assert_int_equal(first.uses, 1);
-	warming_close(&warming);
+	warm_jobs_close(&jobs);
 }
 
 static void test_jobs_that_nobody_asks_about_end(void **state)
 {
-	struct warming_job *job;
+	struct warm_job *job;
 	uint64_t number;
 
 	(void)state;
-	warming_open(&warming);
+	warm_jobs_open(&jobs);
 	begin(0, 5);
-	warming.first->asked -= WARMING_PATIENCE;
-	assert_false(warming_sweep(&warming));
+	jobs.first->asked -= WARM_JOBS_PATIENCE;
+	assert_false(warm_jobs_sweep(&jobs));
 	number = begin(DSFS_WARM_GO, 5);
-	job = warming_take(&warming);
-	job->asked -= WARMING_PATIENCE;
-	assert_false(warming_is_wanted(&warming, job));
+	job = warm_jobs_take(&jobs);
+	job->asked -= WARM_JOBS_PATIENCE;
+	assert_false(warm_jobs_is_wanted(&jobs, job));
 	assert_int_equal(state_of(number, 0), DSFS_WARM_LOOKS); /* somebody asks again */
-	assert_true(warming_is_wanted(&warming, job));
+	assert_true(warm_jobs_is_wanted(&jobs, job));
 	assert_int_equal(state_of(number, DSFS_WARM_STOP), DSFS_WARM_LOOKS);
-	assert_false(warming_is_wanted(&warming, job));
+	assert_false(warm_jobs_is_wanted(&jobs, job));
 	number = begin(0, 6);
 	assert_int_equal(state_of(number, DSFS_WARM_STOP), DSFS_WARM_STOPPED); /* it had not begun */
-	warming_close(&warming);
+	warm_jobs_close(&jobs);
 	assert_int_equal(first.uses, 1);
 }
 
@@ -250,20 +250,20 @@ static void test_refused_jobs(void **state)
 	struct dsfs_warm command = { .sequence = 8 };
 
 	(void)state;
-	warming_open(&warming);
-	CHECK_FAILS(warming_command(&warming, &first, &command, &err), -ESTALE, "the mount serves version 'first'");
+	warm_jobs_open(&jobs);
+	CHECK_FAILS(warm_jobs_command(&jobs, &first, &command, &err), -ESTALE, "the mount serves version 'first'");
 	command = (struct dsfs_warm){ .count = 1, .files = { UINT64_C(8) << DSFS_ORDINAL_BITS | 5 } };
-	CHECK_FAILS(warming_command(&warming, &first, &command, &err), -ESTALE, "no file of version 'first'");
+	CHECK_FAILS(warm_jobs_command(&jobs, &first, &command, &err), -ESTALE, "no file of version 'first'");
 	command.files[0] = 1001;
 	command.job = 0;
-	CHECK_FAILS(warming_command(&warming, &first, &command, &err), -ESTALE, "0x3e9 is no file");
-	warming_close(&warming);
-	warming_open(&warming);
-	for (unsigned i = 0; i < WARMING_JOBS; i++)
+	CHECK_FAILS(warm_jobs_command(&jobs, &first, &command, &err), -ESTALE, "0x3e9 is no file");
+	warm_jobs_close(&jobs);
+	warm_jobs_open(&jobs);
+	for (unsigned i = 0; i < WARM_JOBS_JOBS; i++)
 		begin(0, 1);
 	command = (struct dsfs_warm){ 0 };
-	CHECK_FAILS(warming_command(&warming, &first, &command, &err), -EBUSY, "8 warm jobs are there already");
-	warming_close(&warming);
+	CHECK_FAILS(warm_jobs_command(&jobs, &first, &command, &err), -EBUSY, "8 warm jobs are there already");
+	warm_jobs_close(&jobs);
 	assert_int_equal(first.uses, 1);
 }
 

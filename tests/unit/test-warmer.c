@@ -14,10 +14,10 @@
 #include "lib/check.h"
 #include "lib/section.h"
 #include "read/cached.h"
+#include "serve/cache/legs.h"
+#include "serve/cache/warm_jobs.h"
+#include "serve/cache/warmer.h"
 #include "serve/serve.h"
-#include "serve/warm/legs.h"
-#include "serve/warm/warmer.h"
-#include "serve/warm/warming.h"
 
 #define AT     DSFS_DATA_AT
 #define CHUNK  131072u
@@ -276,7 +276,7 @@ static void test_ended_jobs_make_room_while_one_runs(void **state)
 	ask(0, DSFS_WARM_GO);
 	for (running = answer.job; answer.state == DSFS_WARM_WAITS; ask(running, 0))
 		usleep(1000);
-	for (unsigned i = 0; i < 2 * WARMING_JOBS; i++) {
+	for (unsigned i = 0; i < 2 * WARM_JOBS_JOBS; i++) {
 		do
 			answer = (struct dsfs_warm){ .flags = DSFS_WARM_STOP };
 		while (warmer_command(serve.warmer, &answer, NULL) == -EBUSY && usleep(1000) == 0);

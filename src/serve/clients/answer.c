@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "handover/state.h"
+#include "serve/cache/cached_chunks.h"
 #include "serve/clients/handout.h"
-#include "serve/local/stored.h"
 
 /* Takes a use of the version that the client asks for; sequence 0: the mount's. NULL: it is not open. */
 static struct generation *answer_find(struct serve *serve, const struct handover_open *query)
@@ -149,7 +149,7 @@ int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 		return r;
 	}
 	handover_begin(&answer.message.answer.head, HANDOVER_OPENED, sizeof(answer.message));
-	answer.message.has_cache = stored_store(serve) != NULL;
+	answer.message.has_cache = cached_chunks_store(serve) != NULL;
 	*ret = answer;
 	return 0;
 }
@@ -174,7 +174,7 @@ int answer_lend(struct serve *serve, const struct handover_borrow *query, int fd
 int answer_cache(const struct serve *serve, const struct credentials *peer, int fds[HANDOVER_CACHE_FDS],
 		 struct error *err)
 {
-	const struct store *store = stored_store(serve);
+	const struct store *store = cached_chunks_store(serve);
 	int r;
 
 	if (!store)

@@ -23,11 +23,11 @@
 #include "base/thread/thread.h"
 #include "datasetfs/control.h"
 #include "handover/state.h"
+#include "serve/cache/cache_folder.h"
+#include "serve/cache/cached_chunks.h"
 #include "serve/clients/answer.h"
 #include "serve/clients/credentials.h"
 #include "serve/keeping/keeping.h"
-#include "serve/local/local.h"
-#include "serve/local/stored.h"
 #include "serve/record/record.h"
 #include "supervisor/keep.h"
 
@@ -254,7 +254,7 @@ static int clients_note_hits(const struct clients *clients, const struct passing
 	memcpy(&hits, packet->bytes, sizeof(hits));
 	for (uint64_t i = 0; i < HANDOVER_HIT_WORDS; i++)
 		for (uint64_t bits = hits.bits[i]; bits; bits &= bits - 1)
-			stored_hit(clients->serve, (hits.at + i) * 64 + (unsigned)__builtin_ctzll(bits));
+			cached_chunks_hit(clients->serve, (hits.at + i) * 64 + (unsigned)__builtin_ctzll(bits));
 	return 0;
 }
 
@@ -438,7 +438,7 @@ int clients_start(struct serve *serve, struct error *err)
 		clients->state = NULL;
 		rendezvous_close(&clients->place);
 	} else {
-		local_announce(serve, clients->place.name, clients->place.path);
+		cache_folder_announce(serve, clients->place.name, clients->place.path);
 	}
 	serve->clients = clients;
 	return 0;

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "datasetfs/control.h"
+#include "serve/cache/warm_jobs.h"
+#include "serve/cache/warmer.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
-#include "serve/warm/warmer.h"
-#include "serve/warm/warming.h"
 
 static int warm_check(const struct serve *serve, const struct channel_request *request,
 		      const struct dsfs_warm *command, struct error *err)
@@ -36,7 +36,7 @@ void warm_ioctl(struct worker *worker, struct channel_request *request)
 	struct error err = { 0 };
 	int r;
 
-	if (request->wire.rest_length < sizeof(command) || request->wire.in.ioctl.out_size < WARMING_ANSWER) {
+	if (request->wire.rest_length < sizeof(command) || request->wire.in.ioctl.out_size < WARM_JOBS_ANSWER) {
 		reply_error(worker, request, -ENOTTY);
 		return;
 	}
@@ -46,5 +46,5 @@ void warm_ioctl(struct worker *worker, struct channel_request *request)
 		r = warmer_command(worker->serve->warmer, &command, &err);
 	if (r < 0)
 		snprintf(command.reason, sizeof(command.reason), "%s", err.reason);
-	reply_ioctl(worker, request, r, &command, WARMING_ANSWER);
+	reply_ioctl(worker, request, r, &command, WARM_JOBS_ANSWER);
 }

@@ -2,13 +2,13 @@
 /* Adds up the counters of all threads, each of which counts for itself, whenever a file is looked up. */
 #include "serve/dotdir/series.h"
 
+#include "serve/cache/cached_chunks.h"
+#include "serve/cache/warmer.h"
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
 #include "serve/health/watchdog.h"
-#include "serve/local/stored.h"
 #include "serve/readahead/ahead.h"
 #include "serve/readahead/announced.h"
-#include "serve/warm/warmer.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
@@ -160,14 +160,14 @@ static uint64_t series_hedges(const struct serve *serve, size_t offset)
 
 static uint64_t series_local(const struct serve *serve, size_t offset)
 {
-	const struct store_state state = stored_state(serve);
+	const struct store_state state = cached_chunks_state(serve);
 
 	return *(const uint64_t *)((const char *)&state + offset);
 }
 
 static uint64_t series_local_errors(const struct serve *serve, size_t offset)
 {
-	return series_sum(serve, offset) + stored_state(serve).errors;
+	return series_sum(serve, offset) + cached_chunks_state(serve).errors;
 }
 
 static uint64_t series_restarts(const struct serve *serve, size_t offset)

@@ -10,6 +10,7 @@
 #include "base/text/json.h"
 #include "image/catalogue/block_sums.h"
 #include "image/sums/sum.h"
+#include "serve/cache/cached_chunks.h"
 #include "serve/clients/clients.h"
 #include "serve/control/follow.h"
 #include "serve/control/stale.h"
@@ -17,7 +18,6 @@
 #include "serve/dotdir/series.h"
 #include "serve/health/watchdog.h"
 #include "serve/keeping/keeping.h"
-#include "serve/local/stored.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 #include "supervisor/keep.h"
@@ -208,7 +208,7 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_identity(serve, json);
 	stats_requests(serve, json);
 	stats_series(serve, json);
-	json_bool(json, DSFS_CONTROL_LOCAL_FOLLOWS, stored_follows(serve));
+	json_bool(json, DSFS_CONTROL_LOCAL_FOLLOWS, cached_chunks_follows(serve));
 	json_real(json, DSFS_CONTROL_WINDOW, series_window(serve, WINDOW_DEMAND));
 	json_real(json, DSFS_CONTROL_HELD, (double)series_sum(serve, offsetof(struct counters, read.held_time)) / 1e9);
 	json_real(json, DSFS_CONTROL_LONGEST_STALL, watchdog_stalls(serve->watchdog).longest);

@@ -12,12 +12,12 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "device/locate.h"
+#include "serve/cache/warmer.h"
 #include "serve/clients/clients.h"
 #include "serve/keeping/keeping.h"
 #include "serve/readahead/fetchers.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
-#include "serve/warm/warmer.h"
 
 void reopen_request(struct serve *serve)
 {

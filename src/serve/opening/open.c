@@ -14,9 +14,9 @@
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
 #include "image/sums/checksum_choose.h"
+#include "serve/cache/cache_folder.h"
 #include "serve/keeping/crash.h"
 #include "serve/keeping/keeping.h"
-#include "serve/local/local.h"
 #include "serve/opening/mounted.h"
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */
@@ -117,7 +117,7 @@ static int open_load_trusted(struct serve *serve, struct open_load *load, const 
 
 	step_of("version-loads", version->sequence);
 	atomic_fetch_add(&serve->history.loads, 1);
-	r = local_load(serve, version, &load->catalogue->members, opened, err);
+	r = cache_folder_load(serve, version, &load->catalogue->members, opened, err);
 	if (r == 0)
 		r = open_make(serve, load->catalogue, opened, ret, err);
 	opened_version_close(opened);
@@ -179,7 +179,7 @@ static int open_load_new(struct serve *serve, struct open_load *load, struct gen
 		return r;
 	}
 	serve_note_members(serve, &generation->opened.index->members);
-	local_keep(serve, load->catalogue, generation);
+	cache_folder_keep(serve, load->catalogue, generation);
 	*ret = generation;
 	return 0;
 }
@@ -193,7 +193,7 @@ static int open_load(struct serve *serve, const struct version *version, const s
 	uint64_t bytes, others;
 	int r;
 
-	local_borrow(serve, version, &catalogue->members, &load.lent);
+	cache_folder_borrow(serve, version, &catalogue->members, &load.lent);
 	bytes = open_bytes(serve, &load);
 	others = atomic_fetch_add(&serve->loading, bytes);
 	r = open_check_room(serve, &load, others, err);

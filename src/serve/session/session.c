@@ -27,6 +27,9 @@
 #include "fuse/init.h"
 #include "fuse/mount.h"
 #include "fuse/resend.h"
+#include "serve/cache/cache_folder.h"
+#include "serve/cache/cached_chunks.h"
+#include "serve/cache/warmer.h"
 #include "serve/clients/clients.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
@@ -37,8 +40,6 @@
 #include "serve/dotdir/visits.h"
 #include "serve/health/watchdog.h"
 #include "serve/keeping/keeping.h"
-#include "serve/local/local.h"
-#include "serve/local/stored.h"
 #include "serve/opening/open.h"
 #include "serve/readahead/ahead.h"
 #include "serve/readahead/announced.h"
@@ -50,7 +51,6 @@
 #include "serve/session/takeover.h"
 #include "serve/session/volume.h"
 #include "serve/session/workers.h"
-#include "serve/warm/warmer.h"
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
 
@@ -221,7 +221,7 @@ static int session_prepare(struct session *session, struct error *err)
 	(void)!subordinate_read(SUBORDINATE_FILE, &serve->subordinate, NULL); /* most machines have none */
 	r = keeping_begin(serve, err);
 	if (r == 0)
-		r = local_open(serve, err);
+		r = cache_folder_open(serve, err);
 	if (r == 0)
 		r = serve->adopts ? volume_adopt(serve, err) : volume_open(serve, err);
 	if (r == 0)
@@ -230,7 +230,7 @@ static int session_prepare(struct session *session, struct error *err)
 		r = serve->adopts ? takeover_versions(serve, err) : session_open_version(serve, err);
 	if (r < 0)
 		return r;
-	stored_open(serve);
+	cached_chunks_open(serve);
 	r = session_take_snapshots(serve, err);
 	if (r == 0)
 		r = damage_new(&serve->damage, err);
@@ -246,7 +246,7 @@ static int session_prepare(struct session *session, struct error *err)
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, local_start, stored_start, prune_start, visits_start, ahead_start, announced_start,
+		clients_start, cache_folder_start, cached_chunks_start, prune_start, visits_start, ahead_start, announced_start,
 		warmer_start, watchdog_start, control_start, resume_start,
 	};
 	int r = 0;
@@ -568,8 +568,8 @@ static bool session_stop_threads(struct session *session)
 	visits_stop(serve->visits);
 	is_stuck = !control_stop(serve->control) || is_stuck;
 	is_stuck = !clients_stop(serve->clients) || is_stuck;
-	is_stuck = !local_stop(serve->local) || is_stuck;
-	return !stored_stop(serve) || is_stuck;
+	is_stuck = !cache_folder_stop(serve->cache_folder) || is_stuck;
+	return !cached_chunks_stop(serve) || is_stuck;
 }
 
 bool session_free(struct session *session)
@@ -585,8 +585,8 @@ bool session_free(struct session *session)
 	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
 		array_close(session->serve.volume.array);
-		stored_free(&session->serve);
-		local_free(session->serve.local);
+		cached_chunks_free(&session->serve);
+		cache_folder_free(session->serve.cache_folder);
 	}
 	mount_farewell(session->mount);
 	if (is_stuck) /* a thread or a device still uses the rest; the end of the process frees it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads files together as those who read ahead do (serve/ahead/pick.h), and the files of a leg that failed one by one,
  * so that one that is damaged costs no other its place in the cache. */
-#include "serve/warm/legs.h"
+#include "serve/cache/legs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens the store in the folder of the volume, and makes it a place that readers ask. */
-#include "serve/local/stored.h"
+#include "serve/cache/cached_chunks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "base/log.h"
 #include "cache/folder.h"
 #include "read/cached.h"
-#include "serve/local/local.h"
+#include "serve/cache/cache_folder.h"
 #include "supervisor/keep.h"
 
-static void stored_tell(const void *owner, const struct error *why)
+static void cached_chunks_tell(const void *owner, const struct error *why)
 {
 	const struct serve *serve = owner;
 
@@ -21,7 +21,7 @@ static void stored_tell(const void *owner, const struct error *why)
 
 /* A successor that does not get the lock waits for it like any other process, and then loads the saved table. So it
  * gets the lock when the table in memory has more than that. */
-static void stored_locked(const void *owner, int lock)
+static void cached_chunks_locked(const void *owner, int lock)
 {
 	const struct serve *serve = owner;
 	struct error err = { 0 };
@@ -30,19 +30,19 @@ static void stored_locked(const void *owner, int lock)
 		log_error(&err, "cache '%s': the lock is not kept for another server", serve->options.cache);
 }
 
-static struct store_setup stored_setup(struct serve *serve, int folder, struct store_kept *kept)
+static struct store_setup cached_chunks_setup(struct serve *serve, int folder, struct store_kept *kept)
 {
 	const struct version *version = &serve_current(serve)->opened.version;
 	struct store_setup setup = { .folder = folder, .size = serve->options.cache_size,
 				     .chunks = version->shape.chunk_count, .bytes = version->stored_bytes,
-				     .tell = stored_tell, .locked = stored_locked, .owner = serve, .kept = kept };
+				     .tell = cached_chunks_tell, .locked = cached_chunks_locked, .owner = serve, .kept = kept };
 
 	memcpy(setup.volume, serve->volume.uuid, sizeof(setup.volume));
 	return setup;
 }
 
 /* A successor has the former server's table up to its death, and not only the saved one. */
-static int stored_keep(struct serve *serve, const struct store *store, struct error *err)
+static int cached_chunks_keep(struct serve *serve, const struct store *store, struct error *err)
 {
 	int r = keep_put(serve->keep, store->table.fd, err, "cache-map");
 
@@ -50,9 +50,9 @@ static int stored_keep(struct serve *serve, const struct store *store, struct er
 }
 
 /* Takes the store, also on failure. */
-static int stored_use(struct serve *serve, struct store *store, struct error *err)
+static int cached_chunks_use(struct serve *serve, struct store *store, struct error *err)
 {
-	int r = serve->adopts ? 0 : stored_keep(serve, store, err);
+	int r = serve->adopts ? 0 : cached_chunks_keep(serve, store, err);
 
 	if (r == 0)
 		r = cached_new(store, serve->volume.array->count, &serve->cached, err);
@@ -64,35 +64,35 @@ static int stored_use(struct serve *serve, struct store *store, struct error *er
 }
 
 /* kept: a former server's table; NULL: there was none. */
-static int stored_make(struct serve *serve, struct store_kept *kept, struct error *err)
+static int cached_chunks_make(struct serve *serve, struct store_kept *kept, struct error *err)
 {
 	auto_close int folder = -1;
 	struct store_setup setup;
 	struct store *store;
-	int r = folder_make_volume(local_folder(serve->local), serve->volume.uuid, &folder, err);
+	int r = folder_make_volume(cache_folder_fd(serve->cache_folder), serve->volume.uuid, &folder, err);
 
 	if (r < 0)
 		return r;
 	if (kept && (kept->map < 0 || kept->data < 0))
 		return error_set(err, -ENOENT, "the former server left no map of it");
-	setup = stored_setup(serve, folder, kept);
+	setup = cached_chunks_setup(serve, folder, kept);
 	r = store_open(&setup, &store, err);
-	return r < 0 ? r : stored_use(serve, store, err);
+	return r < 0 ? r : cached_chunks_use(serve, store, err);
 }
 
 /* Without a cache this mount must not keep others from filling it: the supervisor has the lock as well. */
-static void stored_leave(struct serve *serve)
+static void cached_chunks_leave(struct serve *serve)
 {
 	keep_drop(serve->keep, "cache-map");
 	keep_drop(serve->keep, "cache-data");
 	keep_drop(serve->keep, "cache-lock");
 }
 
-static int stored_adopt(struct serve *serve, struct error *err)
+static int cached_chunks_adopt(struct serve *serve, struct error *err)
 {
 	struct store_kept kept = { keep_take(serve->keep, "cache-map"), keep_take(serve->keep, "cache-data"),
 				   keep_take(serve->keep, "cache-lock") };
-	int r = stored_make(serve, &kept, err);
+	int r = cached_chunks_make(serve, &kept, err);
 
 	close_fd(&kept.map);
 	close_fd(&kept.data);
@@ -100,25 +100,25 @@ static int stored_adopt(struct serve *serve, struct error *err)
 	return r;
 }
 
-void stored_open(struct serve *serve)
+void cached_chunks_open(struct serve *serve)
 {
 	struct error why = { 0 };
 	int r = 0;
 
-	if (serve->local)
-		r = serve->adopts ? stored_adopt(serve, &why) : stored_make(serve, NULL, &why);
+	if (serve->cache_folder)
+		r = serve->adopts ? cached_chunks_adopt(serve, &why) : cached_chunks_make(serve, NULL, &why);
 	if (r < 0)
 		log_warn("cache '%s': %s, no contents are kept", serve->options.cache, why.reason);
 	if (serve->options.cache && !serve->cached && !keep_is_rehearsal(serve->keep))
-		stored_leave(serve);
+		cached_chunks_leave(serve);
 }
 
-const struct store *stored_store(const struct serve *serve)
+const struct store *cached_chunks_store(const struct serve *serve)
 {
 	return serve->cached ? serve->cached->store : NULL;
 }
 
-void stored_hit(const struct serve *serve, uint64_t slot)
+void cached_chunks_hit(const struct serve *serve, uint64_t slot)
 {
 	struct view *view = serve->cached ? serve->cached->view : NULL;
 
@@ -126,22 +126,22 @@ void stored_hit(const struct serve *serve, uint64_t slot)
 		view_hit(view, slot * SLOTS_SIZE);
 }
 
-struct store_state stored_state(const struct serve *serve)
+struct store_state cached_chunks_state(const struct serve *serve)
 {
 	return serve->cached ? store_state(serve->cached->store) : (struct store_state){ 0 };
 }
 
-bool stored_follows(const struct serve *serve)
+bool cached_chunks_follows(const struct serve *serve)
 {
 	return serve->cached && store_admission(serve->cached->store) == STORE_FOLLOWS;
 }
 
-int stored_start(struct serve *serve, struct error *err)
+int cached_chunks_start(struct serve *serve, struct error *err)
 {
 	return serve->cached ? store_start(serve->cached->store, err) : 0;
 }
 
-bool stored_stop(const struct serve *serve)
+bool cached_chunks_stop(const struct serve *serve)
 {
 	if (!serve->cached || store_stop(serve->cached->store))
 		return true;
@@ -149,7 +149,7 @@ bool stored_stop(const struct serve *serve)
 	return false;
 }
 
-void stored_free(struct serve *serve)
+void cached_chunks_free(struct serve *serve)
 {
 	if (!serve->cached)
 		return;

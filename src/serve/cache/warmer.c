@@ -2,7 +2,7 @@
 /* Carries out one job after the other, in passes: each looks which files are missing, reads them in the order of their
  * places, and waits until they are written. Another one follows while the last one has helped, as readers that fill the
  * cache meanwhile may have taken the room. */
-#include "serve/warm/warmer.h"
+#include "serve/cache/warmer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,9 +18,9 @@
 #include "base/thread/thread.h"
 #include "image/names/names.h"
 #include "read/cached.h"
-#include "serve/warm/legs.h"
-#include "serve/warm/stock.h"
-#include "serve/warm/warming.h"
+#include "serve/cache/legs.h"
+#include "serve/cache/stock.h"
+#include "serve/cache/warm_jobs.h"
 
 #define WARMER_PASSES 8u               /* of a job, at most */
 #define WARMER_NAP    INT64_C(2000000)  /* ns between two looks whether there is room */
@@ -36,12 +36,12 @@ struct warmer {
 	struct serve *serve;
 	struct thread thread;
 	struct wake wake;
-	struct warming warming;
+	struct warm_jobs jobs;
 	_Atomic bool renew;
 	bool is_stuck; /* warmer_stop() left the thread behind */
 	/* Thread only: */
 	struct legs legs;
-	struct warming_job *job;
+	struct warm_job *job;
 	struct dsfs_warm answer; /* of the job */
 	struct stock stock;      /* as of the last look */
 	struct lowest window;    /* files that are missing, from the lowest place on */
@@ -93,13 +93,13 @@ static bool warmer_goes_on(struct warmer *warmer)
 	warmer->looked = now;
 	if (!atomic_load(&warmer->legs.goes_on))
 		warmer_end(warmer, DSFS_WARM_STOPPED, "the daemon ends");
-	if (!warming_is_wanted(&warmer->warming, warmer->job))
+	if (!warm_jobs_is_wanted(&warmer->jobs, warmer->job))
 		warmer_end(warmer, DSFS_WARM_STOPPED, "");
-	(void)warming_sweep(&warmer->warming);
+	(void)warm_jobs_sweep(&warmer->jobs);
 	warmer_check_version(warmer);
 	warmer->answer.read = (struct dsfs_warm_count){ warmer->legs.files, warmer->legs.bytes };
 	if (!warmer_has_ended(warmer))
-		warming_tell(&warmer->warming, warmer->job, &warmer->answer);
+		warm_jobs_tell(&warmer->jobs, warmer->job, &warmer->answer);
 	return !warmer_has_ended(warmer);
 }
 
@@ -203,10 +203,10 @@ static void warmer_see(struct warmer *warmer, uint64_t ordinal, bool is_first)
 /* Goes to the end also if the job has ended: how much fitted is asked then. */
 static void warmer_see_all(struct warmer *warmer, bool is_first)
 {
-	const struct wanted *wanted = &warmer->job->wanted;
+	const struct file_set *wanted = &warmer->job->wanted;
 	unsigned turn = 0;
 
-	for (uint64_t i = wanted_next(wanted, 1); i; i = wanted_next(wanted, i + 1)) {
+	for (uint64_t i = file_set_next(wanted, 1); i; i = file_set_next(wanted, i + 1)) {
 		warmer_see(warmer, i, is_first);
 		if (++turn % WARMER_TURN)
 			continue;
@@ -390,13 +390,13 @@ static int warmer_prepare(struct warmer *warmer, struct error *err)
 	int r;
 
 	warmer_await_store(warmer);
-	r = wanted_expand(&warmer->job->wanted, generation->opened.index, err);
+	r = file_set_expand(&warmer->job->wanted, generation->opened.index, err);
 	if (r == 0)
 		r = lowest_reserve(&warmer->window, lowest_share(generation->opened.index->shape.inode_count), err);
 	return r < 0 ? r : legs_open(&warmer->legs, &warmer->counters, err);
 }
 
-static void warmer_do(struct warmer *warmer, struct warming_job *job)
+static void warmer_do(struct warmer *warmer, struct warm_job *job)
 {
 	struct error err = { 0 };
 
@@ -412,7 +412,7 @@ static void warmer_do(struct warmer *warmer, struct warming_job *job)
 	lowest_free(&warmer->window);
 	warmer->window = (struct lowest){ .kind = &warmer_kind };
 	legs_close(&warmer->legs);
-	warming_tell(&warmer->warming, job, &warmer->answer);
+	warm_jobs_tell(&warmer->jobs, job, &warmer->answer);
 }
 
 /* ---- the thread ---- */
@@ -420,16 +420,16 @@ static void warmer_do(struct warmer *warmer, struct warming_job *job)
 static void warmer_main(void *argument)
 {
 	struct warmer *warmer = argument;
-	struct warming_job *job;
+	struct warm_job *job;
 	bool has_jobs = false;
 
 	while (atomic_load(&warmer->legs.goes_on)) {
-		job = warming_take(&warmer->warming);
+		job = warm_jobs_take(&warmer->jobs);
 		if (job)
 			warmer_do(warmer, job);
 		else
 			wake_wait(&warmer->wake, has_jobs ? WARMER_IDLE : -1);
-		has_jobs = warming_sweep(&warmer->warming);
+		has_jobs = warm_jobs_sweep(&warmer->jobs);
 	}
 	while (warmer->legs.queue.left) /* the device writes to our memory */
 		legs_wait(&warmer->legs, WARMER_LOOK);
@@ -448,7 +448,7 @@ static struct warmer *warmer_new(struct serve *serve)
 	warmer->window.kind = &warmer_kind;
 	warmer->wake.fd = -1;
 	atomic_store(&warmer->legs.goes_on, true);
-	warming_open(&warmer->warming);
+	warm_jobs_open(&warmer->jobs);
 	return warmer;
 }
 
@@ -488,7 +488,7 @@ void warmer_free(struct warmer *warmer)
 {
 	if (!warmer || warmer->is_stuck)
 		return;
-	warming_close(&warmer->warming);
+	warm_jobs_close(&warmer->jobs);
 	wake_close(&warmer->wake);
 	free(warmer);
 }
@@ -497,7 +497,7 @@ void warmer_free(struct warmer *warmer)
 
 int warmer_command(struct warmer *warmer, struct dsfs_warm *command, struct error *err)
 {
-	int r = warming_command(&warmer->warming, serve_current(warmer->serve), command, err);
+	int r = warm_jobs_command(&warmer->jobs, serve_current(warmer->serve), command, err);
 
 	wake_up(&warmer->wake);
 	return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the folder open for the life of the mount, and with the supervisor for a successor. */
-#include "serve/local/local.h"
+#include "serve/cache/cache_folder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "device/locate.h"
 #include "image/catalogue/index_load.h"
 #include "io/file.h"
-#include "serve/local/copier.h"
-#include "serve/local/loan.h"
+#include "serve/cache/copier.h"
+#include "serve/cache/loan.h"
 #include "supervisor/keep.h"
 
-struct local {
+struct cache_folder {
 	int folder; /* the descriptor */
 	struct copier *copier;
 	const char *own; /* name of the mount's socket; "": it is not announced */
@@ -24,7 +24,7 @@ struct local {
 
 /* ---- the folder ---- */
 
-static int local_adopt(struct serve *serve, int *ret)
+static int cache_folder_adopt(struct serve *serve, int *ret)
 {
 	*ret = keep_take(serve->keep, "cache");
 	if (*ret < 0)
@@ -34,7 +34,7 @@ static int local_adopt(struct serve *serve, int *ret)
 }
 
 /* A cache is no reason to refuse a mount: at boot the data set is what counts. */
-static int local_open_folder(struct serve *serve, int *ret, struct error *err)
+static int cache_folder_find(struct serve *serve, int *ret, struct error *err)
 {
 	enum folder_note note = FOLDER_UNNOTED;
 	struct error why = { 0 };
@@ -49,65 +49,65 @@ static int local_open_folder(struct serve *serve, int *ret, struct error *err)
 	return keep_put(serve->keep, *ret, err, "cache");
 }
 
-int local_open(struct serve *serve, struct error *err)
+int cache_folder_open(struct serve *serve, struct error *err)
 {
 	auto_close int folder = -1;
-	struct local *local;
+	struct cache_folder *cache;
 	int r;
 
 	if (!serve->options.cache)
 		return 0;
-	r = serve->adopts ? local_adopt(serve, &folder) : local_open_folder(serve, &folder, err);
+	r = serve->adopts ? cache_folder_adopt(serve, &folder) : cache_folder_find(serve, &folder, err);
 	if (r < 0 || folder < 0)
 		return r;
-	local = calloc(1, sizeof(*local));
-	if (!local)
+	cache = calloc(1, sizeof(*cache));
+	if (!cache)
 		return error_no_memory(err);
-	r = copier_new(folder, serve->options.cache, &local->copier, err);
+	r = copier_new(folder, serve->options.cache, &cache->copier, err);
 	if (r < 0) {
-		free(local);
+		free(cache);
 		return r;
 	}
-	local->own = "";
-	local->folder = take_fd(&folder);
-	serve->local = local;
+	cache->own = "";
+	cache->folder = take_fd(&folder);
+	serve->cache_folder = cache;
 	return 0;
 }
 
 /* The drive of the cache may be stolen as well as those of the volume. */
-static void local_warn_of_clear_text(const struct serve *serve)
+static void cache_folder_warn_of_clear_text(const struct serve *serve)
 {
-	if (serve_count_crypt(serve) && locate_is_plain(serve->local->folder))
+	if (serve_count_crypt(serve) && locate_is_plain(serve->cache_folder->folder))
 		log_warn("cache '%s': it has contents of an encrypted volume in clear text: use a folder on an "
 			 "encrypted filesystem", serve->options.cache);
 }
 
-int local_start(struct serve *serve, struct error *err)
+int cache_folder_start(struct serve *serve, struct error *err)
 {
-	if (!serve->local)
+	if (!serve->cache_folder)
 		return 0;
 	if (!serve->adopts)
-		local_warn_of_clear_text(serve);
-	return copier_start(serve->local->copier, err);
+		cache_folder_warn_of_clear_text(serve);
+	return copier_start(serve->cache_folder->copier, err);
 }
 
-bool local_stop(struct local *local)
+bool cache_folder_stop(struct cache_folder *cache)
 {
-	return !local || copier_stop(local->copier);
+	return !cache || copier_stop(cache->copier);
 }
 
-void local_free(struct local *local)
+void cache_folder_free(struct cache_folder *cache)
 {
-	if (!local)
+	if (!cache)
 		return;
-	copier_free(local->copier);
-	close_fd(&local->folder);
-	free(local);
+	copier_free(cache->copier);
+	close_fd(&cache->folder);
+	free(cache);
 }
 
 /* ---- indexes ---- */
 
-static int local_load_file(int volume, const struct copy *copy, struct backing backing, const struct version *version,
+static int cache_folder_load_file(int volume, const struct copy *copy, struct backing backing, const struct version *version,
 			   struct opened_version *ret, struct error *err)
 {
 	struct file_source *file;
@@ -123,63 +123,63 @@ static int local_load_file(int volume, const struct copy *copy, struct backing b
 }
 
 /* A copy that could not be looked at for lack of memory or descriptors may be right. */
-static int local_load_copy(struct serve *serve, const struct version *version, enum copy_kind kind,
+static int cache_folder_load_copy(struct serve *serve, const struct version *version, enum copy_kind kind,
 			   struct backing backing, struct opened_version *ret)
 {
 	const struct copy copy = copy_of(version, kind);
 	auto_close int volume = -1;
 	struct error why = { 0 };
-	int r = folder_volume(serve->local->folder, serve->volume.uuid, &volume, &why);
+	int r = folder_volume(serve->cache_folder->folder, serve->volume.uuid, &volume, &why);
 
 	if (r == 0)
-		r = local_load_file(volume, &copy, backing, version, ret, &why);
+		r = cache_folder_load_file(volume, &copy, backing, version, ret, &why);
 	if (r == 0 || r == -ENOENT)
 		return r;
 	log_warn("cache '%s': the copy of the %s of version '%s' is not used: %s", serve->options.cache,
 		 kind == COPY_INDEX ? "index" : "block checksums", version->label, why.reason);
 	if (!error_is_shortage(r))
-		copier_reject(serve->local->copier, serve->volume.uuid, &copy);
+		copier_reject(serve->cache_folder->copier, serve->volume.uuid, &copy);
 	return r;
 }
 
-void local_announce(struct serve *serve, const char *name, const char *path)
+void cache_folder_announce(struct serve *serve, const char *name, const char *path)
 {
-	if (!serve->local)
+	if (!serve->cache_folder)
 		return;
-	serve->local->own = name;
-	copier_announce(serve->local->copier, serve->volume.uuid, name, path);
+	serve->cache_folder->own = name;
+	copier_announce(serve->cache_folder->copier, serve->volume.uuid, name, path);
 }
 
-void local_borrow(struct serve *serve, const struct version *version, const struct members *members,
+void cache_folder_borrow(struct serve *serve, const struct version *version, const struct members *members,
 		  struct opened_version *ret)
 {
 	auto_close int volume = -1;
 
-	if (serve->local && folder_volume(serve->local->folder, serve->volume.uuid, &volume, NULL) == 0)
-		loan_take(volume, serve->volume.uuid, serve->local->own, version,
+	if (serve->cache_folder && folder_volume(serve->cache_folder->folder, serve->volume.uuid, &volume, NULL) == 0)
+		loan_take(volume, serve->volume.uuid, serve->cache_folder->own, version,
 			  backing_of(&serve->volume.array->source, members), ret);
 }
 
 /* Loads the copies of what is not open. Returns the count of bytes to which those of the index belong. */
-static _Atomic uint64_t *local_load_copies(struct serve *serve, const struct version *version, struct backing backing,
+static _Atomic uint64_t *cache_folder_load_copies(struct serve *serve, const struct version *version, struct backing backing,
 					   struct opened_version *opened)
 {
 	_Atomic uint64_t *count = &serve->history.index_read;
 
 	if (opened->index)
 		count = &serve->history.index_shared;
-	else if (serve->local && local_load_copy(serve, version, COPY_INDEX, backing, opened) == 0)
+	else if (serve->cache_folder && cache_folder_load_copy(serve, version, COPY_INDEX, backing, opened) == 0)
 		count = &serve->history.index_copied;
-	if (serve->local && !opened->block_sums && version->block_sums.length)
-		(void)local_load_copy(serve, version, COPY_BLOCK_SUMS, backing, opened);
+	if (serve->cache_folder && !opened->block_sums && version->block_sums.length)
+		(void)cache_folder_load_copy(serve, version, COPY_BLOCK_SUMS, backing, opened);
 	return count;
 }
 
-int local_load(struct serve *serve, const struct version *version, const struct members *members,
+int cache_folder_load(struct serve *serve, const struct version *version, const struct members *members,
 	       struct opened_version *opened, struct error *err)
 {
 	const struct backing backing = backing_of(&serve->volume.array->source, members);
-	_Atomic uint64_t *count = local_load_copies(serve, version, backing, opened);
+	_Atomic uint64_t *count = cache_folder_load_copies(serve, version, backing, opened);
 	struct error damage = { .reason = "" };
 	int r = opened_version_load(backing, version, opened, &damage, err);
 
@@ -193,13 +193,13 @@ int local_load(struct serve *serve, const struct version *version, const struct 
 	return 0;
 }
 
-void local_keep(struct serve *serve, const struct catalogue *catalogue, struct generation *generation)
+void cache_folder_keep(struct serve *serve, const struct catalogue *catalogue, struct generation *generation)
 {
-	if (serve->local)
-		copier_post(serve->local->copier, catalogue, generation);
+	if (serve->cache_folder)
+		copier_post(serve->cache_folder->copier, catalogue, generation);
 }
 
-int local_folder(const struct local *local)
+int cache_folder_fd(const struct cache_folder *cache)
 {
-	return local->folder;
+	return cache->folder;
 }

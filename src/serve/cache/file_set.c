@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks down directories once each, whatever the names say: one that is in the set already is not listed again. */
-#include "serve/warm/wanted.h"
+#include "serve/cache/file_set.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -12,23 +12,23 @@
 #include "image/inode.h"
 #include "image/names/names.h"
 
-int wanted_open(struct wanted *ret, uint64_t inodes, struct error *err)
+int file_set_open(struct file_set *ret, uint64_t inodes, struct error *err)
 {
 	uint64_t *bits = calloc(inodes / 64 + 1, sizeof(*bits));
 
 	if (!bits)
 		return error_no_memory(err);
-	*ret = (struct wanted){ .bits = bits, .count = inodes };
+	*ret = (struct file_set){ .bits = bits, .count = inodes };
 	return 0;
 }
 
-void wanted_close(struct wanted *wanted)
+void file_set_close(struct file_set *wanted)
 {
 	free(wanted->bits);
-	*wanted = (struct wanted){ 0 };
+	*wanted = (struct file_set){ 0 };
 }
 
-bool wanted_add(struct wanted *wanted, uint64_t ordinal)
+bool file_set_add(struct file_set *wanted, uint64_t ordinal)
 {
 	if (!ordinal || ordinal > wanted->count)
 		return false;
@@ -36,7 +36,7 @@ bool wanted_add(struct wanted *wanted, uint64_t ordinal)
 	return true;
 }
 
-uint64_t wanted_next(const struct wanted *wanted, uint64_t ordinal)
+uint64_t file_set_next(const struct file_set *wanted, uint64_t ordinal)
 {
 	uint64_t mask = ~UINT64_C(0) << ordinal % 64, bits;
 
@@ -51,7 +51,7 @@ uint64_t wanted_next(const struct wanted *wanted, uint64_t ordinal)
 /* ---- directories ---- */
 
 struct wanted_walk {
-	struct wanted *wanted;
+	struct file_set *wanted;
 	struct names *names;
 	uint64_t *directories; /* that are still to be listed */
 	size_t count, room;
@@ -72,9 +72,9 @@ static int wanted_see(void *argument, const struct names_entry *entry)
 {
 	struct wanted_walk *walk = argument;
 
-	if (entry->type == DT_DIR && !wanted_has(walk->wanted, entry->ordinal))
+	if (entry->type == DT_DIR && !file_set_has(walk->wanted, entry->ordinal))
 		walk->r = wanted_push(walk, entry->ordinal);
-	(void)wanted_add(walk->wanted, entry->ordinal);
+	(void)file_set_add(walk->wanted, entry->ordinal);
 	return walk->r < 0;
 }
 
@@ -84,7 +84,7 @@ static int wanted_find(struct wanted_walk *walk, const struct index *index)
 	struct inode inode;
 	int r = 0;
 
-	for (uint64_t i = wanted_next(walk->wanted, 1); r == 0 && i; i = wanted_next(walk->wanted, i + 1))
+	for (uint64_t i = file_set_next(walk->wanted, 1); r == 0 && i; i = file_set_next(walk->wanted, i + 1))
 		if (inode_get(index, i, &inode, NULL) == 0 && S_ISDIR(inode.mode))
 			r = wanted_push(walk, i);
 	return r;
@@ -104,15 +104,15 @@ static int wanted_list(struct wanted_walk *walk)
 	return r;
 }
 
-int wanted_expand(struct wanted *wanted, const struct index *index, struct error *err)
+int file_set_expand(struct file_set *wanted, const struct index *index, struct error *err)
 {
 	auto_free uint64_t *directories = NULL;
 	struct wanted_walk walk = { .wanted = wanted, .names = index->names, .err = err };
 	int r;
 
-	if (wanted_has(wanted, INODE_ROOT)) {
+	if (file_set_has(wanted, INODE_ROOT)) {
 		for (uint64_t i = 1; i <= wanted->count; i++)
-			(void)wanted_add(wanted, i);
+			(void)file_set_add(wanted, i);
 		return 0;
 	}
 	r = wanted_find(&walk, index);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Has a use of the version for each job, so that it is not closed meanwhile. */
-#include "serve/local/copier.h"
+#include "serve/cache/copier.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks one after the other. A socket without a listener belonged to a daemon that was killed: its link is removed. */
-#include "serve/local/loan.h"
+#include "serve/cache/loan.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the map of the cache for each chunk. */
 #include "cache/store.h"
-#include "serve/warm/stock.h"
+#include "serve/cache/stock.h"
 
 #include "image/chunk.h"
 #include "read/op.h"
