@@ -124,7 +124,8 @@ void chunk_map_clear(struct chunk_map *map, uint64_t key, uint64_t block)
 	}
 }
 
-uint64_t chunk_map_sweep(struct chunk_map *map, bool (*gone)(const void *argument, uint64_t block), const void *argument)
+uint64_t chunk_map_sweep(struct chunk_map *map, bool (*gone)(const void *argument, uint64_t block),
+			 const void *argument)
 {
 	uint64_t left = 0, word;
 

@@ -44,13 +44,13 @@ uint64_t chunk_table_size(const struct chunk_table_shape *shape)
 static struct chunk_table_head chunk_table_encode(const struct chunk_table *table)
 {
 	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC),
-				      .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
-				      .slot_size = dsfs_le32_of(SLOTS_SIZE),
-				      .buckets = dsfs_le64_of(table->map.buckets),
-				      .slots = dsfs_le32_of(table->slots.count),
-				      .hand = dsfs_le32_of(table->slots.hand),
-				      .day = dsfs_le32_of(table->slots.day),
-				      .taken = dsfs_le32_of(table->slots.taken) };
+					 .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
+					 .slot_size = dsfs_le32_of(SLOTS_SIZE),
+					 .buckets = dsfs_le64_of(table->map.buckets),
+					 .slots = dsfs_le32_of(table->slots.count),
+					 .hand = dsfs_le32_of(table->slots.hand),
+					 .day = dsfs_le32_of(table->slots.day),
+					 .taken = dsfs_le32_of(table->slots.taken) };
 
 	memcpy(head.volume, table->volume, sizeof(head.volume));
 	return head;
@@ -58,7 +58,7 @@ static struct chunk_table_head chunk_table_encode(const struct chunk_table *tabl
 
 /* volume: the one it must be of; NULL: any. */
 static int chunk_table_decode(const struct chunk_table_head *head, const uint8_t *volume, struct chunk_table_shape *ret,
-			   struct error *err)
+			      struct error *err)
 {
 	uint64_t buckets = dsfs_le64_get(head->buckets);
 	uint32_t slots = dsfs_le32_get(head->slots), version = dsfs_le32_get(head->version);
@@ -106,7 +106,7 @@ static void chunk_table_begin(struct chunk_table *table, const struct chunk_tabl
 	uint8_t *bytes = table->memory;
 
 	table->map = (struct chunk_map){ .words = (void *)(bytes + chunk_table_words_at(shape->slots)),
-				   .buckets = shape->buckets };
+					 .buckets = shape->buckets };
 	slots_open(&table->slots, (void *)(bytes + sizeof(struct chunk_table_head)), shape->slots);
 }
 
@@ -120,7 +120,8 @@ static int chunk_table_map(int fd, size_t size, int access, struct chunk_table *
 	return 0;
 }
 
-int chunk_table_new(const struct chunk_table_shape *shape, const uint8_t volume[16], struct chunk_table *ret, struct error *err)
+int chunk_table_new(const struct chunk_table_shape *shape, const uint8_t volume[16], struct chunk_table *ret,
+		    struct error *err)
 {
 	auto_close int fd = -1;
 	int r = memory_file_make("datasetfs-cache", chunk_table_size(shape), &fd, err);
@@ -251,7 +252,7 @@ int chunk_table_save(struct chunk_table *table, int folder, struct error *err)
 }
 
 static int chunk_table_read_head(int fd, const uint8_t volume[16], struct chunk_table_head *ret,
-			      struct chunk_table_shape *ret_shape, struct error *err)
+				 struct chunk_table_shape *ret_shape, struct error *err)
 {
 	ssize_t n = transfer_read_at(fd, ret, sizeof(*ret), 0);
 
@@ -274,7 +275,8 @@ int chunk_table_check(int fd, const uint8_t volume[16], struct chunk_table_shape
 	return r < 0 ? r : chunk_table_check_size((uint64_t)st.st_size, ret, err);
 }
 
-int chunk_table_find(int folder, const uint8_t volume[16], int *ret_fd, struct chunk_table_shape *ret, struct error *err)
+int chunk_table_find(int folder, const uint8_t volume[16], int *ret_fd, struct chunk_table_shape *ret,
+		     struct error *err)
 {
 	auto_close int fd = -1;
 	struct chunk_table_shape shape = { 0 };
@@ -325,7 +327,7 @@ int chunk_table_load(struct chunk_table *table, int fd, struct error *err)
 	r = chunk_table_load_words(fd, (void *)table->slots.list, slots, sizeof(head), err);
 	if (r == 0)
 		r = chunk_table_load_words(fd, table->map.words, shape.buckets * CHUNK_MAP_BUCKET,
-					chunk_table_words_at(shape.slots), err);
+					   chunk_table_words_at(shape.slots), err);
 	slots_count(&table->slots); /* list and count stay as they are: readers use them */
 	chunk_table_take_turn(table, &head);
 	chunk_table_note(table);

@@ -47,7 +47,7 @@ struct chunk_table {
 uint64_t chunk_table_size(const struct chunk_table_shape *shape);
 /* Makes an empty table. */
 must_check int chunk_table_new(const struct chunk_table_shape *shape, const uint8_t volume[16], struct chunk_table *ret,
-			    struct error *err);
+			       struct error *err);
 /* Makes one of the memory file of another table, which is taken on success. -EBADMSG: it is no table of this volume. */
 must_check int chunk_table_adopt(int fd, const uint8_t volume[16], struct chunk_table *ret, struct error *err);
 /* Maps a table that another process lends, for reading, of whichever volume. The caller keeps fd. -EBADMSG: it is no
@@ -62,7 +62,7 @@ void chunk_table_close(struct chunk_table *table);
 must_check int chunk_table_save(struct chunk_table *table, int folder, struct error *err);
 /* Opens a saved table, and checks its head. -ENOENT: nothing was saved. -EBADMSG: it is no table of this volume. */
 must_check int chunk_table_find(int folder, const uint8_t volume[16], int *ret_fd, struct chunk_table_shape *ret,
-			     struct error *err);
+				struct error *err);
 /* Checks the head of such a file, and its size. */
 must_check int chunk_table_check(int fd, const uint8_t volume[16], struct chunk_table_shape *ret, struct error *err);
 /* Fills a table, which has as many buckets, from the file. Others may use it meanwhile. On failure it has a part. */

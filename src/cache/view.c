@@ -59,7 +59,8 @@ int view_borrow(int table, int data, struct view **ret, struct error *err)
 	if (r == 0)
 		r = chunk_table_borrow(table, &lent->table, err);
 	if (r == 0) {
-		lent->wrong = (struct chunk_map){ .words = calloc(1, chunk_map_bytes(VIEW_WRONG)), .buckets = VIEW_WRONG };
+		lent->wrong =
+			(struct chunk_map){ .words = calloc(1, chunk_map_bytes(VIEW_WRONG)), .buckets = VIEW_WRONG };
 		lent->hits = calloc(view_words(&lent->table), sizeof(*lent->hits));
 		if (!lent->wrong.words || !lent->hits)
 			r = error_no_memory(err);

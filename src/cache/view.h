@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A cache as its readers have it: the table that says where a chunk may lie. Stored bytes lie there, which the reader
- * checks by the chunk's own sum as if they came from the volume: anything may be at a place. No call waits for a device.
- * The process that fills the cache has the table to itself. To programs that read past its mount it is lent, with the file that has the chunks: they can change
- * neither, so they note for themselves which words were wrong and which slots they hit. Any thread may use a view. */
+/* A cache as its readers have it: the table that says where a chunk may lie. Stored bytes lie there, which the
+ * reader checks by the chunk's own sum as if they came from the volume: anything may be at a place. No call waits for a
+ * device.
+ *
+ * The process that fills the cache has the table to itself. To programs that read past its mount it is lent, with the
+ * file that has the chunks: they can change neither, so they note for themselves which words were wrong and which slots
+ * they hit. Any thread may use a view. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,7 +22,7 @@ struct view_lent;
 struct view {
 	struct chunk_table *table;
 	_Atomic bool is_changed; /* the table is, since it was saved */
-	struct view_lent *lent; /* NULL: the table is this process's */
+	struct view_lent *lent;  /* NULL: the table is this process's */
 };
 
 /* Makes a view of another process's loan: the table, and the file with the chunks. Takes data on success; the caller

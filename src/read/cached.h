@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of a volume on a drive of this machine (src/cache/), as reads see it: a further place of a chunk, with bytes
- * that may be anything. They are checked as the volume's are; if they are wrong or do not come, the volume is read as
- * if there were no cache. Readers that keep give it the bytes that they read from the volume. */
+/* The cache of a volume on a drive of this machine (src/cache/), as reads see it: a further place of a chunk, with
+ * bytes that may be anything. They are checked as the volume's are; if they are wrong or do not come, the volume is
+ * read as if there were no cache. Readers that keep give it the bytes that they read from the volume. */
 #pragma once
 #include "cache/store.h"
 #include "read/beside.h"

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "device/locate.h"
 #include "serve/damage.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 
 #define SERVE_SILENCE INT64_C(5000000000) /* ns without an answer after which a member counts as missing */
 #define SERVE_NAP     50000u              /* µs between two checks of a silent member */
@@ -40,7 +40,7 @@ bool serve_is_suspect(const struct serve *serve, uint32_t slot)
 void serve_be_patient(const struct serve *serve, uint32_t slot, struct file_source *file)
 {
 	file->patience = FILE_PATIENCE;
-	file->silent_since = &serve->record->members[slot].silent_since;
+	file->silent_since = &serve->recovery->members[slot].silent_since;
 	file->inherited_until = serve->adopts ? clock_now() + FILE_PATIENCE : 0;
 }
 
@@ -49,7 +49,7 @@ static int64_t serve_silent_since(const struct serve *serve, uint32_t slot, int6
 {
 	int64_t since = 0, now = clock_now();
 
-	if (atomic_compare_exchange_strong(&serve->record->members[slot].silent_since, &since, now - silence))
+	if (atomic_compare_exchange_strong(&serve->recovery->members[slot].silent_since, &since, now - silence))
 		return now - silence;
 	return since < now - silence ? since : now - silence;
 }
@@ -78,7 +78,7 @@ void serve_rename_member(struct serve *serve, uint32_t slot, char *name)
 	/* If there is no memory to list it, a former name leaks. */
 	if (former && grow_one(member->former, member->former_count, NULL) == 0)
 		member->former[member->former_count++] = former;
-	record_set_member(serve->record, slot, name);
+	recovery_set_member(serve->recovery, slot, name);
 	atomic_store(&member->is_crypt, locate_is_crypt(serve->volume.array->fds[slot]));
 	if (locate_identity(serve->volume.array->fds[slot], member->identity, &why) < 0)
 		log_debug("'%s' cannot be found again under another name: %s", name, why.reason);

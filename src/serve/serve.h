@@ -23,7 +23,7 @@ struct control;
 struct damage;
 struct keep;
 struct cache_folder;
-struct record;
+struct recovery;
 struct snapshots;
 struct upgrade_command;
 struct prune;
@@ -106,7 +106,7 @@ struct serve {
 	struct generations generations;
 	_Atomic uint64_t loading; /* upper bound of the bytes that loads of versions under way will take */
 	struct keep *keep;        /* the supervisor; NULL: none */
-	struct record *record;    /* the facts for a successor */
+	struct recovery *recovery; /* the facts for a successor */
 	bool is_kept;             /* the record and the versions are kept for another server */
 	bool adopts;              /* another server served the mount before, and this one took over */
 	int mount_fd;             /* the mount's /dev/fuse, through which the kernel is notified */

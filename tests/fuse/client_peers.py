@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Peers that break the rules of the socket of a mount, and a daemon that does. The messages: src/handover/handover.h.
+"""Peers that break the rules of the socket of a mount, and a daemon that does. The messages: src/client/client.h.
 
 client_peers.py CASE MNT                 a peer: prints what it got
 client_peers.py fake FAULT SOCKET REAL   a daemon at SOCKET that passes on what the one at REAL hands over, but for one

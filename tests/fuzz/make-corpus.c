@@ -11,11 +11,11 @@
 
 #include "base/cleanup.h"
 #include "cache/chunk_table.h"
+#include "client/client.h"
 #include "csi/wire.h"
 #include "datasetfs/control.h"
 #include "fuse/wire.h"
 #include "fuzz/fuzz.h"
-#include "handover/handover.h"
 #include "image/catalogue/block_sums.h"
 #include "image/catalogue/catalogue.h"
 #include "image/chunk.h"
@@ -24,7 +24,7 @@
 #include "lib/section.h"
 #include "lib/signed.h"
 #include "opened/version_record.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "source/archive/tar_stream.h"
 
 static struct section section;
@@ -285,32 +285,32 @@ static void seed_exposition(const char *folder)
 	write_seed(folder, "exposition-1", "", 0, text, sizeof(text) - 1);
 }
 
-static void seed_handover(const char *folder)
+static void seed_client(const char *folder)
 {
 	const struct error why = { -EPERM, "not for you" };
-	struct handover_opened opened = { .key = 1 };
-	struct handover_open query = { .sequence = 1 };
-	struct handover_report report = { .counts = { 1, 2, 3, 4, 5 } };
-	struct handover_greeting greeting = { 0 };
-	struct handover_cached cached = { 0 };
-	struct handover_cache wish;
-	struct handover_hits hits = { .bits = { 1 } };
+	struct client_opened opened = { .key = 1 };
+	struct client_open query = { .sequence = 1 };
+	struct client_report report = { .counts = { 1, 2, 3, 4, 5 } };
+	struct client_greeting greeting = { 0 };
+	struct client_cached cached = { 0 };
+	struct client_cache wish;
+	struct client_hits hits = { .bits = { 1 } };
 
-	handover_begin(&opened.answer.head, HANDOVER_OPENED, sizeof(opened));
-	write_seed(folder, "handover-opened", "", 0, &opened, sizeof(opened));
-	handover_begin(&query.head, HANDOVER_OPEN, sizeof(query));
-	write_seed(folder, "handover-open", "", 0, &query, sizeof(query));
-	handover_begin(&report.head, HANDOVER_REPORT, sizeof(report));
-	write_seed(folder, "handover-report", "", 0, &report, sizeof(report));
-	handover_begin(&greeting.answer.head, HANDOVER_GREETING, sizeof(greeting));
-	handover_refuse(&greeting.answer, &why);
-	write_seed(folder, "handover-greeting", "", 0, &greeting, sizeof(greeting));
-	handover_begin(&wish.head, HANDOVER_CACHE, sizeof(wish));
-	write_seed(folder, "handover-cache", "", 0, &wish, sizeof(wish));
-	handover_begin(&cached.answer.head, HANDOVER_CACHED, sizeof(cached));
-	write_seed(folder, "handover-cached", "", 0, &cached, sizeof(cached));
-	handover_begin(&hits.head, HANDOVER_HITS, sizeof(hits));
-	write_seed(folder, "handover-hits", "", 0, &hits, sizeof(hits));
+	client_begin(&opened.answer.head, CLIENT_OPENED, sizeof(opened));
+	write_seed(folder, "client-opened", "", 0, &opened, sizeof(opened));
+	client_begin(&query.head, CLIENT_OPEN, sizeof(query));
+	write_seed(folder, "client-open", "", 0, &query, sizeof(query));
+	client_begin(&report.head, CLIENT_REPORT, sizeof(report));
+	write_seed(folder, "client-report", "", 0, &report, sizeof(report));
+	client_begin(&greeting.answer.head, CLIENT_GREETING, sizeof(greeting));
+	client_refuse(&greeting.answer, &why);
+	write_seed(folder, "client-greeting", "", 0, &greeting, sizeof(greeting));
+	client_begin(&wish.head, CLIENT_CACHE, sizeof(wish));
+	write_seed(folder, "client-cache", "", 0, &wish, sizeof(wish));
+	client_begin(&cached.answer.head, CLIENT_CACHED, sizeof(cached));
+	write_seed(folder, "client-cached", "", 0, &cached, sizeof(cached));
+	client_begin(&hits.head, CLIENT_HITS, sizeof(hits));
+	write_seed(folder, "client-hits", "", 0, &hits, sizeof(hits));
 }
 
 static void seed_record_of(const char *folder, const char *name, const struct version_record *record)
@@ -405,39 +405,39 @@ static size_t add_entry(uint8_t *seed, size_t used, uint32_t mode, const char *p
 	return add_message(seed, used, TAR_STREAM_ENTRY, &head, sizeof(head), bytes, length);
 }
 
-/* Changes to a valid record, as fuzz-record.c reads them. */
+/* Changes to a valid record, as fuzz-recovery.c reads them. */
 static void seed_record(const char *folder)
 {
 	static const struct record_patch {
 		uint32_t at, value;
 	} valid[] = {
-		{ offsetof(struct record, prepared), 6 },
-		{ offsetof(struct record, pending_unique), 20 },
-		{ offsetof(struct record, pending_key), 6 },
-		{ offsetof(struct record, incarnation), 3 },
-		{ offsetof(struct record, crashed), 2 },
-		{ offsetof(struct record, hands[1].unique), 30 },
-		{ offsetof(struct record, hands[1].nodeid), 77 },
-		{ offsetof(struct record, members[1].name_now), 2 },
-		{ offsetof(struct record, members[1].is_lost), 1 },
-		{ offsetof(struct record, results[0].unique), 20 },
-		{ offsetof(struct record, crashes[0].count), 1 },
-		{ offsetof(struct record, crashes[0].nodeid), 77 },
-		{ offsetof(struct record, crash_used), 1 },
+		{ offsetof(struct recovery, prepared), 6 },
+		{ offsetof(struct recovery, pending_unique), 20 },
+		{ offsetof(struct recovery, pending_key), 6 },
+		{ offsetof(struct recovery, incarnation), 3 },
+		{ offsetof(struct recovery, crashed), 2 },
+		{ offsetof(struct recovery, hands[1].unique), 30 },
+		{ offsetof(struct recovery, hands[1].nodeid), 77 },
+		{ offsetof(struct recovery, members[1].name_now), 2 },
+		{ offsetof(struct recovery, members[1].is_lost), 1 },
+		{ offsetof(struct recovery, results[0].unique), 20 },
+		{ offsetof(struct recovery, crashes[0].count), 1 },
+		{ offsetof(struct recovery, crashes[0].nodeid), 77 },
+		{ offsetof(struct recovery, crash_used), 1 },
 	}, unfinished[] = {
-		{ offsetof(struct record, current), 6 },
-		{ offsetof(struct record, served_now), 0 },
-		{ offsetof(struct record, pointed_now), 1 },
-		{ offsetof(struct record, result_count), UINT32_MAX },
-		{ offsetof(struct record, next_key), 7 },
-		{ offsetof(struct record, versions[2].sequence), 12 },
-		{ offsetof(struct record, versions[2].key), 3 },
-		{ offsetof(struct record, member_count), 256 },
-		{ offsetof(struct record, workers), 2000 },
+		{ offsetof(struct recovery, current), 6 },
+		{ offsetof(struct recovery, served_now), 0 },
+		{ offsetof(struct recovery, pointed_now), 1 },
+		{ offsetof(struct recovery, result_count), UINT32_MAX },
+		{ offsetof(struct recovery, next_key), 7 },
+		{ offsetof(struct recovery, versions[2].sequence), 12 },
+		{ offsetof(struct recovery, versions[2].key), 3 },
+		{ offsetof(struct recovery, member_count), 256 },
+		{ offsetof(struct recovery, workers), 2000 },
 	};
 
-	write_seed(folder, "record-valid", "", 0, valid, sizeof(valid));
-	write_seed(folder, "record-unfinished", "", 0, unfinished, sizeof(unfinished));
+	write_seed(folder, "recovery-valid", "", 0, valid, sizeof(valid));
+	write_seed(folder, "recovery-unfinished", "", 0, unfinished, sizeof(unfinished));
 }
 
 static void seed_tar_stream(const char *folder)
@@ -605,7 +605,7 @@ int main(int argc, char **argv)
 	seed_block_sums(argv[1], "block-sums-many", DSFS_SUM_XXH3_64, 17, 1000);
 	seed_block_sums(argv[1], "block-sums-sha256", DSFS_SUM_SHA256, 17, 1000);
 	seed_wire(argv[1]);
-	seed_handover(argv[1]);
+	seed_client(argv[1]);
 	seed_chunk_table(argv[1]);
 	seed_record(argv[1]);
 	seed_version_record(argv[1]);

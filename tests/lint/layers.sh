@@ -61,7 +61,7 @@ may src/device   $base device/nvme datasetfs device
 may src/assembly $base $image io $device datasetfs assembly
 may src/erofs    $base $image io datasetfs erofs
 may src/cache     $base $image io datasetfs cache
-may src/handover $base handover
+may src/client $base client
 may src/opened   $base $image opened
 may src/volume/space       $base $image datasetfs volume/space
 may src/volume/transaction $base $image io $device datasetfs volume/space volume/transaction
@@ -74,7 +74,7 @@ may src/fuse     $base io fuse
 may src/supervisor $base supervisor
 may src/lib         $base $image trust datasetfs lib
 may src/lib/shuffle $base $image datasetfs lib/shuffle
-may src/lib/direct/daemon $base $image trust io handover opened cache read datasetfs lib lib/direct/daemon
+may src/lib/direct/daemon $base $image trust io client opened cache read datasetfs lib lib/direct/daemon
 may src/lib/direct  $base $image trust io $device assembly cache read opened datasetfs lib lib/direct/daemon lib/direct
 may src/lib/mounted $base $image trust io datasetfs lib lib/mounted
 may src/lib/api     $base $image trust $device datasetfs lib lib/shuffle lib/direct lib/mounted lib/api
@@ -84,28 +84,28 @@ may src/preload/files   $base $image trust read datasetfs $lib preload/process p
 may src/preload/hooks   $base $image trust datasetfs $lib preload/process preload/mounts preload/files preload/hooks
 may src/preload         $base $image trust io $lib preload/process preload/hooks preload
 may src/serve/version $base $image trust read opened datasetfs serve/version
-may src/serve/record  $base trust datasetfs serve/version serve/record
+may src/serve/recovery  $base trust datasetfs serve/version serve/recovery
 may src/serve/worker  $base io read fuse datasetfs serve/version serve/worker
-may src/serve         $base $image trust io $device read options serve/version serve/record serve/worker serve
-may src/serve/keeping $base fuse supervisor serve/version serve/record serve/worker serve serve/keeping
+may src/serve         $base $image trust io $device read options serve/version serve/recovery serve/worker serve
+may src/serve/successor $base fuse supervisor serve/version serve/recovery serve/worker serve serve/successor
 may src/serve/readahead $base $image io read fuse datasetfs serve/version serve/worker serve serve/readahead
-may src/serve/cache   $base $image $device io handover opened read supervisor cache datasetfs serve/version \
+may src/serve/cache   $base $image $device io client opened read supervisor cache datasetfs serve/version \
     serve/worker serve serve/readahead serve/cache
-may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/keeping serve/cache \
+may src/serve/opening $base $image trust $device datasetfs serve/version serve serve/successor serve/cache \
     serve/opening
-may src/serve/request $base $image read fuse datasetfs serve/version serve/record serve/worker serve serve/keeping \
+may src/serve/request $base $image read fuse datasetfs serve/version serve/recovery serve/worker serve serve/successor \
     serve/readahead serve/request
-may src/serve/clients $base $image handover supervisor datasetfs serve/version serve/record serve serve/keeping \
+may src/serve/clients $base $image client supervisor datasetfs serve/version serve/recovery serve serve/successor \
     serve/cache serve/request serve/clients
-may src/serve/health  $base $image io read $device assembly datasetfs serve/version serve/worker serve serve/keeping \
+may src/serve/health  $base $image io read $device assembly datasetfs serve/version serve/worker serve serve/successor \
     serve/readahead serve/cache serve/opening serve/request serve/clients serve/health
-may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/record serve/worker serve \
-    serve/keeping serve/readahead serve/cache serve/opening serve/request serve/clients serve/health serve/control
-may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/keeping \
+may src/serve/control $base $image trust io fuse supervisor datasetfs serve/version serve/recovery serve/worker serve \
+    serve/successor serve/readahead serve/cache serve/opening serve/request serve/clients serve/health serve/control
+may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version serve/worker serve serve/successor \
     serve/readahead serve/cache serve/opening serve/request serve/clients serve/health serve/control \
     serve/dotdir
 may src/serve/session $base $image io $device assembly read options fuse supervisor datasetfs serve/version \
-    serve/record serve/worker serve serve/keeping serve/readahead serve/cache serve/opening serve/request \
+    serve/recovery serve/worker serve serve/successor serve/readahead serve/cache serve/opening serve/request \
     serve/clients serve/health serve/control serve/dotdir serve/session
 may src/kernelmount $base $image trust io $device assembly erofs options kernelmount
 may src          $base $image trust io $device assembly read options fuse supervisor serve serve/session kernelmount \

@@ -105,7 +105,8 @@ static void tier_publish(struct tier *tier, uint32_t slot, uint32_t within, uint
 	uint64_t block = (uint64_t)slot * TIER_BLOCKS + (uint64_t)within * tier->blocks, there;
 
 	tier->contents[(size_t)slot * tier->per_slot + within] = id;
-	if (!chunk_map_find(&tier->map, tier_key(tier, id), &there) && chunk_map_put(&tier->map, tier_key(tier, id), block))
+	if (!chunk_map_find(&tier->map, tier_key(tier, id), &there) &&
+	    chunk_map_put(&tier->map, tier_key(tier, id), block))
 		tier->filled++;
 	else
 		tier->dropped++;

@@ -12,7 +12,7 @@
 #include "lib/section.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 
 #define SIZE      (8u << 20)
 #define CATALOGUE (2u << 20) /* that of superblock n lies at CATALOGUE + n * DSFS_BLOCK * 4 */
@@ -112,7 +112,7 @@ static int setup(void **state)
 	super = (struct superblock){ .volume_uuid = "0123456789abcde", .member_size = SIZE, .member_count = 1,
 				     .segment_log = 20 };
 	serve = (struct serve){ .volume.array = &volume, .worker_count = 1 };
-	CHECK_OK(record_new(&serve.record, NULL, &err));
+	CHECK_OK(recovery_new(&serve.recovery, NULL, &err));
 	publish("v1", 1, HERE);
 	CHECK_OK(open_version(&serve, &current, &generation, &err));
 	atomic_store(&serve.generations.current, generation);
@@ -124,7 +124,7 @@ static int teardown(void **state)
 	(void)state;
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++)
 		generation_put(atomic_load(&serve.generations.slots[i]));
-	record_close(serve.record);
+	recovery_close(serve.recovery);
 	memory_done(&memory);
 	return 0;
 }

@@ -18,11 +18,11 @@
 #include "lib/rows.h"
 #include "lib/section.h"
 #include "serve/damage.h"
-#include "serve/keeping/crash.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "serve/request/content.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
+#include "serve/successor/crash.h"
 #include "serve/worker/worker.h"
 
 #define CHUNK    131072u
@@ -104,7 +104,7 @@ static int fake_reply(struct channel *channel, uint64_t unique, int error, const
 	(void)channel;
 	assert_int_equal(unique, request->wire.unique);
 	replies++;
-	reply_hand = record_hand_unique(serve.record, 0);
+	reply_hand = recovery_hand_unique(serve.recovery, 0);
 	reply_error_code = error;
 	reply_length = length;
 	if (length)
@@ -241,7 +241,7 @@ static int setup(void **state)
 	for (unsigned i = 0; i < MEMBERS; i++)
 		geometry[i] = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume.array = &volume, .options.read.verify = true, .worker_count = 1 };
-	CHECK_OK(record_new(&serve.record, NULL, &err));
+	CHECK_OK(recovery_new(&serve.recovery, NULL, &err));
 	CHECK_OK(damage_new(&serve.damage, &err));
 	make_block_sums();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
@@ -273,8 +273,8 @@ static int teardown(void **state)
 	assert_int_equal(channel.busy, 0);
 	assert_int_equal(started_count, 0);
 	assert_int_equal(engine.left, 0);
-	assert_int_equal(record_hand_unique(serve.record, 0), 0);
-	record_close(serve.record);
+	assert_int_equal(recovery_hand_unique(serve.recovery, 0), 0);
+	recovery_close(serve.recovery);
 	if (has_copies)
 		generation.opened.index->members = (struct members){ 0 };
 	route_free(serve.volume.route);
@@ -334,22 +334,22 @@ static void test_whole_file_is_one_device_read(void **state)
 /* A crash in what verifies and decodes bytes is that of the READ for which it does. */
 static void test_completion_has_its_request_in_hand(void **state)
 {
-	struct record_request found;
+	struct recovery_request found;
 
 	(void)state;
 	begin(2, 8192, 4096);
-	assert_int_equal(record_hand_unique(serve.record, 0), 0); /* the handler's was the channel's to note */
+	assert_int_equal(recovery_hand_unique(serve.recovery, 0), 0); /* the handler's was the channel's to note */
 	complete_all();
 	expect_bytes(device + AT + 8192, 4096);
 	assert_int_equal(reply_hand, request.wire.unique);
-	assert_int_equal(record_hand_unique(serve.record, 0), 0);
-	crash_resume(serve.record, 0, &request);
-	found = record_in_hand(serve.record, 0);
+	assert_int_equal(recovery_hand_unique(serve.recovery, 0), 0);
+	crash_resume(serve.recovery, 0, &request);
+	found = recovery_in_hand(serve.recovery, 0);
 	assert_int_equal(found.nodeid, request.wire.nodeid);
 	assert_int_equal(found.opcode, FUSE_READ);
 	assert_int_equal(found.offset, 8192);
 	assert_int_equal(found.size, 4096);
-	record_leave(serve.record, 0);
+	recovery_leave(serve.recovery, 0);
 }
 
 static void test_every_offset_and_size(void **state)

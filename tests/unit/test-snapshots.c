@@ -8,7 +8,7 @@
 #include "lib/check.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/texts.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "serve/session/renew.h"
 #include "serve/version/nodeid.h"
 
@@ -16,10 +16,10 @@
 #define USER  1000u
 #define OTHER 1001u
 
-static struct record *record;
+static struct recovery *record;
 static _Atomic uint64_t *made, *marks; /* in the record */
 static struct serve serve = { .mount_fd = FD };
-static uint64_t files[RECORD_SNAPSHOTS];
+static uint64_t files[RECOVERY_SNAPSHOTS];
 static struct snapshots *snapshots;
 
 /* The kernel's part. */
@@ -62,10 +62,10 @@ static void begin(void)
 static int setup(void **state)
 {
 	(void)state;
-	CHECK_OK(record_new(&record, NULL, &err));
+	CHECK_OK(recovery_new(&record, NULL, &err));
 	made = &record->snapshots_made;
 	marks = record->snapshots;
-	serve.record = record;
+	serve.recovery = record;
 	memset(known, 0, sizeof(known));
 	asked = invalidated_count = 0;
 	texts = -1;
@@ -77,7 +77,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	snapshots_free(snapshots);
-	record_close(record);
+	recovery_close(record);
 	return 0;
 }
 

@@ -467,8 +467,9 @@ static void refuse_memory(const struct chunk_table_head *head, size_t size, int 
 static void test_foreign_memory_is_refused(void **state)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC), .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
-				      .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
+	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC),
+					 .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
+					 .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
 
 	(void)state;
 	memcpy(head.volume, volume, sizeof(head.volume));
@@ -485,8 +486,9 @@ static void test_foreign_memory_is_refused(void **state)
 
 static void test_foreign_files_are_refused(void **state)
 {
-	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC), .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
-				   .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
+	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC),
+					 .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
+					 .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
 	struct chunk_table_shape found;
 	int fd;
 
@@ -618,8 +620,9 @@ static void test_random_words_cost_a_read_at_most(void **state)
 	struct store *store = open_store(64u << 20);
 	const struct chunk_table *table = &store->table;
 	size_t size = table->size;
-	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC), .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
-				   .slot_size = dsfs_le32_of(SLOTS_SIZE),
+	struct chunk_table_head head = { .magic = dsfs_le64_of(CHUNK_TABLE_MAGIC),
+					 .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
+					 .slot_size = dsfs_le32_of(SLOTS_SIZE),
 				   .buckets = dsfs_le64_of(table->map.buckets),
 				   .slots = dsfs_le32_of(table->slots.count), .hand = dsfs_le32_of(UINT32_MAX),
 				   .day = dsfs_le32_of(UINT32_MAX), .taken = dsfs_le32_of(UINT32_MAX) };

@@ -79,7 +79,8 @@ static void cache_folder_warn_of_clear_text(const struct serve *serve)
 {
 	if (serve_count_crypt(serve) && locate_is_plain(serve->cache_folder->folder))
 		log_warn("cache '%s': it has contents of an encrypted volume in clear text: use a folder on an "
-			 "encrypted filesystem", serve->options.cache);
+			 "encrypted filesystem",
+			 serve->options.cache);
 }
 
 int cache_folder_start(struct serve *serve, struct error *err)
@@ -107,24 +108,23 @@ void cache_folder_free(struct cache_folder *cache)
 
 /* ---- indexes ---- */
 
-static int cache_folder_load_file(int volume, const struct copy *copy, struct backing backing, const struct version *version,
-			   struct opened_version *ret, struct error *err)
+static int cache_folder_load_file(int volume, const struct copy *copy, struct backing backing,
+				  const struct version *version, struct opened_version *ret, struct error *err)
 {
 	struct file_source *file;
 	int r = copy_open(volume, copy, &file, err);
 
 	if (r < 0)
 		return r;
-	r = copy->kind == COPY_INDEX ?
-		    index_load_copy(&file->source, COPY_AT, backing, version, &ret->index, err) :
-		    block_sums_load_copy(&file->source, COPY_AT, version, &ret->block_sums, err);
+	r = copy->kind == COPY_INDEX ? index_load_copy(&file->source, COPY_AT, backing, version, &ret->index, err) :
+				       block_sums_load_copy(&file->source, COPY_AT, version, &ret->block_sums, err);
 	file_close(file);
 	return r;
 }
 
 /* A copy that could not be looked at for lack of memory or descriptors may be right. */
 static int cache_folder_load_copy(struct serve *serve, const struct version *version, enum copy_kind kind,
-			   struct backing backing, struct opened_version *ret)
+				  struct backing backing, struct opened_version *ret)
 {
 	const struct copy copy = copy_of(version, kind);
 	auto_close int volume = -1;
@@ -151,7 +151,7 @@ void cache_folder_announce(struct serve *serve, const char *name, const char *pa
 }
 
 void cache_folder_borrow(struct serve *serve, const struct version *version, const struct members *members,
-		  struct opened_version *ret)
+			 struct opened_version *ret)
 {
 	auto_close int volume = -1;
 
@@ -161,8 +161,8 @@ void cache_folder_borrow(struct serve *serve, const struct version *version, con
 }
 
 /* Loads the copies of what is not open. Returns the count of bytes to which those of the index belong. */
-static _Atomic uint64_t *cache_folder_load_copies(struct serve *serve, const struct version *version, struct backing backing,
-					   struct opened_version *opened)
+static _Atomic uint64_t *cache_folder_load_copies(struct serve *serve, const struct version *version,
+						  struct backing backing, struct opened_version *opened)
 {
 	_Atomic uint64_t *count = &serve->history.index_read;
 
@@ -176,7 +176,7 @@ static _Atomic uint64_t *cache_folder_load_copies(struct serve *serve, const str
 }
 
 int cache_folder_load(struct serve *serve, const struct version *version, const struct members *members,
-	       struct opened_version *opened, struct error *err)
+		      struct opened_version *opened, struct error *err)
 {
 	const struct backing backing = backing_of(&serve->volume.array->source, members);
 	_Atomic uint64_t *count = cache_folder_load_copies(serve, version, backing, opened);

@@ -35,7 +35,8 @@ static struct store_setup cached_chunks_setup(struct serve *serve, int folder, s
 	const struct version *version = &serve_current(serve)->opened.version;
 	struct store_setup setup = { .folder = folder, .size = serve->options.cache_size,
 				     .chunks = version->shape.chunk_count, .bytes = version->stored_bytes,
-				     .tell = cached_chunks_tell, .locked = cached_chunks_locked, .owner = serve, .kept = kept };
+				     .tell = cached_chunks_tell, .locked = cached_chunks_locked, .owner = serve,
+				     .kept = kept };
 
 	memcpy(setup.volume, serve->volume.uuid, sizeof(setup.volume));
 	return setup;

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/program/passing.h"
 #include "cache/presence.h"
-#include "handover/handover.h"
-#include "handover/meeting.h"
+#include "client/client.h"
+#include "client/meeting.h"
 #include "image/records.h"
 
 #define LOAN_TIMEOUT 2000 /* ms within which a daemon must answer; the copy is read within seconds */
@@ -20,7 +20,7 @@ struct loan {
 	const char *own;
 	const struct version *version;
 	struct backing backing;
-	struct handover_borrow query;
+	struct client_borrow query;
 	struct opened_version *lent;
 };
 
@@ -29,13 +29,11 @@ static int loan_ask(struct loan *loan, int fd, struct passing_packet *packet, st
 	int r = passing_send(fd, &loan->query, sizeof(loan->query), NULL, 0, err);
 
 	if (r == 0)
-		r = passing_receive(fd, LOAN_TIMEOUT, HANDOVER_LENT_FDS, packet, err);
+		r = passing_receive(fd, LOAN_TIMEOUT, CLIENT_LENT_FDS, packet, err);
 	if (r == 0)
-		r = handover_check_answer(packet->bytes, packet->length, HANDOVER_LENT, sizeof(struct handover_lent),
-					  err);
-	if (r == 0 && packet->fd_count != HANDOVER_LENT_FDS)
-		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count,
-				 HANDOVER_LENT_FDS);
+		r = client_check_answer(packet->bytes, packet->length, CLIENT_LENT, sizeof(struct client_lent), err);
+	if (r == 0 && packet->fd_count != CLIENT_LENT_FDS)
+		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count, CLIENT_LENT_FDS);
 	return r;
 }
 
@@ -56,8 +54,7 @@ static int loan_receive(struct loan *loan, int fd, struct error *err)
 	int r = loan_ask(loan, fd, &packet, err);
 
 	if (r == 0)
-		r = opened_version_receive(packet.fds[HANDOVER_LENT_RECORD], &packet.fds[HANDOVER_LENT_INDEX], &lent,
-					   err);
+		r = opened_version_receive(packet.fds[CLIENT_LENT_RECORD], &packet.fds[CLIENT_LENT_INDEX], &lent, err);
 	if (r == 0)
 		r = loan_check(loan, &lent, err);
 	if (r == 0)
@@ -106,7 +103,7 @@ void loan_take(int volume, const uint8_t uuid[16], const char *own, const struct
 			     .query.sequence = version->sequence,
 			     .lent = ret };
 
-	handover_begin(&loan.query.head, HANDOVER_BORROW, sizeof(loan.query));
+	client_begin(&loan.query.head, CLIENT_BORROW, sizeof(loan.query));
 	memcpy(loan.query.uuid, version->uuid, sizeof(loan.query.uuid));
 	memcpy(loan.query.volume_uuid, uuid, sizeof(loan.query.volume_uuid));
 	(void)!presence_each(volume, loan_try, &loan, NULL);

@@ -12,7 +12,7 @@
 #include "serve/cache/stock.h"
 #include "serve/version/generation.h"
 
-#define WARM_JOBS_JOBS     8u                    /* that may be there at a time */
+#define WARM_JOBS_JOBS     8u                   /* that may be there at a time */
 #define WARM_JOBS_PATIENCE INT64_C(30000000000) /* ns after which a job ends if it is not asked about */
 #define WARM_JOBS_ANSWER   offsetof(struct dsfs_warm, files) /* size of a command's result */
 

@@ -10,12 +10,12 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "handover/state.h"
+#include "client/state.h"
 #include "serve/cache/cached_chunks.h"
 #include "serve/clients/handout.h"
 
 /* Takes a use of the version that the client asks for; sequence 0: the mount's. NULL: it is not open. */
-static struct generation *answer_find(struct serve *serve, const struct handover_open *query)
+static struct generation *answer_find(struct serve *serve, const struct client_open *query)
 {
 	struct generations *generations = &serve->generations;
 	struct generation *generation;
@@ -39,7 +39,7 @@ static int answer_open_version(const struct generation *generation, int *ret_ind
 	return r < 0 ? r : handout_reopen(generation->record, 0, "the version's record", ret_record, err);
 }
 
-static int answer_check_device(uint64_t device, const struct handover_open *query, struct error *err)
+static int answer_check_device(uint64_t device, const struct client_open *query, struct error *err)
 {
 	if (!device)
 		return error_set(err, -EAGAIN, "the mount is coming up");
@@ -70,8 +70,7 @@ static uint32_t answer_spare(const struct serve *serve, const struct generation 
 }
 
 /* Tells what each member lacks: all, if it is not there, or if it is suspect and the client can do without it. */
-static void answer_note_members(struct serve *serve, const struct generation *generation,
-				struct handover_opened *message)
+static void answer_note_members(struct serve *serve, const struct generation *generation, struct client_opened *message)
 {
 	const struct serve_volume *volume = &serve->volume;
 	uint32_t spare = volume->route ? answer_spare(serve, generation) : 0;
@@ -90,22 +89,22 @@ static void answer_note_members(struct serve *serve, const struct generation *ge
 	}
 }
 
-/* The first member that is handed over goes to HANDOVER_VOLUME, the others behind the fixed descriptors. */
+/* The first member that is handed over goes to CLIENT_VOLUME, the others behind the fixed descriptors. */
 static int answer_put_volume(const struct serve *serve, const struct credentials *peer, struct answer *answer,
 			     struct error *err)
 {
-	unsigned at = HANDOVER_VOLUME;
+	unsigned at = CLIENT_VOLUME;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < answer->message.slots; i++) {
-		if (!handover_has(&answer->message, i))
+		if (!client_has(&answer->message, i))
 			continue;
-		if (at == HANDOVER_FDS)
+		if (at == CLIENT_FDS)
 			return error_set(err, -EOPNOTSUPP,
 					 "the volume has more than the %u members that can be handed over",
-					 HANDOVER_MEMBERS);
+					 CLIENT_MEMBERS);
 		r = answer_put_member(serve, i, peer, &answer->fds[at], err);
-		answer->fd_count += at != HANDOVER_VOLUME;
+		answer->fd_count += at != CLIENT_VOLUME;
 		at = answer->fd_count;
 	}
 	return r;
@@ -119,11 +118,11 @@ static int answer_fill(struct serve *serve, const struct state *state, const str
 
 	if (generation) {
 		answer->message.key = generation->key;
-		answer->fd_count = HANDOVER_RECORD + 1;
-		r = answer_open_version(generation, &answer->fds[HANDOVER_INDEX], &answer->fds[HANDOVER_RECORD], err);
+		answer->fd_count = CLIENT_RECORD + 1;
+		r = answer_open_version(generation, &answer->fds[CLIENT_INDEX], &answer->fds[CLIENT_RECORD], err);
 	}
 	if (r == 0)
-		r = handout_reopen(state_fd(state), 0, "the state", &answer->fds[HANDOVER_STATE], err);
+		r = handout_reopen(state_fd(state), 0, "the state", &answer->fds[CLIENT_STATE], err);
 	answer->message.volume = state_volume(state);
 	if (r < 0)
 		return r;
@@ -132,9 +131,9 @@ static int answer_fill(struct serve *serve, const struct state *state, const str
 }
 
 int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct credentials *peer,
-		const struct handover_open *query, struct answer *ret, struct error *err)
+		const struct client_open *query, struct answer *ret, struct error *err)
 {
-	struct answer answer = { .fd_count = HANDOVER_INDEX };
+	struct answer answer = { .fd_count = CLIENT_INDEX };
 	struct generation *generation;
 	int r = answer_check_device(device, query, err);
 
@@ -148,16 +147,15 @@ int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 		answer_close(&answer);
 		return r;
 	}
-	handover_begin(&answer.message.answer.head, HANDOVER_OPENED, sizeof(answer.message));
+	client_begin(&answer.message.answer.head, CLIENT_OPENED, sizeof(answer.message));
 	answer.message.has_cache = cached_chunks_store(serve) != NULL;
 	*ret = answer;
 	return 0;
 }
 
-int answer_lend(struct serve *serve, const struct handover_borrow *query, int fds[HANDOVER_LENT_FDS],
-		struct error *err)
+int answer_lend(struct serve *serve, const struct client_borrow *query, int fds[CLIENT_LENT_FDS], struct error *err)
 {
-	struct handover_open wanted = { .sequence = query->sequence };
+	struct client_open wanted = { .sequence = query->sequence };
 	struct generation *generation = NULL;
 	int r;
 
@@ -166,12 +164,12 @@ int answer_lend(struct serve *serve, const struct handover_borrow *query, int fd
 		generation = answer_find(serve, &wanted);
 	if (!generation)
 		return error_set(err, -ENOENT, "the mount does not have this version open");
-	r = answer_open_version(generation, &fds[HANDOVER_LENT_INDEX], &fds[HANDOVER_LENT_RECORD], err);
+	r = answer_open_version(generation, &fds[CLIENT_LENT_INDEX], &fds[CLIENT_LENT_RECORD], err);
 	generation_put(generation);
 	return r;
 }
 
-int answer_cache(const struct serve *serve, const struct credentials *peer, int fds[HANDOVER_CACHE_FDS],
+int answer_cache(const struct serve *serve, const struct credentials *peer, int fds[CLIENT_CACHE_FDS],
 		 struct error *err)
 {
 	const struct store *store = cached_chunks_store(serve);
@@ -179,15 +177,15 @@ int answer_cache(const struct serve *serve, const struct credentials *peer, int 
 
 	if (!store)
 		return error_set(err, -ENOENT, "the mount keeps nothing of the volume on this machine");
-	r = handout_reopen(store->table.fd, 0, "the table of the cache", &fds[HANDOVER_TABLE], err);
+	r = handout_reopen(store->table.fd, 0, "the table of the cache", &fds[CLIENT_TABLE], err);
 	if (r == 0)
 		r = handout_open(peer, store->data, fcntl(store->data, F_GETFL) & O_DIRECT, "the cache",
-				 &fds[HANDOVER_CHUNKS], err);
+				 &fds[CLIENT_CHUNKS], err);
 	return r;
 }
 
 void answer_close(struct answer *answer)
 {
-	for (unsigned i = 0; i < HANDOVER_FDS; i++)
+	for (unsigned i = 0; i < CLIENT_FDS; i++)
 		close_fd(&answer->fds[i]);
 }

@@ -21,14 +21,14 @@
 #include "base/program/passing.h"
 #include "base/program/rendezvous.h"
 #include "base/thread/thread.h"
+#include "client/state.h"
 #include "datasetfs/control.h"
-#include "handover/state.h"
 #include "serve/cache/cache_folder.h"
 #include "serve/cache/cached_chunks.h"
 #include "serve/clients/answer.h"
 #include "serve/clients/credentials.h"
-#include "serve/keeping/keeping.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
+#include "serve/successor/successor.h"
 #include "supervisor/keep.h"
 
 #define CLIENTS_MAX        1024u
@@ -101,16 +101,16 @@ static int clients_check_room(const struct clients *clients, const struct creden
 /* Tells a new client whether it may stay. The socket has room for the message, as the connection is new. */
 static int clients_greet(struct clients *clients, int fd, struct credentials *ret, struct error *err)
 {
-	struct handover_greeting greeting = { 0 };
+	struct client_greeting greeting = { 0 };
 	struct error why = { 0 };
 	int r = credentials_check(clients->serve, fd, ret, &why);
 
 	if (r == 0)
 		r = clients_check_room(clients, ret, &why);
-	handover_begin(&greeting.answer.head, HANDOVER_GREETING, sizeof(greeting));
+	client_begin(&greeting.answer.head, CLIENT_GREETING, sizeof(greeting));
 	if (r < 0) {
 		counter_add(&clients->counters.refused, 1);
-		handover_refuse(&greeting.answer, &why);
+		client_refuse(&greeting.answer, &why);
 	}
 	if (passing_send(fd, &greeting, sizeof(greeting), NULL, 0, err) < 0)
 		return err->code;
@@ -163,10 +163,10 @@ static int clients_check_read(int fd, struct error *err)
 
 static int clients_send_refusal(int fd, const struct error *why, struct error *err)
 {
-	struct handover_answer answer = { 0 };
+	struct client_answer answer = { 0 };
 
-	handover_begin(&answer.head, HANDOVER_OPENED, sizeof(answer));
-	handover_refuse(&answer, why);
+	client_begin(&answer.head, CLIENT_OPENED, sizeof(answer));
+	client_refuse(&answer, why);
 	return passing_send(fd, &answer, sizeof(answer), NULL, 0, err);
 }
 
@@ -174,10 +174,10 @@ static int clients_open(struct clients *clients, const struct credentials *peer,
 			struct error *err)
 {
 	int fd = peer->fd;
-	struct handover_open query;
+	struct client_open query;
 	struct answer answer;
 	struct error why = { 0 };
-	int r = handover_check(packet->bytes, packet->length, HANDOVER_OPEN, sizeof(query), err);
+	int r = client_check(packet->bytes, packet->length, CLIENT_OPEN, sizeof(query), err);
 
 	if (r == 0)
 		r = clients_check_read(fd, err);
@@ -206,20 +206,20 @@ static int clients_send_files(int fd, const void *message, size_t length, int fd
 
 static int clients_lend(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
 {
-	struct handover_lent lent = { 0 };
-	struct handover_borrow query;
-	int fds[HANDOVER_LENT_FDS] = { -1, -1 };
+	struct client_lent lent = { 0 };
+	struct client_borrow query;
+	int fds[CLIENT_LENT_FDS] = { -1, -1 };
 	struct error why = { 0 };
-	int r = handover_check(packet->bytes, packet->length, HANDOVER_BORROW, sizeof(query), err);
+	int r = client_check(packet->bytes, packet->length, CLIENT_BORROW, sizeof(query), err);
 
 	if (r == 0)
 		r = clients_check_read(fd, err);
 	if (r < 0)
 		return r;
 	memcpy(&query, packet->bytes, sizeof(query));
-	handover_begin(&lent.answer.head, HANDOVER_LENT, sizeof(lent));
+	client_begin(&lent.answer.head, CLIENT_LENT, sizeof(lent));
 	if (answer_lend(clients->serve, &query, fds, &why) < 0)
-		handover_refuse(&lent.answer, &why);
+		client_refuse(&lent.answer, &why);
 	return clients_send_files(fd, &lent, sizeof(lent), fds, err);
 }
 
@@ -227,18 +227,18 @@ static int clients_give_cache(struct clients *clients, const struct credentials 
 			      const struct passing_packet *packet, struct error *err)
 {
 	int fd = peer->fd;
-	struct handover_cached cached = { 0 };
-	int fds[HANDOVER_CACHE_FDS] = { -1, -1 };
+	struct client_cached cached = { 0 };
+	int fds[CLIENT_CACHE_FDS] = { -1, -1 };
 	struct error why = { 0 };
-	int r = handover_check(packet->bytes, packet->length, HANDOVER_CACHE, sizeof(struct handover_cache), err);
+	int r = client_check(packet->bytes, packet->length, CLIENT_CACHE, sizeof(struct client_cache), err);
 
 	if (r == 0)
 		r = clients_check_read(fd, err);
 	if (r < 0)
 		return r;
-	handover_begin(&cached.answer.head, HANDOVER_CACHED, sizeof(cached));
+	client_begin(&cached.answer.head, CLIENT_CACHED, sizeof(cached));
 	if (answer_cache(clients->serve, peer, fds, &why) < 0)
-		handover_refuse(&cached.answer, &why);
+		client_refuse(&cached.answer, &why);
 	return clients_send_files(fd, &cached, sizeof(cached), fds, err);
 }
 
@@ -246,55 +246,55 @@ static int clients_give_cache(struct clients *clients, const struct credentials 
  * no more than one that reads. */
 static int clients_note_hits(const struct clients *clients, const struct passing_packet *packet, struct error *err)
 {
-	struct handover_hits hits;
-	int r = handover_check(packet->bytes, packet->length, HANDOVER_HITS, sizeof(hits), err);
+	struct client_hits hits;
+	int r = client_check(packet->bytes, packet->length, CLIENT_HITS, sizeof(hits), err);
 
 	if (r < 0)
 		return r;
 	memcpy(&hits, packet->bytes, sizeof(hits));
-	for (uint64_t i = 0; i < HANDOVER_HIT_WORDS; i++)
+	for (uint64_t i = 0; i < CLIENT_HIT_WORDS; i++)
 		for (uint64_t bits = hits.bits[i]; bits; bits &= bits - 1)
 			cached_chunks_hit(clients->serve, (hits.at + i) * 64 + (unsigned)__builtin_ctzll(bits));
 	return 0;
 }
 
-static void clients_log_report(const struct credentials *peer, const struct handover_report *report)
+static void clients_log_report(const struct credentials *peer, const struct client_report *report)
 {
 	static struct log_limit limit = { .burst = 5 };
 	unsigned suppressed;
 
-	if (!report->counts[HANDOVER_CHECKSUM_FAILURES] && !report->counts[HANDOVER_DEVICE_ERRORS] &&
-	    !report->counts[HANDOVER_READ_FAILURES])
+	if (!report->counts[CLIENT_CHECKSUM_FAILURES] && !report->counts[CLIENT_DEVICE_ERRORS] &&
+	    !report->counts[CLIENT_READ_FAILURES])
 		return;
 	if (log_allow(&limit, &suppressed))
 		log_warn("a client that reads past the mount had trouble, pid=%u uid=%u checksum_failures=%llu "
 			 "device_errors=%llu read_failures=%llu suppressed=%u",
 			 (unsigned)peer->pid, (unsigned)peer->uid,
-			 (unsigned long long)report->counts[HANDOVER_CHECKSUM_FAILURES],
-			 (unsigned long long)report->counts[HANDOVER_DEVICE_ERRORS],
-			 (unsigned long long)report->counts[HANDOVER_READ_FAILURES], suppressed);
+			 (unsigned long long)report->counts[CLIENT_CHECKSUM_FAILURES],
+			 (unsigned long long)report->counts[CLIENT_DEVICE_ERRORS],
+			 (unsigned long long)report->counts[CLIENT_READ_FAILURES], suppressed);
 }
 
-static void clients_count(struct clients_counters *counters, const struct handover_report *report)
+static void clients_count(struct clients_counters *counters, const struct client_report *report)
 {
-	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+	for (unsigned i = 0; i < CLIENT_COUNTS; i++)
 		counter_add(&counters->reported[i], report->counts[i]);
-	if (report->counts[HANDOVER_READ_FAILURES])
+	if (report->counts[CLIENT_READ_FAILURES])
 		counter_stamp(&counters->failed_at);
-	if (report->counts[HANDOVER_CHECKSUM_FAILURES] || report->counts[HANDOVER_DEVICE_ERRORS])
+	if (report->counts[CLIENT_CHECKSUM_FAILURES] || report->counts[CLIENT_DEVICE_ERRORS])
 		counter_stamp(&counters->error_at);
 }
 
 static int clients_report(struct clients *clients, const struct credentials *peer,
 			  const struct passing_packet *packet, struct error *err)
 {
-	struct handover_report report = { .counts = { 0 } };
-	int r = handover_check(packet->bytes, packet->length, HANDOVER_REPORT, HANDOVER_REPORT_LEAST, err);
+	struct client_report report = { .counts = { 0 } };
+	int r = client_check(packet->bytes, packet->length, CLIENT_REPORT, CLIENT_REPORT_LEAST, err);
 
 	if (r < 0)
 		return r;
 	memcpy(&report, packet->bytes, packet->length < sizeof(report) ? packet->length : sizeof(report));
-	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+	for (unsigned i = 0; i < CLIENT_COUNTS; i++)
 		if (report.counts[i] > CLIENTS_COUNT_MAX)
 			return error_set(err, -EPROTO, "it reports %#llx of kind %u",
 					 (unsigned long long)report.counts[i], i);
@@ -307,19 +307,19 @@ static int clients_hear(struct clients *clients, unsigned i, struct error *err)
 {
 	int fd = clients->fds[CLIENTS_FIRST + i].fd;
 	struct passing_packet packet;
-	struct handover_head head = { 0 };
+	struct client_head head = { 0 };
 	int r = passing_receive(fd, 0, 0, &packet, err);
 
 	if (r < 0)
 		return r == -EAGAIN ? 0 : r;
 	memcpy(&head, packet.bytes, packet.length < sizeof(head) ? packet.length : sizeof(head));
-	if (head.kind == HANDOVER_REPORT)
+	if (head.kind == CLIENT_REPORT)
 		return clients_report(clients, &clients->peers[i], &packet, err);
-	if (head.kind == HANDOVER_BORROW)
+	if (head.kind == CLIENT_BORROW)
 		return clients_lend(clients, fd, &packet, err);
-	if (head.kind == HANDOVER_CACHE)
+	if (head.kind == CLIENT_CACHE)
 		return clients_give_cache(clients, &clients->peers[i], &packet, err);
-	if (head.kind == HANDOVER_HITS)
+	if (head.kind == CLIENT_HITS)
 		return clients_note_hits(clients, &packet, err);
 	return clients_open(clients, &clients->peers[i], &packet, err);
 }
@@ -386,13 +386,13 @@ static int clients_listen(struct clients *clients, struct error *err)
 
 	if (serve->adopts)
 		rendezvous_adopt(&clients->place, keep_take(serve->keep, "client-folder"),
-				 keep_take(serve->keep, "client"), serve->record->client_name,
-				 serve->record->client_path);
+				 keep_take(serve->keep, "client"), serve->recovery->client_name,
+				 serve->recovery->client_path);
 	if (clients->place.listener >= 0)
 		return 0;
 	r = rendezvous_open("", 0666, &clients->place, err);
 	if (r == 0)
-		keeping_clients(serve, &clients->place);
+		successor_clients(serve, &clients->place);
 	return r;
 }
 
@@ -402,7 +402,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	const struct mount_options *options = &clients->serve->options;
 	const struct state_terms terms = { .is_adaptive = options->window, .iops = options->max_iops,
 					   .bandwidth = options->max_bandwidth };
-	const struct record *record = clients->serve->record;
+	const struct recovery *record = clients->serve->recovery;
 	int r = state_new(&terms, &clients->state, err);
 
 	if (r == 0 && !record->device_major && !record->device_minor)
@@ -503,7 +503,7 @@ const char *clients_reason(const struct clients *clients)
 
 void clients_tell(const struct clients *clients, struct dsfs_daemon_facts *ret)
 {
-	*ret = (struct dsfs_daemon_facts){ .protocol = HANDOVER_PROTOCOL };
+	*ret = (struct dsfs_daemon_facts){ .protocol = CLIENT_PROTOCOL };
 	snprintf(ret->socket, sizeof(ret->socket), "%s", clients->place.path);
 	snprintf(ret->reason, sizeof(ret->reason), "%s", clients->why.reason);
 }
@@ -513,7 +513,7 @@ void clients_write(struct serve *serve, struct json *json)
 	const struct clients *clients = serve->clients;
 
 	json_begin_object(json, NULL);
-	json_number(json, DSFS_CONTROL_PROTOCOL, HANDOVER_PROTOCOL);
+	json_number(json, DSFS_CONTROL_PROTOCOL, CLIENT_PROTOCOL);
 	json_string(json, DSFS_CONTROL_SOCKET, clients->place.path);
 	json_string(json, DSFS_CONTROL_REASON, clients->why.reason);
 	json_end_object(json);

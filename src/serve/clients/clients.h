@@ -6,7 +6,7 @@
 
 #include "base/text/json.h"
 #include "base/thread/counter.h"
-#include "handover/handover.h"
+#include "client/client.h"
 #include "serve/serve.h"
 
 struct clients;
@@ -17,7 +17,7 @@ struct clients_counters {
 	counter64 opened;              /* versions handed over */
 	counter64 refused;             /* connections refused, for lack of rights or of room */
 	counter64 dropped;             /* connections closed because of bad messages or unread answers */
-	counter64 reported[HANDOVER_COUNTS];
+	counter64 reported[CLIENT_COUNTS];
 	counter64 failed_at, error_at; /* last report of failed reads, of other errors; seconds since 1970 */
 };
 

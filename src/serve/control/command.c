@@ -13,11 +13,11 @@
 #include "datasetfs/control.h"
 #include "serve/control/control.h"
 #include "serve/control/switch.h"
-#include "serve/keeping/keeping.h"
 #include "serve/opening/open.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
+#include "serve/successor/successor.h"
 
 struct command {
 	struct control_job job; /* must be the first field */
@@ -85,11 +85,11 @@ static int command_switch(struct serve *serve, struct command *command, struct e
 	if (arguments->flags & DSFS_SWITCH_PREPARE) {
 		serve->generations.prepared = generation;
 		step("command-prepared");
-		keeping_served(serve);
+		successor_served(serve);
 		step("command-kept");
 	} else {
 		step("command-opened");
-		record_begin_command(serve->record, command->unique, generation->key);
+		recovery_begin_command(serve->recovery, command->unique, generation->key);
 		step("command-begun");
 		r = switch_to(serve, generation, err);
 	}
@@ -116,7 +116,7 @@ static int command_do(struct serve *serve, struct command *command)
 static bool command_run(struct serve *serve, struct control_job *job)
 {
 	struct command *command = (struct command *)job; /* its first field */
-	const struct record_result *known = record_find_result(serve->record, command->unique);
+	const struct recovery_result *known = recovery_find_result(serve->recovery, command->unique);
 
 	if (known) {
 		command->result = known->result;
@@ -125,7 +125,7 @@ static bool command_run(struct serve *serve, struct control_job *job)
 	}
 	command->result = command_do(serve, command);
 	step("command-done");
-	record_end_command(serve->record, command->unique, command->result, &command->arguments);
+	recovery_end_command(serve->recovery, command->unique, command->result, &command->arguments);
 	step("command-ended");
 	return true;
 }
@@ -137,7 +137,7 @@ void command_finish(struct serve *serve)
 	struct error err = { 0 };
 	uint64_t unique, key;
 	int r = switch_finish(serve, &err);
-	bool is_pending = record_pending(serve->record, &unique, &key);
+	bool is_pending = recovery_pending(serve->recovery, &unique, &key);
 
 	step("finish-switch");
 	generation = is_pending ? generations_by_key(&serve->generations, key) : NULL;
@@ -150,7 +150,7 @@ void command_finish(struct serve *serve)
 	command_describe(&answer, generation);
 	snprintf(answer.reason, sizeof(answer.reason), "%s", r < 0 ? err.reason : "");
 	step("finish-command");
-	record_end_command(serve->record, unique, r, &answer);
+	recovery_end_command(serve->recovery, unique, r, &answer);
 	step("finish-ended");
 }
 

@@ -18,7 +18,7 @@
 #include "serve/health/recheck.h"
 #include "serve/health/rejoin.h"
 #include "serve/health/reopen.h"
-#include "serve/keeping/crash.h"
+#include "serve/successor/crash.h"
 
 struct control {
 	struct serve *serve;
@@ -35,12 +35,12 @@ struct control {
 
 static void control_run(struct serve *serve, struct control_job *job)
 {
-	unsigned hand = serve->worker_count + RECORD_CONTROL;
+	unsigned hand = serve->worker_count + RECOVERY_CONTROL;
 
-	record_take(serve->record, hand, &job->request);
+	recovery_take(serve->recovery, hand, &job->request);
 	if (job->run(serve, job))
 		worker_post(job->worker, &job->task); /* the worker owns the job now */
-	record_leave(serve->record, hand);
+	recovery_leave(serve->recovery, hand);
 }
 
 /* Runs the next job. False: there is none. *ret_ending: the mount ends, so no more jobs will come. */
@@ -75,10 +75,10 @@ static void control_sleep(const struct control *control, int64_t until)
 static int64_t control_look_after(struct control *control)
 {
 	struct serve *serve = control->serve;
-	unsigned hand = serve->worker_count + RECORD_CONTROL;
+	unsigned hand = serve->worker_count + RECOVERY_CONTROL;
 	int64_t prune, listing, rejoin, recheck;
 
-	crash_begin_duties(serve->record, hand);
+	crash_begin_duties(serve->recovery, hand);
 	step("duties-begun");
 	if (clock_now() >= control->look)
 		control->look = follow_look(serve, &control->follow);
@@ -89,7 +89,7 @@ static int64_t control_look_after(struct control *control)
 	listing = listing_settle(serve);
 	prune = prune_settle(serve);
 	generations_reap(&serve->generations);
-	record_leave(serve->record, hand);
+	recovery_leave(serve->recovery, hand);
 	return control_first(control_first(control_first(control->look, prune), recheck),
 			     control_first(listing, rejoin));
 }
@@ -99,7 +99,7 @@ static void control_main(void *argument)
 	struct control *control = argument;
 	bool ending;
 
-	crash_name(control->serve->worker_count + RECORD_CONTROL);
+	crash_name(control->serve->worker_count + RECOVERY_CONTROL);
 	for (;;) {
 		while (control_do_next(control, &ending))
 			continue;
@@ -117,7 +117,7 @@ void control_look(struct control *control)
 void control_submit(struct control *control, struct control_job *job)
 {
 	if (job->worker)
-		job->request = record_in_hand(control->serve->record, job->worker->number);
+		job->request = recovery_in_hand(control->serve->recovery, job->worker->number);
 	pthread_mutex_lock(&control->lock);
 	list_append(control->jobs_end, job, next);
 	pthread_mutex_unlock(&control->lock);

@@ -2,7 +2,7 @@
 /* The control thread: it carries out commands that take time, so that no worker has to. The worker that received the
  * request answers it. Only this thread switches versions, announces switches to the kernel, and closes versions. */
 #pragma once
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
@@ -10,7 +10,7 @@
 struct control_job {
 	struct worker_task task; /* must be the first field; the worker runs it when the job is done */
 	struct worker *worker;
-	struct record_request request; /* that the worker had in hand; control_submit() */
+	struct recovery_request request; /* that the worker had in hand; control_submit() */
 	/* Called on the control thread. False: the job belongs to another thread, which posts its task. */
 	bool (*run)(struct serve *serve, struct control_job *job);
 	struct control_job *next;

@@ -12,7 +12,7 @@
 #include "serve/health/watchdog.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "trust/statement.h"
 #include "trust/trust.h"
 
@@ -30,10 +30,10 @@ static int64_t follow_next(const struct serve *serve)
 int64_t follow_begin(struct serve *serve, struct follow *follow)
 {
 	const uint8_t *pointed =
-		serve->adopts ? record_pointed(serve->record) : serve_current(serve)->opened.version.uuid;
+		serve->adopts ? recovery_pointed(serve->recovery) : serve_current(serve)->opened.version.uuid;
 
 	memcpy(follow->pointed, pointed, sizeof(follow->pointed));
-	record_set_pointed(serve->record, follow->pointed);
+	recovery_set_pointed(serve->recovery, follow->pointed);
 	return follow_next(serve);
 }
 
@@ -94,7 +94,7 @@ static int follow_act(struct serve *serve, struct follow *follow, const struct s
 	memcpy(follow->acted, super->catalogue_sha256, sizeof(follow->acted));
 	if (current) {
 		memcpy(follow->pointed, current->uuid, sizeof(follow->pointed));
-		record_set_pointed(serve->record, follow->pointed);
+		recovery_set_pointed(serve->recovery, follow->pointed);
 	}
 	return 0;
 }

@@ -21,13 +21,13 @@
 #include "serve/clients/clients.h"
 #include "serve/control/announce.h"
 #include "serve/control/prune.h"
-#include "serve/keeping/keeping.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
+#include "serve/successor/successor.h"
 
 /* Makes a version the one that answers names in the root. A successor goes on from the note in the record. */
 static void switch_set(struct serve *serve, struct generation *generation)
 {
-	atomic_store(&serve->record->current, generation->key);
+	atomic_store(&serve->recovery->current, generation->key);
 	step("switch-noted");
 	atomic_store(&serve->generations.current, generation);
 	step("switch-current");
@@ -84,7 +84,7 @@ static int switch_complete(struct serve *serve, struct generation *old, struct e
 	if (serve->generations.prepared == generation)
 		serve->generations.prepared = NULL;
 	step("switch-counted");
-	keeping_served(serve);
+	successor_served(serve);
 	step("switch-served");
 	switch_log(serve, old, generation);
 	return 0;

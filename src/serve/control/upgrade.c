@@ -13,10 +13,10 @@
 #include "base/program/installed.h"
 #include "datasetfs/control.h"
 #include "serve/control/control.h"
-#include "serve/keeping/keeping.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
+#include "serve/successor/successor.h"
 #include "supervisor/keep.h"
 
 struct upgrade_command {
@@ -62,7 +62,7 @@ static int upgrade_check(struct serve *serve, const struct upgrade_command *comm
 		return error_set(err, -EINVAL, "command with unknown flags %#x", command->arguments.flags);
 	if (caller_is_gone(command->request))
 		return error_set(err, -EINTR, "its process was killed");
-	if (!keeping_survives_server(serve))
+	if (!successor_survives_server(serve))
 		return error_set(err, -EOPNOTSUPP, "%s: unmount it and mount it again",
 				 keep_fd(serve->keep) < 0 ? "the mount has no supervisor" :
 							    "requests of channel=ring do not survive their server");
@@ -78,7 +78,7 @@ static int upgrade_hand_on(struct serve *serve, const struct upgrade_command *co
 
 	snprintf(name, sizeof(name), "%" PRIx64, command->unique);
 	if (r == 0)
-		r = record_copy(serve->record, &copy, err);
+		r = recovery_copy(serve->recovery, &copy, err);
 	if (r == 0)
 		r = keep_put(serve->keep, copy, err, KEEPING_REHEARSAL);
 	return r < 0 ? r : keep_upgrade(serve->keep, program, name, err);
@@ -132,7 +132,7 @@ static bool upgrade_has_failed(struct upgrade_command *command)
 static bool upgrade_run(struct serve *serve, struct control_job *job)
 {
 	struct upgrade_command *command = (struct upgrade_command *)job; /* its first field */
-	const struct record_result *known = record_find_result(serve->record, command->unique);
+	const struct recovery_result *known = recovery_find_result(serve->recovery, command->unique);
 	struct error err = { 0 };
 	int r;
 
@@ -159,7 +159,7 @@ void upgrade_finish(struct serve *serve)
 	if (!told)
 		return;
 	snprintf(answer.reason, sizeof(answer.reason), "%s", told->why.reason);
-	record_end_command(serve->record, strtoull(told->name, NULL, 16), told->why.code, &answer);
+	recovery_end_command(serve->recovery, strtoull(told->name, NULL, 16), told->why.code, &answer);
 	keep_drop(serve->keep, KEEPING_REHEARSAL);
 }
 

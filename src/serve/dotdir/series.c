@@ -185,7 +185,7 @@ static uint64_t series_restarts(const struct serve *serve, size_t offset)
 #define SERIES_LOCAL(FIELD)     series_local, offsetof(struct store_state, FIELD)
 #define SERIES_CLIENTS(FIELD)   series_clients, offsetof(struct clients_counters, FIELD)
 #define SERIES_REPORTED(COUNT)                                                                                       \
-	series_clients, offsetof(struct clients_counters, reported) + HANDOVER_##COUNT * sizeof(counter64)
+	series_clients, offsetof(struct clients_counters, reported) + CLIENT_##COUNT * sizeof(counter64)
 
 const struct series series_list[] = {
 	{ DSFS_CONTROL_RESTARTS, "server_restarts_total", "counter", "Servers that died and were replaced.",

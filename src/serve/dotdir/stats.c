@@ -17,8 +17,8 @@
 #include "serve/dotdir/protection.h"
 #include "serve/dotdir/series.h"
 #include "serve/health/watchdog.h"
-#include "serve/keeping/keeping.h"
 #include "serve/serve.h"
+#include "serve/successor/successor.h"
 #include "serve/worker/counters.h"
 #include "supervisor/keep.h"
 #include "trust/statement.h"
@@ -109,7 +109,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 	json_number(json, DSFS_CONTROL_PID,
 		    (uint64_t)(keep_fd(serve->keep) < 0 ? getpid() : keep_supervisor(serve->keep)));
 	json_number(json, DSFS_CONTROL_SERVER_PID, (uint64_t)getpid());
-	json_string(json, DSFS_CONTROL_SURVIVES, keeping_survives(serve));
+	json_string(json, DSFS_CONTROL_SURVIVES, successor_survives(serve));
 	stats_program(json);
 	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->history.started) / 1e9);
 	json_real(json, DSFS_CONTROL_CPU, (double)clock_cpu() / 1e9);

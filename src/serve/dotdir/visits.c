@@ -14,7 +14,6 @@
 #include "serve/control/listing.h"
 #include "serve/dotdir/describe.h"
 #include "serve/dotdir/facts.h"
-#include "serve/keeping/crash.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 #include "serve/request/caller.h"
@@ -22,6 +21,7 @@
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
+#include "serve/successor/crash.h"
 
 #define VISITS_MAX   64u /* limit of visits, waiting and under way */
 #define VISITS_VALID 9u  /* entry timeout of a label in seconds, as it may be published anew */
@@ -32,7 +32,7 @@ struct visit {
 	struct worker_task task;
 	struct worker *worker;
 	struct channel_request *request;
-	struct record_request in_hand; /* the same, as the record has it */
+	struct recovery_request in_hand; /* the same, as the record has it */
 	enum { VISIT_LOOKUP, VISIT_LIST, VISIT_DESCRIBE, VISIT_TELL } kind;
 	char label[DSFS_LABEL_MAX + 1];  /* label to look up */
 	struct generation *generation; /* version that was found, pinned */
@@ -183,11 +183,11 @@ static void visits_do(struct visits *visits, struct visit *visit)
 		[VISIT_TELL] = visits_do_tell,
 	};
 	const struct serve *serve = visits->serve;
-	unsigned hand = serve->worker_count + RECORD_VISITS;
+	unsigned hand = serve->worker_count + RECOVERY_VISITS;
 
-	record_take(serve->record, hand, &visit->in_hand);
+	recovery_take(serve->recovery, hand, &visit->in_hand);
 	visit->result = caller_is_gone(visit->request) ? -EINTR : todo[visit->kind](visits, visit);
-	record_leave(serve->record, hand);
+	recovery_leave(serve->recovery, hand);
 	pthread_mutex_lock(&visits->lock);
 	visits->count--;
 	visits->doing = NULL;
@@ -232,7 +232,7 @@ static void visits_main(void *argument)
 	struct visits *visits = argument;
 	struct visit *visit;
 
-	crash_name(visits->serve->worker_count + RECORD_VISITS);
+	crash_name(visits->serve->worker_count + RECOVERY_VISITS);
 	while ((visit = visits_next(visits)))
 		visits_do(visits, visit);
 }
@@ -398,7 +398,7 @@ static struct visit *visits_new(struct worker *worker, struct channel_request *r
 	visit->task.run = answer;
 	visit->worker = worker;
 	visit->request = request;
-	visit->in_hand = record_in_hand(worker->serve->record, worker->number);
+	visit->in_hand = recovery_in_hand(worker->serve->recovery, worker->number);
 	return visit;
 }
 

@@ -14,10 +14,10 @@
 #include "device/locate.h"
 #include "serve/cache/warmer.h"
 #include "serve/clients/clients.h"
-#include "serve/keeping/keeping.h"
 #include "serve/readahead/fetchers.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
+#include "serve/successor/successor.h"
 
 void reopen_request(struct serve *serve)
 {
@@ -69,7 +69,7 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 		waiting_renew(serve->workers[i]);
 	fetchers_renew(serve);
 	warmer_renew(serve->warmer);
-	keeping_member(serve, slot);
+	successor_member(serve, slot);
 	clients_renew(serve->clients);
 }
 

@@ -15,9 +15,9 @@
 #include "image/catalogue/dump.h"
 #include "image/sums/checksum_choose.h"
 #include "serve/cache/cache_folder.h"
-#include "serve/keeping/crash.h"
-#include "serve/keeping/keeping.h"
 #include "serve/opening/mounted.h"
+#include "serve/successor/crash.h"
+#include "serve/successor/successor.h"
 
 #define READER_BYTES 8192u /* memory of one worker's reader of a version */
 
@@ -132,17 +132,17 @@ static int open_load_trusted(struct serve *serve, struct open_load *load, const 
 static int open_load_index(struct serve *serve, struct open_load *load, struct generation **ret, struct error *err)
 {
 	const struct crash_version version = { load->version->label, load->version->sequence, load->version->uuid };
-	unsigned hand = serve->worker_count + (load->visitor ? RECORD_VISITS : RECORD_CONTROL);
-	struct record_request former;
+	unsigned hand = serve->worker_count + (load->visitor ? RECOVERY_VISITS : RECOVERY_CONTROL);
+	struct recovery_request former;
 	struct trust_signer signer;
 	int r = trust_check(&serve->options.trust, load->version, serve->volume.uuid, &signer, err);
 
 	if (r == 0)
-		r = crash_begin_opening(serve->record, hand, version, &former, err);
+		r = crash_begin_opening(serve->recovery, hand, version, &former, err);
 	if (r < 0)
 		return r;
 	r = open_load_trusted(serve, load, &signer, ret, err);
-	crash_return(serve->record, hand, &former);
+	crash_return(serve->recovery, hand, &former);
 	return r;
 }
 
@@ -151,12 +151,12 @@ static int open_add(struct serve *serve, struct generation **generation, const s
 		    struct error *err)
 {
 	uint64_t key = (*generation)->key;
-	int r = keeping_version(serve, *generation, err);
+	int r = successor_version(serve, *generation, err);
 
 	if (r == 0)
 		r = generations_add(&serve->generations, generation, visitor != NULL, err);
 	if (r < 0 || (*generation)->key != key)
-		keeping_drop_descriptors(serve, key);
+		successor_drop_descriptors(serve, key);
 	return r;
 }
 

@@ -17,12 +17,12 @@
 #include "image/inode.h"
 #include "image/members/address.h"
 #include "serve/damage.h"
-#include "serve/keeping/crash.h"
 #include "serve/readahead/ahead.h"
 #include "serve/readahead/announced.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
+#include "serve/successor/crash.h"
 
 static_assert(INIT_READ_MAX <= READ_MAX, "a READ is one read");
 
@@ -128,7 +128,7 @@ static void content_resume(struct content *content)
 {
 	struct worker *worker = content->worker;
 
-	crash_resume(worker->serve->record, worker->number, content->request);
+	crash_resume(worker->serve->recovery, worker->number, content->request);
 	step_of("READ-resumed", content->request->wire.nodeid);
 }
 
@@ -142,7 +142,7 @@ static void content_rests(struct reader *reader)
 	const struct contents *contents = (struct contents *)((char *)reader - offsetof(struct contents, queue.reader));
 	const struct worker *worker = contents->errand.worker;
 
-	record_leave(worker->serve->record, worker->number);
+	recovery_leave(worker->serve->recovery, worker->number);
 }
 
 static const struct reader_events content_events = {

@@ -17,7 +17,6 @@
 #include "serve/dotdir/facts.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
-#include "serve/keeping/crash.h"
 #include "serve/request/caller.h"
 #include "serve/request/content.h"
 #include "serve/request/dir.h"
@@ -25,6 +24,7 @@
 #include "serve/request/reply.h"
 #include "serve/request/xattr.h"
 #include "serve/serve.h"
+#include "serve/successor/crash.h"
 
 /* Whether it is about a file below .datasetfs, where shares and rights depend on the caller. */
 static bool ops_is_dotdir(const struct worker *worker, struct channel_request *request)
@@ -354,7 +354,7 @@ static bool ops_enter(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	generations_enter(&worker->section);
-	if (crash_begin(worker->serve->record, worker->number, request)) {
+	if (crash_begin(worker->serve->recovery, worker->number, request)) {
 		step(wire_opcode_name(request->wire.opcode));
 		return true;
 	}
@@ -367,7 +367,7 @@ static void ops_leave(void *context)
 {
 	struct worker *worker = context;
 
-	record_leave(worker->serve->record, worker->number);
+	recovery_leave(worker->serve->recovery, worker->number);
 	generations_leave(&worker->section);
 }
 

@@ -10,10 +10,10 @@
 #include "fuse/known.h"
 #include "serve/dotdir/snapshots.h"
 
-void renew_begin(const struct serve *serve, uint64_t ret[RECORD_SNAPSHOTS])
+void renew_begin(const struct serve *serve, uint64_t ret[RECOVERY_SNAPSHOTS])
 {
-	for (unsigned i = 0; i < RECORD_SNAPSHOTS; i++)
-		ret[i] = atomic_load(&serve->record->snapshots[i]);
+	for (unsigned i = 0; i < RECOVERY_SNAPSHOTS; i++)
+		ret[i] = atomic_load(&serve->recovery->snapshots[i]);
 }
 
 static bool renew_is_inherited(const struct serve *serve, uint64_t nodeid)
@@ -35,12 +35,12 @@ static int renew_file(const struct serve *serve, uint64_t nodeid, struct error *
 	return r && !renew_is_inherited(serve, nodeid) ? invalidate_inode(serve->mount_fd, nodeid, err) : 0;
 }
 
-void renew_files(struct serve *serve, const uint64_t nodes[RECORD_SNAPSHOTS])
+void renew_files(struct serve *serve, const uint64_t nodes[RECOVERY_SNAPSHOTS])
 {
 	struct error err = { 0 };
 	int r = 0;
 
-	for (unsigned i = 0; r == 0 && i < RECORD_SNAPSHOTS; i++)
+	for (unsigned i = 0; r == 0 && i < RECOVERY_SNAPSHOTS; i++)
 		if (nodes[i])
 			r = renew_file(serve, nodes[i], &err);
 	if (r < 0)

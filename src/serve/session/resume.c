@@ -6,12 +6,12 @@
 #include "serve/control/control.h"
 #include "serve/control/listing.h"
 #include "serve/control/upgrade.h"
-#include "serve/keeping/crash.h"
 #include "serve/session/renew.h"
+#include "serve/successor/crash.h"
 
 static struct {
 	struct control_job job; /* must be the first field */
-	uint64_t files[RECORD_SNAPSHOTS]; /* of earlier servers, from renew_begin() */
+	uint64_t files[RECOVERY_SNAPSHOTS]; /* of earlier servers, from renew_begin() */
 } resume;
 
 static bool resume_run(struct serve *serve, struct control_job *job)
@@ -22,7 +22,7 @@ static bool resume_run(struct serve *serve, struct control_job *job)
 	command_finish(serve);
 	listing_answered(serve); /* the kernel may have taken one over for ever */
 	/* Servers may die more often than the period; one that crashed in that very work must not do so at once. */
-	if (!crash_had_duties(serve->record))
+	if (!crash_had_duties(serve->recovery))
 		control_look(serve->control);
 	return false; /* no worker waits for it */
 }

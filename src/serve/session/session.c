@@ -39,18 +39,18 @@
 #include "serve/dotdir/texts.h"
 #include "serve/dotdir/visits.h"
 #include "serve/health/watchdog.h"
-#include "serve/keeping/keeping.h"
 #include "serve/opening/open.h"
 #include "serve/readahead/ahead.h"
 #include "serve/readahead/announced.h"
 #include "serve/readahead/fetchers.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "serve/serve.h"
 #include "serve/session/machine.h"
 #include "serve/session/resume.h"
 #include "serve/session/takeover.h"
 #include "serve/session/volume.h"
 #include "serve/session/workers.h"
+#include "serve/successor/successor.h"
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
 
@@ -85,7 +85,7 @@ static int session_open_version(struct serve *serve, struct error *err)
 
 	if (r < 0)
 		return r;
-	atomic_store(&serve->record->current, generation->key);
+	atomic_store(&serve->recovery->current, generation->key);
 	atomic_store(&serve->generations.current, generation);
 	atomic_store(&serve->generations.announced, generation);
 	atomic_store(&serve->history.serving_since, (uint64_t)time(NULL));
@@ -140,7 +140,7 @@ static void session_settle_mount(struct session *session)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
 	mount_note(session->mount);
 	mount_keep(session->mount, &kept);
-	serve->record->noted = kept.noted;
+	serve->recovery->noted = kept.noted;
 	workers_report_idle(serve);
 }
 
@@ -157,7 +157,7 @@ static void session_settle(struct session *session, const char *label)
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
 		 format_size(serve->machine.buffer_budget, budget), serve->machine.uring ? "uring" : "threads",
 		 serve->machine.ring ? "ring" : "dev");
-	log_info("'%s': %s", serve->options.mountpoint, keeping_promise(serve));
+	log_info("'%s': %s", serve->options.mountpoint, successor_promise(serve));
 }
 
 /* The signals that unmount. SIGHUP is left out if it is ignored, as under nohup(1): blocked, it would be delivered. */
@@ -171,7 +171,7 @@ static void session_signals(sigset_t *ret)
 		sigaddset(ret, SIGHUP);
 }
 
-static_assert(SNAPSHOTS_MAX == RECORD_SNAPSHOTS, "the record has a place for each snapshot");
+static_assert(SNAPSHOTS_MAX == RECOVERY_SNAPSHOTS, "the record has a place for each snapshot");
 
 /* The texts of a former server, or a file for ours. Without it open files get other texts from a successor. */
 static int session_open_texts(const struct serve *serve)
@@ -192,7 +192,8 @@ static int session_open_texts(const struct serve *serve)
 
 static int session_take_snapshots(struct serve *serve, struct error *err)
 {
-	struct snapshots_setup setup = { .made = &serve->record->snapshots_made, .nodes = serve->record->snapshots,
+	struct snapshots_setup setup = { .made = &serve->recovery->snapshots_made,
+					 .nodes = serve->recovery->snapshots,
 					 .texts = session_open_texts(serve) };
 	int r = snapshots_new(&setup, &serve->snapshots, err);
 
@@ -219,7 +220,7 @@ static int session_prepare(struct session *session, struct error *err)
 	serve->generations.wake = &serve->wake;
 	serve->history.started = clock_now();
 	(void)!subordinate_read(SUBORDINATE_FILE, &serve->subordinate, NULL); /* most machines have none */
-	r = keeping_begin(serve, err);
+	r = successor_begin(serve, err);
 	if (r == 0)
 		r = cache_folder_open(serve, err);
 	if (r == 0)
@@ -246,8 +247,8 @@ static int session_prepare(struct session *session, struct error *err)
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, cache_folder_start, cached_chunks_start, prune_start, visits_start, ahead_start, announced_start,
-		warmer_start, watchdog_start, control_start, resume_start,
+		clients_start, cache_folder_start, cached_chunks_start, prune_start, visits_start, ahead_start,
+		announced_start, warmer_start, watchdog_start, control_start, resume_start,
 	};
 	int r = 0;
 
@@ -284,7 +285,7 @@ static int session_bring_up(struct session *session, struct error *err)
 	step("session-mounted");
 	r = workers_create(&session->workers, serve, err);
 	if (r == 0)
-		r = keeping_mount(serve, session->mount, &session->init, err);
+		r = successor_mount(serve, session->mount, &session->init, err);
 	if (r < 0)
 		return r;
 	step("session-kept");
@@ -328,8 +329,8 @@ static int session_new(const struct mount_options *options, struct keep *keep, s
 	session->serve.keep = keep;
 	session->serve.adopts = keep && keep_is_successor(keep);
 	session->serve.owner = geteuid();
-	session->serve.generations.adding = keeping_add_version;
-	session->serve.generations.removed = keeping_remove_version;
+	session->serve.generations.adding = successor_add_version;
+	session->serve.generations.removed = successor_remove_version;
 	session->serve.generations.owner = &session->serve;
 	pthread_mutex_init(&session->serve.generations.lock, NULL);
 	session->signal_fd = session->workers.ended.fd = session->serve.wake.fd = -1;
@@ -581,7 +582,7 @@ bool session_free(struct session *session)
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
 	is_stuck = session_stop_threads(session);
-	keeping_end(&session->serve);
+	successor_end(&session->serve);
 	if (!is_stuck) { /* close it before the farewell: its filesystem may be unmounted then */
 		serve_forget_members(&session->serve);
 		array_close(session->serve.volume.array);
@@ -607,7 +608,7 @@ bool session_free(struct session *session)
 	window_free(session->serve.volume.window);
 	free(atomic_load(&session->serve.volume.rings));
 	session_close_versions(&session->serve);
-	keeping_free(&session->serve);
+	successor_free(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
 	close_fd(&session->signal_fd);
 	wake_close(&session->serve.wake);

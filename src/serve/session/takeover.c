@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the record that keeping/keeping.c has written, and takes the descriptors by their names. */
+/* Reads the record that serve/successor/successor.c has written, and takes the descriptors by their names. */
 #include "serve/session/takeover.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 
 #include "base/cleanup.h"
 #include "base/program/step.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "supervisor/keep.h"
 
 /* ---- versions ---- */
 
-static int takeover_adopt(struct serve *serve, const struct record_version *version, struct generation **ret,
+static int takeover_adopt(struct serve *serve, const struct recovery_version *version, struct generation **ret,
 			  struct error *err)
 {
 	uint64_t key = atomic_load(&version->key);
@@ -40,7 +40,7 @@ static int takeover_adopt(struct serve *serve, const struct record_version *vers
 	return r;
 }
 
-static int takeover_version(struct serve *serve, const struct record_version *version, struct error *err)
+static int takeover_version(struct serve *serve, const struct recovery_version *version, struct error *err)
 {
 	struct generation *generation;
 	int r = takeover_adopt(serve, version, &generation, err);
@@ -60,14 +60,14 @@ static int takeover_version(struct serve *serve, const struct record_version *ve
 /* The record was checked: these keys are those of versions in it. */
 static void takeover_history(struct serve *serve)
 {
-	const struct record_served *served = record_served(serve->record);
+	const struct recovery_served *served = recovery_served(serve->recovery);
 	struct generations *generations = &serve->generations;
 	struct serve_history *history = &serve->history;
 
-	atomic_store(&generations->current, generations_by_key(generations, atomic_load(&serve->record->current)));
+	atomic_store(&generations->current, generations_by_key(generations, atomic_load(&serve->recovery->current)));
 	atomic_store(&generations->announced, generations_by_key(generations, served->key));
-	generations->prepared = generations_by_key(generations, atomic_load(&serve->record->prepared));
-	history->started = serve->record->started;
+	generations->prepared = generations_by_key(generations, atomic_load(&serve->recovery->prepared));
+	history->started = serve->recovery->started;
 	atomic_store(&history->switches, served->switches);
 	atomic_store(&history->serving_since, served->serving_since);
 	atomic_store(&history->outdated_until, served->outdated_until);
@@ -77,10 +77,10 @@ int takeover_versions(struct serve *serve, struct error *err)
 {
 	int r = 0;
 
-	generation_continue(atomic_load(&serve->record->next_key));
-	for (uint32_t i = 0; r == 0 && i < RECORD_VERSIONS; i++)
-		if (atomic_load(&serve->record->versions[i].key))
-			r = takeover_version(serve, &serve->record->versions[i], err);
+	generation_continue(atomic_load(&serve->recovery->next_key));
+	for (uint32_t i = 0; r == 0 && i < RECOVERY_VERSIONS; i++)
+		if (atomic_load(&serve->recovery->versions[i].key))
+			r = takeover_version(serve, &serve->recovery->versions[i], err);
 	if (r == 0)
 		takeover_history(serve);
 	/* The former server was about to open or had closed these. */
@@ -93,7 +93,7 @@ int takeover_versions(struct serve *serve, struct error *err)
 
 int takeover_mount(struct serve *serve, struct mount **ret, struct init *ret_init, struct error *err)
 {
-	const struct record *record = serve->record;
+	const struct recovery *record = serve->recovery;
 	struct mount_kept kept = { .device_major = record->device_major, .device_minor = record->device_minor,
 				   .noted = record->noted };
 	int fuse = keep_take(serve->keep, "fuse");

@@ -11,7 +11,7 @@
 #include "assembly/assembly.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 #include "supervisor/keep.h"
 
 static int volume_make_window(struct serve *serve, struct error *err)
@@ -95,7 +95,7 @@ static int volume_adopt_member(struct serve *serve, struct array_source *array, 
 /* A member whose name was too long for the record is found again by the volume's. */
 static int volume_adopt_name(struct serve *serve, uint32_t slot, struct error *err)
 {
-	const char *known = record_member(serve->record, slot);
+	const char *known = recovery_member(serve->recovery, slot);
 	char *name;
 
 	if (!array_has(serve->volume.array, slot))
@@ -109,7 +109,7 @@ static int volume_adopt_name(struct serve *serve, uint32_t slot, struct error *e
 
 int volume_adopt(struct serve *serve, struct error *err)
 {
-	const struct record *record = serve->record;
+	const struct recovery *record = serve->recovery;
 	struct array_source *array = NULL;
 	int r = array_new(record->member_count, &array, err);
 

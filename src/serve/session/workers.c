@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program/step.h"
-#include "serve/keeping/crash.h"
 #include "serve/request/content.h"
 #include "serve/session/ops.h"
+#include "serve/successor/crash.h"
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
 
@@ -133,7 +133,7 @@ void workers_look(struct workers *workers)
 
 static void workers_check_worker(struct worker *worker, int64_t now)
 {
-	uint64_t unique = record_hand_unique(worker->serve->record, worker->number);
+	uint64_t unique = recovery_hand_unique(worker->serve->recovery, worker->number);
 	int most = step_number("DATASETFS_PULSE", WORKERS_PULSE);
 
 	if (!unique || unique != worker->pulse.unique) {
@@ -143,7 +143,7 @@ static void workers_check_worker(struct worker *worker, int64_t now)
 	if (now - worker->pulse.since < most * INT64_C(1000000000))
 		return;
 	log_err("worker %u has been working on one request for %d s, the server ends", worker->number, most);
-	record_mark_crash(worker->serve->record, worker->number);
+	recovery_mark_crash(worker->serve->recovery, worker->number);
 	abort();
 }
 

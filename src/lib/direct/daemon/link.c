@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Receives what handover/meeting.h has connected to. Nothing is sent before the greeting: the mount names the socket,
+/* Receives what client/meeting.h has connected to. Nothing is sent before the greeting: the mount names the socket,
  * which any user may have made. */
 #include "lib/direct/daemon/link.h"
 
@@ -18,9 +18,9 @@
 #include "base/fdname.h"
 #include "base/program/passing.h"
 #include "cache/view.h"
+#include "client/meeting.h"
+#include "client/state.h"
 #include "datasetfs/control.h"
-#include "handover/meeting.h"
-#include "handover/state.h"
 #include "image/catalogue/catalogue.h"
 #include "lib/direct/daemon/several.h"
 #include "lib/forked.h"
@@ -120,22 +120,23 @@ int link_find(int mount, struct link_place *ret, struct error *err)
 static int link_ask(int fd, const struct link_place *place, uint64_t sequence, const uint8_t *uuid,
 		    struct passing_packet *ret, struct error *err)
 {
-	struct handover_open query = { .sequence = sequence, .device_major = major(place->device),
-				      .device_minor = minor(place->device) };
+	struct client_open query = { .sequence = sequence,
+				     .device_major = major(place->device),
+				     .device_minor = minor(place->device) };
 	int r;
 
-	handover_begin(&query.head, HANDOVER_OPEN, sizeof(query));
+	client_begin(&query.head, CLIENT_OPEN, sizeof(query));
 	if (sequence)
 		memcpy(query.uuid, uuid, sizeof(query.uuid));
 	r = passing_send(fd, &query, sizeof(query), NULL, 0, err);
 	if (r == 0)
-		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_FDS, ret, err);
+		r = passing_receive(fd, LINK_TIMEOUT, CLIENT_FDS, ret, err);
 	return r;
 }
 
 /* Checks that the members are those of the version, and notes which groups none of them has. */
-static int link_note_members(const struct handover_opened *opened, struct array_source *volume,
-			     struct members *members, struct error *err)
+static int link_note_members(const struct client_opened *opened, struct array_source *volume, struct members *members,
+			     struct error *err)
 {
 	uint32_t count = members->count ? members->count : 1;
 	int r;
@@ -155,11 +156,10 @@ static int link_note_members(const struct handover_opened *opened, struct array_
 }
 
 /* Takes the index's descriptor. */
-static int link_take_version(struct passing_packet *packet, const struct handover_opened *opened,
+static int link_take_version(struct passing_packet *packet, const struct client_opened *opened,
 			     struct link_version *version, struct error *err)
 {
-	int r = opened_version_receive(packet->fds[HANDOVER_RECORD], &packet->fds[HANDOVER_INDEX], &version->opened,
-				       err);
+	int r = opened_version_receive(packet->fds[CLIENT_RECORD], &packet->fds[CLIENT_INDEX], &version->opened, err);
 
 	return r < 0 ? r : link_note_members(opened, version->volume, &version->opened.index->members, err);
 }
@@ -177,12 +177,12 @@ static int link_take_member(int *fd, struct array_source *array, uint32_t member
 }
 
 /* Returns how many slots the volume has, after a check that every member that came has one. */
-static int link_check_slots(const struct handover_opened *opened, unsigned came, uint32_t *ret, struct error *err)
+static int link_check_slots(const struct client_opened *opened, unsigned came, uint32_t *ret, struct error *err)
 {
 	uint32_t slots = opened->slots, there = 0;
 
 	for (uint32_t i = 0; slots <= DSFS_MEMBER_MAX + 1 && i < slots; i++)
-		there += handover_has(opened, i);
+		there += client_has(opened, i);
 	if (there != came)
 		return error_set(err, -EPROTO, "%u members of the volume came, expected %" PRIu32 " of %" PRIu32, came,
 				 there, slots);
@@ -191,69 +191,69 @@ static int link_check_slots(const struct handover_opened *opened, unsigned came,
 }
 
 /* Receives the members. first: the first descriptor of those behind the first member. A slot may stay empty. */
-static int link_take_volume(struct passing_packet *packet, unsigned first, const struct handover_opened *opened,
+static int link_take_volume(struct passing_packet *packet, unsigned first, const struct client_opened *opened,
 			    struct link_version *version, struct error *err)
 {
-	unsigned at = HANDOVER_VOLUME;
+	unsigned at = CLIENT_VOLUME;
 	uint32_t slots = 0;
 	int r = link_check_slots(opened, 1 + packet->fd_count - first, &slots, err);
 
 	if (r == 0)
 		r = array_new(slots, &version->volume, err);
 	for (uint32_t i = 0; r == 0 && i < slots; i++) {
-		if (!handover_has(opened, i))
+		if (!client_has(opened, i))
 			continue;
 		r = link_take_member(&packet->fds[at], version->volume, i, err);
-		at = at == HANDOVER_VOLUME ? first : at + 1;
+		at = at == CLIENT_VOLUME ? first : at + 1;
 	}
 	return r;
 }
 
 /* Reads the answer. *ret_first: the first descriptor of those behind the first member. */
-static int link_read(const struct passing_packet *packet, struct handover_opened *ret, unsigned *ret_first,
+static int link_read(const struct passing_packet *packet, struct client_opened *ret, unsigned *ret_first,
 		     struct error *err)
 {
-	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(*ret), err);
+	int r = client_check_answer(packet->bytes, packet->length, CLIENT_OPENED, sizeof(*ret), err);
 
 	if (r < 0)
 		return r;
 	memcpy(ret, packet->bytes, sizeof(*ret));
-	*ret_first = ret->key ? HANDOVER_RECORD + 1 : HANDOVER_INDEX;
+	*ret_first = ret->key ? CLIENT_RECORD + 1 : CLIENT_INDEX;
 	if (packet->fd_count < *ret_first)
 		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, *ret_first);
 	return 0;
 }
 
 /* A number that differs if other members came, or other devices for them. first: as from link_read(). */
-static uint64_t link_print(const struct passing_packet *packet, unsigned first, const struct handover_opened *opened)
+static uint64_t link_print(const struct passing_packet *packet, unsigned first, const struct client_opened *opened)
 {
 	uint64_t print = opened->slots;
-	unsigned at = HANDOVER_VOLUME;
+	unsigned at = CLIENT_VOLUME;
 
-	for (uint32_t i = 0; i < opened->slots && i < HANDOVER_SLOTS; i++) {
+	for (uint32_t i = 0; i < opened->slots && i < CLIENT_SLOTS; i++) {
 		struct stat st = { .st_ino = 0 };
 
-		if (!handover_has(opened, i) || at >= packet->fd_count)
+		if (!client_has(opened, i) || at >= packet->fd_count)
 			continue;
 		(void)fstat(packet->fds[at], &st);
 		for (unsigned k = 0; k < 4; k++)
 			print = (print ^ (uint64_t[]){ i, st.st_dev, st.st_ino, st.st_rdev }[k]) * LINK_PRIME;
-		at = at == HANDOVER_VOLUME ? first : at + 1;
+		at = at == CLIENT_VOLUME ? first : at + 1;
 	}
 	return print;
 }
 
 static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
-		     struct handover_opened *ret, struct error *err)
+		     struct client_opened *ret, struct error *err)
 {
-	struct handover_opened opened;
+	struct client_opened opened;
 	unsigned first;
 	int r = link_read(packet, &opened, &first, err);
 
 	if (r < 0)
 		return r;
 	*ret = opened;
-	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
+	r = state_view_open(packet->fds[CLIENT_STATE], &link->state, err);
 	link->members = link_print(packet, first, &opened);
 	if (r == 0)
 		r = link_take_volume(packet, first, &opened, version, err);
@@ -270,32 +270,31 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 
 static int link_receive_cache(int fd, struct passing_packet *packet, struct error *err)
 {
-	struct handover_cache query;
+	struct client_cache query;
 	int r;
 
-	handover_begin(&query.head, HANDOVER_CACHE, sizeof(query));
+	client_begin(&query.head, CLIENT_CACHE, sizeof(query));
 	r = passing_send(fd, &query, sizeof(query), NULL, 0, err);
 	if (r == 0)
-		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_CACHE_FDS, packet, err);
+		r = passing_receive(fd, LINK_TIMEOUT, CLIENT_CACHE_FDS, packet, err);
 	if (r == 0)
-		r = handover_check_answer(packet->bytes, packet->length, HANDOVER_CACHED,
-					  sizeof(struct handover_cached), err);
-	if (r == 0 && packet->fd_count != HANDOVER_CACHE_FDS)
-		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count,
-				 HANDOVER_CACHE_FDS);
+		r = client_check_answer(packet->bytes, packet->length, CLIENT_CACHED, sizeof(struct client_cached),
+					err);
+	if (r == 0 && packet->fd_count != CLIENT_CACHE_FDS)
+		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count, CLIENT_CACHE_FDS);
 	return r;
 }
 
 /* Asks for the cache. Nothing is said of one that cannot be had: the volume has all that is in it. */
-static struct view *link_ask_cache(int fd, const struct handover_opened *opened)
+static struct view *link_ask_cache(int fd, const struct client_opened *opened)
 {
 	struct passing_packet packet = { .fd_count = 0 };
 	struct view *view = NULL;
 
 	if (opened->has_cache && link_receive_cache(fd, &packet, NULL) == 0) {
-		high_move(&packet.fds[HANDOVER_CHUNKS]);
-		if (view_borrow(packet.fds[HANDOVER_TABLE], packet.fds[HANDOVER_CHUNKS], &view, NULL) == 0)
-			(void)take_fd(&packet.fds[HANDOVER_CHUNKS]);
+		high_move(&packet.fds[CLIENT_CHUNKS]);
+		if (view_borrow(packet.fds[CLIENT_TABLE], packet.fds[CLIENT_CHUNKS], &view, NULL) == 0)
+			(void)take_fd(&packet.fds[CLIENT_CHUNKS]);
 	}
 	passing_close(&packet);
 	return view;
@@ -334,7 +333,7 @@ static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, 
 		     struct error *err)
 {
 	struct passing_packet packet = { .fd_count = 0 };
-	struct handover_opened opened = { .key = 0 };
+	struct client_opened opened = { .key = 0 };
 	int fd = -1, r = meeting_connect(link->place.socket, LINK_TIMEOUT, &fd, err);
 
 	if (r < 0)
@@ -403,7 +402,7 @@ void link_close(struct link *link)
 	free(link);
 }
 
-/* ---- after the handover ---- */
+/* ---- after the version came ---- */
 
 const struct link_place *link_place(const struct link *link)
 {
@@ -442,22 +441,22 @@ bool link_has_moved(const struct link *link)
 
 static void link_report_hits(int fd, struct view *view)
 {
-	struct handover_hits hits = { .at = 0 };
+	struct client_hits hits = { .at = 0 };
 
-	handover_begin(&hits.head, HANDOVER_HITS, sizeof(hits));
-	for (; view_take_hits(view, &hits.at, hits.bits, HANDOVER_HIT_WORDS); hits.at += HANDOVER_HIT_WORDS)
+	client_begin(&hits.head, CLIENT_HITS, sizeof(hits));
+	for (; view_take_hits(view, &hits.at, hits.bits, CLIENT_HIT_WORDS); hits.at += CLIENT_HIT_WORDS)
 		(void)!passing_send(fd, &hits, sizeof(hits), NULL, 0, NULL);
 }
 
-bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS], struct view *view)
+bool link_report(const struct link *link, const uint64_t counts[CLIENT_COUNTS], struct view *view)
 {
-	struct handover_report report;
+	struct client_report report;
 	int fd;
 
 	if (!link_lives(link))
 		return false;
 	fd = link_fd(link);
-	handover_begin(&report.head, HANDOVER_REPORT, sizeof(report));
+	client_begin(&report.head, CLIENT_REPORT, sizeof(report));
 	memcpy(report.counts, counts, sizeof(report.counts));
 	if (fd >= 0)
 		(void)!passing_send(fd, &report, sizeof(report), NULL, 0, NULL);
@@ -483,7 +482,7 @@ static void link_replace_fd(struct link *link, int *fd)
  * openings begin anew with it: whether the volume was opened again is told by its members. */
 static int link_replace(struct link *link, int *fd, struct passing_packet *packet, struct error *err)
 {
-	struct handover_opened opened;
+	struct client_opened opened;
 	struct view *view;
 	unsigned first;
 	bool has_moved;
@@ -500,7 +499,7 @@ static int link_replace(struct link *link, int *fd, struct passing_packet *packe
 		has_moved = link_has_moved(link) || link_print(packet, first, &opened) != link->members;
 		atomic_store(&link->volume, has_moved ? ~opened.volume : opened.volume);
 		link_replace_fd(link, fd);
-		r = state_view_replace(link->state, packet->fds[HANDOVER_STATE], err); /* last: it is what others see */
+		r = state_view_replace(link->state, packet->fds[CLIENT_STATE], err); /* last: it is what others see */
 	}
 	forked_unlock();
 	view_return(view);

@@ -9,8 +9,8 @@
 #include <sys/un.h>
 
 #include "base/error.h"
-#include "handover/handover.h"
-#include "handover/state.h"
+#include "client/client.h"
+#include "client/state.h"
 #include "io/array.h"
 #include "opened/opened_version.h"
 
@@ -67,4 +67,4 @@ must_check bool link_goes_on(struct link *link);
 bool link_has_moved(const struct link *link);
 /* Reports to the daemon the reads and failures since the last report, and the hits in a lent view (NULL: there is
  * none). False: the daemon has ended, and the next one may be told later. A report that cannot be sent is lost. */
-bool link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS], struct view *view);
+bool link_report(const struct link *link, const uint64_t counts[CLIENT_COUNTS], struct view *view);

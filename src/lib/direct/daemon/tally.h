@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "handover/handover.h"
+#include "client/client.h"
 #include "read/reader.h"
 
 struct link;
@@ -12,7 +12,7 @@ struct view;
 
 struct tally {
 	uint64_t files, bytes, failures; /* of callers' reads */
-	uint64_t told[HANDOVER_COUNTS];  /* already reported, of these and of the reader's counters */
+	uint64_t told[CLIENT_COUNTS];  /* already reported, of these and of the reader's counters */
 };
 
 /* Counts a read of the caller's that ended with this many bytes or a negative errno. */

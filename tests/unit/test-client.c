@@ -16,44 +16,43 @@
 #include <unistd.h>
 
 #include "base/program/passing.h"
-#include "handover/handover.h"
-#include "handover/state.h"
+#include "client/client.h"
+#include "client/state.h"
 #include "lib/check.h"
 
 static void heads(void **state)
 {
-	struct handover_open query;
-	struct handover_answer answer = { .code = 0 };
+	struct client_open query;
+	struct client_answer answer = { .code = 0 };
 	const struct error why = { -EPERM, "not for you" };
 
 	(void)state;
-	handover_begin(&query.head, HANDOVER_OPEN, sizeof(query));
-	CHECK_OK(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err));
-	CHECK_FAILS(handover_check(&query, 3, HANDOVER_OPEN, sizeof(query), &err), -EPROTO, "a message of 3 bytes");
-	CHECK_FAILS(handover_check(&query, sizeof(query) - 1, HANDOVER_OPEN, sizeof(query), &err), -EPROTO,
-		    "says it has");
-	CHECK_FAILS(handover_check(&query, sizeof(query), HANDOVER_REPORT, 1, &err), -EPROTO, "of kind 2, expected 4");
-	query.head.earliest = query.head.protocol = HANDOVER_PROTOCOL + 1;
-	CHECK_FAILS(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err), -EPROTONOSUPPORT,
+	client_begin(&query.head, CLIENT_OPEN, sizeof(query));
+	CHECK_OK(client_check(&query, sizeof(query), CLIENT_OPEN, sizeof(query), &err));
+	CHECK_FAILS(client_check(&query, 3, CLIENT_OPEN, sizeof(query), &err), -EPROTO, "a message of 3 bytes");
+	CHECK_FAILS(client_check(&query, sizeof(query) - 1, CLIENT_OPEN, sizeof(query), &err), -EPROTO, "says it has");
+	CHECK_FAILS(client_check(&query, sizeof(query), CLIENT_REPORT, 1, &err), -EPROTO, "of kind 2, expected 4");
+	query.head.earliest = query.head.protocol = CLIENT_PROTOCOL + 1;
+	CHECK_FAILS(client_check(&query, sizeof(query), CLIENT_OPEN, sizeof(query), &err), -EPROTONOSUPPORT,
 		    "speaks protocols 3 to 3, this release speaks 2");
 	query.head.earliest = query.head.protocol = 1;
-	CHECK_FAILS(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err), -EPROTONOSUPPORT,
+	CHECK_FAILS(client_check(&query, sizeof(query), CLIENT_OPEN, sizeof(query), &err), -EPROTONOSUPPORT,
 		    "speaks protocols 1 to 1, this release speaks 2");
-	query.head.protocol = HANDOVER_PROTOCOL + 1; /* a later release that speaks ours as well */
-	CHECK_OK(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err));
+	query.head.protocol = CLIENT_PROTOCOL + 1; /* a later release that speaks ours as well */
+	CHECK_OK(client_check(&query, sizeof(query), CLIENT_OPEN, sizeof(query), &err));
 	query.head.magic++;
-	CHECK_FAILS(handover_check(&query, sizeof(query), HANDOVER_OPEN, sizeof(query), &err), -EPROTO, "begins with");
-	handover_begin(&answer.head, HANDOVER_OPENED, sizeof(answer));
-	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(struct handover_opened),
-					  &err), -EPROTO, "expected at least");
-	handover_refuse(&answer, &why);
-	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(struct handover_opened),
-					  &err), -EPERM, "not for you");
+	CHECK_FAILS(client_check(&query, sizeof(query), CLIENT_OPEN, sizeof(query), &err), -EPROTO, "begins with");
+	client_begin(&answer.head, CLIENT_OPENED, sizeof(answer));
+	CHECK_FAILS(client_check_answer(&answer, sizeof(answer), CLIENT_OPENED, sizeof(struct client_opened), &err),
+		    -EPROTO, "expected at least");
+	client_refuse(&answer, &why);
+	CHECK_FAILS(client_check_answer(&answer, sizeof(answer), CLIENT_OPENED, sizeof(struct client_opened), &err),
+		    -EPERM, "not for you");
 	answer.reason[3] = '\n';
-	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(struct handover_opened),
-					  &err), -EPERM, "not?for you");
+	CHECK_FAILS(client_check_answer(&answer, sizeof(answer), CLIENT_OPENED, sizeof(struct client_opened), &err),
+		    -EPERM, "not?for you");
 	answer.code = 5;
-	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(answer), &err), -EPROTO,
+	CHECK_FAILS(client_check_answer(&answer, sizeof(answer), CLIENT_OPENED, sizeof(answer), &err), -EPROTO,
 		    "code 5, which is no errno");
 }
 

@@ -14,100 +14,104 @@
 
 #include "base/memory_file.h"
 #include "lib/check.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 
 #define RESENT (UINT64_C(1) << 63)
 
 static const uint8_t first_uuid[16] = { 1 }, second_uuid[16] = { 2 };
-static const struct record_version first = { .key = 5, .sequence = 9, .uuid = { 1 }, .has_visitor = 1,
-					     .visitor = 1000, .signer = { "her", "SHA256:x", 7 } };
-static const struct record_request request = { .unique = 10, .nodeid = 77, .offset = 4096, .opcode = 15, .size = 512 };
-static struct record *record;
+static const struct recovery_version first = {
+	.key = 5, .sequence = 9, .uuid = { 1 }, .has_visitor = 1, .visitor = 1000, .signer = { "her", "SHA256:x", 7 }
+};
+static const struct recovery_request request = {
+	.unique = 10, .nodeid = 77, .offset = 4096, .opcode = 15, .size = 512
+};
+static struct recovery *record;
 static int fd = -1;
 
 /* Adds a version with the UUID second_uuid. */
-static int add_second(struct record *to, uint64_t key, uint64_t sequence, struct error *why)
+static int add_second(struct recovery *to, uint64_t key, uint64_t sequence, struct error *why)
 {
-	return record_add_version(to, &(struct record_version){ .key = key, .sequence = sequence, .uuid = { 2 } }, why);
+	return recovery_add_version(to, &(struct recovery_version){ .key = key, .sequence = sequence, .uuid = { 2 } },
+				    why);
 }
 
 /* A mount of two members that serves its first version. */
 static int setup(void **state)
 {
 	(void)state;
-	CHECK_OK(record_new(&record, &fd, &err));
+	CHECK_OK(recovery_new(&record, &fd, &err));
 	strcpy(record->volume, "/dev/volume");
 	strcpy(record->mountpoint, "/mnt");
 	strcpy(record->source, "volume");
 	record->workers = 4;
 	record->slots = 4;
 	record->member_count = 2;
-	record_set_member(record, 0, "/dev/one");
-	CHECK_OK(record_add_version(record, &first, &err));
+	recovery_set_member(record, 0, "/dev/one");
+	CHECK_OK(recovery_add_version(record, &first, &err));
 	atomic_store(&record->current, 5);
-	record_serve(record, &(struct record_served){ .key = 5, .serving_since = 100 });
-	record_set_pointed(record, first_uuid);
+	recovery_serve(record, &(struct recovery_served){ .key = 5, .serving_since = 100 });
+	recovery_set_pointed(record, first_uuid);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	record_close(record);
+	recovery_close(record);
 	close(fd);
 	return 0;
 }
 
 static void a_successor_finds_it(void **state)
 {
-	struct record *seen;
+	struct recovery *seen;
 
 	(void)state;
 	atomic_store(&record->members[1].is_lost, 1);
-	CHECK_OK(record_open(fd, &seen, &err));
+	CHECK_OK(recovery_open(fd, &seen, &err));
 	assert_string_equal(seen->volume, "/dev/volume");
-	assert_string_equal(record_member(seen, 0), "/dev/one");
-	assert_string_equal(record_member(seen, 1), "");
+	assert_string_equal(recovery_member(seen, 0), "/dev/one");
+	assert_string_equal(recovery_member(seen, 1), "");
 	assert_int_equal(atomic_load(&seen->members[1].is_lost), 1);
-	assert_int_equal(record_find_version(seen, 5)->sequence, 9);
-	assert_memory_equal(record_find_version(seen, 5), &first, sizeof(first));
+	assert_int_equal(recovery_find_version(seen, 5)->sequence, 9);
+	assert_memory_equal(recovery_find_version(seen, 5), &first, sizeof(first));
 	assert_int_equal(atomic_load(&seen->next_key), 6);
-	assert_int_equal(record_served(seen)->serving_since, 100);
-	assert_memory_equal(record_pointed(seen), first_uuid, 16);
-	record_set_member(seen, 0, "");
-	assert_string_equal(record_member(record, 0), "");
-	record_close(seen);
+	assert_int_equal(recovery_served(seen)->serving_since, 100);
+	assert_memory_equal(recovery_pointed(seen), first_uuid, 16);
+	recovery_set_member(seen, 0, "");
+	assert_string_equal(recovery_member(record, 0), "");
+	recovery_close(seen);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
 /* A change of one does not show in the other. */
 static void copies(void **state)
 {
-	struct record *other;
+	struct recovery *other;
 	int other_fd;
 
 	(void)state;
-	CHECK_OK(record_copy(record, &other_fd, &err));
-	CHECK_OK(record_open(other_fd, &other, &err));
-	assert_memory_equal(other, record, offsetof(struct record, members));
-	assert_string_equal(record_member(other, 0), "/dev/one");
-	assert_string_equal(record_member(other, 1), "");
-	record_remove_version(other, 5);
-	assert_non_null(record_find_version(record, 5));
-	record_close(other);
+	CHECK_OK(recovery_copy(record, &other_fd, &err));
+	CHECK_OK(recovery_open(other_fd, &other, &err));
+	assert_memory_equal(other, record, offsetof(struct recovery, members));
+	assert_string_equal(recovery_member(other, 0), "/dev/one");
+	assert_string_equal(recovery_member(other, 1), "");
+	recovery_remove_version(other, 5);
+	assert_non_null(recovery_find_version(record, 5));
+	recovery_close(other);
 	close(other_fd);
 }
 
 static void one_without_a_file(void **state)
 {
-	struct record *own;
+	struct recovery *own;
 
 	(void)state;
-	CHECK_OK(record_new(&own, NULL, &err));
+	CHECK_OK(recovery_new(&own, NULL, &err));
 	CHECK_OK(add_second(own, 1, 1, &err));
-	assert_non_null(record_find_version(own, 1));
-	record_close(own);
-	record_close(NULL);
+	assert_non_null(recovery_find_version(own, 1));
+	recovery_close(own);
+	recovery_close(NULL);
 }
 
 /* ---- what is refused ---- */
@@ -117,10 +121,16 @@ static const struct {
 	size_t at;
 	uint32_t value;
 } wrongs[] = {
-#define WRONG(reason, field, value)       { reason, offsetof(struct record, field), value }
-#define WRONG_UPPER(reason, field, value) { reason, offsetof(struct record, field) + 4, value }
+#define WRONG(reason, field, value)                                                                                    \
+	{                                                                                                              \
+		reason, offsetof(struct recovery, field), value                                                        \
+	}
+#define WRONG_UPPER(reason, field, value)                                                                              \
+	{                                                                                                              \
+		reason, offsetof(struct recovery, field) + 4, value                                                    \
+	}
 	WRONG("it begins with", magic, 1),
-	WRONG("has format 4 and", format, RECORD_FORMAT + 1),
+	WRONG("has format 4 and", format, RECOVERY_FORMAT + 1),
 	WRONG("expected 0x", size, 4096),
 	WRONG("device_major is 4096, expected 0 to 4095", device_major, 4096),
 	WRONG("device_minor", device_minor, 1 << 20),
@@ -132,9 +142,9 @@ static const struct {
 	WRONG("workers is 0", workers, 0),
 	WRONG("workers", workers, UINT32_MAX),
 	WRONG("slots", slots, 0),
-	WRONG("the crashed worker is 1025", crashed, RECORD_WORKERS + 1),
+	WRONG("the crashed worker is 1025", crashed, RECOVERY_WORKERS + 1),
 	WRONG_UPPER("the crashed worker is 0", crashed, 7),
-	WRONG("crash_used", crash_used, RECORD_CRASHES + 1),
+	WRONG("crash_used", crash_used, RECOVERY_CRASHES + 1),
 	WRONG("next_key is 0", next_key, 0),
 	WRONG_UPPER("next_key", next_key, 1u << 31),
 	WRONG("version 5 of sequence 9 is not below the next one, 5", next_key, 5),
@@ -159,7 +169,7 @@ static const struct {
 	WRONG_UPPER("0x100000000000 is no file of .datasetfs in slot 0", snapshots[0], 1 << 12),
 	WRONG_UPPER("0x8000000000000000 is no file of .datasetfs in slot 0", snapshots[0], 1u << 31),
 	WRONG("member_count is 0", member_count, 0),
-	WRONG("member_count is 257", member_count, RECORD_MEMBERS + 1),
+	WRONG("member_count is 257", member_count, RECOVERY_MEMBERS + 1),
 	WRONG("reserved", reserved, 1),
 	WRONG("member 1 has the marks 3 and 0", members[1].name_now, 3),
 	WRONG("member 1 has the marks 0 and 2", members[1].is_lost, 2),
@@ -169,7 +179,7 @@ static const struct {
 
 static void refuses_wrong_values(void **state)
 {
-	struct record *seen;
+	struct recovery *seen;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
@@ -178,28 +188,28 @@ static void refuses_wrong_values(void **state)
 
 		memcpy(&was, at, sizeof(was));
 		memcpy(at, &wrongs[i].value, sizeof(was));
-		CHECK_FAILS(record_open(fd, &seen, &err), -EPROTO, wrongs[i].reason);
+		CHECK_FAILS(recovery_open(fd, &seen, &err), -EPROTO, wrongs[i].reason);
 		memcpy(at, &was, sizeof(was));
 	}
-	CHECK_OK(record_check(record, &err));
+	CHECK_OK(recovery_check(record, &err));
 }
 
 static void refuses_texts_without_end(void **state)
 {
 	(void)state;
 	memset(record->farewell_name, 'x', sizeof(record->farewell_name));
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "farewell_name has no NUL in 72 bytes");
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "farewell_name has no NUL in 72 bytes");
 	record->farewell_name[71] = 0;
-	memset(record->members[0].names[0], 'x', RECORD_PATH);
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "the name of member 0 has no NUL");
-	record->members[0].names[0][RECORD_PATH - 1] = 0;
+	memset(record->members[0].names[0], 'x', RECOVERY_PATH);
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "the name of member 0 has no NUL");
+	record->members[0].names[0][RECOVERY_PATH - 1] = 0;
 	memset(record->versions[0].signer.name, 'x', SIGNERS_NAME_SIZE);
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "the signer of version 5 has no NUL");
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "the signer of version 5 has no NUL");
 	record->versions[0].signer.name[SIGNERS_NAME_SIZE - 1] = 0;
 	memset(record->versions[0].signer.key, 'x', SSHKEY_FINGERPRINT_SIZE);
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "the signer of version 5 has no NUL");
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "the signer of version 5 has no NUL");
 	record->versions[0].signer.key[SSHKEY_FINGERPRINT_SIZE - 1] = 0;
-	CHECK_OK(record_check(record, &err));
+	CHECK_OK(recovery_check(record, &err));
 }
 
 static void refuses_wrong_results(void **state)
@@ -207,39 +217,39 @@ static void refuses_wrong_results(void **state)
 	struct dsfs_switch answer = { .label = "v1" };
 
 	(void)state;
-	record_end_command(record, 20, -ECANCELED, &answer);
-	record_end_command(record, 21, 0, &answer);
-	CHECK_OK(record_check(record, &err));
+	recovery_end_command(record, 20, -ECANCELED, &answer);
+	recovery_end_command(record, 21, 0, &answer);
+	CHECK_OK(recovery_check(record, &err));
 	atomic_store(&record->results[1].unique, 20);
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "of command 0x14 is wrong, or there twice");
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "of command 0x14 is wrong, or there twice");
 	atomic_store(&record->results[1].unique, 21);
 	record->results[1].result = 1;
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "the result 1 of command 0x15");
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "the result 1 of command 0x15");
 	record->results[1].result = 0;
 	memset(record->results[1].answer.reason, 'x', DSFS_SWITCH_REASON_SIZE);
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "of command 0x15 is wrong");
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "of command 0x15 is wrong");
 }
 
 static void refuses_doubled_sequences(void **state)
 {
 	(void)state;
 	CHECK_OK(add_second(record, 6, 9, &err));
-	CHECK_FAILS(record_check(record, &err), -EPROTO, "version 6 of sequence 9");
+	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "version 6 of sequence 9");
 }
 
 static void refuses_other_files(void **state)
 {
-	int other = memfd_create("test-record", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct record *seen;
+	int other = memfd_create("test-recovery", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct recovery *seen;
 
 	(void)state;
 	assert_int_equal(ftruncate(other, 4096), 0);
-	CHECK_FAILS(record_open(other, &seen, &err), -EPROTO, "its seals are 0");
+	CHECK_FAILS(recovery_open(other, &seen, &err), -EPROTO, "its seals are 0");
 	assert_int_equal(fcntl(other, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-	CHECK_FAILS(record_open(other, &seen, &err), -EPROTO, "it has 4096 bytes");
+	CHECK_FAILS(recovery_open(other, &seen, &err), -EPROTO, "it has 4096 bytes");
 	close(other);
 	other = open("/dev/null", O_RDWR | O_CLOEXEC);
-	CHECK_FAILS(record_open(other, &seen, &err), -EPROTO, "its seals are 0");
+	CHECK_FAILS(recovery_open(other, &seen, &err), -EPROTO, "its seals are 0");
 	close(other);
 }
 
@@ -269,10 +279,10 @@ static int under_limit(rlim_t soft, rlim_t hard, int (*make)(void))
 static int make_record(void)
 {
 	struct error error = { 0 };
-	struct record *own = NULL;
-	int own_fd = -1, r = record_new(&own, &own_fd, &error);
+	struct recovery *own = NULL;
+	int own_fd = -1, r = recovery_new(&own, &own_fd, &error);
 
-	record_close(own);
+	recovery_close(own);
 	if (own_fd >= 0)
 		close(own_fd);
 	return -r;
@@ -324,18 +334,18 @@ static void limits_on_files(void **state)
 static void versions_come_and_go(void **state)
 {
 	(void)state;
-	for (uint64_t key = 6; key < 5 + RECORD_VERSIONS; key++)
+	for (uint64_t key = 6; key < 5 + RECOVERY_VERSIONS; key++)
 		CHECK_OK(add_second(record, key, key + 10, &err));
 	CHECK_FAILS(add_second(record, 1000, 1000, &err), -ENFILE, "256 versions are open");
-	CHECK_OK(record_check(record, &err));
-	record_remove_version(record, 8);
-	record_remove_version(record, 8);
-	assert_null(record_find_version(record, 8));
-	assert_null(record_find_version(record, 0));
+	CHECK_OK(recovery_check(record, &err));
+	recovery_remove_version(record, 8);
+	recovery_remove_version(record, 8);
+	assert_null(recovery_find_version(record, 8));
+	assert_null(recovery_find_version(record, 0));
 	CHECK_OK(add_second(record, 1000, 1000, &err));
-	record_remove_version(record, 1000);
+	recovery_remove_version(record, 1000);
 	assert_int_equal(atomic_load(&record->next_key), 1001);
-	CHECK_OK(record_check(record, &err));
+	CHECK_OK(recovery_check(record, &err));
 }
 
 static void commands_have_one_result(void **state)
@@ -344,24 +354,24 @@ static void commands_have_one_result(void **state)
 	uint64_t unique, key;
 
 	(void)state;
-	assert_false(record_pending(record, &unique, &key));
-	record_begin_command(record, 20 | RESENT, 5);
-	assert_true(record_pending(record, &unique, &key));
+	assert_false(recovery_pending(record, &unique, &key));
+	recovery_begin_command(record, 20 | RESENT, 5);
+	assert_true(recovery_pending(record, &unique, &key));
 	assert_int_equal(unique, 20);
 	assert_int_equal(key, 5);
-	assert_null(record_find_result(record, 20));
-	record_end_command(record, 20, -EIO, &answer);
-	assert_false(record_pending(record, &unique, &key));
-	record_end_command(record, 20 | RESENT, 0, &(struct dsfs_switch){ .label = "v2" });
-	assert_int_equal(record_find_result(record, 20 | RESENT)->result, -EIO);
-	assert_memory_equal(&record_find_result(record, 20)->answer, &answer, sizeof(answer));
-	assert_null(record_find_result(record, 0));
+	assert_null(recovery_find_result(record, 20));
+	recovery_end_command(record, 20, -EIO, &answer);
+	assert_false(recovery_pending(record, &unique, &key));
+	recovery_end_command(record, 20 | RESENT, 0, &(struct dsfs_switch){ .label = "v2" });
+	assert_int_equal(recovery_find_result(record, 20 | RESENT)->result, -EIO);
+	assert_memory_equal(&recovery_find_result(record, 20)->answer, &answer, sizeof(answer));
+	assert_null(recovery_find_result(record, 0));
 	/* One that was refused, by labels without an end, while another is under way. */
-	record_begin_command(record, 21, 5);
+	recovery_begin_command(record, 21, 5);
 	memset(answer.if_current, 'x', sizeof(answer.if_current));
-	record_end_command(record, 22, -EINVAL, &answer);
-	assert_true(record_pending(record, &unique, &key));
-	CHECK_OK(record_check(record, &err));
+	recovery_end_command(record, 22, -EINVAL, &answer);
+	assert_true(recovery_pending(record, &unique, &key));
+	CHECK_OK(recovery_check(record, &err));
 }
 
 static void the_oldest_results_go(void **state)
@@ -369,23 +379,23 @@ static void the_oldest_results_go(void **state)
 	struct dsfs_switch answer = { .label = "v1" };
 
 	(void)state;
-	for (uint64_t unique = 1; unique <= RECORD_RESULTS + 2; unique++)
-		record_end_command(record, unique, 0, &answer);
-	assert_null(record_find_result(record, 2));
-	assert_non_null(record_find_result(record, 3));
-	assert_non_null(record_find_result(record, RECORD_RESULTS + 2));
-	CHECK_OK(record_check(record, &err));
+	for (uint64_t unique = 1; unique <= RECOVERY_RESULTS + 2; unique++)
+		recovery_end_command(record, unique, 0, &answer);
+	assert_null(recovery_find_result(record, 2));
+	assert_non_null(recovery_find_result(record, 3));
+	assert_non_null(recovery_find_result(record, RECOVERY_RESULTS + 2));
+	CHECK_OK(recovery_check(record, &err));
 }
 
-static uint32_t crash_with(uint32_t incarnation, const struct record_request *in_hand)
+static uint32_t crash_with(uint32_t incarnation, const struct recovery_request *in_hand)
 {
-	struct record_request found = { 0 };
+	struct recovery_request found = { 0 };
 	uint32_t times;
 
-	record_take(record, 3, in_hand);
-	record_mark_crash(record, 3);
-	record_mark_crash(record, 2);
-	times = record_take_over(record, incarnation, &found);
+	recovery_take(record, 3, in_hand);
+	recovery_mark_crash(record, 3);
+	recovery_mark_crash(record, 2);
+	times = recovery_take_over(record, incarnation, &found);
 	assert_int_equal(found.nodeid, in_hand->nodeid);
 	assert_int_equal(found.unique, in_hand->unique);
 	return times;
@@ -393,44 +403,44 @@ static uint32_t crash_with(uint32_t incarnation, const struct record_request *in
 
 static void crashes_are_counted(void **state)
 {
-	struct record_request again = request, other = request, found;
+	struct recovery_request again = request, other = request, found;
 
 	(void)state;
 	again.unique = 11;
 	other.offset = 0;
 	assert_int_equal(crash_with(1, &request), 1);
-	assert_int_equal(record_take_over(record, 2, &found), 0); /* a kill from outside */
+	assert_int_equal(recovery_take_over(record, 2, &found), 0); /* a kill from outside */
 	assert_int_equal(crash_with(3, &again), 2);
-	assert_int_equal(record_crashes(record, &request), 2);
-	assert_int_equal(record_crashes(record, &other), 0);
-	record_take(record, 1, &request);
-	record_leave(record, 1);
-	record_mark_crash(record, 1); /* not in a request */
-	assert_int_equal(record_take_over(record, 4, &found), 0);
-	record_take(record, RECORD_WORKERS, &request); /* more than there are places for */
-	record_leave(record, RECORD_WORKERS);
-	record_mark_crash(record, RECORD_WORKERS);
-	assert_int_equal(record_take_over(record, 5, &found), 0);
+	assert_int_equal(recovery_crashes(record, &request), 2);
+	assert_int_equal(recovery_crashes(record, &other), 0);
+	recovery_take(record, 1, &request);
+	recovery_leave(record, 1);
+	recovery_mark_crash(record, 1); /* not in a request */
+	assert_int_equal(recovery_take_over(record, 4, &found), 0);
+	recovery_take(record, RECOVERY_WORKERS, &request); /* more than there are places for */
+	recovery_leave(record, RECOVERY_WORKERS);
+	recovery_mark_crash(record, RECOVERY_WORKERS);
+	assert_int_equal(recovery_take_over(record, 5, &found), 0);
 	assert_int_equal(atomic_load(&record->incarnation), 5);
-	CHECK_OK(record_check(record, &err));
+	CHECK_OK(recovery_check(record, &err));
 }
 
 static void the_oldest_crash_goes(void **state)
 {
-	struct record_request next = request;
+	struct recovery_request next = request;
 
 	(void)state;
-	for (uint32_t i = 1; i <= RECORD_CRASHES + 1; i++) {
+	for (uint32_t i = 1; i <= RECOVERY_CRASHES + 1; i++) {
 		next.nodeid = i;
 		assert_int_equal(crash_with(i, &next), 1);
 	}
 	next.nodeid = 1;
-	assert_int_equal(record_crashes(record, &next), 0);
+	assert_int_equal(recovery_crashes(record, &next), 0);
 	next.nodeid = 2;
-	assert_int_equal(record_crashes(record, &next), 1);
-	next.nodeid = RECORD_CRASHES + 1;
-	assert_int_equal(record_crashes(record, &next), 1);
-	CHECK_OK(record_check(record, &err));
+	assert_int_equal(recovery_crashes(record, &next), 1);
+	next.nodeid = RECOVERY_CRASHES + 1;
+	assert_int_equal(recovery_crashes(record, &next), 1);
+	CHECK_OK(recovery_check(record, &err));
 }
 
 /* ---- a kill between any two instructions ---- */
@@ -471,25 +481,25 @@ static void switch_steps(void)
 
 	if (add_second(record, 6, 11, NULL) < 0)
 		_exit(1);
-	record_begin_command(record, 20, 6);
+	recovery_begin_command(record, 20, 6);
 	atomic_store(&record->current, 6);
-	record_serve(record, &(struct record_served){ .key = 6, .switches = 1, .serving_since = 200 });
-	record_end_command(record, 20, 0, &answer);
-	record_set_pointed(record, second_uuid);
-	record_set_member(record, 0, "/dev/two");
-	record_remove_version(record, 5);
+	recovery_serve(record, &(struct recovery_served){ .key = 6, .switches = 1, .serving_since = 200 });
+	recovery_end_command(record, 20, 0, &answer);
+	recovery_set_pointed(record, second_uuid);
+	recovery_set_member(record, 0, "/dev/two");
+	recovery_remove_version(record, 5);
 }
 
 static void switch_look(void)
 {
-	const struct record_served *served = record_served(record);
-	const struct record_result *result = record_find_result(record, 20);
-	const uint8_t *pointed = record_pointed(record);
+	const struct recovery_served *served = recovery_served(record);
+	const struct recovery_result *result = recovery_find_result(record, 20);
+	const uint8_t *pointed = recovery_pointed(record);
 	bool is_new = served->key == 6, is_current = atomic_load(&record->current) == 6;
 	uint64_t unique = 0, key = 0;
-	bool pending = record_pending(record, &unique, &key);
+	bool pending = recovery_pending(record, &unique, &key);
 
-	CHECK_OK(record_check(record, &err));
+	CHECK_OK(recovery_check(record, &err));
 	assert_true(is_new ? served->switches == 1 && served->serving_since == 200 :
 			     served->key == 5 && !served->switches && served->serving_since == 100);
 	assert_true(is_current || !is_new);
@@ -497,7 +507,7 @@ static void switch_look(void)
 	assert_true(pending || result || !is_current);
 	assert_true(!result || (is_new && result->answer.sequence == 11 && !strcmp(result->answer.label, "v2")));
 	assert_true(!memcmp(pointed, first_uuid, 16) || !memcmp(pointed, second_uuid, 16));
-	assert_true(!strcmp(record_member(record, 0), "/dev/one") || !strcmp(record_member(record, 0), "/dev/two"));
+	assert_true(!strcmp(recovery_member(record, 0), "/dev/one") || !strcmp(recovery_member(record, 0), "/dev/two"));
 	seen_pending += pending;
 	seen_unfinished += is_current && !is_new;
 	seen_done += result != NULL;
@@ -508,58 +518,58 @@ static void a_kill_within_a_switch(void **state)
 	(void)state;
 	after_each_instruction(switch_steps, switch_look);
 	assert_true(seen_pending && seen_unfinished && seen_done);
-	assert_string_equal(record_member(record, 0), "/dev/two");
-	assert_null(record_find_version(record, 5));
+	assert_string_equal(recovery_member(record, 0), "/dev/two");
+	assert_null(recovery_find_version(record, 5));
 }
 
-static struct record *copy;
+static struct recovery *copy;
 static uint32_t expected;
 
 static void takeover_steps(void)
 {
-	struct record_request found;
+	struct recovery_request found;
 
-	(void)!record_take_over(record, atomic_load(&record->incarnation) + 1, &found);
+	(void)!recovery_take_over(record, atomic_load(&record->incarnation) + 1, &found);
 }
 
 /* The next server after a kill in the middle of a takeover finds the crash counted, or counts it. */
 static void takeover_look(void)
 {
-	struct record_request found;
+	struct recovery_request found;
 
-	CHECK_OK(record_check(record, &err));
-	memcpy(copy, record, offsetof(struct record, members[1]));
-	(void)!record_take_over(copy, atomic_load(&record->incarnation) + 2, &found);
-	CHECK_OK(record_check(copy, &err));
-	assert_int_equal(record_crashes(copy, &request), expected);
+	CHECK_OK(recovery_check(record, &err));
+	memcpy(copy, record, offsetof(struct recovery, members[1]));
+	(void)!recovery_take_over(copy, atomic_load(&record->incarnation) + 2, &found);
+	CHECK_OK(recovery_check(copy, &err));
+	assert_int_equal(recovery_crashes(copy, &request), expected);
 }
 
 /* Crashes with the request in hand, and steps through the takeover; it is at fault `times` now. */
 static void crash_in_steps(uint32_t times)
 {
 	expected = times;
-	record_take(record, 1, &request);
-	record_mark_crash(record, 1);
+	recovery_take(record, 1, &request);
+	recovery_mark_crash(record, 1);
 	after_each_instruction(takeover_steps, takeover_look);
-	assert_int_equal(record_crashes(record, &request), times);
+	assert_int_equal(recovery_crashes(record, &request), times);
 }
 
 static void a_kill_within_a_takeover(void **state)
 {
-	struct record_request next = request;
+	struct recovery_request next = request;
 
 	(void)state;
-	CHECK_OK(record_new(&copy, NULL, &err));
+	CHECK_OK(recovery_new(&copy, NULL, &err));
 	crash_in_steps(1);
 	crash_in_steps(2);
 	/* Others fill all places, so that one has to give way. */
-	for (uint32_t i = 9; i < 9 + RECORD_CRASHES; i++) {
+	for (uint32_t i = 9; i < 9 + RECOVERY_CRASHES; i++) {
 		next.nodeid = i;
 		assert_int_equal(crash_with(i, &next), 1);
 	}
-	assert_int_equal(record_crashes(record, &request), 0);
+	assert_int_equal(recovery_crashes(record, &request), 0);
 	crash_in_steps(1);
-	record_close(copy);
+	recovery_close(copy);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses the seals of memfd_create(2), and the life of one thread: when it ends, even by SIGKILL, the kernel marks
  * that in the shared page. */
-#include "handover/state.h"
+#include "client/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

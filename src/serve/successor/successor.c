@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the record and names the descriptors; session/takeover.c reads both. */
-#include "serve/keeping/keeping.h"
+#include "serve/successor/successor.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,13 +15,13 @@
 #include "fuse/init.h"
 #include "fuse/mount.h"
 #include "fuse/notice.h"
-#include "serve/keeping/crash.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
+#include "serve/successor/crash.h"
 #include "serve/worker/worker.h"
 #include "supervisor/keep.h"
 
 /* No kernel sends again what came over io_uring. */
-static bool keeping_is_possible(const struct serve *serve)
+static bool successor_is_possible(const struct serve *serve)
 {
 	return serve->is_kept && !serve->machine.ring;
 }
@@ -29,26 +29,26 @@ static bool keeping_is_possible(const struct serve *serve)
 /* ---- the beginning ---- */
 
 /* Without a record for it, no other server can take over, and the mount ends with this one. */
-static int keeping_make(struct serve *serve, struct error *err)
+static int successor_make(struct serve *serve, struct error *err)
 {
 	auto_close int fd = -1;
 	struct error why = { 0 };
 	int r = -ENOENT;
 
 	if (serve->keep) {
-		r = record_new(&serve->record, &fd, &why);
+		r = recovery_new(&serve->recovery, &fd, &why);
 		if (r < 0)
 			log_warn("no other server can take over if this one dies: %s", why.reason);
 	}
 	serve->is_kept = r == 0;
-	return r < 0 ? record_new(&serve->record, NULL, err) : keep_put(serve->keep, fd, err, "record");
+	return r < 0 ? recovery_new(&serve->recovery, NULL, err) : keep_put(serve->keep, fd, err, "record");
 }
 
 /* The groups' names may stand for other numbers by now. */
-static void keeping_take_options(struct serve *serve)
+static void successor_take_options(struct serve *serve)
 {
 	struct mount_options *options = &serve->options;
-	const struct record *record = serve->record;
+	const struct recovery *record = serve->recovery;
 
 	options->volume = record->volume;
 	options->mountpoint = record->mountpoint;
@@ -57,61 +57,61 @@ static void keeping_take_options(struct serve *serve)
 	serve->owner = record->owner;
 }
 
-static int keeping_open(struct serve *serve, struct error *err)
+static int successor_open(struct serve *serve, struct error *err)
 {
 	const char *name = keep_is_rehearsal(serve->keep) ? KEEPING_REHEARSAL : "record";
 	auto_close int fd = keep_take(serve->keep, "%s", name);
-	struct record_request request = { 0 };
+	struct recovery_request request = { 0 };
 	uint32_t times;
 	int r;
 
 	if (fd < 0)
 		return error_set(err, -EPROTO, "the former server left no record");
 	step("takeover-begun");
-	r = record_open(fd, &serve->record, err);
+	r = recovery_open(fd, &serve->recovery, err);
 	if (r < 0)
 		return r;
 	serve->is_kept = true;
-	keeping_take_options(serve);
-	times = record_take_over(serve->record, keep_restarts(serve->keep), &request);
+	successor_take_options(serve);
+	times = recovery_take_over(serve->recovery, keep_restarts(serve->keep), &request);
 	step("takeover-record");
 	if (times)
 		crash_tell(serve->options.mountpoint, &request, times);
 	return 0;
 }
 
-int keeping_begin(struct serve *serve, struct error *err)
+int successor_begin(struct serve *serve, struct error *err)
 {
-	int r = serve->adopts ? keeping_open(serve, err) : keeping_make(serve, err);
+	int r = serve->adopts ? successor_open(serve, err) : successor_make(serve, err);
 
 	if (r == 0)
-		crash_watch(serve->record);
+		crash_watch(serve->recovery);
 	notice_count(keep_notices(serve->keep));
 	return r;
 }
 
 enum { KEEPING_REQUESTS, KEEPING_MOUNT, KEEPING_NOTHING };
 
-static unsigned keeping_level(const struct serve *serve)
+static unsigned successor_level(const struct serve *serve)
 {
-	if (keep_fd(serve->keep) < 0 || !keeping_is_possible(serve))
+	if (keep_fd(serve->keep) < 0 || !successor_is_possible(serve))
 		return KEEPING_NOTHING;
-	return serve->record->init_resends ? KEEPING_REQUESTS : KEEPING_MOUNT;
+	return serve->recovery->init_resends ? KEEPING_REQUESTS : KEEPING_MOUNT;
 }
 
-bool keeping_survives_server(const struct serve *serve)
+bool successor_survives_server(const struct serve *serve)
 {
-	return keeping_level(serve) != KEEPING_NOTHING;
+	return successor_level(serve) != KEEPING_NOTHING;
 }
 
-const char *keeping_survives(const struct serve *serve)
+const char *successor_survives(const struct serve *serve)
 {
 	static const char *const words[] = { "requests", "mount", "nothing" };
 
-	return words[keeping_level(serve)];
+	return words[successor_level(serve)];
 }
 
-const char *keeping_promise(const struct serve *serve)
+const char *successor_promise(const struct serve *serve)
 {
 	static const char *const promises[] = {
 		"if its server dies, another one goes on and no request fails",
@@ -119,10 +119,10 @@ const char *keeping_promise(const struct serve *serve)
 		"if its server dies, the mount ends",
 	};
 
-	return promises[keeping_level(serve)];
+	return promises[successor_level(serve)];
 }
 
-void keeping_end(struct serve *serve)
+void successor_end(struct serve *serve)
 {
 	keep_drop(serve->keep, "fuse");
 	for (uint32_t i = 0; serve->volume.array && i < serve->volume.array->count; i++)
@@ -134,15 +134,15 @@ void keeping_end(struct serve *serve)
 	keep_drop(serve->keep, "farewell");
 }
 
-void keeping_free(struct serve *serve)
+void successor_free(struct serve *serve)
 {
 	crash_watch(NULL);
-	record_close(serve->record);
+	recovery_close(serve->recovery);
 }
 
 /* ---- versions and members ---- */
 
-int keeping_version(struct serve *serve, const struct generation *generation, struct error *err)
+int successor_version(struct serve *serve, const struct generation *generation, struct error *err)
 {
 	int r;
 
@@ -157,17 +157,17 @@ int keeping_version(struct serve *serve, const struct generation *generation, st
 	return r;
 }
 
-void keeping_drop_descriptors(struct serve *serve, uint64_t key)
+void successor_drop_descriptors(struct serve *serve, uint64_t key)
 {
 	keep_drop(serve->keep, "index.%" PRIu64, key);
 	step("index-dropped");
 	keep_drop(serve->keep, "version.%" PRIu64, key);
 }
 
-int keeping_add_version(void *owner, const struct generation *generation, struct error *err)
+int successor_add_version(void *owner, const struct generation *generation, struct error *err)
 {
 	struct serve *serve = owner;
-	struct record_version version = {
+	struct recovery_version version = {
 		.key = generation->key,
 		.sequence = generation->sequence,
 		.has_visitor = generation->has_visitor,
@@ -175,26 +175,26 @@ int keeping_add_version(void *owner, const struct generation *generation, struct
 		.signer = generation->signer,
 	};
 
-	if (record_find_version(serve->record, generation->key)) /* it is taken over */
+	if (recovery_find_version(serve->recovery, generation->key)) /* it is taken over */
 		return 0;
 	memcpy(version.uuid, generation->opened.version.uuid, sizeof(version.uuid));
-	return record_add_version(serve->record, &version, err);
+	return recovery_add_version(serve->recovery, &version, err);
 }
 
-void keeping_remove_version(void *owner, const struct generation *generation)
+void successor_remove_version(void *owner, const struct generation *generation)
 {
 	struct serve *serve = owner;
 	uint64_t key = generation->key;
 
 	/* A prepared one may be removed, if it was undone on the volume. */
-	atomic_compare_exchange_strong(&serve->record->prepared, &key, 0);
-	record_remove_version(serve->record, generation->key);
+	atomic_compare_exchange_strong(&serve->recovery->prepared, &key, 0);
+	recovery_remove_version(serve->recovery, generation->key);
 	step("version-removed");
-	keeping_drop_descriptors(serve, generation->key);
+	successor_drop_descriptors(serve, generation->key);
 }
 
 /* If the supervisor cannot take it, a successor reads the old one, which it finds lost. */
-void keeping_member(struct serve *serve, uint32_t slot)
+void successor_member(struct serve *serve, uint32_t slot)
 {
 	struct error err = { 0 };
 
@@ -203,25 +203,26 @@ void keeping_member(struct serve *serve, uint32_t slot)
 		log_error(&err, "member %" PRIu32 " is not kept for another server", slot);
 }
 
-void keeping_served(struct serve *serve)
+void successor_served(struct serve *serve)
 {
 	const struct generation *announced = atomic_load(&serve->generations.announced);
 	const struct generation *prepared = serve->generations.prepared;
-	struct record_served served = {
+	struct recovery_served served = {
 		.key = announced->key,
 		.switches = atomic_load(&serve->history.switches),
 		.serving_since = atomic_load(&serve->history.serving_since),
 		.outdated_until = atomic_load(&serve->history.outdated_until),
 	};
 
-	atomic_store(&serve->record->prepared, prepared ? prepared->key : 0);
-	atomic_store(&serve->record->newest, atomic_load(&serve->volume.newest));
-	record_serve(serve->record, &served);
+	atomic_store(&serve->recovery->prepared, prepared ? prepared->key : 0);
+	atomic_store(&serve->recovery->newest, atomic_load(&serve->volume.newest));
+	recovery_serve(serve->recovery, &served);
 }
 
 /* ---- sockets ---- */
 
-static int keeping_rendezvous(struct serve *serve, const struct rendezvous *place, const char *name, struct error *err)
+static int successor_rendezvous(struct serve *serve, const struct rendezvous *place, const char *name,
+				struct error *err)
 {
 	int r;
 
@@ -231,23 +232,23 @@ static int keeping_rendezvous(struct serve *serve, const struct rendezvous *plac
 	return r < 0 ? r : keep_put(serve->keep, place->folder, err, "%s-folder", name);
 }
 
-void keeping_clients(struct serve *serve, const struct rendezvous *place)
+void successor_clients(struct serve *serve, const struct rendezvous *place)
 {
 	struct error err = { 0 };
 
-	if (keeping_rendezvous(serve, place, "client", &err) < 0) {
+	if (successor_rendezvous(serve, place, "client", &err) < 0) {
 		log_error(&err, "the socket of programs is not kept for another server");
 		return;
 	}
-	snprintf(serve->record->client_name, sizeof(serve->record->client_name), "%s", place->name);
-	snprintf(serve->record->client_path, sizeof(serve->record->client_path), "%s", place->path);
+	snprintf(serve->recovery->client_name, sizeof(serve->recovery->client_name), "%s", place->name);
+	snprintf(serve->recovery->client_path, sizeof(serve->recovery->client_path), "%s", place->path);
 }
 
 /* ---- the mount ---- */
 
-static void keeping_note_mount(struct serve *serve, const struct mount *mount, const struct init *init)
+static void successor_note_mount(struct serve *serve, const struct mount *mount, const struct init *init)
 {
-	struct record *record = serve->record;
+	struct recovery *record = serve->recovery;
 	struct mount_kept kept;
 
 	mount_keep(mount, &kept);
@@ -275,7 +276,7 @@ static void keeping_note_mount(struct serve *serve, const struct mount *mount, c
 }
 
 /* Without the file by which something else can end a store that hangs, nothing is stored. */
-static void keeping_abort(struct serve *serve, const struct mount *mount, bool resends)
+static void successor_abort(struct serve *serve, const struct mount *mount, bool resends)
 {
 	auto_close int fd = -1;
 	struct error why = { 0 };
@@ -292,7 +293,7 @@ static void keeping_abort(struct serve *serve, const struct mount *mount, bool r
 
 /* Requests that a clone has under way can be sent again only by kernels with RESEND; others keep them for ever, unless
  * the clone is closed. */
-static int keeping_clones(struct serve *serve, bool resends, struct error *err)
+static int successor_clones(struct serve *serve, bool resends, struct error *err)
 {
 	int r = 0;
 
@@ -301,28 +302,28 @@ static int keeping_clones(struct serve *serve, bool resends, struct error *err)
 	return r;
 }
 
-int keeping_mount(struct serve *serve, struct mount *mount, const struct init *init, struct error *err)
+int successor_mount(struct serve *serve, struct mount *mount, const struct init *init, struct error *err)
 {
 	int r;
 
 	if (!serve->adopts) {
-		keeping_note_mount(serve, mount, init);
-		keeping_served(serve);
-	} else if (serve->worker_count > serve->record->workers) {
-		serve->record->workers = serve->worker_count;
+		successor_note_mount(serve, mount, init);
+		successor_served(serve);
+	} else if (serve->worker_count > serve->recovery->workers) {
+		serve->recovery->workers = serve->worker_count;
 	}
 	if (!serve->keep)
 		return 0;
 	if (mount_is_given(mount) && !init->resends && access("/dev/fuse", R_OK | W_OK) < 0)
 		serve->is_kept = false; /* there are no clones, and what a server has in hand would stay so for ever */
 	if (!serve->adopts)
-		keeping_abort(serve, mount, init->resends);
-	if (!keeping_is_possible(serve))
+		successor_abort(serve, mount, init->resends);
+	if (!successor_is_possible(serve))
 		return 0;
 	for (uint32_t i = 0; !serve->adopts && i < serve->volume.array->count; i++)
-		keeping_member(serve, i);
-	r = keeping_rendezvous(serve, mount_rendezvous(mount), "farewell", err);
+		successor_member(serve, i);
+	r = successor_rendezvous(serve, mount_rendezvous(mount), "farewell", err);
 	if (r == 0)
-		r = keeping_clones(serve, init->resends, err);
+		r = successor_clones(serve, init->resends, err);
 	return r < 0 ? r : keep_put(serve->keep, serve->mount_fd, err, "fuse");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connects, checks who listens, and waits for the greeting. */
-#include "handover/meeting.h"
+#include "client/meeting.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/program/passing.h"
-#include "handover/handover.h"
+#include "client/client.h"
 
 /* Whether uid is the one that stands for all unmapped users in a user namespace (user_namespaces(7)). */
 static bool meeting_is_nobody(uid_t uid)
@@ -56,8 +56,8 @@ static int meeting_greet(int fd, int timeout, struct error *err)
 	int r = passing_receive(fd, timeout, 0, &packet, err);
 
 	if (r == 0)
-		r = handover_check_answer(packet.bytes, packet.length, HANDOVER_GREETING,
-					  sizeof(struct handover_greeting), err);
+		r = client_check_answer(packet.bytes, packet.length, CLIENT_GREETING, sizeof(struct client_greeting),
+					err);
 	return r;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes messages, and checks received ones before anything else uses them. */
-#include "handover/handover.h"
+#include "client/client.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,40 +8,40 @@
 #include <stdio.h>
 #include <string.h>
 
-static_assert(sizeof(struct handover_opened) <= HANDOVER_MAX && sizeof(struct handover_hits) <= HANDOVER_MAX,
+static_assert(sizeof(struct client_opened) <= CLIENT_MAX && sizeof(struct client_hits) <= CLIENT_MAX,
 	      "no message is longer");
 
-void handover_begin(struct handover_head *head, enum handover_kind kind, size_t size)
+void client_begin(struct client_head *head, enum client_kind kind, size_t size)
 {
-	*head = (struct handover_head){
-		.magic = HANDOVER_MAGIC,
-		.protocol = HANDOVER_PROTOCOL,
-		.earliest = HANDOVER_PROTOCOL,
+	*head = (struct client_head){
+		.magic = CLIENT_MAGIC,
+		.protocol = CLIENT_PROTOCOL,
+		.earliest = CLIENT_PROTOCOL,
 		.kind = kind,
 		.size = (uint32_t)size,
 	};
 }
 
-void handover_refuse(struct handover_answer *answer, const struct error *why)
+void client_refuse(struct client_answer *answer, const struct error *why)
 {
 	answer->code = why->code;
 	snprintf(answer->reason, sizeof(answer->reason), "%s", why->reason);
 }
 
-int handover_check(const void *message, size_t length, enum handover_kind kind, size_t size, struct error *err)
+int client_check(const void *message, size_t length, enum client_kind kind, size_t size, struct error *err)
 {
-	struct handover_head head;
+	struct client_head head;
 
 	if (length < sizeof(head))
 		return error_set(err, -EPROTO, "a message of %zu bytes, expected at least %zu", length, sizeof(head));
 	memcpy(&head, message, sizeof(head));
-	if (head.magic != HANDOVER_MAGIC)
+	if (head.magic != CLIENT_MAGIC)
 		return error_set(err, -EPROTO, "a message that begins with %#" PRIx32 ", expected %#x", head.magic,
-				 HANDOVER_MAGIC);
-	if (head.earliest > HANDOVER_PROTOCOL || head.protocol < HANDOVER_PROTOCOL)
+				 CLIENT_MAGIC);
+	if (head.earliest > CLIENT_PROTOCOL || head.protocol < CLIENT_PROTOCOL)
 		return error_set(err, -EPROTONOSUPPORT,
 				 "the other side speaks protocols %u to %u, this release speaks %u", head.earliest,
-				 head.protocol, HANDOVER_PROTOCOL);
+				 head.protocol, CLIENT_PROTOCOL);
 	if (head.kind != kind)
 		return error_set(err, -EPROTO, "a message of kind %" PRIu32 ", expected %d", head.kind, (int)kind);
 	if (head.size != length || length < size)
@@ -52,26 +52,26 @@ int handover_check(const void *message, size_t length, enum handover_kind kind, 
 }
 
 /* Keeps a received reason on one line. */
-static void handover_clean(char reason[HANDOVER_REASON])
+static void client_clean(char reason[CLIENT_REASON])
 {
-	reason[HANDOVER_REASON - 1] = 0;
+	reason[CLIENT_REASON - 1] = 0;
 	for (char *at = reason; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = '?';
 }
 
-int handover_check_answer(const void *message, size_t length, enum handover_kind kind, size_t size, struct error *err)
+int client_check_answer(const void *message, size_t length, enum client_kind kind, size_t size, struct error *err)
 {
-	struct handover_answer answer;
-	int r = handover_check(message, length, kind, sizeof(answer), err);
+	struct client_answer answer;
+	int r = client_check(message, length, kind, sizeof(answer), err);
 
 	if (r < 0)
 		return r;
 	memcpy(&answer, message, sizeof(answer));
-	handover_clean(answer.reason);
+	client_clean(answer.reason);
 	if (answer.code < -4095 || answer.code > 0)
 		return error_set(err, -EPROTO, "an answer with code %" PRId32 ", which is no errno", answer.code);
 	if (answer.code < 0)
 		return error_set(err, answer.code, "%s", answer.reason);
-	return handover_check(message, length, kind, size, err);
+	return client_check(message, length, kind, size, err);
 }

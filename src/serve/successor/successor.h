@@ -10,31 +10,31 @@ struct rendezvous;
 
 /* Makes the record, or opens the one of the former server and takes the mount's options from it. Call it before
  * anything else of the mount is made. */
-must_check int keeping_begin(struct serve *serve, struct error *err);
+must_check int successor_begin(struct serve *serve, struct error *err);
 /* Keeps the mount and its members once everything is ready to serve: a successor takes over from then on. */
-must_check int keeping_mount(struct serve *serve, struct mount *mount, const struct init *init, struct error *err);
+must_check int successor_mount(struct serve *serve, struct mount *mount, const struct init *init, struct error *err);
 /* Keeps a version's descriptors, before it is put into the table. */
-must_check int keeping_version(struct serve *serve, const struct generation *generation, struct error *err);
-void keeping_drop_descriptors(struct serve *serve, uint64_t key);
+must_check int successor_version(struct serve *serve, const struct generation *generation, struct error *err);
+void successor_drop_descriptors(struct serve *serve, uint64_t key);
 /* Notes a version that enters the table, and drops one that has left it: generations.adding and generations.removed;
  * `owner` is the struct serve. */
-must_check int keeping_add_version(void *owner, const struct generation *generation, struct error *err);
-void keeping_remove_version(void *owner, const struct generation *generation);
+must_check int successor_add_version(void *owner, const struct generation *generation, struct error *err);
+void successor_remove_version(void *owner, const struct generation *generation);
 /* Keeps a member whose descriptor refers to something else now. */
-void keeping_member(struct serve *serve, uint32_t slot);
+void successor_member(struct serve *serve, uint32_t slot);
 /* Keeps the socket of programs that read past the mount; without one does nothing. */
-void keeping_clients(struct serve *serve, const struct rendezvous *place);
-/* Notes the versions that are served and prepared: record_serve(). Control thread only, or before it runs. */
-void keeping_served(struct serve *serve);
+void successor_clients(struct serve *serve, const struct rendezvous *place);
+/* Notes the versions that are served and prepared: recovery_serve(). Control thread only, or before it runs. */
+void successor_served(struct serve *serve);
 /* The name of a copy of the record, which a rehearsal takes instead of the record: control/upgrade.c puts it. */
 #define KEEPING_REHEARSAL "rehearsal"
 /* Whether another server goes on when this one dies. */
-bool keeping_survives_server(const struct serve *serve);
+bool successor_survives_server(const struct serve *serve);
 /* Says how much outlives the server: "requests", "mount" or "nothing", see DSFS_CONTROL_SURVIVES. */
-const char *keeping_survives(const struct serve *serve);
+const char *successor_survives(const struct serve *serve);
 /* The same in a sentence. */
-const char *keeping_promise(const struct serve *serve);
+const char *successor_promise(const struct serve *serve);
 /* Drops descriptors that others wait to see closed: the members, then the socket on which umount(8) waits. Call it when
  * the mount has ended, before the server closes them itself. */
-void keeping_end(struct serve *serve);
-void keeping_free(struct serve *serve);
+void successor_end(struct serve *serve);
+void successor_free(struct serve *serve);

@@ -3,7 +3,7 @@
  * the work that threads do beside requests. */
 #pragma once
 #include "fuse/channel.h"
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 
 #define CRASH_MOST 2u /* a request at fault so often is answered EIO, a version is not opened any more */
 
@@ -18,22 +18,22 @@ struct crash_version {
 };
 
 /* From now on signals that end a program mark the crash in the record; NULL: in none any more. */
-void crash_watch(struct record *record);
+void crash_watch(struct recovery *record);
 /* Names the calling thread by its hand in the record. */
 void crash_name(unsigned hand);
 /* Notes that a worker begins to work on a request. False: it crashed the server too often. */
-bool crash_begin(struct record *record, unsigned worker, const struct channel_request *request);
-/* Notes that a worker goes on with a READ that it has begun; record_leave() follows. */
-void crash_resume(struct record *record, unsigned worker, const struct channel_request *request);
+bool crash_begin(struct recovery *record, unsigned worker, const struct channel_request *request);
+/* Notes that a worker goes on with a READ that it has begun; recovery_leave() follows. */
+void crash_resume(struct recovery *record, unsigned worker, const struct channel_request *request);
 
 /* Notes that a thread begins to open a version, and sets *ret_former to what it had in hand, for crash_return(). -EIO:
  * that crashed the server too often. */
-must_check int crash_begin_opening(struct record *record, unsigned hand, struct crash_version version,
-				   struct record_request *ret_former, struct error *err);
-void crash_return(struct record *record, unsigned hand, const struct record_request *former);
-/* Notes that the control thread begins its duties; record_leave() follows. */
-void crash_begin_duties(struct record *record, unsigned hand);
+must_check int crash_begin_opening(struct recovery *record, unsigned hand, struct crash_version version,
+				   struct recovery_request *ret_former, struct error *err);
+void crash_return(struct recovery *record, unsigned hand, const struct recovery_request *former);
+/* Notes that the control thread begins its duties; recovery_leave() follows. */
+void crash_begin_duties(struct recovery *record, unsigned hand);
 /* Whether a server crashed in these duties. */
-bool crash_had_duties(const struct record *record);
+bool crash_had_duties(const struct recovery *record);
 /* Says what crashed a server, and how often. */
-void crash_tell(const char *mountpoint, const struct record_request *request, uint32_t times);
+void crash_tell(const char *mountpoint, const struct recovery_request *request, uint32_t times);

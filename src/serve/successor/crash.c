@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles the signals of faults on a stack of its own, as a full stack may be the fault; then the signal ends the
  * process as it would have. */
-#include "serve/keeping/crash.h"
+#include "serve/successor/crash.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static const int crash_signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, S
 #define CRASH_UUID    16   /* bytes */
 #define CRASH_SIGNALS (sizeof(crash_signals) / sizeof(*crash_signals))
 
-static _Atomic(struct record *) crash_record;
+static _Atomic(struct recovery *) crash_record;
 static struct sigaction crash_former[CRASH_SIGNALS];
 static __thread unsigned crash_hand; /* the number of the thread's hand and 1; 0: it has none */
 
@@ -26,10 +26,10 @@ static __thread unsigned crash_hand; /* the number of the thread's hand and 1; 0
  * supervisor is told now, as the kernel may write a core file before anything of the process ends. */
 static void crash_handle(int number)
 {
-	struct record *record = atomic_load(&crash_record);
+	struct recovery *record = atomic_load(&crash_record);
 
 	if (record && crash_hand)
-		record_mark_crash(record, crash_hand - 1);
+		recovery_mark_crash(record, crash_hand - 1);
 	keep_crash(number);
 	for (size_t i = 0; i < CRASH_SIGNALS; i++)
 		if (crash_signals[i] == number)
@@ -37,7 +37,7 @@ static void crash_handle(int number)
 	raise(number);
 }
 
-void crash_watch(struct record *record)
+void crash_watch(struct recovery *record)
 {
 	struct sigaction action = { .sa_handler = crash_handle, .sa_flags = SA_ONSTACK };
 	static bool is_set;
@@ -70,9 +70,9 @@ static uint64_t crash_hash(const void *bytes, size_t length)
 }
 
 /* A name, or the arguments of a command, stand in place of the offset and size that such a request does not have. */
-static struct record_request crash_request(const struct request *wire)
+static struct recovery_request crash_request(const struct request *wire)
 {
-	struct record_request request = { .unique = wire->unique, .nodeid = wire->nodeid, .opcode = wire->opcode };
+	struct recovery_request request = { .unique = wire->unique, .nodeid = wire->nodeid, .opcode = wire->opcode };
 
 	switch (wire->opcode) {
 	case FUSE_READ:
@@ -96,71 +96,75 @@ static struct record_request crash_request(const struct request *wire)
 	return request;
 }
 
-bool crash_begin(struct record *record, unsigned worker, const struct channel_request *request)
+bool crash_begin(struct recovery *record, unsigned worker, const struct channel_request *request)
 {
-	const struct record_request now = crash_request(&request->wire);
+	const struct recovery_request now = crash_request(&request->wire);
 
-	record_take(record, worker, &now);
-	return !atomic_load_explicit(&record->crash_used, memory_order_relaxed) ||
-	       !wire_wants_reply(now.opcode) || record_crashes(record, &now) < CRASH_MOST;
+	recovery_take(record, worker, &now);
+	return !atomic_load_explicit(&record->crash_used, memory_order_relaxed) || !wire_wants_reply(now.opcode) ||
+	       recovery_crashes(record, &now) < CRASH_MOST;
 }
 
-void crash_resume(struct record *record, unsigned worker, const struct channel_request *request)
+void crash_resume(struct recovery *record, unsigned worker, const struct channel_request *request)
 {
-	const struct record_request now = crash_request(&request->wire);
+	const struct recovery_request now = crash_request(&request->wire);
 
-	record_take(record, worker, &now);
+	recovery_take(record, worker, &now);
 }
 
 /* ---- work beside requests ---- */
 
-static const struct record_request crash_duties = { .unique = 1, .opcode = CRASH_DUTIES };
+static const struct recovery_request crash_duties = { .unique = 1, .opcode = CRASH_DUTIES };
 
-int crash_begin_opening(struct record *record, unsigned hand, struct crash_version version,
-			struct record_request *ret_former, struct error *err)
+int crash_begin_opening(struct recovery *record, unsigned hand, struct crash_version version,
+			struct recovery_request *ret_former, struct error *err)
 {
-	const struct record_request now = { .unique = 1, .opcode = CRASH_OPENING, .nodeid = version.sequence,
-					    .offset = crash_hash(version.uuid, CRASH_UUID) };
+	const struct recovery_request now = { .unique = 1,
+					      .opcode = CRASH_OPENING,
+					      .nodeid = version.sequence,
+					      .offset = crash_hash(version.uuid, CRASH_UUID) };
 
-	if (record_crashes(record, &now) >= CRASH_MOST)
-		return error_set(err, -EIO, "version '%s' crashed the server %u times while it was opened: publish it "
-				 "again", version.label, CRASH_MOST);
-	*ret_former = record_in_hand(record, hand);
-	record_take(record, hand, &now);
+	if (recovery_crashes(record, &now) >= CRASH_MOST)
+		return error_set(err, -EIO,
+				 "version '%s' crashed the server %u times while it was opened: publish it "
+				 "again",
+				 version.label, CRASH_MOST);
+	*ret_former = recovery_in_hand(record, hand);
+	recovery_take(record, hand, &now);
 	return 0;
 }
 
-void crash_return(struct record *record, unsigned hand, const struct record_request *former)
+void crash_return(struct recovery *record, unsigned hand, const struct recovery_request *former)
 {
 	if (former->unique)
-		record_take(record, hand, former);
+		recovery_take(record, hand, former);
 	else
-		record_leave(record, hand);
+		recovery_leave(record, hand);
 }
 
-void crash_begin_duties(struct record *record, unsigned hand)
+void crash_begin_duties(struct recovery *record, unsigned hand)
 {
-	record_take(record, hand, &crash_duties);
+	recovery_take(record, hand, &crash_duties);
 }
 
-bool crash_had_duties(const struct record *record)
+bool crash_had_duties(const struct recovery *record)
 {
-	return record_crashes(record, &crash_duties);
+	return recovery_crashes(record, &crash_duties);
 }
 
-void crash_tell(const char *mountpoint, const struct record_request *request, uint32_t times)
+void crash_tell(const char *mountpoint, const struct recovery_request *request, uint32_t times)
 {
 	bool is_refused = times >= CRASH_MOST;
 
 	if (request->opcode == CRASH_OPENING)
 		log_err("'%s': the server crashed while it opened the version of sequence %" PRIu64
-			"%s, times=%" PRIu32, mountpoint, request->nodeid,
-			is_refused ? ", which it does not open any more" : "", times);
+			"%s, times=%" PRIu32,
+			mountpoint, request->nodeid, is_refused ? ", which it does not open any more" : "", times);
 	else if (request->opcode == CRASH_DUTIES)
 		log_err("'%s': the server crashed while it looked at the volume, times=%" PRIu32, mountpoint, times);
 	else
 		log_err("'%s': the server crashed in the work on a request%s, node=%#" PRIx64 " opcode=%s "
-			"offset=%" PRIu64 " size=%" PRIu32 " times=%" PRIu32, mountpoint,
-			is_refused ? ", which is answered EIO from now on" : "", request->nodeid,
+			"offset=%" PRIu64 " size=%" PRIu32 " times=%" PRIu32,
+			mountpoint, is_refused ? ", which is answered EIO from now on" : "", request->nodeid,
 			wire_opcode_name(request->opcode), request->offset, request->size, times);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes, checks and changes the record. The memory file is sealed, so that it cannot shrink under a mapping. */
-#include "serve/record/record.h"
+#include "serve/recovery/recovery.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,20 +19,20 @@
 #include "base/program/step.h"
 #include "serve/version/nodeid.h"
 
-#define RECORD_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-#define RECORD_RESENT      (UINT64_C(1) << 63) /* FUSE_UNIQUE_RESEND: in the unique of a request that is sent again */
-#define RECORD_THREADS_MAX (1u << 16)          /* a limit on workers and on slots of one */
-#define RECORD_KEY_MAX     (UINT64_C(1) << 62) /* far more than a mount can open */
+#define RECOVERY_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define RECOVERY_RESENT      (UINT64_C(1) << 63) /* FUSE_UNIQUE_RESEND: in the unique of a request that is sent again */
+#define RECOVERY_THREADS_MAX (1u << 16)          /* a limit on workers and on slots of one */
+#define RECOVERY_KEY_MAX     (UINT64_C(1) << 62) /* far more than a mount can open */
 
-_Static_assert(sizeof(struct record_hand) == 64, "workers share cache lines");
-_Static_assert(offsetof(struct record, members) % sizeof(uint64_t) == 0, "members are not aligned");
+_Static_assert(sizeof(struct recovery_hand) == 64, "workers share cache lines");
+_Static_assert(offsetof(struct recovery, members) % sizeof(uint64_t) == 0, "members are not aligned");
 
 /* Entries of versions are taken and freed under it. A successor begins with its own. */
-static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t recovery_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Empties a place before its other fields change. The processor's order does not matter for a thread that is killed,
  * but the compiler's does. */
-static void record_empty(_Atomic uint64_t *mark)
+static void recovery_empty(_Atomic uint64_t *mark)
 {
 	atomic_store(mark, 0);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -40,23 +40,23 @@ static void record_empty(_Atomic uint64_t *mark)
 
 /* ---- making one ---- */
 
-static int record_file(int *ret_fd, struct error *err)
+static int recovery_file(int *ret_fd, struct error *err)
 {
 	auto_close int fd = -1;
-	int r = memory_file_make("datasetfs-record", sizeof(struct record), &fd, err);
+	int r = memory_file_make("datasetfs-record", sizeof(struct recovery), &fd, err);
 
 	if (r < 0)
 		return error_wrap(err, r, "the recovery record");
-	if (fcntl(fd, F_ADD_SEALS, RECORD_SEALS) < 0)
+	if (fcntl(fd, F_ADD_SEALS, RECOVERY_SEALS) < 0)
 		return error_errno(err, "cannot seal the recovery record");
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-static int record_map(int fd, struct record **ret, struct error *err)
+static int recovery_map(int fd, struct recovery **ret, struct error *err)
 {
 	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	struct record *record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE, flags, fd, 0);
+	struct recovery *record = mmap(NULL, sizeof(*record), PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (record == MAP_FAILED)
 		return error_errno(err, "cannot map the recovery record");
@@ -64,18 +64,18 @@ static int record_map(int fd, struct record **ret, struct error *err)
 	return 0;
 }
 
-int record_new(struct record **ret, int *ret_fd, struct error *err)
+int recovery_new(struct recovery **ret, int *ret_fd, struct error *err)
 {
 	auto_close int fd = -1;
-	struct record *record = NULL;
-	int r = ret_fd ? record_file(&fd, err) : 0;
+	struct recovery *record = NULL;
+	int r = ret_fd ? recovery_file(&fd, err) : 0;
 
 	if (r == 0)
-		r = record_map(fd, &record, err);
+		r = recovery_map(fd, &record, err);
 	if (r < 0)
 		return r;
-	record->magic = RECORD_MAGIC;
-	record->format = RECORD_FORMAT;
+	record->magic = RECOVERY_MAGIC;
+	record->format = RECOVERY_FORMAT;
 	record->size = sizeof(*record);
 	atomic_store(&record->next_key, 1);
 	if (ret_fd)
@@ -85,26 +85,26 @@ int record_new(struct record **ret, int *ret_fd, struct error *err)
 }
 
 /* Other threads change only what is right by itself, and versions, under the lock. */
-int record_copy(const struct record *record, int *ret_fd, struct error *err)
+int recovery_copy(const struct recovery *record, int *ret_fd, struct error *err)
 {
-	size_t size = offsetof(struct record, members) + record->member_count * sizeof(*record->members);
+	size_t size = offsetof(struct recovery, members) + record->member_count * sizeof(*record->members);
 	auto_close int fd = -1;
-	struct record *copy = NULL;
-	int r = record_file(&fd, err);
+	struct recovery *copy = NULL;
+	int r = recovery_file(&fd, err);
 
 	if (r == 0)
-		r = record_map(fd, &copy, err);
+		r = recovery_map(fd, &copy, err);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&record_lock);
+	pthread_mutex_lock(&recovery_lock);
 	memcpy(copy, record, size);
-	pthread_mutex_unlock(&record_lock);
-	record_close(copy);
+	pthread_mutex_unlock(&recovery_lock);
+	recovery_close(copy);
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-void record_close(struct record *record)
+void recovery_close(struct recovery *record)
 {
 	if (record)
 		munmap(record, sizeof(*record));
@@ -112,7 +112,7 @@ void record_close(struct record *record)
 
 /* ---- checking one ---- */
 
-static int record_check_text(const char *what, const char *text, size_t size, bool may_be_empty, struct error *err)
+static int recovery_check_text(const char *what, const char *text, size_t size, bool may_be_empty, struct error *err)
 {
 	if (!memchr(text, 0, size))
 		return error_set(err, -EPROTO, "recovery record: %s has no NUL in %zu bytes", what, size);
@@ -121,7 +121,7 @@ static int record_check_text(const char *what, const char *text, size_t size, bo
 	return 0;
 }
 
-static int record_check_texts(const struct record *record, struct error *err)
+static int recovery_check_texts(const struct recovery *record, struct error *err)
 {
 	const struct {
 		const char *what, *text;
@@ -139,11 +139,11 @@ static int record_check_texts(const struct record *record, struct error *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(*texts); i++)
-		r = record_check_text(texts[i].what, texts[i].text, texts[i].size, texts[i].may_be_empty, err);
+		r = recovery_check_text(texts[i].what, texts[i].text, texts[i].size, texts[i].may_be_empty, err);
 	return r;
 }
 
-static int record_check_numbers(const struct record *record, struct error *err)
+static int recovery_check_numbers(const struct recovery *record, struct error *err)
 {
 	uint64_t crashed = atomic_load(&record->crashed);
 	const struct {
@@ -156,14 +156,14 @@ static int record_check_numbers(const struct record *record, struct error *err)
 		{ "started", (uint64_t)record->started, 0, (uint64_t)clock_now() },
 		{ "init_ring", record->init_ring, 0, 1 },
 		{ "init_resends", record->init_resends, 0, 1 },
-		{ "workers", record->workers, 1, RECORD_THREADS_MAX },
-		{ "slots", record->slots, 1, RECORD_THREADS_MAX },
-		{ "the crashed worker", crashed & UINT32_MAX, crashed ? 1 : 0, RECORD_WORKERS },
-		{ "next_key", atomic_load(&record->next_key), 1, RECORD_KEY_MAX },
-		{ "crash_used", atomic_load(&record->crash_used), 0, RECORD_CRASHES },
+		{ "workers", record->workers, 1, RECOVERY_THREADS_MAX },
+		{ "slots", record->slots, 1, RECOVERY_THREADS_MAX },
+		{ "the crashed worker", crashed & UINT32_MAX, crashed ? 1 : 0, RECOVERY_WORKERS },
+		{ "next_key", atomic_load(&record->next_key), 1, RECOVERY_KEY_MAX },
+		{ "crash_used", atomic_load(&record->crash_used), 0, RECOVERY_CRASHES },
 		{ "served_now", atomic_load(&record->served_now), 0, 1 },
 		{ "pointed_now", atomic_load(&record->pointed_now), 0, 1 },
-		{ "member_count", record->member_count, 1, RECORD_MEMBERS },
+		{ "member_count", record->member_count, 1, RECOVERY_MEMBERS },
 		{ "reserved", record->reserved, 0, 0 },
 	};
 
@@ -175,35 +175,36 @@ static int record_check_numbers(const struct record *record, struct error *err)
 	return 0;
 }
 
-static int record_check_members(const struct record *record, struct error *err)
+static int recovery_check_members(const struct recovery *record, struct error *err)
 {
 	for (uint32_t i = 0; i < record->member_count; i++) {
-		const struct record_member *member = &record->members[i];
+		const struct recovery_member *member = &record->members[i];
 		uint32_t now = atomic_load(&member->name_now);
 
 		if (now > 2 || atomic_load(&member->is_lost) > 1)
-			return error_set(err, -EPROTO, "recovery record: member %" PRIu32 " has the marks %" PRIu32
-					 " and %" PRIu32, i, now, atomic_load(&member->is_lost));
+			return error_set(err, -EPROTO,
+					 "recovery record: member %" PRIu32 " has the marks %" PRIu32 " and %" PRIu32,
+					 i, now, atomic_load(&member->is_lost));
 		if (atomic_load(&member->silent_since) < 0 || atomic_load(&member->silent_since) > clock_now())
 			return error_set(err, -EPROTO, "recovery record: member %" PRIu32 " is silent since %" PRId64,
 					 i, atomic_load(&member->silent_since));
-		if (now && !memchr(member->names[now - 1], 0, RECORD_PATH))
+		if (now && !memchr(member->names[now - 1], 0, RECOVERY_PATH))
 			return error_set(err, -EPROTO, "recovery record: the name of member %" PRIu32 " has no NUL", i);
 	}
 	return 0;
 }
 
 /* True if an entry before this one has its key or its sequence. */
-static bool record_is_double(const struct record *record, const struct record_version *version)
+static bool recovery_is_double(const struct recovery *record, const struct recovery_version *version)
 {
-	for (const struct record_version *other = record->versions; other < version; other++)
-		if (atomic_load(&other->key) && (atomic_load(&other->key) == atomic_load(&version->key) ||
-						 other->sequence == version->sequence))
+	for (const struct recovery_version *other = record->versions; other < version; other++)
+		if (atomic_load(&other->key) &&
+		    (atomic_load(&other->key) == atomic_load(&version->key) || other->sequence == version->sequence))
 			return true;
 	return false;
 }
 
-static int record_check_opener(const struct record_version *version, struct error *err)
+static int recovery_check_opener(const struct recovery_version *version, struct error *err)
 {
 	const struct trust_signer *signer = &version->signer;
 
@@ -216,78 +217,80 @@ static int record_check_opener(const struct record_version *version, struct erro
 	return 0;
 }
 
-static int record_check_versions(const struct record *record, struct error *err)
+static int recovery_check_versions(const struct recovery *record, struct error *err)
 {
 	uint64_t next = atomic_load(&record->next_key);
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < RECORD_VERSIONS; i++) {
-		const struct record_version *version = &record->versions[i];
+	for (uint32_t i = 0; r == 0 && i < RECOVERY_VERSIONS; i++) {
+		const struct recovery_version *version = &record->versions[i];
 		uint64_t key = atomic_load(&version->key);
 
 		if (!key)
 			continue;
-		if (key >= next || !version->sequence || record_is_double(record, version))
+		if (key >= next || !version->sequence || recovery_is_double(record, version))
 			return error_set(err, -EPROTO,
 					 "recovery record: version %" PRIu64 " of sequence %" PRIu64
-					 " is not below the next one, %" PRIu64 ", or there twice", key,
-					 version->sequence, next);
-		r = record_check_opener(version, err);
+					 " is not below the next one, %" PRIu64 ", or there twice",
+					 key, version->sequence, next);
+		r = recovery_check_opener(version, err);
 	}
 	return r;
 }
 
-static int record_check_key(const struct record *record, const char *what, uint64_t key, struct error *err)
+static int recovery_check_key(const struct recovery *record, const char *what, uint64_t key, struct error *err)
 {
-	if (record_find_version(record, key))
+	if (recovery_find_version(record, key))
 		return 0;
 	return error_set(err, -EPROTO, "recovery record: the version that is %s, %" PRIu64 ", is not there", what, key);
 }
 
 /* Checks that fields about versions name open versions. */
-static int record_check_keys(const struct record *record, struct error *err)
+static int recovery_check_keys(const struct recovery *record, struct error *err)
 {
 	uint64_t prepared = atomic_load(&record->prepared), unique, key;
-	int r = record_check_key(record, "current", atomic_load(&record->current), err);
+	int r = recovery_check_key(record, "current", atomic_load(&record->current), err);
 
 	if (r == 0)
-		r = record_check_key(record, "served", record_served(record)->key, err);
+		r = recovery_check_key(record, "served", recovery_served(record)->key, err);
 	if (r == 0 && prepared)
-		r = record_check_key(record, "prepared", prepared, err);
-	if (r == 0 && atomic_load(&record->pending_unique) & RECORD_RESENT)
+		r = recovery_check_key(record, "prepared", prepared, err);
+	if (r == 0 && atomic_load(&record->pending_unique) & RECOVERY_RESENT)
 		r = error_set(err, -EPROTO, "recovery record: a command with the unique %#" PRIx64,
 			      atomic_load(&record->pending_unique));
-	if (r == 0 && record_pending(record, &unique, &key))
-		r = record_check_key(record, "a command's", key, err);
+	if (r == 0 && recovery_pending(record, &unique, &key))
+		r = recovery_check_key(record, "a command's", key, err);
 	return r;
 }
 
-static bool record_result_is_good(const struct record *record, const struct record_result *result)
+static bool recovery_result_is_good(const struct recovery *record, const struct recovery_result *result)
 {
 	const struct dsfs_switch *answer = &result->answer;
 	uint64_t unique = atomic_load(&result->unique);
 
-	return !(unique & RECORD_RESENT) && record_find_result(record, unique) == result && result->result <= 0 &&
+	return !(unique & RECOVERY_RESENT) && recovery_find_result(record, unique) == result && result->result <= 0 &&
 	       result->result >= -4095 && !result->reserved && memchr(answer->label, 0, sizeof(answer->label)) &&
 	       memchr(answer->if_current, 0, sizeof(answer->if_current)) &&
 	       memchr(answer->reason, 0, sizeof(answer->reason));
 }
 
-static int record_check_results(const struct record *record, struct error *err)
+static int recovery_check_results(const struct recovery *record, struct error *err)
 {
-	for (uint32_t i = 0; i < RECORD_RESULTS; i++) {
-		const struct record_result *result = &record->results[i];
+	for (uint32_t i = 0; i < RECOVERY_RESULTS; i++) {
+		const struct recovery_result *result = &record->results[i];
 
-		if (atomic_load(&result->unique) && !record_result_is_good(record, result))
-			return error_set(err, -EPROTO, "recovery record: the result %" PRId32 " of command %#" PRIx64
-					 " is wrong, or there twice", result->result, atomic_load(&result->unique));
+		if (atomic_load(&result->unique) && !recovery_result_is_good(record, result))
+			return error_set(err, -EPROTO,
+					 "recovery record: the result %" PRId32 " of command %#" PRIx64
+					 " is wrong, or there twice",
+					 result->result, atomic_load(&result->unique));
 	}
 	return 0;
 }
 
-static int record_check_crashes(const struct record *record, struct error *err)
+static int recovery_check_crashes(const struct recovery *record, struct error *err)
 {
-	for (uint32_t i = 0; i < RECORD_CRASHES; i++) {
+	for (uint32_t i = 0; i < RECOVERY_CRASHES; i++) {
 		uint64_t count = atomic_load(&record->crashes[i].count);
 
 		if (count && !(uint32_t)count)
@@ -296,13 +299,13 @@ static int record_check_crashes(const struct record *record, struct error *err)
 	return 0;
 }
 
-static int record_check_snapshots(const struct record *record, struct error *err)
+static int recovery_check_snapshots(const struct recovery *record, struct error *err)
 {
-	for (uint32_t i = 0; i < RECORD_SNAPSHOTS; i++) {
+	for (uint32_t i = 0; i < RECOVERY_SNAPSHOTS; i++) {
 		uint64_t nodeid = atomic_load(&record->snapshots[i]);
 
 		if (nodeid && (nodeid < NODE_SNAPSHOT || nodeid_sequence(nodeid) || nodeid & NODE_SIDE ||
-			       nodeid % RECORD_SNAPSHOTS != i))
+			       nodeid % RECOVERY_SNAPSHOTS != i))
 			return error_set(err, -EPROTO,
 					 "recovery record: %#" PRIx64 " is no file of .datasetfs in slot %" PRIu32,
 					 nodeid, i);
@@ -310,53 +313,54 @@ static int record_check_snapshots(const struct record *record, struct error *err
 	return 0;
 }
 
-int record_check(const struct record *record, struct error *err)
+int recovery_check(const struct recovery *record, struct error *err)
 {
-	int (*const checks[])(const struct record *, struct error *) = {
-		record_check_texts,    record_check_numbers, record_check_members,
-		record_check_versions, record_check_results, record_check_keys,
-		record_check_crashes,  record_check_snapshots,
+	int (*const checks[])(const struct recovery *, struct error *) = {
+		recovery_check_texts,   recovery_check_numbers, recovery_check_members, recovery_check_versions,
+		recovery_check_results, recovery_check_keys,    recovery_check_crashes, recovery_check_snapshots,
 	};
 	int r = 0;
 
-	if (record->magic != RECORD_MAGIC || record->format != RECORD_FORMAT || record->size != sizeof(*record))
-		return error_set(err, -EPROTO, "recovery record: it begins with %#" PRIx64 ", has format %" PRIu32
-				 " and %" PRIu32 " bytes, expected %#" PRIx64 ", %u and %zu", record->magic,
-				 record->format, record->size, RECORD_MAGIC, RECORD_FORMAT, sizeof(*record));
+	if (record->magic != RECOVERY_MAGIC || record->format != RECOVERY_FORMAT || record->size != sizeof(*record))
+		return error_set(err, -EPROTO,
+				 "recovery record: it begins with %#" PRIx64 ", has format %" PRIu32 " and %" PRIu32
+				 " bytes, expected %#" PRIx64 ", %u and %zu",
+				 record->magic, record->format, record->size, RECOVERY_MAGIC, RECOVERY_FORMAT,
+				 sizeof(*record));
 	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(*checks); i++)
 		r = checks[i](record, err);
 	return r;
 }
 
 /* Checks that the file is as long as this format's record and stays so. */
-static int record_check_file(int fd, struct error *err)
+static int recovery_check_file(int fd, struct error *err)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	if (seals < 0 || (seals & RECORD_SEALS) != RECORD_SEALS)
+	if (seals < 0 || (seals & RECOVERY_SEALS) != RECOVERY_SEALS)
 		return error_set(err, -EPROTO, "recovery record: its seals are %#x, expected %#x",
-				 seals < 0 ? 0 : seals, RECORD_SEALS);
+				 seals < 0 ? 0 : seals, RECOVERY_SEALS);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "recovery record");
-	if (st.st_size != sizeof(struct record))
+	if (st.st_size != sizeof(struct recovery))
 		return error_set(err, -EPROTO, "recovery record: it has %lld bytes, expected %zu, another release's?",
-				 (long long)st.st_size, sizeof(struct record));
+				 (long long)st.st_size, sizeof(struct recovery));
 	return 0;
 }
 
-int record_open(int fd, struct record **ret, struct error *err)
+int recovery_open(int fd, struct recovery **ret, struct error *err)
 {
-	struct record *record = NULL;
-	int r = record_check_file(fd, err);
+	struct recovery *record = NULL;
+	int r = recovery_check_file(fd, err);
 
 	if (r == 0)
-		r = record_map(fd, &record, err);
+		r = recovery_map(fd, &record, err);
 	if (r < 0)
 		return r;
-	r = record_check(record, err);
+	r = recovery_check(record, err);
 	if (r < 0) {
-		record_close(record);
+		recovery_close(record);
 		return r;
 	}
 	*ret = record;
@@ -365,37 +369,37 @@ int record_open(int fd, struct record **ret, struct error *err)
 
 /* ---- crashes ---- */
 
-void record_mark_crash(struct record *record, unsigned worker)
+void recovery_mark_crash(struct recovery *record, unsigned worker)
 {
 	uint64_t none = 0, mark = (uint64_t)atomic_load(&record->incarnation) << 32 | (worker + 1);
 
-	if (worker < RECORD_WORKERS)
+	if (worker < RECOVERY_WORKERS)
 		atomic_compare_exchange_strong(&record->crashed, &none, mark);
 }
 
-static bool record_crash_is(const struct record_crash *crash, const struct record_request *request)
+static bool recovery_crash_is(const struct recovery_crash *crash, const struct recovery_request *request)
 {
 	return atomic_load_explicit(&crash->count, memory_order_relaxed) && crash->nodeid == request->nodeid &&
 	       crash->offset == request->offset && crash->opcode == request->opcode && crash->size == request->size;
 }
 
-uint32_t record_crashes(const struct record *record, const struct record_request *request)
+uint32_t recovery_crashes(const struct recovery *record, const struct recovery_request *request)
 {
 	uint32_t used = atomic_load_explicit(&record->crash_used, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (record_crash_is(&record->crashes[i], request))
+		if (recovery_crash_is(&record->crashes[i], request))
 			return (uint32_t)atomic_load(&record->crashes[i].count);
 	return 0;
 }
 
 /* The place for another request: one that is free, else that of the request that was at fault longest ago. */
-static struct record_crash *record_crash_place(struct record *record)
+static struct recovery_crash *recovery_crash_place(struct recovery *record)
 {
-	struct record_crash *oldest = record->crashes;
+	struct recovery_crash *oldest = record->crashes;
 
-	for (uint32_t i = 0; i < RECORD_CRASHES; i++) {
-		struct record_crash *crash = &record->crashes[i];
+	for (uint32_t i = 0; i < RECOVERY_CRASHES; i++) {
+		struct recovery_crash *crash = &record->crashes[i];
 
 		if (!atomic_load(&crash->count))
 			return crash;
@@ -405,15 +409,15 @@ static struct record_crash *record_crash_place(struct record *record)
 	return oldest;
 }
 
-static struct record_crash *record_crash_find(struct record *record, const struct record_request *request)
+static struct recovery_crash *recovery_crash_find(struct recovery *record, const struct recovery_request *request)
 {
-	struct record_crash *crash;
+	struct recovery_crash *crash;
 
-	for (uint32_t i = 0; i < RECORD_CRASHES; i++)
-		if (record_crash_is(&record->crashes[i], request))
+	for (uint32_t i = 0; i < RECOVERY_CRASHES; i++)
+		if (recovery_crash_is(&record->crashes[i], request))
 			return &record->crashes[i];
-	crash = record_crash_place(record);
-	record_empty(&crash->count);
+	crash = recovery_crash_place(record);
+	recovery_empty(&crash->count);
 	crash->nodeid = request->nodeid;
 	crash->offset = request->offset;
 	crash->opcode = request->opcode;
@@ -422,9 +426,10 @@ static struct record_crash *record_crash_find(struct record *record, const struc
 }
 
 /* Counts a crash once, even if this server is killed before it has removed the mark and the next one comes here. */
-static uint32_t record_count_crash(struct record *record, uint32_t incarnation, const struct record_request *request)
+static uint32_t recovery_count_crash(struct recovery *record, uint32_t incarnation,
+				     const struct recovery_request *request)
 {
-	struct record_crash *crash = record_crash_find(record, request);
+	struct recovery_crash *crash = recovery_crash_find(record, request);
 	uint64_t count = atomic_load(&crash->count);
 	uint32_t index = (uint32_t)(crash - record->crashes), times = (uint32_t)count;
 
@@ -437,17 +442,17 @@ static uint32_t record_count_crash(struct record *record, uint32_t incarnation, 
 	return times;
 }
 
-uint32_t record_take_over(struct record *record, uint32_t incarnation, struct record_request *ret)
+uint32_t recovery_take_over(struct recovery *record, uint32_t incarnation, struct recovery_request *ret)
 {
 	uint64_t crashed = atomic_load(&record->crashed);
 	uint32_t times = 0;
 
 	if (crashed)
-		*ret = record_in_hand(record, (uint32_t)crashed - 1);
+		*ret = recovery_in_hand(record, (uint32_t)crashed - 1);
 	if (crashed && ret->unique)
-		times = record_count_crash(record, (uint32_t)(crashed >> 32), ret);
+		times = recovery_count_crash(record, (uint32_t)(crashed >> 32), ret);
 	atomic_store(&record->crashed, 0);
-	for (uint32_t i = 0; i < RECORD_WORKERS && i < record->workers + RECORD_THREADS; i++)
+	for (uint32_t i = 0; i < RECOVERY_WORKERS && i < record->workers + RECOVERY_THREADS; i++)
 		atomic_store(&record->hands[i].unique, 0);
 	atomic_store(&record->incarnation, incarnation);
 	return times;
@@ -455,23 +460,23 @@ uint32_t record_take_over(struct record *record, uint32_t incarnation, struct re
 
 /* ---- versions ---- */
 
-const struct record_version *record_find_version(const struct record *record, uint64_t key)
+const struct recovery_version *recovery_find_version(const struct recovery *record, uint64_t key)
 {
-	for (uint32_t i = 0; key && i < RECORD_VERSIONS; i++)
+	for (uint32_t i = 0; key && i < RECOVERY_VERSIONS; i++)
 		if (atomic_load(&record->versions[i].key) == key)
 			return &record->versions[i];
 	return NULL;
 }
 
-static struct record_version *record_free_version(struct record *record)
+static struct recovery_version *recovery_free_version(struct recovery *record)
 {
-	for (uint32_t i = 0; i < RECORD_VERSIONS; i++)
+	for (uint32_t i = 0; i < RECOVERY_VERSIONS; i++)
 		if (!atomic_load(&record->versions[i].key))
 			return &record->versions[i];
 	return NULL;
 }
 
-static void record_write_version(const struct record_version *version, struct record_version *to)
+static void recovery_write_version(const struct recovery_version *version, struct recovery_version *to)
 {
 	to->sequence = version->sequence;
 	memcpy(to->uuid, version->uuid, sizeof(to->uuid));
@@ -482,32 +487,32 @@ static void record_write_version(const struct record_version *version, struct re
 	atomic_store(&to->key, atomic_load(&version->key));
 }
 
-int record_add_version(struct record *record, const struct record_version *version, struct error *err)
+int recovery_add_version(struct recovery *record, const struct recovery_version *version, struct error *err)
 {
 	uint64_t key = atomic_load(&version->key);
-	struct record_version *to;
+	struct recovery_version *to;
 
-	pthread_mutex_lock(&record_lock);
-	to = record_free_version(record);
+	pthread_mutex_lock(&recovery_lock);
+	to = recovery_free_version(record);
 	if (to) {
 		if (atomic_load(&record->next_key) <= key)
 			atomic_store(&record->next_key, key + 1);
-		record_write_version(version, to);
+		recovery_write_version(version, to);
 	}
-	pthread_mutex_unlock(&record_lock);
-	return to ? 0 : error_set(err, -ENFILE, "%u versions are open", RECORD_VERSIONS);
+	pthread_mutex_unlock(&recovery_lock);
+	return to ? 0 : error_set(err, -ENFILE, "%u versions are open", RECOVERY_VERSIONS);
 }
 
-void record_remove_version(struct record *record, uint64_t key)
+void recovery_remove_version(struct recovery *record, uint64_t key)
 {
-	pthread_mutex_lock(&record_lock);
-	for (uint32_t i = 0; key && i < RECORD_VERSIONS; i++)
+	pthread_mutex_lock(&recovery_lock);
+	for (uint32_t i = 0; key && i < RECOVERY_VERSIONS; i++)
 		if (atomic_load(&record->versions[i].key) == key)
 			atomic_store(&record->versions[i].key, 0);
-	pthread_mutex_unlock(&record_lock);
+	pthread_mutex_unlock(&recovery_lock);
 }
 
-void record_serve(struct record *record, const struct record_served *served)
+void recovery_serve(struct recovery *record, const struct recovery_served *served)
 {
 	uint32_t other = !atomic_load(&record->served_now);
 
@@ -515,12 +520,12 @@ void record_serve(struct record *record, const struct record_served *served)
 	atomic_store(&record->served_now, other);
 }
 
-const struct record_served *record_served(const struct record *record)
+const struct recovery_served *recovery_served(const struct recovery *record)
 {
 	return &record->served[atomic_load(&record->served_now)];
 }
 
-void record_set_pointed(struct record *record, const uint8_t uuid[16])
+void recovery_set_pointed(struct recovery *record, const uint8_t uuid[16])
 {
 	uint32_t other = !atomic_load(&record->pointed_now);
 
@@ -528,27 +533,27 @@ void record_set_pointed(struct record *record, const uint8_t uuid[16])
 	atomic_store(&record->pointed_now, other);
 }
 
-const uint8_t *record_pointed(const struct record *record)
+const uint8_t *recovery_pointed(const struct recovery *record)
 {
 	return record->pointed[atomic_load(&record->pointed_now)];
 }
 
 /* ---- commands ---- */
 
-void record_begin_command(struct record *record, uint64_t unique, uint64_t key)
+void recovery_begin_command(struct recovery *record, uint64_t unique, uint64_t key)
 {
-	record_empty(&record->pending_unique);
+	recovery_empty(&record->pending_unique);
 	record->pending_key = key;
-	atomic_store(&record->pending_unique, unique & ~RECORD_RESENT);
+	atomic_store(&record->pending_unique, unique & ~RECOVERY_RESENT);
 }
 
 /* Writes a result over the oldest one. Its place is taken first: a server that is killed here leaves the place empty,
  * and no later result is lost for it. */
-static void record_add_result(struct record *record, uint64_t unique, int result, const struct dsfs_switch *answer)
+static void recovery_add_result(struct recovery *record, uint64_t unique, int result, const struct dsfs_switch *answer)
 {
-	struct record_result *place = &record->results[atomic_load(&record->result_count) % RECORD_RESULTS];
+	struct recovery_result *place = &record->results[atomic_load(&record->result_count) % RECOVERY_RESULTS];
 
-	record_empty(&place->unique);
+	recovery_empty(&place->unique);
 	atomic_fetch_add(&record->result_count, 1);
 	place->result = result;
 	place->reserved = 0;
@@ -562,30 +567,30 @@ static void record_add_result(struct record *record, uint64_t unique, int result
 	step("result-counts");
 }
 
-void record_end_command(struct record *record, uint64_t unique, int result, const struct dsfs_switch *answer)
+void recovery_end_command(struct recovery *record, uint64_t unique, int result, const struct dsfs_switch *answer)
 {
-	unique &= ~RECORD_RESENT;
-	if (!record_find_result(record, unique))
-		record_add_result(record, unique, result, answer);
+	unique &= ~RECOVERY_RESENT;
+	if (!recovery_find_result(record, unique))
+		recovery_add_result(record, unique, result, answer);
 	if (atomic_load(&record->pending_unique) == unique)
 		atomic_store(&record->pending_unique, 0);
 }
 
-bool record_pending(const struct record *record, uint64_t *ret_unique, uint64_t *ret_key)
+bool recovery_pending(const struct recovery *record, uint64_t *ret_unique, uint64_t *ret_key)
 {
 	uint64_t unique = atomic_load(&record->pending_unique);
 
-	if (!unique || record_find_result(record, unique))
+	if (!unique || recovery_find_result(record, unique))
 		return false;
 	*ret_unique = unique;
 	*ret_key = record->pending_key;
 	return true;
 }
 
-const struct record_result *record_find_result(const struct record *record, uint64_t unique)
+const struct recovery_result *recovery_find_result(const struct recovery *record, uint64_t unique)
 {
-	unique &= ~RECORD_RESENT;
-	for (uint32_t i = 0; unique && i < RECORD_RESULTS; i++)
+	unique &= ~RECOVERY_RESENT;
+	for (uint32_t i = 0; unique && i < RECOVERY_RESULTS; i++)
 		if (atomic_load(&record->results[i].unique) == unique)
 			return &record->results[i];
 	return NULL;
@@ -593,17 +598,17 @@ const struct record_result *record_find_result(const struct record *record, uint
 
 /* ---- members ---- */
 
-void record_set_member(struct record *record, uint32_t slot, const char *name)
+void recovery_set_member(struct recovery *record, uint32_t slot, const char *name)
 {
-	struct record_member *member = &record->members[slot];
+	struct recovery_member *member = &record->members[slot];
 	uint32_t other = atomic_load(&member->name_now) == 1 ? 2 : 1;
 
 	if (*name)
-		snprintf(member->names[other - 1], RECORD_PATH, "%s", name);
+		snprintf(member->names[other - 1], RECOVERY_PATH, "%s", name);
 	atomic_store(&member->name_now, *name ? other : 0);
 }
 
-const char *record_member(const struct record *record, uint32_t slot)
+const char *recovery_member(const struct recovery *record, uint32_t slot)
 {
 	uint32_t now = atomic_load(&record->members[slot].name_now);
 
