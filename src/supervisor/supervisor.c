@@ -560,7 +560,11 @@ static void supervisor_look_at_silence(struct supervisor *supervisor)
 	if (!supervisor_expects_beats(supervisor))
 		return;
 	server->silent++;
-	if (server->silent == SUPERVISOR_PERIODS) {
+	if (server->silent == SUPERVISOR_PERIODS && server->ends && server->dead) { /* it exited with 0 */
+		log_warn("threads of process %d, which served the mount, wait for a device and end later",
+			 (int)server->process);
+		supervisor_leave(supervisor, 0);
+	} else if (server->silent == SUPERVISOR_PERIODS) {
 		log_err("the server does not respond, it is killed");
 		kill(server->process, SIGKILL);
 	} else if (server->silent > SUPERVISOR_PERIODS) { /* its first thread cannot end */

@@ -745,6 +745,19 @@ static void silent(void **state)
 	close(errors);
 }
 
+/* A server that has said that it ends did not fail because a device keeps one of its threads. */
+static void ends_but_for_a_thread(void **state)
+{
+	(void)state;
+	begin_serving(300);
+	order("close");
+	order("half");
+	expect_said("wait for a device and end later");
+	expect_end(0);
+	kill_server(SIGKILL);
+	close(errors);
+}
+
 static void supervisor_is_killed(void **state)
 {
 	(void)state;
@@ -1027,6 +1040,7 @@ int main(void)
 		cmocka_unit_test(signal_without_server),
 		cmocka_unit_test(unmounted_without_server),
 		cmocka_unit_test(silent),
+		cmocka_unit_test(ends_but_for_a_thread),
 		cmocka_unit_test(supervisor_is_killed),
 		cmocka_unit_test(upgraded),
 		cmocka_unit_test(not_upgraded),
