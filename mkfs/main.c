@@ -195,6 +195,7 @@ static const struct option_spec options_table[] = {
 	{ "into-folders", 0, NULL, PACK_TRUE(into_folders), "pack each archive into a folder of its name" },
 	{ "on-duplicate", 0, "ACTION", PACK_WORD(duplicates, "auto", "last", "error"),
 	  "auto (default: error between archives), last, error" },
+	{ "require-end", 0, NULL, PACK_TRUE(require_end), "refuse a tar archive that lacks the mark of its end" },
 	{ "zip-charset", 0, "NAME", PACK_TEXT(zip_charset, tar_charset_check),
 	  "convert zip names from NAME, or none (default cp437)" },
 	{ "strip-components", 0, "N", OPTION_NUMBER(struct pack_options, strip, 0, STRIP_MAX),

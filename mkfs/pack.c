@@ -182,7 +182,7 @@ static int packer_check_options(const struct packer *packer, struct error *err)
 	}
 	wrong = options->nested ? "--nested" : options->strip ? "--strip-components" :
 		options->into_folders ? "--into-folders" : options->duplicates ? "--on-duplicate" :
-		options->zip_charset ? "--zip-charset" : NULL;
+		options->require_end ? "--require-end" : options->zip_charset ? "--zip-charset" : NULL;
 	return wrong ? error_set(err, -EINVAL, "option '%s' is for archives, and '%s' is a directory", wrong,
 				 options->sources[0]) : 0;
 }
@@ -214,8 +214,9 @@ static int packer_check_archives(const struct packer *packer, struct error *err)
 static int packer_open_archives(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	struct tar_child_setup child = { options->sources, options->source_count, options->nested, options->dry_run,
-					 options->zip_charset, packer->temp, &options->xattrs };
+	struct tar_child_setup child = { options->sources, options->source_count, options->nested,
+					 options->require_end, options->dry_run, options->zip_charset, packer->temp,
+					 &options->xattrs };
 	struct tar_tree_setup tree = { packer->temp, options->filter, options->strip, 0, &packer->archives.origin };
 	struct tar_origin_setup origin = { options->sources, options->source_count, options->into_folders,
 					   (enum tar_duplicates)options->duplicates };

@@ -19,6 +19,7 @@ struct pack_options {
 	const char *const *sources; /* a directory, or archives */
 	unsigned source_count;
 	bool nested;        /* unpack archives inside archives */
+	bool require_end;   /* a tar archive must have the mark of its end */
 	const char *zip_charset; /* of names that are not UTF-8, see tar_charset.h; NULL: the default */
 	bool into_folders;  /* each archive becomes a folder */
 	unsigned duplicates; /* enum tar_duplicates: entries of one name in archives */

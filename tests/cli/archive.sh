@@ -106,6 +106,24 @@ assert_eq "warnings" "$(grep -c 'no mark' pack.log)" 0
 tar --format=pax -b1 -C behind/1 -c . | head -c -1024 >open.tar
 digest b.vol open.tar >/dev/null
 assert_contains "a warning" "$(cat pack.log)" "'open.tar': has no mark of its end: perhaps an incomplete download"
+# With --require-end every beginning of it is refused, and nothing is made.
+tar --format=pax -b1 -C both -cf ended.tar ./second .
+blocks=$(($(stat -c %s ended.tar) / 512))
+for ((i = 0; i < blocks; i++)); do
+    [ $i -lt 8 ] || [ $i -ge $((blocks - 4)) ] || continue # within the large file all are alike
+    assert_fails 1 "" mkdatasetfs --require-end x.vol <(head -c $((i * 512)) ended.tar)
+    [ ! -e x.vol ] || fail "a volume was made of $i blocks of $blocks"
+done
+for kind in cat gzip; do
+    head -c -512 ended.tar | $kind >one-block # of zeros
+    assert_fails 1 "'one-block': is incomplete: it has no mark of its end, two blocks of zeros" \
+        mkdatasetfs --require-end x.vol one-block
+done
+assert_fails 1 "'open.tar': is incomplete: it has no mark" \
+    mkdatasetfs --require-end --on-duplicate last x.vol ended.tar open.tar
+WANT=$(digest b.vol ended.tar)
+same "a tar with its end" b.vol ended.tar --require-end
+assert_eq "warnings" "$(cat pack.log)" ""
 mkdir inside
 cp behind.tar.gz inside/inside.tar.gz
 tar -C inside -cf inside.tar inside.tar.gz
@@ -300,6 +318,7 @@ assert_fails 1 "the 2 archives have nothing to pack" mkdatasetfs x.vol none.tar 
 assert_fails 1 "option '--trust-mtime' is for a directory, and 'a.tar' is none" mkdatasetfs x.vol a.tar --trust-mtime
 assert_fails 1 "option '--from-list' is for a directory, and '-' is none" mkdatasetfs x.vol - --from-list old
 assert_fails 1 "option '--nested' is for archives, and 'tree' is a directory" mkdatasetfs x.vol tree --nested
+assert_fails 1 "option '--require-end' is for archives" mkdatasetfs x.vol tree --require-end
 assert_fails 1 "option '--strip-components' is for archives" mkdatasetfs x.vol tree --strip-components=1
 assert_fails 1 "'tree' is a directory, expected one directory alone, or archives" mkdatasetfs x.vol a.tar tree
 assert_fails 1 "cannot open source 'missing.tar': No such file" mkdatasetfs x.vol a.tar missing.tar

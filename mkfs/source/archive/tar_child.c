@@ -126,7 +126,8 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 {
 	struct tar_decode_setup decode = { .fds = files->fds, .names = setup->names, .count = setup->count,
 					   .out = files->fds[setup->count], .spool = -1, .nested = setup->nested,
-					   .no_data = setup->no_data, .xattrs = setup->xattrs };
+					   .require_end = setup->require_end, .no_data = setup->no_data,
+					   .xattrs = setup->xattrs };
 	bool has_spool = files->count > setup->count + 1;
 	int empty = fcntl(setup->temp->fd, F_DUPFD_CLOEXEC, 0), r;
 	struct error err = { 0 }, why = { 0 };

@@ -15,7 +15,7 @@ struct tar_child {
 struct tar_child_setup {
 	const char *const *names; /* names of archives; "-" is standard input */
 	unsigned count;
-	bool nested, no_data;     /* see tar_decode.h */
+	bool nested, require_end, no_data; /* see tar_decode.h */
 	const char *zip_charset;  /* see tar_charset.h */
 	const struct temp *temp;
 	const struct xattrs_wanted *xattrs;

@@ -32,6 +32,7 @@
 #define TAR_DECODE_GROWTH 1000u              /* most bytes that a byte of an archive may become */
 #define TAR_DECODE_FREE   (UINT64_C(256) << 20) /* below this it may grow as it likes */
 #define TAR_DECODE_XATTRS 4096u
+#define TAR_DECODE_MARK   1024u              /* bytes of zeros that end a tar archive */
 #define TAR_DECODE_OVERLAP "has entries that overlap, or fewer than its directory says"
 #define TAR_DECODE_PART    "looks like one of several parts: join them in their order, as in " \
 			   "'cat PARTS | mkdatasetfs VOLUME -'"
@@ -66,7 +67,7 @@ struct tar_decode_level {
 	struct tar_global global;
 	uint64_t start;         /* of the archive in it */
 	uint64_t count;         /* archives before it */
-	bool is_open;           /* the last of them has no mark of its end */
+	uint64_t mark;          /* bytes of the mark that ends the last of them, at most TAR_DECODE_MARK */
 	uint64_t entries;       /* so far */
 	uint32_t number;        /* of the archive, */
 	bool is_numbered;       /* if it has entries */
@@ -728,9 +729,9 @@ static int tar_decode_archive(struct tar_decode_level *level, struct error *err)
 
 	if (r == 0)
 		r = tar_decode_entries(level, err);
-	if (r == 0) /* libarchive looked for one more header, and took nothing */
-		level->is_open = archive_filter_bytes(level->archive, 0) ==
-				 archive_read_header_position(level->archive);
+	if (r == 0) /* libarchive looked for one more header, and took the mark, one block of it, or nothing */
+		level->mark = (uint64_t)(archive_filter_bytes(level->archive, 0) -
+					 archive_read_header_position(level->archive));
 	tar_input_end_archive(&level->input, take_ptr(&level->archive));
 	level->count++;
 	level->is_numbered = false;
@@ -821,6 +822,15 @@ static int tar_decode_zip(struct tar_decode_level *level, struct error *err)
 	return r;
 }
 
+static int tar_decode_check_end(struct tar_decode_level *level, struct error *err)
+{
+	if (level->mark < TAR_DECODE_MARK && level->decode->setup->require_end)
+		return tar_decode_failed(level, "is incomplete: it has no mark of its end, two blocks of zeros", err);
+	if (!level->mark)
+		return tar_decode_warn(level, "has no mark of its end: perhaps an incomplete download", err);
+	return 0;
+}
+
 static int tar_decode_tar(struct tar_decode_level *level, struct error *err)
 {
 	int r = 1;
@@ -833,8 +843,8 @@ static int tar_decode_tar(struct tar_decode_level *level, struct error *err)
 		if (r == 0)
 			r = tar_decode_follows(level, err);
 	}
-	if (r == 0 && level->is_open)
-		r = tar_decode_warn(level, "has no mark of its end: perhaps an incomplete download", err);
+	if (r == 0)
+		r = tar_decode_check_end(level, err);
 	tar_input_close(&level->input);
 	tar_unpack_close(level->unpack);
 	return r;

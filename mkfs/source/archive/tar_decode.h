@@ -14,6 +14,7 @@ struct tar_decode_setup {
 	int out;
 	int spool;    /* a file for zip archives that come through a pipe; -1: there are none */
 	bool nested;  /* unpack archives inside archives */
+	bool require_end; /* a tar archive must have the mark of its end */
 	bool no_data; /* content is not wanted */
 	const struct xattrs_wanted *xattrs;
 };
