@@ -64,6 +64,7 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 			    const struct listing_entry *entry, struct error *err)
 {
 	const struct scan_setup *setup = scan->setup;
+	const char *folder = directory->listing->dir->path;
 
 	if (directory->ordinal == INODE_ROOT && !strcmp(entry->name, DSFS_CONTROL_FOLDER))
 		return error_set(err, -EINVAL,
@@ -71,12 +72,12 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 				 "--exclude /%s",
 				 DSFS_CONTROL_FOLDER, DSFS_CONTROL_FOLDER);
 	if (entry->name_length > DSFS_NAME_MAX)
-		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", entry->name_length,
-				 DSFS_NAME_MAX);
+		return error_set(err, -ENAMETOOLONG, "'%s%s%.40s...': a name of %zu bytes, expected at most %u", folder,
+				 *folder ? "/" : "", entry->name, entry->name_length, DSFS_NAME_MAX);
 	if (S_ISREG(entry->attributes.mode) && setup->is_volume &&
 	    setup->is_volume(setup->is_volume_argument, entry->attributes.device, entry->attributes.inode))
 		return error_set(err, -EINVAL, "the volume itself lies in the source as '%s%s%s': --exclude it",
-				 directory->listing->dir->path, *directory->listing->dir->path ? "/" : "", entry->name);
+				 folder, *folder ? "/" : "", entry->name);
 	return 0;
 }
 

@@ -25,7 +25,7 @@ refused "'name' is a hard link to a directory" link-directory.tar
 refused "'b' is a hard link to 'a', which is left out" link.tar --exclude /a
 refused "'b' is a hard link to 'y', which is left out" strip-link.tar --strip-components 1
 refused "'.datasetfs' at its top" control.tar
-refused "a name of 300 bytes, expected at most 255" long-name.tar
+refused "...': a name of 300 bytes, expected at most 255" long-name.tar
 refused "'empty' is empty" empty
 refused "standard input is empty" - </dev/null
 refused "'garbage': is not a tar or zip archive" garbage
