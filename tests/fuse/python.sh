@@ -26,6 +26,19 @@ for extension in yes no; do
     DATASETFS_EXTENSION=$extension python3 "$DATASETFS_SOURCE/tests/lib/python_paths.py" "$PWD" ||
         fail "with DATASETFS_EXTENSION=$extension"
 done
+datasetfsctl switch mnt one >/dev/null
+python3 - <<'END_OF_PYTHON' || fail "versions of a mount"
+import datasetfs
+
+found = [datasetfs.switch("mnt", "two", if_current="one").label, datasetfs.describe("mnt").version.label,
+         datasetfs.switch("mnt").label, *(version.label for version in datasetfs.versions("mnt"))]
+assert found == ["two", "two", "one", "one", "two"], found
+try:
+    datasetfs.switch("mnt", "two", if_current="two")
+    raise SystemExit("fail: a switch from another version")
+except datasetfs.SwitchError as error:
+    assert "'one'" in error.strerror, error
+END_OF_PYTHON
 unmount mnt
 
 # One process over two mounts at the same place, and then none: each answer is of what is there.

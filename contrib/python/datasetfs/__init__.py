@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A mounted datasetfs from Python: files read past the kernel's file system, data sets and a sampler for torch, and
-which version is served."""
+"""datasetfs from Python: files read past the kernel's file system, data sets and a sampler for torch, versions that are
+compared and served."""
 from importlib import metadata as _metadata
 
 from . import library as _library
@@ -10,8 +10,12 @@ from .dataset import DataSet, ImageFolder
 from .mount import Mount, SwitchError, Version
 from .paths import read, read_many
 from .prefetch import PrefetchSampler
+from .programs import CommandError
 from .reader import Reader
 from .sampler import Sampler
+from .volume import describe, diff, switch, verify, versions
+
+__version__: str
 
 
 def __getattr__(name):
@@ -24,5 +28,6 @@ def __getattr__(name):
         return _library.library().dsfs_release().decode()
 
 
-__all__ = ["Contents", "DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Reader", "Sampler", "SwitchError",
-           "Version", "collate_bytes", "epoch_barrier", "read", "read_many"]
+__all__ = ["CommandError", "Contents", "DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Reader",
+           "Sampler", "SwitchError", "Version", "collate_bytes", "describe", "diff", "epoch_barrier", "read",
+           "read_many", "switch", "verify", "versions"]

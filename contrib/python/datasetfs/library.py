@@ -15,6 +15,7 @@ DSFS_OPEN_MOUNT = 2
 WAYS = {1: "volume", 2: "direct", 3: "mount"}
 ORDERS = {1: "tree", 2: "random"}
 WHOLE = (1 << 64) - 1  # size of a read up to the end of the file
+PREFIX = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))  # where all was installed
 
 
 class Options(ctypes.Structure):
@@ -117,9 +118,8 @@ def _places():
     named = os.environ.get("DATASETFS_LIBRARY")
     if named:
         return [os.path.join(named, NAME) if os.path.isdir(named) else named]
-    prefix = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
-    beside = (os.path.join(prefix, folder, NAME) for folder in ("lib/" + multiarch, "lib64", "lib"))
+    beside = (os.path.join(PREFIX, folder, NAME) for folder in ("lib/" + multiarch, "lib64", "lib"))
     return [path for path in beside if os.path.exists(path)] + [NAME]
 
 
