@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """datasetfs from Python: files read past the kernel's file system, data sets and a sampler for torch, versions that are
-compared and served."""
+published, compared and served."""
 from importlib import metadata as _metadata
 
 from . import library as _library
@@ -11,6 +11,7 @@ from .mount import Mount, SwitchError, Version
 from .paths import read, read_many
 from .prefetch import PrefetchSampler
 from .programs import CommandError
+from .publisher import Publisher
 from .reader import Reader
 from .sampler import Sampler
 from .volume import describe, diff, switch, verify, versions
@@ -28,6 +29,6 @@ def __getattr__(name):
         return _library.library().dsfs_release().decode()
 
 
-__all__ = ["CommandError", "Contents", "DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Reader",
+__all__ = ["CommandError", "Contents", "DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Publisher", "Reader",
            "Sampler", "SwitchError", "Version", "collate_bytes", "describe", "diff", "epoch_barrier", "read",
            "read_many", "switch", "verify", "versions"]
