@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """contrib/examples: shards of WebDataset become class folders, or a folder for each sample, and come back in a shuffle;
-a zip of COCO. One line names a broken sample, and nothing is published."""
+a zip of COCO, LMDB and HDF5. One line names a broken sample, and nothing is published."""
 import io
 import json
 import os
@@ -127,7 +127,57 @@ def check_coco():
     refused("annotation 5 is of no image", "from_coco.py", "images.zip", "instances.json")
 
 
+def check_lmdb():
+    expected = {f"d/{number:04d}": os.urandom(number * 500) for number in range(20)}
+    with lmdb.open("lmdb") as database, database.begin(write=True) as transaction:
+        for key, value in expected.items():
+            transaction.put(key.encode(), value)
+    done("from_lmdb.py", "keys", "lmdb", "--suffix", ".jpg")
+    check("keys", contents("keys"), {key + ".jpg": value for key, value in expected.items()})
+    with open("classes.txt", "w", encoding="utf-8") as file:
+        file.writelines(f"{key} c{int(key[-1]) % 3}\n" for key in expected)
+    done("from_lmdb.py", "keyed", "lmdb/data.mdb", "--classes", "classes.txt")
+    check("classes", contents("keyed"), {f"c{int(key[-1]) % 3}/{key}": value for key, value in expected.items()})
+    with open("classes.txt", "w", encoding="utf-8") as file:
+        file.writelines(f"{key} c\n" for key in expected if key != "d/0007")
+    refused("'lmdb': key 'd/0007' has no class", "from_lmdb.py", "lmdb", "--classes", "classes.txt")
+    with lmdb.open("lmdb") as database, database.begin(write=True) as transaction:
+        transaction.put(b"../up", b"")
+    refused("'[.][.]/up' cannot be the name", "from_lmdb.py", "lmdb")
+    refused("'plain.tar'", "from_lmdb.py", "plain.tar")
+
+
+def check_hdf5():
+    files, arrays = [os.urandom(number * 500 + 1) for number in range(9)], numpy.arange(90.0).reshape(9, 5, 2)
+    with h5py.File("data.h5", "w") as file:
+        rows = file.create_dataset("train/files", (9,), h5py.vlen_dtype(numpy.uint8))
+        for number, row in enumerate(files):
+            rows[number] = numpy.frombuffer(row, numpy.uint8)
+        file["arrays"], file["numbers"], file["names"] = arrays, numpy.arange(9) % 2, [b"cat", b"dog", b"cow"] * 3
+        file["few"] = numpy.arange(8)
+        file.create_dataset("empty", (1,), h5py.vlen_dtype(numpy.uint8))
+    done("from_hdf5.py", "rows", "data.h5", "train/files", "names", "--suffix", ".jpg")
+    check("rows", contents("rows"), {f"{('cat', 'dog', 'cow')[number % 3]}/{number:09d}.jpg": row
+                                     for number, row in enumerate(files)})
+    done("from_hdf5.py", "arrays", "data.h5", "arrays", "numbers")
+    found = {path: numpy.load(io.BytesIO(data)).tolist() for path, data in contents("arrays").items()}
+    check("arrays", found, {f"{number % 2}/{number:09d}.npy": row.tolist() for number, row in enumerate(arrays)})
+    refused("'data.h5': 8 labels of 9 rows", "from_hdf5.py", "data.h5", "arrays", "few")
+    refused("'data.h5': row 0 is empty", "from_hdf5.py", "data.h5", "empty")
+    refused("'data.h5': .*colour", "from_hdf5.py", "data.h5", "colour")
+    refused("'plain.tar'", "from_hdf5.py", "plain.tar", "rows")
+
+
 check_classes()
 check_samples()
 check_broken_shards()
 check_coco()
+try:
+    import h5py
+    import lmdb
+    import numpy
+except ImportError as error:
+    print(f"skip: {sys.executable} has no {error.name} (Debian: python3-{error.name}, for /usr/bin/python3)")
+    sys.exit(77)
+check_lmdb()
+check_hdf5()
