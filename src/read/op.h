@@ -63,6 +63,8 @@ struct read_piece {
 	uint8_t *out;      /* where the wanted bytes go */
 	uint64_t from, to; /* bytes on the member that are read and verified for it */
 	bool claimed;      /* the chunk cache waits for it */
+	bool is_apart;     /* of a list: it is to be read again without its neighbours */
+	bool was_wrong;    /* its sum did not match, when it was read with them */
 	const struct read_page *page; /* has the sums of its blocks; NULL: the whole chunk is verified */
 	uint32_t sums;                /* offset in the page of the chunk's row */
 };
@@ -74,6 +76,7 @@ struct read_range {
 	unsigned runs;         /* groups of pieces that are contiguous in the payload too; holes separate them */
 	uint64_t end;          /* end of the last piece, on the member */
 	bool direct;           /* wanted bytes go straight to the payload; else everything goes to scratch */
+	bool was_wrong;        /* a sum did not match */
 };
 
 /* An opened version. No other opening has the same key. */
@@ -90,7 +93,8 @@ struct read_request {
 	uint64_t offset, size; /* size: at most READ_MAX; the read stops at the end of the file */
 	/* If not NULL, these whole chunks are read instead of inode, offset and size, and their contents are placed
 	 * one after the other. Up to gap bytes between two of them on the device are read over, not skipped. All
-	 * contents, and all stored bytes with these gaps, are each at most READ_MAX. */
+	 * contents, and all stored bytes with these gaps, are each at most READ_MAX. The read goes on without a chunk
+	 * that cannot be read: reader_events.failed() names each, and the result lacks its bytes. */
 	const struct chunk *chunks;
 	uint32_t chunk_count, gap;
 	/* The chunks, which are on one member in the order of their addresses and not compressed, are placed as far
@@ -134,7 +138,10 @@ struct read_op {
 	struct extent_cursor cursor; /* of a range */
 	uint32_t next_chunk;         /* of a list */
 	uint32_t mismatches; /* checksum mismatches of chunks, counted at each read */
+	uint32_t unsteady;   /* device reads with a mismatch that were right later */
 	uint64_t size;    /* of the answer */
+	uint64_t lost;    /* bytes of it that a list goes without */
+	bool has_apart;   /* some pieces are to be read apart */
 	uint64_t split;   /* bytes of the answer that have a piece, a hole or a cached chunk */
 	bool has_late;    /* another request is reading the first chunk, so that chunk is split last */
 	struct extent_piece late;
@@ -177,6 +184,13 @@ static inline const struct read_piece *op_last(const struct read_op *op, const s
 static inline uint64_t op_wanted(const struct read_piece *piece)
 {
 	return address_offset(piece->part.chunk.address) + piece->part.skip;
+}
+
+/* Goes on without a chunk of a list. */
+static inline void op_lose(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	op->reader->setup.events->failed(op, chunk, err);
+	op->lost += chunk->length;
 }
 
 static inline void op_drop_claims(struct read_op *op)

@@ -19,7 +19,9 @@
  *
  * When all ranges of a round have arrived, each piece is checked. A range that failed or does not match is read once
  * more, from the next copy where there are several; then whole chunks are read instead of blocks; then the request
- * fails with EIO and a line in the log. No byte leaves before all of them are verified.
+ * fails with EIO and a line in the log. No byte leaves before all of them are verified. Of a list of chunks, the ones
+ * that were read together and are not right are read again, each by itself, and the request goes on without those that
+ * stay wrong.
  *
  * When the path to the device failed, and not the data, the request is parked, and the owner of the reader retries it
  * once a second until the deadline. A device read that does not return keeps its memory: at the deadline another thread
@@ -44,14 +46,15 @@
 static void read_end(struct read_op *op, int64_t result)
 {
 	struct reader_counters *counters = op->reader->setup.counters;
-	bool is_counted = result >= 0 || result == -ECANCELED || !op->request.is_ahead;
+	bool is_whole = (result >= 0 && !op->lost) || result == -ECANCELED;
+	bool is_counted = is_whole || !op->request.is_ahead;
 
 	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 	if (is_counted && op->mismatches) {
 		counter_add(&counters->checksum_failures, op->mismatches);
 		counter_stamp(&counters->error_at);
 	}
-	if (is_counted && result < 0 && result != -ECANCELED) {
+	if (is_counted && !is_whole) {
 		counter_add(&counters->failures, 1);
 		counter_stamp(&counters->failed_at);
 	}
@@ -87,14 +90,17 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 }
 
 /* The next step of a read, while none of its device reads is in flight. */
-enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_END };
+enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_DROP, READ_END };
 
 /* Checks the ranges that have arrived and splits the next ones. READ_FAIL: *ret_piece is the piece to blame, if any. */
 static enum read_next read_step(struct read_op *op, const struct read_piece **ret_piece, struct error *err)
 {
 	bool again = false;
-	int r = settle_round(op, &again, ret_piece, err);
+	int r;
 
+	if (op_is_unwanted(op))
+		return READ_DROP;
+	r = settle_round(op, &again, ret_piece, err);
 	if (r < 0 && op->page_count)
 		read_fall_back(op, err);
 	else if (r < 0)
@@ -104,6 +110,10 @@ static enum read_next read_step(struct read_op *op, const struct read_piece **re
 	else /* it made progress */
 		atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 	*ret_piece = NULL;
+	if (op->has_apart) {
+		split_apart(op);
+		return op_is_unwanted(op) ? READ_DROP : READ_FETCH;
+	}
 	if (op->split == op->size && !op->has_late)
 		return READ_END;
 	return split_round(op, err) < 0 ? READ_FAIL : READ_FETCH;
@@ -119,10 +129,6 @@ static void read_advance(struct read_op *op)
 
 	error_clear(&err);
 	do {
-		if (op_is_unwanted(op)) {
-			read_abandon(op);
-			return;
-		}
 		switch (read_step(op, &piece, &err)) {
 		case READ_FETCH:
 			break;
@@ -132,8 +138,11 @@ static void read_advance(struct read_op *op)
 		case READ_FAIL:
 			read_fail(op, piece, &err);
 			return;
+		case READ_DROP:
+			read_abandon(op);
+			return;
 		case READ_END:
-			read_end(op, (int64_t)op->size);
+			read_end(op, (int64_t)(op->size - op->lost));
 			return;
 		}
 		op->pending = 1; /* ours: completions during the start must not get ahead of us */
@@ -307,7 +316,7 @@ void read_begin(struct reader *reader, struct read_op *op)
 	op->reader = reader;
 	op->whole = op->wait.to_park = false;
 	op->left_to = NULL;
-	op->mismatches = 0;
+	op->mismatches = op->unsteady = 0;
 	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 	split_begin(op, op->request.offset, op->request.size);
 	read_advance(op);

@@ -53,7 +53,8 @@ struct reader;
 
 /* Called on the reader's thread, before read_op.done. */
 struct reader_events {
-	/* The read fails. chunk is the one to blame; NULL: no single chunk is. */
+	/* The read fails, or that of a list goes on without this chunk. chunk is the one to blame; NULL: no single
+	 * chunk is. */
 	void (*failed)(struct read_op *op, const struct chunk *chunk, const struct error *err);
 	/* The read starts again with whole chunks, because block checksums did not help. This one and the following may
 	 * be NULL. */

@@ -190,25 +190,37 @@ static int settle_page(struct read_op *op, struct read_page *page, struct error 
 	return r;
 }
 
+static int settle_piece(struct read_op *op, const struct read_range *range, struct read_piece *piece,
+			struct error *err)
+{
+	return piece->part.chunk.codec == DSFS_CODEC_RAW ? settle_raw(op, range, piece, err) :
+							   settle_compressed(op, range, piece, err);
+}
+
+static uint64_t settle_needed(const struct read_range *range)
+{
+	return range->end - address_offset(range->fetch.address);
+}
+
 /* Checks all pieces of a range. On failure *ret_piece is the piece to blame. */
 static int settle_range(struct read_op *op, struct read_range *range,
 			     const struct read_piece **ret_piece, struct error *err)
 {
-	uint64_t needed = range->end - address_offset(range->fetch.address);
 	struct read_piece *piece = &op->pieces[range->first];
 	int r = 0;
 
 	*ret_piece = piece;
-	r = settle_missing(op, &range->fetch, needed, err);
+	r = settle_missing(op, &range->fetch, settle_needed(range), err);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < range->count && r == 0; i++, piece++) {
 		*ret_piece = piece;
-		r = piece->part.chunk.codec == DSFS_CODEC_RAW ? settle_raw(op, range, piece, err) :
-								settle_compressed(op, range, piece, err);
+		r = settle_piece(op, range, piece, err);
 	}
-	if (r < 0 && !range->fetch.hits)
+	if (r < 0 && !range->fetch.hits) {
 		op->mismatches++;
+		range->was_wrong = true;
+	}
 	return r;
 }
 
@@ -240,6 +252,27 @@ static bool settle_cached(struct read_op *op, struct read_range *range)
 	return range->fetch.hits;
 }
 
+/* A list goes on without a chunk that cannot be read. Of several that were read together, those that are not right now
+ * are read again, each by itself, as one that is damaged says nothing of the others. */
+static void settle_give_up(struct read_op *op, struct read_range *range, const struct error *err)
+{
+	bool is_missing = range->fetch.result < 0 || (uint64_t)range->fetch.result < settle_needed(range);
+	struct read_piece *piece = &op->pieces[range->first];
+	struct error why;
+
+	range->fetch.state = READ_SETTLED;
+	if (range->count == 1) {
+		op_lose(op, &piece->part.chunk, err);
+		return;
+	}
+	error_clear(&why);
+	op->has_apart = true;
+	for (unsigned i = 0; i < range->count; i++, piece++) {
+		piece->was_wrong = !is_missing && settle_piece(op, range, piece, &why) < 0;
+		piece->is_apart = is_missing || piece->was_wrong;
+	}
+}
+
 int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
 		       struct error *err)
 {
@@ -259,8 +292,13 @@ int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **
 			continue;
 		}
 		r = settle_range(op, range, ret_piece, err);
-		if (r < 0 && !settle_tries_again(op, &range->fetch, *ret_piece, 2, err))
-			return r;
+		if (r < 0 && !settle_tries_again(op, &range->fetch, *ret_piece, 2, err)) {
+			if (!op->request.chunks)
+				return r;
+			settle_give_up(op, range, err);
+			continue;
+		}
+		op->unsteady += r == 0 && range->was_wrong;
 		counter_add(&op->reader->setup.counters->retries, r < 0);
 		range->fetch.state = r < 0 ? READ_READY : READ_SETTLED;
 		*ret_again |= r < 0;

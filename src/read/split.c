@@ -84,18 +84,25 @@ static bool split_is_direct(const struct read_op *op, const struct read_piece *p
 	return (!op->request.gap || op->request.is_spread) && split_fits_payload(op, piece);
 }
 
+static struct read_range *split_add_range(struct read_op *op, const struct read_piece *piece, unsigned first,
+					  const struct split_way *way)
+{
+	struct read_range *range = &op->ranges[op->range_count++];
+
+	*range = (struct read_range){ .fetch = { .op = op, .may_hit = way->may_hit, .shift = way->shift },
+				      .first = first, .direct = way->direct };
+	range->fetch.io.member = address_member(piece->part.chunk.address);
+	return range;
+}
+
 static void split_place(struct read_op *op, const struct read_piece *piece)
 {
 	struct split_way way = { .direct = split_is_direct(op, piece) };
 	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
 
 	way.may_hit = cached_find(op, piece, &way.shift);
-	if (!range || !split_continues(op, range, piece, &way)) {
-		range = &op->ranges[op->range_count++];
-		*range = (struct read_range){ .fetch = { .op = op, .may_hit = way.may_hit, .shift = way.shift },
-					      .first = op->piece_count, .direct = way.direct };
-		range->fetch.io.member = address_member(piece->part.chunk.address);
-	}
+	if (!range || !split_continues(op, range, piece, &way))
+		range = split_add_range(op, piece, op->piece_count, &way);
 	if (!range->count || !split_joins_run(op, range, piece->out))
 		range->runs++;
 	range->end = piece->to;
@@ -238,11 +245,25 @@ static uint8_t *split_out(const struct read_op *op, const struct chunk *chunk)
 	return request->payload + (request->is_spread ? chunk->address - request->chunks[0].address : op->split);
 }
 
+/* Plans the bytes of a chunk, or answers them. */
+static int split_part(struct read_op *op, const struct extent_piece *part, struct error *err)
+{
+	uint8_t *out;
+	bool done;
+	int r;
+
+	if (part->chunk.stored > part->chunk.length || part->want > op->size - op->split)
+		return error_set(err, -EBADMSG, "chunk %" PRIu64 " has an impossible length", part->chunk.number);
+	out = split_out(op, &part->chunk);
+	r = split_from_index(op, part, out, &done, err);
+	if (r == 0 && !done)
+		split_chunk(op, part, out, op->split == 0);
+	return r;
+}
+
 static int split_piece(struct read_op *op, struct error *err)
 {
 	struct extent_piece part;
-	uint8_t *out;
-	bool done;
 	int r;
 
 	r = split_next(op, &part, err);
@@ -251,15 +272,11 @@ static int split_piece(struct read_op *op, struct error *err)
 			      op->split, op->size);
 	if (r < 0)
 		return r;
-	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->split)
-		return error_set(err, -EBADMSG, "chunk %" PRIu64 " has an impossible length",
-				 part.chunk.number);
-	out = split_out(op, &part.chunk);
-	r = split_from_index(op, &part, out, &done, err);
-	if (r < 0)
+	r = split_part(op, &part, err);
+	if (r < 0 && !op->request.chunks)
 		return r;
-	if (!done)
-		split_chunk(op, &part, out, op->split == 0);
+	if (r < 0)
+		op_lose(op, &part.chunk, err);
 	op->split += part.want;
 	return 0;
 }
@@ -281,6 +298,32 @@ int split_round(struct read_op *op, struct error *err)
 	return r;
 }
 
+/* They go through the scratch, as blocks of a neighbour's end and begin in the payload. */
+void split_apart(struct read_op *op)
+{
+	const struct split_way way = { 0 };
+
+	op->range_count = 0;
+	op->scratch_used = 0;
+	op->has_apart = false;
+	for (unsigned i = 0; i < op->piece_count; i++) {
+		struct read_piece *piece = &op->pieces[i];
+		struct read_range *range;
+
+		if (!piece->is_apart)
+			continue;
+		if (op->range_count == READ_RANGES) {
+			op->has_apart = true;
+			return;
+		}
+		range = split_add_range(op, piece, i, &way);
+		range->end = piece->to;
+		range->count = 1;
+		range->was_wrong = piece->was_wrong;
+		piece->is_apart = false;
+	}
+}
+
 static void split_begin_chunks(struct read_op *op)
 {
 	op->next_chunk = 0;
@@ -292,8 +335,8 @@ static void split_begin_chunks(struct read_op *op)
 
 void split_begin(struct read_op *op, uint64_t offset, uint64_t size)
 {
-	op->split = 0;
-	op->has_late = false;
+	op->split = op->lost = 0;
+	op->has_late = op->has_apart = false;
 	op->piece_count = op->range_count = op->page_count = 0;
 	cached_begin(op);
 	if (op->request.chunks) {

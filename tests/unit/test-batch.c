@@ -238,13 +238,15 @@ static void test_gather(void **state)
 
 /* --- neighbours --- */
 
+static struct dsfs_arena *shared_arena; /* NULL: the reads have buffers */
+
 /* Reads the neighbours into buffers by a device that is done at once; returns how often it was asked. */
 static unsigned read_neighbours(struct dsfs_read *reads, struct error *why)
 {
 	static const struct engine_ops ops = { .read = device_read, .wait = device_wait };
 	struct engine engine = { .ops = &ops };
 	struct fifo todo = fifo_of(reads, FILES - APART);
-	struct batch batch = { .todo = &todo, .err = why };
+	struct batch batch = { .todo = &todo, .err = why, .arena = shared_arena };
 
 	reads_seen = 0;
 	CHECK_OK(context_enter(&direct, &batch.context, &err));
@@ -306,7 +308,7 @@ static void test_buffers(void **state)
 	check_neighbours(reads, buffers, 1);
 }
 
-/* Read twice, then one by one. */
+/* Read twice with the others, then twice alone. */
 static void test_damaged_neighbour(void **state)
 {
 	static uint8_t buffers[FILES - APART][SIZE + 1];
@@ -316,11 +318,37 @@ static void test_damaged_neighbour(void **state)
 	(void)state;
 	ask_for_neighbours(reads, buffers);
 	device[place(FILES - 2)] ^= 1;
-	assert_int_equal(read_neighbours(reads, &why), 2 + FILES - APART + 1);
+	assert_int_equal(read_neighbours(reads, &why), 2 + 2);
 	device[place(FILES - 2)] ^= 1;
 	assert_int_equal(reads[1].result, -EBADMSG);
 	assert_int_equal(why.code, -EBADMSG);
+	assert_non_null(strstr(why.reason, "'/e': chunk 4 at offset "));
 	check_neighbours(reads, buffers, 1);
+}
+
+/* The same in an arena, where the content lies as on the volume. */
+static void test_damaged_neighbour_in_an_arena(void **state)
+{
+	struct dsfs_read reads[FILES - APART];
+	struct error why = { 0 };
+
+	(void)state;
+	assert_int_equal(dsfs_arena_new(&shared_arena), 0);
+	for (unsigned i = 0; i < FILES - APART; i++)
+		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + APART + i), .size = SIZE };
+	device[place(APART + 1)] ^= 1;
+	assert_int_equal(read_neighbours(reads, &why), 2 + 2);
+	device[place(APART + 1)] ^= 1;
+	for (unsigned i = 0; i < FILES - APART; i++) {
+		if (i == 1) {
+			assert_int_equal(reads[i].result, -EBADMSG);
+			continue;
+		}
+		assert_int_equal(reads[i].result, SIZE);
+		assert_memory_equal(reads[i].buffer, device + place(APART + i), SIZE);
+	}
+	dsfs_arena_free(shared_arena);
+	shared_arena = NULL;
 }
 
 /* Single reads of neighbours that were held back become one read of the device. */
@@ -428,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_damaged_neighbour),
+		cmocka_unit_test(test_damaged_neighbour_in_an_arena),
 		cmocka_unit_test(test_gathered_neighbours),
 		cmocka_unit_test(test_peek),
 		cmocka_unit_test(test_array),

@@ -145,7 +145,8 @@ static void test_any_places(void **state)
 	}
 }
 
-/* However often a chunk is wrong before it is right, it counts once; what stays wrong is damage. */
+/* However often a chunk is wrong before it is right, it counts once; what stays wrong, alone and with another one, is
+ * damage. */
 static void test_wrong_now_and_then(void **state)
 {
 	static struct damage_list damage;
@@ -153,15 +154,15 @@ static void test_wrong_now_and_then(void **state)
 
 	(void)state;
 	for (unsigned count = 1; count <= 2; count++)
-		for (unsigned wrong = 0; wrong <= 4; wrong++) {
+		for (unsigned wrong = 0; wrong <= 2 * count; wrong++) {
 			items[0] = make_item(0, DSFS_DATA_AT, 70000);
 			items[1] = make_item(0, DSFS_DATA_AT + 70000, 30000);
 			bad_at = DSFS_DATA_AT + 5000;
 			bad_reads = wrong;
 			counts = check(count, 1, &damage);
 			assert_int_equal(bad_reads, 0);
-			assert_int_equal(damage.count, wrong == 4);
-			assert_int_equal(counts.transient, wrong > 0 && wrong < 4);
+			assert_int_equal(damage.count, wrong == 2 * count);
+			assert_int_equal(counts.transient, wrong > 0 && wrong < 2 * count);
 			assert_int_equal(counts.chunks, count);
 		}
 }

@@ -18,7 +18,8 @@
 static uint8_t device[DEVICE];
 static int fd;
 static int64_t result;
-static int blamed; /* what failed() is to be told */
+static int blamed; /* what failed() is to be told, */
+static uint64_t named; /* and a bit for each chunk of a list that it was told of */
 
 static void done(struct read_op *op, int64_t bytes)
 {
@@ -35,9 +36,10 @@ static void add_done(struct read_op *op, int64_t bytes)
 
 static void failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
-	(void)op;
 	assert_non_null(chunk);
 	assert_int_equal(err->code, blamed);
+	assert_false(named >> chunk->number & 1);
+	named |= op->request.chunks ? UINT64_C(1) << chunk->number : 0;
 }
 
 /* A device whose reads somebody ends. */
@@ -262,10 +264,94 @@ static void test_gap(void **state)
 	read_file(&reader, &op);
 	assert_int_equal(counters.device_reads - before, 3);
 	assert_memory_equal(op.request.payload + 1000, device + AT + 5000, 700);
-	chunks[1].sum.bytes[0]++;
-	blamed = -EBADMSG;
+}
+
+/* A device with a block that cannot be read. */
+static uint64_t bad_at;
+static unsigned device_reads, wanted_reads;
+static _Atomic uint64_t wanted = 1;
+
+static void bad_read(struct engine *engine, struct io_read *read)
+{
+	uint64_t at = read->offset;
+
+	(void)engine;
+	device_reads++;
+	wanted = device_reads != wanted_reads;
+	for (int i = 0; i < read->iov_count; at += read->iov[i++].iov_len)
+		memcpy(read->iov[i].iov_base, device + at, read->iov[i].iov_len);
+	read->done(read, bad_at >= read->offset && bad_at < at ? -ENODATA : (int)(at - read->offset));
+}
+
+#define LISTED 50u
+
+/* Reads chunks that lie side by side, with a wrong sum for those of `wrong`. Returns how often the device was asked. */
+static unsigned read_listed(uint64_t wrong)
+{
+	static const struct engine_ops ops = { .read = bad_read };
+	static struct chunk chunks[LISTED];
+	struct engine engine = { .ops = &ops }, *one = reader.engine;
+	const uint8_t *payload = op.request.payload;
+	uint64_t whole = 0;
+
+	for (uint32_t i = 0; i < LISTED; i++) {
+		chunks[i] = small_chunk(i * 1000, 1000);
+		chunks[i].number = i;
+		chunks[i].sum.bytes[0] += wrong >> i & 1;
+	}
+	op.request.chunks = chunks;
+	op.request.chunk_count = LISTED;
+	op.request.gap = 4000;
+	named = device_reads = 0;
+	reader.engine = &engine;
 	read_file(&reader, &op);
-	assert_int_equal(result, -EBADMSG);
+	reader.engine = one;
+	if (!wanted) {
+		assert_int_equal(result, -ECANCELED);
+		return device_reads;
+	}
+	for (uint32_t i = 0; i < LISTED; i++, payload += op.request.is_spread ? 1000 : chunks[i - 1].length) {
+		if (named >> i & 1)
+			continue;
+		assert_memory_equal(payload, device + AT + i * 1000, 1000);
+		whole += 1000;
+	}
+	assert_int_equal(result, whole);
+	return device_reads;
+}
+
+/* A list goes on without the chunks that cannot be read. Each of them is named once, and is read again twice, apart. */
+static void test_damaged_in_a_list(void **state)
+{
+	const uint64_t many = UINT64_C(0x155555555555), failures = counters.failures;
+
+	(void)state;
+	blamed = -EBADMSG;
+	assert_int_equal(read_listed(0), 1);
+	assert_int_equal(read_listed(1 << 3), 2 + 2);
+	assert_int_equal(named, 1 << 3);
+	assert_int_equal(counters.failures - failures, 1);
+	assert_int_equal(read_listed(many), 2 + 2 * 23);
+	assert_int_equal(named, many);
+	op.request.is_ahead = true;
+	read_listed(1);
+	assert_int_equal(counters.failures - failures, 2);
+}
+
+/* All that were read with such a block are read again, and the one that has it once more; none is if nobody wants it
+ * any more. */
+static void test_unreadable_in_a_list(void **state)
+{
+	(void)state;
+	blamed = -ENODATA;
+	bad_at = AT + 7300; /* only chunk 7 has bytes of this block */
+	assert_int_equal(read_listed(0), 2 + LISTED + 1);
+	assert_int_equal(named, 1 << 7);
+	wanted_reads = 2;
+	op.request.wanted = &wanted;
+	assert_int_equal(read_listed(0), 2);
+	op.request.wanted = NULL;
+	bad_at = 0;
 }
 
 /* Chunks that are spread lie in the payload as on the device, with whole blocks around them and the gaps between. */
@@ -289,11 +375,10 @@ static void test_spread(void **state)
 	assert_int_equal(result, 1800);
 	assert_memory_equal(base, device + AT, 5700);
 	assert_memory_equal(base + 20000, device + AT + 20000, 100);
-	chunks[1].sum.bytes[0]++;
 	blamed = -EBADMSG;
-	read_file(&reader, &op);
-	assert_int_equal(result, -EBADMSG);
 	op.request.payload = base;
+	assert_int_equal(read_listed(1 << 3 | 1 << 9), 2 + 4);
+	assert_int_equal(named, 1 << 3 | 1 << 9);
 }
 
 int main(void)
@@ -302,6 +387,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_chunks, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_gap, open_reader, close_reader),
+		cmocka_unit_test_setup_teardown(test_damaged_in_a_list, open_reader, close_reader),
+		cmocka_unit_test_setup_teardown(test_unreadable_in_a_list, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_spread, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_lead, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_threads, open_reader, close_reader),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks runs of neighbouring chunks in a window; threads take turns. They read the volume in address order, each run
- * with one request to src/read, which reads wrong bytes once more. Bytes that stay wrong are damaged. */
+ * with one request to src/read, which reads wrong bytes once more, and names the chunks that stay wrong. */
 #include "verify/check.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "image/members/address.h"
 #include "io/pace.h"
@@ -22,13 +23,19 @@ struct check {
 	struct check_counts *counts;
 };
 
+struct check_run {
+	const struct item *items;
+	size_t count;
+};
+
 /* A worker's one read. */
 struct check_slot {
 	struct queue_slot read; /* must be the first field */
+	struct check_worker *worker;
+	struct check_run run; /* that it reads */
 	struct chunk chunks[READ_PIECES];
+	bool is_bad[READ_PIECES]; /* of the items: the chunk is damaged */
 	int64_t result;
-	struct error failure;
-	struct item blamed; /* its chunk caused the failure; zeroed: none did */
 };
 
 struct check_worker {
@@ -40,11 +47,6 @@ struct check_worker {
 	struct copies_source sources[DSFS_COPIES_MAX]; /* of rows: one for each copy of the pages */
 	struct block_sums_view *rows[DSFS_COPIES_MAX];
 	struct check_counts counts; /* of one run */
-};
-
-struct check_run {
-	const struct item *items;
-	size_t count;
 };
 
 /* Gathers a run for one request: items as long as their chunks fit. */
@@ -79,54 +81,6 @@ static bool check_take(struct check_worker *worker, struct check_run *ret)
 	return is_left;
 }
 
-/* --- reading --- */
-
-static void check_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
-{
-	struct check_slot *slot = (struct check_slot *)op;
-
-	slot->failure = *err;
-	slot->blamed = (struct item){ 0 };
-	if (chunk)
-		slot->blamed.chunk = *chunk;
-}
-
-static void check_done(struct queue_slot *slot, int64_t result)
-{
-	((struct check_slot *)slot)->result = result;
-}
-
-/* Reads the distinct chunks of the items, one after the other, into the payload. */
-static int check_read(struct check_worker *worker, const struct item *items, size_t count)
-{
-	const struct array_source *volume = worker->check->setup->volume;
-	struct check_slot *slot = worker->slot;
-	uint32_t chunks = 0, member = 0;
-	uint64_t bytes = 0; /* on devices */
-	int64_t begun;
-
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && items[i].again)
-			continue;
-		slot->chunks[chunks++] = items[i].chunk;
-		if (chunk_is_inline(&items[i].chunk))
-			continue;
-		bytes += items[i].chunk.stored;
-		member = address_member(items[i].chunk.address);
-	}
-	slot->read.op.request = (struct read_request){ .version.index = worker->check->setup->index,
-						       .chunks = slot->chunks,
-						       .chunk_count = chunks,
-						       .gap = CHECK_GAP,
-						       .payload = queue_payload(&slot->read),
-						       .room = READ_MAX,
-						       .copy = worker->copy };
-	begun = bytes ? pace_begin(volume->pace, bytes) : 0;
-	queue_read(&slot->read); /* returns when it is done: the engine reads in this thread */
-	pace_end(volume->pace, member, bytes, begun, slot->result);
-	return slot->result < 0 ? slot->failure.code : 0;
-}
-
 /* --- judging --- */
 
 /* Adds damage, at the place of the copy that was read; another failure ends the check. */
@@ -146,6 +100,20 @@ static void check_damaged(struct check_worker *worker, const struct item *item, 
 	damage_add(worker->check->setup->damage, &damaged, err);
 }
 
+/* Called for each chunk that cannot be read or is wrong. */
+static void check_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	struct check_slot *slot = (struct check_slot *)op;
+	const struct item bad = { .chunk = *chunk };
+
+	for (size_t i = 0; i < slot->run.count; i++) {
+		if (slot->is_bad[i] || item_compare_bytes(&slot->run.items[i], &bad) != 0)
+			continue;
+		slot->is_bad[i] = true;
+		check_damaged(slot->worker, &slot->run.items[i], err);
+	}
+}
+
 /* Checks the block checksums of a chunk that is right, against its content. */
 static void check_row(struct check_worker *worker, const struct item *item, uint8_t *bytes)
 {
@@ -162,57 +130,65 @@ static void check_row(struct check_worker *worker, const struct item *item, uint
 		check_damaged(worker, item, &err);
 }
 
-static void check_rows(struct check_worker *worker, const struct item *items, size_t count)
+static void check_rows(struct check_worker *worker, const struct check_run *run)
 {
-	uint8_t *content = queue_payload(&worker->slot->read);
+	const struct check_slot *slot = worker->slot;
+	uint8_t *content = queue_payload(&slot->read);
 
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && !items[i].again)
-			content += items[i - 1].chunk.length;
-		if (items[i].row)
-			check_row(worker, &items[i], content);
+	for (size_t i = 0; i < run->count; i++) {
+		if (i > 0 && !run->items[i].again)
+			content += run->items[i - 1].chunk.length;
+		if (run->items[i].row && !slot->is_bad[i])
+			check_row(worker, &run->items[i], content);
 	}
 }
 
-/* Checks one chunk and the items that refer to it. was_wrong: it was wrong when it was read with others. */
-static void check_alone(struct check_worker *worker, const struct item *items, size_t count, bool was_wrong)
-{
-	uint64_t wrong = worker->reads.checksum_failures;
+/* --- reading --- */
 
-	if (check_read(worker, items, count) == 0) {
-		worker->counts.transient += was_wrong || worker->reads.checksum_failures > wrong;
-		check_rows(worker, items, count);
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		check_damaged(worker, &items[i], &worker->slot->failure);
+static void check_done(struct queue_slot *slot, int64_t result)
+{
+	((struct check_slot *)slot)->result = result;
 }
 
-/* Reads the chunks of a failed request one by one, because its failure names only the first chunk. */
-static void check_each(struct check_worker *worker, const struct check_run *run)
+/* Reads the distinct chunks of the run, one after the other, into the payload. */
+static void check_read(struct check_worker *worker, const struct check_run *run)
 {
-	struct item blamed = worker->slot->failure.code == -EBADMSG ? worker->slot->blamed : (struct item){ 0 };
-	size_t count;
+	const struct array_source *volume = worker->check->setup->volume;
+	struct check_slot *slot = worker->slot;
+	uint32_t chunks = 0, member = 0;
+	uint64_t bytes = 0; /* on devices */
+	int64_t begun;
 
-	for (size_t i = 0; i < run->count; i += count) {
-		for (count = 1; i + count < run->count && run->items[i + count].again;)
-			count++;
-		check_alone(worker, &run->items[i], count, item_compare_bytes(&run->items[i], &blamed) == 0);
+	slot->run = *run;
+	memset(slot->is_bad, 0, sizeof(slot->is_bad));
+	for (size_t i = 0; i < run->count; i++) {
+		if (i > 0 && run->items[i].again)
+			continue;
+		slot->chunks[chunks++] = run->items[i].chunk;
+		if (chunk_is_inline(&run->items[i].chunk))
+			continue;
+		bytes += run->items[i].chunk.stored;
+		member = address_member(run->items[i].chunk.address);
 	}
+	slot->read.op.request = (struct read_request){ .version.index = worker->check->setup->index,
+						       .chunks = slot->chunks,
+						       .chunk_count = chunks,
+						       .gap = CHECK_GAP,
+						       .payload = queue_payload(&slot->read),
+						       .room = READ_MAX,
+						       .copy = worker->copy };
+	begun = bytes ? pace_begin(volume->pace, bytes) : 0;
+	queue_read(&slot->read); /* returns when it is done: the engine reads in this thread */
+	pace_end(volume->pace, member, bytes, begun, slot->result);
 }
 
 static void check_part(struct check_worker *worker, const struct check_run *run)
 {
-	uint64_t wrong = worker->reads.checksum_failures;
-
 	for (size_t i = 0; i < run->count; i++)
 		worker->counts.bytes += run->items[i].again ? 0 : run->items[i].chunk.stored;
-	if (check_read(worker, run->items, run->count) < 0) {
-		check_each(worker, run);
-		return;
-	}
-	worker->counts.transient += worker->reads.checksum_failures - wrong;
-	check_rows(worker, run->items, run->count);
+	check_read(worker, run);
+	worker->counts.transient += worker->slot->read.op.unsteady;
+	check_rows(worker, run);
 }
 
 static bool check_has_copy(const struct check_worker *worker, const struct item *item, uint32_t copy)
@@ -289,6 +265,7 @@ static int check_open(struct check_worker *worker, struct error *err)
 	if (r < 0)
 		return r;
 	worker->slot = (struct check_slot *)queue_take(&worker->queue);
+	worker->slot->worker = worker;
 	return check_open_rows(worker, err);
 }
 

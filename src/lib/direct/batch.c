@@ -30,6 +30,7 @@ struct batch_file {
 	size_t room;        /* bytes of room at payload */
 	size_t lead;        /* bytes before payload that may be overwritten */
 	bool is_placed;     /* the payload lies in the arena */
+	bool is_handed_out; /* see batch_hand_out() */
 	unsigned pending;   /* slots in flight */
 	int error;
 	struct batch_file *next_file; /* in one of the batch's lists */
@@ -39,7 +40,7 @@ struct batch_slot {
 	struct queue_slot read; /* must be first */
 	struct batch *batch;
 	struct batch_file *file;
-	bool is_rescued; /* its read failed, and its bytes came through the mount */
+	bool is_settled; /* its read failed, and what comes of that is known: see batch_slot_failed() */
 	/* Set when the slot is left: the block of the arena that the device may write to; NULL: none. */
 	struct arena_block *held;
 };
@@ -100,18 +101,15 @@ static void batch_take_file(struct batch *batch, struct batch_file *file)
 	batch->file = file;
 }
 
-/* Splits joined reads, one of which is damaged: they are made one by one, to find out which. */
-static void batch_part(struct batch *batch, struct batch_file *file)
-{
-	file->next_file = batch->parted;
-	batch->parted = file;
-}
-
-static void batch_finish_joined(struct batch *batch, const struct batch_file *file)
+/* Sets where the content of each joined read is, and its result, unless it has failed since the device was asked. */
+static void batch_hand_out(struct batch_file *file)
 {
 	const struct chunk *chunks = file->plan->chunks;
 	uint64_t start = chunks[file->joined.chunk].address, at = 0;
 
+	if (file->is_handed_out)
+		return;
+	file->is_handed_out = true;
 	for (uint32_t i = 0; i < file->joined.count; i++) {
 		const struct plan_file *one = &file->plan->files[file->joined.first + i];
 		uint64_t bytes = plan_bytes(file->plan, one);
@@ -121,7 +119,17 @@ static void batch_finish_joined(struct batch *batch, const struct batch_file *fi
 		if (!file->joined.has_buffers)
 			one->read->buffer = file->payload + at;
 		at += bytes;
-		batch_finish_read(batch, one->read, (int64_t)bytes);
+		one->read->result = (int64_t)bytes;
+	}
+}
+
+static void batch_finish_joined(struct batch *batch, struct batch_file *file)
+{
+	batch_hand_out(file);
+	for (uint32_t i = 0; i < file->joined.count; i++) {
+		struct dsfs_read *read = file->plan->files[file->joined.first + i].read;
+
+		batch_finish_read(batch, read, file->error ? file->error : read->result);
 	}
 }
 
@@ -133,10 +141,6 @@ static void batch_close_file(struct batch *batch, struct batch_file *file)
 		return;
 	if (batch->file == file)
 		batch->file = NULL;
-	if (file->joined.count && file->error) {
-		batch_part(batch, file);
-		return;
-	}
 	if (file->joined.count)
 		batch_finish_joined(batch, file);
 	else
@@ -155,8 +159,8 @@ static void batch_slot_done(struct queue_slot *read, int64_t result)
 	struct batch *batch = slot->batch;
 	struct batch_file *file = slot->file;
 
-	if (slot->is_rescued)
-		result = (int64_t)read->op.request.size;
+	if (slot->is_settled)
+		result = file->error;
 	batch->bytes -= read->op.request.size;
 	queue_give(read);
 	file->pending--;
@@ -183,29 +187,64 @@ static void batch_wrap_chunk(const struct direct_volume *volume, const char *pat
 		   address_offset(chunk->address), whose);
 }
 
-/* Rescues the read through the mount, or explains it. A wrong sum by a descriptor that leads elsewhere is no damage. */
-static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+/* Makes a read through the mount, or explains why it fails, and returns the reason's code. A wrong sum by a descriptor
+ * that leads elsewhere is no damage. */
+static int batch_rescue(struct batch *batch, const struct dsfs_read *read, const struct read_request *request,
+			const struct chunk *chunk, const struct error *err)
 {
-	struct batch_slot *slot = (struct batch_slot *)op;
-	struct context *context = slot->batch->context;
+	const struct direct *direct = batch->context->direct;
 	struct error why = *err, other = { 0 };
 	char path[512];
 
-	if (slot->file->joined.count)
-		return;
-	if (direct_check_volume(context->direct->volume, &other) < 0)
+	if (direct_check_volume(direct->volume, &other) < 0)
 		why = other;
-	slot->is_rescued = rescue_read(context->direct, &op->request, &why) == 0;
-	if (slot->is_rescued)
-		return;
-	if (other.code)
-		slot->file->error = other.code;
-	inode_path(context->direct->version.index, op->request.inode.ordinal, path, sizeof(path));
+	if (rescue_read(direct, request, &why) == 0)
+		return 0;
+	inode_path(direct->version.index, request->inode.ordinal, path, sizeof(path));
 	if (chunk)
-		batch_wrap_chunk(context->direct->volume, path, chunk, &why);
+		batch_wrap_chunk(direct->volume, path, chunk, &why);
 	else
 		error_wrap(&why, why.code, "'%s'", path);
-	batch_explain(slot->batch, slot->file->read, &why);
+	batch_explain(batch, read, &why);
+	return why.code;
+}
+
+/* Rescues the joined reads that need the chunk; NULL: all of them. */
+static void batch_joined_failed(struct batch_slot *slot, const struct chunk *chunk, const struct error *err)
+{
+	const struct batch_file *file = slot->file;
+	struct read_request request = { .version = slot->read.op.request.version };
+	int r;
+
+	batch_hand_out(slot->file);
+	for (uint32_t i = 0; i < file->joined.count; i++) {
+		const struct plan_file *one = &file->plan->files[file->joined.first + i];
+
+		if (one->read->result < 0 || (chunk && !plan_has(file->plan, one, chunk)))
+			continue;
+		request.payload = one->read->buffer;
+		request.size = plan_bytes(file->plan, one);
+		r = inode_get(request.version.index, one->read->id & PLAN_ORDINAL, &request.inode, NULL);
+		if (r == 0)
+			r = batch_rescue(slot->batch, one->read, &request, chunk, err);
+		if (r < 0)
+			one->read->result = r;
+	}
+}
+
+static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	struct batch_slot *slot = (struct batch_slot *)op;
+	struct batch_file *file = slot->file;
+	int r = 0;
+
+	slot->is_settled = true;
+	if (file->joined.count)
+		batch_joined_failed(slot, chunk, err);
+	else
+		r = batch_rescue(slot->batch, file->read, &op->request, chunk, err);
+	if (!file->error)
+		file->error = r;
 }
 
 /* --- starting --- */
@@ -263,8 +302,7 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 	int r = lib_check_id(&direct->opened, read->id, err);
 
 	if (r == 0)
-		r = inode_get(direct->version.index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode,
-			      err);
+		r = inode_get(direct->version.index, read->id & PLAN_ORDINAL, &file->inode, err);
 	if (r == 0)
 		r = batch_check(batch, file, err);
 	if (r < 0)
@@ -292,7 +330,8 @@ static void batch_start_slot(struct batch *batch, struct batch_slot *slot, struc
 
 	slot->batch = batch;
 	slot->file = file;
-	slot->is_rescued = false;
+	slot->is_settled = false;
+	file->is_handed_out = false;
 	request->wanted = NULL;
 	file->pending++;
 	batch->bytes += request->size;
@@ -366,19 +405,6 @@ static struct dsfs_read *batch_next(struct batch *batch)
 	return fifo_take(batch->todo);
 }
 
-/* Takes the next read of a joined file that was split; these come before all others. */
-static struct dsfs_read *batch_next_parted(struct batch *batch)
-{
-	struct batch_file *file = batch->parted;
-	struct dsfs_read *read = file->plan->files[file->joined.first++].read;
-
-	if (--file->joined.count == 0) {
-		batch->parted = file->next_file;
-		batch_free_file(batch, file);
-	}
-	return read;
-}
-
 /* Takes memory in the arena for all joined files, in which they lie as on the volume if that spares a copy; false:
  * there is none. */
 static bool batch_place_joined(struct batch *batch, struct batch_file *file)
@@ -431,12 +457,10 @@ static bool batch_start_file(struct batch *batch)
 	struct dsfs_read *read;
 	struct error why;
 
-	if (!batch->parted) {
-		batch_plan(batch);
-		if (batch_start_joined(batch))
-			return true;
-	}
-	read = batch->parted ? batch_next_parted(batch) : batch_next(batch);
+	batch_plan(batch);
+	if (batch_start_joined(batch))
+		return true;
+	read = batch_next(batch);
 	if (!read)
 		return false;
 	error_clear(&why);
@@ -577,8 +601,8 @@ int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *er
 
 bool batch_is_over(const struct batch *batch)
 {
-	return !batch->context->queue.reading && !batch->file && !batch->parted && !batch->again &&
-	       !batch->todo->count && !(batch->plan && !plan_is_over(batch->plan));
+	return !batch->context->queue.reading && !batch->file && !batch->again && !batch->todo->count &&
+	       !(batch->plan && !plan_is_over(batch->plan));
 }
 
 static void batch_sleep(int64_t limit, int64_t most)
@@ -672,7 +696,7 @@ void batch_push(struct batch *batch)
 /* Whether what is in todo comes next, and may wait for more. */
 static bool batch_holds(const struct batch *batch)
 {
-	bool is_next = !batch->file && !batch->parted && !batch->again && !batch->unplanned &&
+	bool is_next = !batch->file && !batch->again && !batch->unplanned &&
 		       !(batch->plan && !plan_is_over(batch->plan));
 
 	return is_next && batch_gathers(batch, batch->todo->count);

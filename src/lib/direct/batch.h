@@ -24,7 +24,6 @@ struct batch {
 	size_t unplanned;           /* the first reads of todo, too few for a plan to pay off */
 	struct batch_files *files;  /* the context's */
 	struct batch_file *file;    /* the file whose next piece starts next */
-	struct batch_file *parted;  /* files whose joined reads are made one by one */
 	struct batch_file *again;   /* files that are read again from the beginning, as a read was stuck */
 	const struct dsfs_read *failed;       /* the read whose reason is in err */
 	uint64_t bytes;                       /* bytes that the context's slots read */

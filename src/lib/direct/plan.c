@@ -16,7 +16,6 @@
 
 #define PLAN_NEAR_IDS   64u       /* directories and links have ids, too */
 #define PLAN_NEAR_BYTES READ_MAX
-#define PLAN_ORDINAL    ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1)
 
 struct plan_key {
 	uint64_t address; /* of the file's first chunk */
@@ -348,6 +347,15 @@ uint64_t plan_span(const struct plan *plan, const struct plan_join *join)
 	const struct chunk *first = &plan->chunks[join->chunk], *last = first + join->chunk_count - 1;
 
 	return last->address + last->stored - first->address;
+}
+
+bool plan_has(const struct plan *plan, const struct plan_file *file, const struct chunk *chunk)
+{
+	uint32_t i = 0;
+
+	while (i < file->chunk_count && plan->chunks[file->chunk + i].address != chunk->address)
+		i++;
+	return i < file->chunk_count;
 }
 
 /* --- taking reads --- */

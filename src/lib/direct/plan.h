@@ -38,6 +38,7 @@ struct plan {
 };
 
 #define PLAN_MOST (64u << 10) /* reads of a plan, to limit its memory */
+#define PLAN_ORDINAL ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1) /* the bits of an id that say which inode it is */
 
 /* Takes the first reads out of todo, PLAN_MOST at most, and makes a plan of them if some are of whole files near each
  * other. False: none of three pairs is, and a program that reads at random pays for these alone; or there is no memory
@@ -55,6 +56,8 @@ struct plan_join *plan_peek(const struct plan *plan);
 struct dsfs_read *plan_take(struct plan *plan);
 /* Returns the bytes of contents of a file that may be joined. */
 uint64_t plan_bytes(const struct plan *plan, const struct plan_file *file);
+/* Whether the chunk belongs to such a file. */
+bool plan_has(const struct plan *plan, const struct plan_file *file, const struct chunk *chunk);
 /* Returns the bytes from the first chunk of a join to the end of its last one, as they lie on the volume. */
 uint64_t plan_span(const struct plan *plan, const struct plan_join *join);
 /* Prefetches records of files that come soon: they lie at random places of a large index, each a cache miss. The

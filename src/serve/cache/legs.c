@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads files together as those who read ahead do (serve/ahead/pick.h), and the files of a leg that failed one by one,
- * so that one that is damaged costs no other its place in the cache. */
+/* Reads files together as those who read ahead do. A file that is damaged costs no other its place in the cache. */
 #include "serve/cache/legs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/log.h"
 #include "serve/readahead/pick.h"
 #include "serve/version/generation.h"
@@ -17,31 +15,36 @@ struct legs_slot {
 	const struct generation *generation;
 	struct pick pick;
 	uint64_t ordinals[READ_PIECES];
-	uint32_t count;
+	uint32_t count, failed; /* count: without those that failed */
 };
 
-/* ---- legs that failed ---- */
+/* ---- what came of a leg ---- */
 
 /* Remembers the first file that cannot be read. */
 static void legs_blame(struct legs *legs, uint64_t ordinal, const struct error *why)
 {
+	legs->failed++;
 	if (legs->why.code)
 		return;
 	legs->first = ordinal;
 	legs->why = *why;
 }
 
-static void legs_read_again(struct legs *legs, const struct legs_slot *slot)
+/* Called for each chunk that cannot be read. Its files are no longer files of the leg. */
+static void legs_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
-	struct error err = { 0 };
+	struct legs_slot *slot = (struct legs_slot *)op;
+	uint32_t left = 0;
 
-	if (grow(legs->again, legs->again_room, legs->again_count + slot->count, &err) < 0) {
-		legs_blame(legs, slot->ordinals[0], &err);
-		legs->failed += slot->count;
-		return;
+	for (uint32_t i = 0; i < slot->count; i++) {
+		if (!pick_has(slot->pick.index, slot->ordinals[i], chunk)) {
+			slot->ordinals[left++] = slot->ordinals[i];
+			continue;
+		}
+		slot->failed++;
+		legs_blame(slot->legs, slot->ordinals[i], err);
 	}
-	memcpy(legs->again + legs->again_count, slot->ordinals, slot->count * sizeof(*slot->ordinals));
-	legs->again_count += slot->count;
+	slot->count = left;
 }
 
 static void legs_done(struct queue_slot *read, int64_t result)
@@ -50,38 +53,18 @@ static void legs_done(struct queue_slot *read, int64_t result)
 	struct legs *legs = slot->legs;
 
 	queue_give(read);
-	if (result >= 0) {
-		legs->files += slot->count;
-		legs->bytes += (uint64_t)result;
-		legs->failures = 0;
+	if (result < 0)
 		return;
-	}
-	if (!atomic_load(&legs->wanted))
-		return;
-	legs->failures++;
-	if (slot->count > 1)
-		legs_read_again(legs, slot);
-	else
-		legs->failed++;
+	legs->files += slot->count;
+	legs->bytes += (uint64_t)result;
+	legs->failures = slot->count ? 0 : legs->failures + slot->failed;
 }
 
-/* Leaves a leg that is stuck at a member to it; another one has the files. */
+/* Leaves a leg that is stuck at a member to it; the next pass reads its files from another one. */
 static void legs_stuck(struct queue_slot *read)
 {
-	const struct legs_slot *slot = (const struct legs_slot *)read;
-
+	((struct legs_slot *)read)->legs->was_left = true;
 	queue_leave(read);
-	if (atomic_load(&slot->legs->wanted))
-		legs_read_again(slot->legs, slot);
-}
-
-static void legs_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
-{
-	const struct legs_slot *slot = (const struct legs_slot *)op;
-
-	(void)chunk;
-	if (slot->count == 1)
-		legs_blame(slot->legs, slot->ordinals[0], err);
 }
 
 /* Notes damage only while `goes_on`, as a thread that was left behind may outlive the list. */
@@ -135,28 +118,23 @@ static void legs_start(struct legs_slot *slot)
 size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count)
 {
 	struct legs_slot *slot = (struct legs_slot *)queue_take(&legs->queue);
-	bool is_again = legs->again_count > 0;
-	uint64_t first = is_again ? legs->again[--legs->again_count] : files[0].ordinal;
 	struct error err = { 0 };
-	size_t taken = 0;
 
 	slot->legs = legs;
 	slot->generation = legs->generation;
-	slot->count = 0;
+	slot->count = slot->failed = 0;
 	pick_begin(&slot->pick, legs->generation->opened.index);
-	if (is_again)
-		(void)legs_add(slot, first);
-	while (!is_again && taken < count && legs_add(slot, files[taken].ordinal))
-		taken++;
+	while (slot->count < count && legs_add(slot, files[slot->count].ordinal))
+		continue;
 	if (slot->count) {
+		count = slot->count; /* the read may end while it begins */
 		legs_start(slot);
-		return taken;
+		return count;
 	}
 	queue_give(&slot->read);
 	error_set(&err, -EBADMSG, "its records are damaged");
-	legs_blame(legs, first, &err);
-	legs->failed++;
-	return !is_again;
+	legs_blame(legs, files[0].ordinal, &err);
+	return 1;
 }
 
 /* ---- waiting ---- */
@@ -180,7 +158,6 @@ void legs_wait(struct legs *legs, int64_t limit)
 
 void legs_cancel(struct legs *legs)
 {
-	legs->again_count = 0;
 	atomic_store(&legs->wanted, 0);
 }
 
@@ -238,9 +215,6 @@ int legs_open(struct legs *legs, struct counters *counters, struct error *err)
 
 void legs_close(struct legs *legs)
 {
-	free(legs->again);
-	legs->again = NULL;
-	legs->again_count = legs->again_room = 0;
 	if (!legs->is_open || legs->queue.reading || legs->queue.left)
 		return;
 	queue_close(&legs->queue);
@@ -250,6 +224,7 @@ void legs_close(struct legs *legs)
 void legs_begin_pass(struct legs *legs)
 {
 	legs->failed = legs->first = 0;
+	legs->was_left = false;
 	error_clear(&legs->why);
 }
 
@@ -257,7 +232,6 @@ void legs_begin(struct legs *legs, const struct generation *generation)
 {
 	legs->generation = generation;
 	atomic_store(&legs->wanted, 1);
-	legs->again_count = 0;
 	legs->files = legs->bytes = 0;
 	legs->failures = 0;
 	legs_begin_pass(legs);

@@ -8,7 +8,7 @@
 #include "serve/worker/counters.h"
 
 #define LEGS_MOST     4u  /* under way at a time, if the window of the mount allows that */
-#define LEGS_FAILURES 16u /* in a row after which the volume counts as one that cannot be read */
+#define LEGS_FAILURES 16u /* files in a row after which the volume counts as one that cannot be read */
 
 /* A file, and where the part of it begins that is to be read first. */
 struct legs_file {
@@ -26,11 +26,10 @@ struct legs {
 	_Atomic uint64_t wanted; /* 0: reads end with their present round, or do not begin */
 	/* Of the job: */
 	const struct generation *generation;
-	uint64_t *again; /* files whose leg failed, to be read alone */
-	size_t again_count, again_room;
 	uint64_t files, bytes; /* that were read; bytes of contents */
-	unsigned failures; /* legs that failed one after the other */
+	unsigned failures; /* files that could not be read, since the last leg that brought one */
 	/* Of the pass: */
+	bool was_left;   /* a leg was left to a device */
 	uint64_t failed; /* files that cannot be read */
 	uint64_t first;  /* ordinal of the first of them */
 	struct error why; /* the reason why that one cannot; code 0: all can */
@@ -45,14 +44,7 @@ void legs_begin(struct legs *legs, const struct generation *generation);
 /* Begins a pass over files of the job, some of which may have failed in the one before. */
 void legs_begin_pass(struct legs *legs);
 
-/* Whether legs are under way, or files are to be read again. */
-static inline bool legs_is_busy(const struct legs *legs)
-{
-	return legs->queue.reading || legs->again_count;
-}
-
-/* Begins a leg with a file that is to be read again, if there is one, or else with these files. Returns how many of
- * these were taken. */
+/* Begins a leg with the first of these files. Returns how many were taken. */
 size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count);
 /* Waits until a leg has ended or the thread is woken, for ns at most. */
 void legs_wait(struct legs *legs, int64_t limit);
@@ -62,7 +54,7 @@ static inline bool legs_fail(const struct legs *legs)
 	return legs->failures >= LEGS_FAILURES;
 }
 
-/* Ends the job: reads that wait for the window do not begin, and nothing is read again. */
+/* Ends the job: reads that wait for the window do not begin. */
 void legs_cancel(struct legs *legs);
 /* The volume's descriptors refer to other files now. */
 void legs_renew(struct legs *legs);

@@ -255,7 +255,7 @@ static bool warmer_may_read(struct warmer *warmer)
 /* Does the next step for files, some of which may have been taken. Returns how many more were. */
 static size_t warmer_step(struct warmer *warmer, const struct legs_file *files, size_t count)
 {
-	if (count || warmer->legs.again_count)
+	if (count)
 		return warmer_may_read(warmer) ? legs_read(&warmer->legs, files, count) : 0;
 	warmer_wait(warmer, WARMER_LOOK);
 	(void)warmer_goes_on(warmer);
@@ -267,7 +267,7 @@ static void warmer_read_window(struct warmer *warmer)
 	const struct legs_file *files = warmer->window.items;
 	size_t at = 0, count = warmer->window.count;
 
-	while (!warmer_has_ended(warmer) && (at < count || legs_is_busy(&warmer->legs)))
+	while (!warmer_has_ended(warmer) && (at < count || warmer->legs.queue.reading))
 		at += warmer_step(warmer, files + at, count - at);
 }
 
@@ -293,7 +293,7 @@ static void warmer_settle(struct warmer *warmer)
 
 	if (warmer_has_ended(warmer))
 		legs_cancel(&warmer->legs);
-	while (legs_is_busy(&warmer->legs))
+	while (warmer->legs.queue.reading)
 		warmer_wait(warmer, WARMER_LOOK);
 	staged = store_staged(warmer_store(warmer));
 	while (!store_is_written(warmer_store(warmer), staged) && (warmer_goes_on(warmer) || clock_now() < until))
@@ -331,7 +331,8 @@ static bool warmer_pass(struct warmer *warmer, uint64_t *before)
 	warmer_count(warmer);
 	if (*before == UINT64_MAX)
 		warmer->answer.to_read = warmer->answer.missing;
-	if (warmer_has_ended(warmer) || stock->files[STOCK_MISSING] <= warmer->legs.failed || stock->chunks >= *before)
+	if (warmer_has_ended(warmer) || stock->files[STOCK_MISSING] <= warmer->legs.failed ||
+	    (stock->chunks >= *before && !warmer->legs.was_left))
 		return false;
 	*before = stock->chunks;
 	warmer->answer.state = DSFS_WARM_READS;

@@ -31,7 +31,6 @@
 #define FETCHER_SHARE  4u                    /* files and reads get 1/FETCHER_SHARE of the free memory */
 #define FETCHER_TURN 16u                   /* files stored between two checks for completed reads */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
-#define FETCHER_FAILURES 4u                /* files of a batch that may fail before the others are left to READs */
 #define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could complete */
 
 struct fetcher_slot {
@@ -40,7 +39,7 @@ struct fetcher_slot {
 	struct fetcher_job *job; /* goes on without the slot when that is left to a device */
 	struct kept_batch *batch;
 	struct pick pick;
-	struct chunk bad; /* that made the read fail; stored 0: there is none to blame */
+	uint32_t failed; /* files of the batch that cannot be read */
 	bool is_touched; /* its scratch may have memory */
 };
 
@@ -299,57 +298,15 @@ static void fetcher_store_again(struct fetcher *fetcher)
 	generations_unpin(&fetcher->serve->generations, generation, false);
 }
 
-static void fetcher_arrived(struct fetcher *fetcher, struct kept_batch *batch, struct fetcher_job *job, uint64_t bytes)
+/* Publishes the files that were read. The others are left to their READs. */
+static void fetcher_arrived(struct fetcher *fetcher, const struct fetcher_slot *slot, uint64_t bytes)
 {
-	kept_arrive(fetcher->kept, batch);
-	job->fetched += batch->count;
-	job->bytes += bytes;
-	counter_add(&fetcher->counters.ahead_files, batch->count);
+	kept_arrive(fetcher->kept, slot->batch);
+	slot->job->fetched += slot->batch->count - slot->failed;
+	slot->job->bytes += bytes;
+	counter_add(&fetcher->counters.ahead_files, slot->batch->count - slot->failed);
 	counter_add(&fetcher->counters.ahead_bytes, bytes);
-	fetcher_queue_store(fetcher, batch, job);
-}
-
-/* ---- a batch that failed ---- */
-
-static void fetcher_done_others(struct fetcher_job *job)
-{
-	free(job->ordinals);
-	free(job);
-}
-
-static struct fetcher_job *fetcher_job_like(const struct fetcher_job *like, uint32_t count)
-{
-	struct fetcher_job *job = calloc(1, sizeof(*job));
-
-	if (!job)
-		return NULL;
-	*job = (struct fetcher_job){ .generation = like->generation, .account = like->account,
-				     .ordinals = malloc(count * sizeof(*job->ordinals)),
-				     .failures = like->failures + 1, .done = fetcher_done_others };
-	if (job->ordinals)
-		return job;
-	free(job);
-	return NULL;
-}
-
-/* Has the files of a batch read again, but for those that made it fail: one that is damaged costs no other its read
- * ahead. Where many are damaged, they are left to their READs. */
-static void fetcher_read_others(struct fetcher *fetcher, const struct fetcher_slot *slot)
-{
-	const struct index *index = slot->job->generation->opened.index;
-	const struct kept_batch *batch = slot->batch;
-	struct fetcher_job *job;
-
-	if (!slot->bad.stored || slot->job->failures == FETCHER_FAILURES)
-		return;
-	job = fetcher_job_like(slot->job, batch->count);
-	if (!job)
-		return;
-	for (uint32_t i = 0; i < batch->count; i++)
-		if (!pick_has(index, batch->files[i].ordinal, &slot->bad))
-			job->ordinals[job->count++] = batch->files[i].ordinal;
-	if (!job->count || !fetcher_post(fetcher, job))
-		fetcher_done_others(job);
+	fetcher_queue_store(fetcher, slot->batch, slot->job);
 }
 
 static void fetcher_done(struct queue_slot *read, int64_t result)
@@ -358,13 +315,12 @@ static void fetcher_done(struct queue_slot *read, int64_t result)
 	struct fetcher *fetcher = slot->fetcher;
 
 	queue_give(read);
+	counter_add(&fetcher->counters.ahead_failures, result < 0 || slot->failed);
 	if (result >= 0) {
-		fetcher_arrived(fetcher, slot->batch, slot->job, (uint64_t)result);
+		fetcher_arrived(fetcher, slot, (uint64_t)result);
 		return;
 	}
 	fetcher->busy--;
-	counter_add(&fetcher->counters.ahead_failures, 1);
-	fetcher_read_others(fetcher, slot);
 	kept_end(fetcher->kept, slot->batch, true);
 	slot->job->pending--;
 	fetcher_settle(fetcher, slot->job);
@@ -438,7 +394,7 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 {
 	fetcher->memory.touched += !slot->is_touched;
 	slot->is_touched = true;
-	slot->bad.stored = 0;
+	slot->failed = 0;
 	slot->read.op.request = (struct read_request){ .version = generation_read(slot->job->generation),
 						       .chunks = slot->pick.chunks,
 						       .chunk_count = slot->pick.gather.count,
@@ -543,22 +499,31 @@ static void fetcher_begin_all(struct fetcher *fetcher)
 
 /* ---- the thread ---- */
 
+/* Called for each chunk that cannot be read. Its files do not arrive, so their READs read them. */
 static void fetcher_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	struct fetcher_slot *slot = (struct fetcher_slot *)op;
+	struct kept_batch *batch = slot->batch;
 
-	if (chunk)
-		slot->bad = *chunk;
+	for (struct kept_file *file = batch->files; file < batch->files + batch->count; file++) {
+		if (atomic_load(&file->state) != KEPT_COMING || !pick_has(slot->pick.index, file->ordinal, chunk))
+			continue;
+		slot->failed++;
+		kept_remove(slot->fetcher->kept, file);
+	}
 	log_debug("a read ahead failed, which is left to the READs: %s ordinal=%llu", err->reason,
-		  (unsigned long long)slot->batch->files[0].ordinal);
+		  (unsigned long long)batch->files[0].ordinal);
 }
 
+/* Gives up the read: the device would refuse each of its chunks, and READs wait for them. */
 static void fetcher_path_failed(struct read_op *op, int code, bool is_parked)
 {
+	static const _Atomic uint64_t nobody;
 	struct fetcher *fetcher = ((struct fetcher_slot *)op)->fetcher;
 
 	(void)code;
 	(void)is_parked;
+	op->request.wanted = &nobody;
 	atomic_store(&fetcher->paused, clock_now() + FETCHER_PAUSE);
 }
 

@@ -2,7 +2,7 @@
 /* A thread that reads files before they are asked for, with large reads of the device, and verifies them. Small files
  * are stored into the kernel's page cache; larger ones, and files whose nodes the kernel does not know yet, are kept
  * for their READ. A file that cannot be read or is damaged is left to its READ, which meets the error again and reports
- * it; those that were to be read with it are read again.
+ * it.
  *
  * Callers post jobs, or are asked for them. Limits are the number of queued jobs, the bytes kept, and the memory that
  * the machine and the daemon's control groups have left; files that do not fit are not read. */
@@ -39,7 +39,6 @@ struct fetcher_job {
 	uint32_t fetched, stored; /* files read, and how many of them were stored */
 	uint64_t bytes;           /* bytes read */
 	/* Fetcher only: */
-	unsigned failures; /* reads of these files that failed before, each because of another file */
 	bool is_sorted;
 	uint32_t next_file;
 	unsigned pending;
