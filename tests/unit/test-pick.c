@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files a leg takes beside its own, and where a read of several members is divided. */
+/* Which files a leg takes beside its own. */
 #include "image/catalogue/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
@@ -54,40 +54,10 @@ static void test_among(void **state)
 	index_close(index_of);
 }
 
-static bool add(struct pick *pick, uint64_t ordinal)
-{
-	struct inode inode;
-
-	CHECK_OK(inode_get(index_of, ordinal, &inode, &err));
-	return pick_add(pick, &inode);
-}
-
-/* The next member begins a read of its own when there is enough for one. */
-static void test_turns(void **state)
-{
-	static struct file files[12];
-	struct pick pick;
-	unsigned i;
-
-	(void)state;
-	for (i = 0; i < 12; i++)
-		files[i] = (struct file){ SECTION_ON(i / 6) + i % 6 * 131072, 131072 };
-	make(files, 12);
-	pick_begin(&pick, index_of);
-	for (i = 0; i < 6; i++)
-		assert_true(add(&pick, 2 + i));
-	assert_false(add(&pick, 2 + 6));
-	pick_begin(&pick, index_of);
-	for (i = 4; i < 8; i++)
-		assert_true(add(&pick, 2 + i));
-	index_close(index_of);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_among),
-		cmocka_unit_test(test_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

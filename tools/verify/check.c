@@ -9,8 +9,8 @@
 
 #include "image/members/address.h"
 #include "io/pace.h"
-#include "read/gather.h"
 #include "read/queue.h"
+#include "read/run.h"
 #include "verify/copies.h"
 #include "verify/turns.h"
 
@@ -52,11 +52,11 @@ struct check_worker {
 /* Gathers a run for one request: items as long as their chunks fit. */
 static void check_gather(const struct item *items, size_t left, struct check_run *ret)
 {
-	struct gather gather = { .gap = CHECK_GAP };
+	struct run run = { .gap = CHECK_GAP };
 
 	ret->items = items;
 	for (ret->count = 0; ret->count < left && ret->count < READ_PIECES; ret->count++)
-		if ((ret->count == 0 || !items[ret->count].again) && !gather_add(&gather, &items[ret->count].chunk))
+		if ((ret->count == 0 || !items[ret->count].again) && !run_add(&run, &items[ret->count].chunk))
 			break;
 }
 
@@ -155,31 +155,24 @@ static void check_read(struct check_worker *worker, const struct check_run *run)
 {
 	const struct array_source *volume = worker->check->setup->volume;
 	struct check_slot *slot = worker->slot;
-	uint32_t chunks = 0, member = 0;
-	uint64_t bytes = 0; /* on devices */
+	struct run list = { .chunks = slot->chunks, .gap = CHECK_GAP };
 	int64_t begun;
 
 	slot->run = *run;
 	memset(slot->is_bad, 0, sizeof(slot->is_bad));
-	for (size_t i = 0; i < run->count; i++) {
-		if (i > 0 && run->items[i].again)
-			continue;
-		slot->chunks[chunks++] = run->items[i].chunk;
-		if (chunk_is_inline(&run->items[i].chunk))
-			continue;
-		bytes += run->items[i].chunk.stored;
-		member = address_member(run->items[i].chunk.address);
-	}
+	for (size_t i = 0; i < run->count; i++)
+		if (i == 0 || !run->items[i].again)
+			(void)run_add(&list, &run->items[i].chunk);
 	slot->read.op.request = (struct read_request){ .version.index = worker->check->setup->index,
 						       .chunks = slot->chunks,
-						       .chunk_count = chunks,
-						       .gap = CHECK_GAP,
+						       .chunk_count = list.count,
+						       .gap = list.gap,
 						       .payload = queue_payload(&slot->read),
 						       .room = READ_MAX,
 						       .copy = worker->copy };
-	begun = bytes ? pace_begin(volume->pace, bytes) : 0;
+	begun = list.stored ? pace_begin(volume->pace, list.stored) : 0;
 	queue_read(&slot->read); /* returns when it is done: the engine reads in this thread */
-	pace_end(volume->pace, member, bytes, begun, slot->result);
+	pace_end(volume->pace, address_member(list.end), list.stored, begun, slot->result);
 }
 
 static void check_part(struct check_worker *worker, const struct check_run *run)

@@ -11,8 +11,8 @@
 #include "image/inode.h"
 #include "image/members/address.h"
 #include "read/cached.h"
-#include "read/gather.h"
 #include "read/op.h"
+#include "read/run.h"
 
 #define PLAN_NEAR_IDS   64u       /* directories and links have ids, too */
 #define PLAN_NEAR_BYTES READ_MAX
@@ -33,37 +33,24 @@ void plan_expect(const struct index *index, const struct dsfs_read *later, const
 		inode_expect_chunk(index, soon->id & PLAN_ORDINAL);
 }
 
-/* Whether the chunks lie one behind the other on a member, without holes. */
-static bool plan_is_run(const struct index *index, const struct inode *inode, uint64_t count, uint64_t *ret_address)
-{
-	struct chunk chunk;
-	uint64_t end = 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		if (chunk_get(index, inode, i, &chunk, NULL) < 0 || chunk_is_hole(&chunk) || chunk_is_inline(&chunk) ||
-		    (i && chunk.address != end))
-			return false;
-		if (i == 0)
-			*ret_address = chunk.address;
-		end = chunk.address + chunk.stored;
-	}
-	return count;
-}
-
 /* Finds where a file lies that may be joined with others: it is read whole, fits in a read, lies on the volume in one
  * piece, and the caller may read it. */
 static bool plan_find(const struct direct *direct, struct permission *permission, const struct dsfs_read *read,
 		      struct plan_key *ret, struct inode *ret_inode)
 {
+	struct run_place place;
+
 	if (read->offset || lib_check_id(&direct->opened, read->id, NULL) < 0 ||
 	    inode_get(direct->version.index, read->id & PLAN_ORDINAL, ret_inode, NULL) < 0 ||
 	    !S_ISREG(ret_inode->mode) || ret_inode->size > read->size ||
 	    ret_inode->size > (read->buffer ? PLAN_COPIED : READ_MAX) ||
 	    permission_check(permission, ret_inode, PERMISSION_READ, NULL) < 0)
 		return false;
+	place = run_find(direct->version.index, ret_inode);
+	ret->address = place.address;
 	ret->size = ret_inode->size;
-	ret->chunk_count = (uint32_t)inode_chunk_count(direct->version.index, ret_inode);
-	return plan_is_run(direct->version.index, ret_inode, ret->chunk_count, &ret->address);
+	ret->chunk_count = (uint32_t)place.count;
+	return place.count && place.count == inode_chunk_count(direct->version.index, ret_inode);
 }
 
 /* --- whether a plan is worth its look-ups --- */
@@ -128,28 +115,10 @@ static size_t plan_look_up(const struct direct *direct, struct permission *permi
 	return found;
 }
 
-/* Gets a file's chunks, which begin where the plan's file says, and their places. */
-static bool plan_get_file(const struct index *index, struct plan *plan, const struct plan_file *file, uint64_t size)
-{
-	uint8_t *place = file->read->buffer;
-	struct inode inode;
+/* --- joins --- */
 
-	if (inode_get(index, file->read->id & PLAN_ORDINAL, &inode, NULL) < 0 || inode.size != size)
-		return false;
-	for (uint32_t i = 0; i < file->chunk_count; i++) {
-		struct chunk *chunk = &plan->chunks[file->chunk + i];
-
-		if (chunk_get(index, &inode, i, chunk, NULL) < 0)
-			return false;
-		plan->places[file->chunk + i] = place;
-		if (place)
-			place += chunk->length;
-	}
-	return true;
-}
-
-/* Gets the chunks of the files, in the order of the keys. False: no memory, or the index is not what it was. */
-static bool plan_get_chunks(const struct index *index, struct plan *plan, const struct plan_key *keys, size_t count)
+/* Room for the chunks of the files. */
+static bool plan_make_chunks(struct plan *plan, const struct plan_key *keys, size_t count)
 {
 	size_t chunks = 0;
 
@@ -159,103 +128,76 @@ static bool plan_get_chunks(const struct index *index, struct plan *plan, const 
 		return false;
 	plan->chunks = calloc(chunks + 1, sizeof(*plan->chunks));
 	plan->places = calloc(chunks + 1, sizeof(*plan->places));
-	if (!plan->chunks || !plan->places)
-		return false;
-	chunks = 0;
-	for (size_t i = 0; i < count; i++) {
-		plan->files[i] = (struct plan_file){ keys[i].read, (uint32_t)chunks, keys[i].chunk_count };
-		if (!plan_get_file(index, plan, &plan->files[i], keys[i].size))
-			return false;
-		chunks += keys[i].chunk_count;
-	}
-	return true;
+	return plan->chunks && plan->places;
 }
 
-/* --- joins --- */
-
-/* Adds the chunks of a file to those of a read; false: the read has no room for them all. */
-static bool plan_gather(struct gather *gather, const struct plan *plan, const struct plan_file *file)
+/* Adds a file to those that are read as one; false: the read has no room for it, or the index is not what it was. */
+static bool plan_add(struct plan *plan, struct run *run, const struct plan_key *key, size_t number)
 {
-	struct gather sum = *gather;
+	uint32_t chunk = (uint32_t)(run->chunks - plan->chunks) + run->count;
+	uint8_t *place = key->read->buffer;
+	struct inode inode;
 
-	for (uint32_t i = 0; i < file->chunk_count; i++)
-		if (!gather_add(&sum, &plan->chunks[file->chunk + i]))
-			return false;
-	*gather = sum;
+	if (inode_get(run->index, key->read->id & PLAN_ORDINAL, &inode, NULL) < 0 || inode.size != key->size ||
+	    !run_add_file(run, &inode))
+		return false;
+	plan->files[number] = (struct plan_file){ key->read, chunk, key->chunk_count };
+	for (uint32_t i = chunk; place && i < chunk + key->chunk_count; i++) {
+		plan->places[i] = place;
+		place += plan->chunks[i].length;
+	}
 	return true;
 }
 
 /* Whether the file, which lies behind the others, can be read with them. It cannot where files share chunks, nor if one
  * has a buffer and the other none. */
-static bool plan_joins(struct gather *gather, const struct plan *plan, const struct plan_file *file)
+static bool plan_follows(const struct run *run, const struct plan_key *key)
 {
-	uint64_t address = plan->chunks[file->chunk].address;
-
-	return !file->read->buffer == !file[-1].read->buffer && address >= gather->end &&
-	       address - gather->end <= PLAN_GAP && plan_gather(gather, plan, file);
+	return !key->read->buffer == !key[-1].read->buffer && key->address >= run->end &&
+	       key->address - run->end <= run->gap;
 }
 
-static bool plan_is_raw(const struct plan *plan, uint32_t first, uint32_t count)
-{
-	for (uint32_t i = first; i < first + count; i++)
-		if (plan->chunks[i].codec != DSFS_CODEC_RAW)
-			return false;
-	return true;
-}
-
-/* Returns the end of the files that are read with the first one of them; *ret: all of them together. */
-static size_t plan_find_end(const struct plan *plan, size_t first, size_t count, struct gather *ret)
-{
-	size_t end = first + 1;
-
-	*ret = (struct gather){ .gap = PLAN_GAP };
-	if (plan_gather(ret, plan, &plan->files[first]))
-		while (end < count && plan_joins(ret, plan, &plan->files[end]))
-			end++;
-	return end;
-}
-
-static void plan_add_join(struct plan *plan, size_t first, size_t end, const struct gather *gather)
-{
-	const struct plan_file *file = &plan->files[first];
-	bool has_buffers = file->read->buffer;
-
-	plan->joins[plan->join_count++] =
-		(struct plan_join){ .first = (uint32_t)first,
-				    .count = (uint32_t)(end - first),
-				    .chunk = file->chunk,
-				    .chunk_count = gather->count,
-				    .bytes = gather->content,
-				    .has_buffers = has_buffers,
-				    .is_spread = !has_buffers && plan_is_raw(plan, file->chunk, gather->count) };
-}
-
-static bool plan_is_cached(const struct plan *plan, const struct cached *cached, size_t first, size_t end, int64_t now)
+static void plan_add_join(struct plan *plan, size_t first, size_t end)
 {
 	const struct plan_file *file = &plan->files[first], *last = &plan->files[end - 1];
+	struct plan_join *join = &plan->joins[plan->join_count++];
 
-	return cached && cached_has(cached, &plan->chunks[file->chunk], last->chunk + last->chunk_count - file->chunk,
-				    now);
+	*join = (struct plan_join){ .first = (uint32_t)first,
+				    .count = (uint32_t)(end - first),
+				    .chunk = file->chunk,
+				    .chunk_count = last->chunk + last->chunk_count - file->chunk,
+				    .has_buffers = file->read->buffer,
+				    .is_spread = !file->read->buffer };
+	for (uint32_t i = join->chunk; i < join->chunk + join->chunk_count; i++) {
+		join->bytes += plan->chunks[i].length;
+		join->is_spread &= plan->chunks[i].codec == DSFS_CODEC_RAW;
+	}
 }
 
-/* Joins count files, but for those that would all come from the cache. */
-static void plan_join(struct plan *plan, const struct cached *cached, size_t count)
+/* Joins the files of the keys, but for those that would all come from the cache. False: the index is not what it
+ * was. */
+static bool plan_join(const struct index *index, struct plan *plan, const struct cached *cached,
+		      const struct plan_key *keys, size_t count)
 {
+	struct run run = { .chunks = plan->chunks };
 	int64_t now = clock_now();
-	struct gather gather;
-	size_t end, alone;
+	size_t end, step;
 
-	for (size_t i = 0; i < count; i = end) {
-		end = plan_find_end(plan, i, count, &gather);
-		if (end == i + 1 || !plan_is_cached(plan, cached, i, end, now)) {
-			plan_add_join(plan, i, end, &gather);
-			continue;
-		}
-		for (alone = i; alone < end; alone++) {
-			(void)plan_find_end(plan, alone, alone + 1, &gather);
-			plan_add_join(plan, alone, alone + 1, &gather);
-		}
+	for (size_t i = 0; i < count;) {
+		run = (struct run){ .index = index, .chunks = run.chunks + run.count, .gap = PLAN_GAP };
+		end = i;
+		while (end < count && (end == i || plan_follows(&run, &keys[end])) &&
+		       plan_add(plan, &run, &keys[end], end))
+			end++;
+		if (end == i)
+			return false;
+		step = end - i;
+		if (step > 1 && cached && cached_has(cached, run.chunks, run.count, now))
+			step = 1;
+		for (; i < end; i += step)
+			plan_add_join(plan, i, i + step);
 	}
+	return true;
 }
 
 static uint64_t plan_offset(const struct plan *plan, const struct plan_join *join)
@@ -303,9 +245,8 @@ bool plan_make(const struct direct *direct, const struct cached *cached, struct 
 	if (!keys || !plan)
 		goto failed;
 	found = plan_look_up(direct, permission, todo, plan, keys);
-	if (!plan_get_chunks(direct->version.index, plan, keys, found))
+	if (!plan_make_chunks(plan, keys, found) || !plan_join(direct->version.index, plan, cached, keys, found))
 		goto failed;
-	plan_join(plan, cached, found);
 	qsort_r(plan->joins, plan->join_count, sizeof(*plan->joins), plan_compare_joins, plan);
 	for (size_t i = 0; i < count; i++)
 		fifo_take(todo);

@@ -13,7 +13,8 @@ struct legs_slot {
 	struct queue_slot read; /* must be the first field */
 	struct legs *legs;
 	const struct generation *generation;
-	struct pick pick;
+	struct run run;
+	struct chunk chunks[READ_PIECES]; /* of the run */
 	uint64_t ordinals[READ_PIECES];
 	uint32_t count, failed; /* count: without those that failed */
 };
@@ -37,7 +38,7 @@ static void legs_failed(struct read_op *op, const struct chunk *chunk, const str
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < slot->count; i++) {
-		if (!pick_has(slot->pick.index, slot->ordinals[i], chunk)) {
+		if (!run_has(slot->run.index, slot->ordinals[i], chunk)) {
 			slot->ordinals[left++] = slot->ordinals[i];
 			continue;
 		}
@@ -94,8 +95,8 @@ static bool legs_add(struct legs_slot *slot, uint64_t ordinal)
 {
 	struct inode inode;
 
-	if (slot->count == READ_PIECES || inode_get(slot->pick.index, ordinal, &inode, NULL) < 0 ||
-	    !pick_add(&slot->pick, &inode))
+	if (slot->count == READ_PIECES || inode_get(slot->run.index, ordinal, &inode, NULL) < 0 ||
+	    !run_add_file(&slot->run, &inode))
 		return false;
 	slot->ordinals[slot->count++] = ordinal;
 	return true;
@@ -104,8 +105,8 @@ static bool legs_add(struct legs_slot *slot, uint64_t ordinal)
 static void legs_start(struct legs_slot *slot)
 {
 	slot->read.op.request = (struct read_request){ .version = generation_read(slot->generation),
-						       .chunks = slot->pick.chunks,
-						       .chunk_count = slot->pick.gather.count,
+						       .chunks = slot->chunks,
+						       .chunk_count = slot->run.count,
 						       .gap = PICK_GAP,
 						       .payload = queue_payload(&slot->read),
 						       .room = READ_MAX,
@@ -123,7 +124,7 @@ size_t legs_read(struct legs *legs, const struct legs_file *files, size_t count)
 	slot->legs = legs;
 	slot->generation = legs->generation;
 	slot->count = slot->failed = 0;
-	pick_begin(&slot->pick, legs->generation->opened.index);
+	slot->run = (struct run){ .index = legs->generation->opened.index, .chunks = slot->chunks, .gap = PICK_GAP };
 	while (slot->count < count && legs_add(slot, files[slot->count].ordinal))
 		continue;
 	if (slot->count) {

@@ -63,12 +63,12 @@ static bool prefetch_may_read(struct prefetch *prefetch, const struct inode *ino
 
 static struct upcoming_file prefetch_file(const struct index *index, const struct inode *inode)
 {
-	struct upcoming_file file = { .ordinal = inode->ordinal };
+	const struct run_place place = pick_where(index, inode);
 
-	file.address = pick_where(index, inode, &file.stored);
-	if (pick_is_wanted(inode))
-		file.size = (uint32_t)inode->size;
-	return file;
+	return (struct upcoming_file){ .address = place.address,
+				       .ordinal = inode->ordinal,
+				       .stored = (uint32_t)place.stored,
+				       .size = pick_is_wanted(inode) ? (uint32_t)inode->size & 0xffffff : 0 };
 }
 
 /* The error is the same for a directory and for a file that the caller may not read, so it does not tell which. */

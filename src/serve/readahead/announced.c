@@ -235,11 +235,10 @@ uint32_t announced_add(struct announced *all, const struct announced_user *user,
 void announced_forget(struct announced *all, const struct generation *generation, const struct inode *inode)
 {
 	uint64_t address;
-	uint32_t stored;
 
 	if (!all || !atomic_load_explicit(&all->waiting, memory_order_relaxed))
 		return;
-	address = pick_where(generation->opened.index, inode, &stored);
+	address = pick_where(generation->opened.index, inode).address;
 	if (pthread_mutex_trylock(&all->lock) != 0)
 		return;
 	for (struct announced_share *share = all->shares; share < all->shares + ANNOUNCED_USERS; share++) {

@@ -38,7 +38,8 @@ struct fetcher_slot {
 	struct fetcher *fetcher;
 	struct fetcher_job *job; /* goes on without the slot when that is left to a device */
 	struct kept_batch *batch;
-	struct pick pick;
+	struct run run;
+	struct chunk chunks[READ_PIECES]; /* of the run */
 	uint32_t failed; /* files of the batch that cannot be read */
 	bool is_touched; /* its scratch may have memory */
 };
@@ -376,13 +377,13 @@ static bool fetcher_pick(struct fetcher *fetcher, struct fetcher_slot *slot, str
 	if (!job->is_sorted)
 		pick_sort(index, job->ordinals, job->count);
 	job->is_sorted = true;
-	pick_begin(&slot->pick, index);
+	slot->run = (struct run){ .index = index, .chunks = slot->chunks, .gap = PICK_GAP };
 	for (; job->next_file < job->count && batch->count < KEPT_FILES; job->next_file++) {
 		if (fetcher_is_late(job, job->ordinals[job->next_file]))
 			continue;
 		if (inode_get(index, job->ordinals[job->next_file], &inode, NULL) < 0 || !pick_is_wanted(&inode))
 			continue;
-		if (pick_add(&slot->pick, &inode))
+		if (run_add_file(&slot->run, &inode))
 			kept_add(fetcher->kept, batch, job->generation->key, &inode, inode.ordinal == job->marker);
 		else if (batch->count)
 			break;
@@ -396,8 +397,8 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 	slot->is_touched = true;
 	slot->failed = 0;
 	slot->read.op.request = (struct read_request){ .version = generation_read(slot->job->generation),
-						       .chunks = slot->pick.chunks,
-						       .chunk_count = slot->pick.gather.count,
+						       .chunks = slot->chunks,
+						       .chunk_count = slot->run.count,
 						       .gap = PICK_GAP,
 						       .payload = slot->batch->bytes,
 						       .room = slot->batch->size,
@@ -506,7 +507,7 @@ static void fetcher_failed(struct read_op *op, const struct chunk *chunk, const 
 	struct kept_batch *batch = slot->batch;
 
 	for (struct kept_file *file = batch->files; file < batch->files + batch->count; file++) {
-		if (atomic_load(&file->state) != KEPT_COMING || !pick_has(slot->pick.index, file->ordinal, chunk))
+		if (atomic_load(&file->state) != KEPT_COMING || !run_has(slot->run.index, file->ordinal, chunk))
 			continue;
 		slot->failed++;
 		kept_remove(slot->fetcher->kept, file);

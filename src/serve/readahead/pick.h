@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Picks the files of one read ahead: small files together, as many as one device read per member can fetch. */
+/* Picks the files that are read ahead together, and puts them in order. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "image/chunk.h"
-#include "read/gather.h"
-#include "read/op.h"
+#include "read/run.h"
 
 #define PICK_GAP (64u << 10) /* largest gap in bytes that is read rather than skipped */
 
@@ -18,22 +16,10 @@ struct pick_taken {
 	uint64_t bits[PICK_NEAR / 64];
 };
 
-/* The chunks of a read, file by file. */
-struct pick {
-	const struct index *index;
-	struct chunk chunks[READ_PIECES];
-	struct gather gather; /* the device reads that they take; its count is the number of chunks */
-};
-
-/* Begins a read with no chunks. */
-void pick_begin(struct pick *pick, const struct index *index);
 /* Whether a file is worth reading ahead: a regular file, not empty, and no larger than one READ. */
 bool pick_is_wanted(const struct inode *inode);
-/* The address of the file's first chunk; 0: it is on no member, or the file is not wanted. *ret_stored: bytes from
- * there to the end of its last chunk, or of its first one if the others do not follow it. */
-uint64_t pick_where(const struct index *index, const struct inode *inode, uint32_t *ret_stored);
-/* Whether the bytes of this chunk belong to the file. */
-bool pick_has(const struct index *index, uint64_t ordinal, const struct chunk *chunk);
+/* Where a file lies that is worth it; zeroed: it is not. */
+struct run_place pick_where(const struct index *index, const struct inode *inode);
 /* Sorts files by their place on the volume. That is nearly the order of ordinals, but small files fill the space that
  * others left in a block: about a third lie before their predecessor, and would split the read. */
 void pick_sort(const struct index *index, uint64_t *ordinals, uint32_t count);
@@ -44,5 +30,3 @@ uint32_t pick_among(const struct index *index, uint64_t *ordinals, uint32_t coun
 		    struct pick_taken *taken);
 /* Whether the file was picked early. Clears its bit, which the file PICK_NEAR ordinals further on uses next. */
 bool pick_was_taken(struct pick_taken *taken, uint64_t ordinal);
-/* Adds all chunks of a file. False: it does not fit beside the others, or its records are damaged; none was added. */
-bool pick_add(struct pick *pick, const struct inode *inode);
