@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads many last blocks at a time, in batches sorted by address. A failed read is repeated block by block: from
- * another copy if there is one, otherwise with an error that names the file. */
+/* Reads many last blocks at a time, in batches sorted by address, as chunks of lists. Their sums are not checked, as
+ * nothing proves a block by itself. One that no copy has is an error that names the file. */
 #include "erofs/erofs_ends.h"
 
 #include <errno.h>
@@ -8,17 +8,14 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
-#include "base/list.h"
 #include "base/round.h"
 #include "erofs/erofs_runs.h"
-#include "image/members/address.h"
-#include "image/members/backing.h"
-#include "io/engine.h"
+#include "read/queue.h"
+#include "read/run.h"
 
-#define ENDS_BATCH  16384u
-#define ENDS_READS  64u
-#define ENDS_WINDOW ((uint64_t)1 << 18) /* no read crosses a multiple of this; columns of groups are multiples of it */
-#define ENDS_NEAR   ((uint64_t)1 << 16) /* blocks closer than this share one read */
+#define ENDS_BATCH 16384u
+#define ENDS_READS 8u
+#define ENDS_GAP   ((64u << 10) - DSFS_BLOCK) /* bytes between two blocks that share a read of the device */
 
 struct ends_file {
 	uint64_t end; /* address of the byte after the last one */
@@ -26,24 +23,20 @@ struct ends_file {
 };
 
 struct ends_read {
-	struct io_read io;
+	struct queue_slot read; /* must be the first field */
 	struct ends *ends;
 	const struct ends_file *files; /* the files whose last blocks it reads */
 	size_t count;
-	uint8_t *buffer; /* ENDS_WINDOW bytes */
-	struct ends_read *next;
+	struct chunk chunks[READ_PIECES]; /* the blocks */
 };
 
 struct ends {
 	struct array_source *array;
 	const struct index *index;
 	uint64_t *marks;
-	struct engine *engine;
-	uint8_t *buffers;
-	struct ends_read reads[ENDS_READS], *idle;
-	unsigned under_way;
-	int code; /* first failure */
-	struct error failure;
+	struct queue queue;
+	struct reader_counters counters;
+	struct error failure;    /* the first one */
 	uint64_t failed_ordinal; /* file of the first failure */
 	size_t count;
 	struct ends_file files[ENDS_BATCH];
@@ -56,76 +49,65 @@ static uint64_t ends_block(const struct ends_file *file)
 	return round_down(file->end, DSFS_BLOCK);
 }
 
-static void ends_look(struct ends *ends, const struct ends_file *file, const uint8_t *block)
+/* Whether the file's last block is not the one of the file before it. */
+static bool ends_is_other(const struct ends_file *files, size_t i)
 {
-	size_t used = file->end % DSFS_BLOCK;
-
-	ends->marks[file->ordinal] |= !bytes_are_zero(block + used, DSFS_BLOCK - used);
+	return i == 0 || ends_block(&files[i]) != ends_block(&files[i - 1]);
 }
 
-static void ends_again(struct ends *ends, const struct ends_read *read)
+static void ends_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
-	const struct backing backing = backing_of(&ends->array->source, &ends->index->members);
+	const struct ends_read *read = (const struct ends_read *)op;
+	const struct ends_file *file = read->files;
 
-	for (size_t i = 0; ends->code == 0 && i < read->count; i++) {
-		ends->code = backing_read(backing, ends_block(&read->files[i]), 0, read->buffer, DSFS_BLOCK,
-					  &ends->failure);
-		if (ends->code == 0)
-			ends_look(ends, &read->files[i], read->buffer);
-		else
-			ends->failed_ordinal = read->files[i].ordinal;
+	if (read->ends->failure.code)
+		return;
+	while (ends_block(file) != chunk->address)
+		file++;
+	read->ends->failure = *err;
+	read->ends->failed_ordinal = file->ordinal;
+}
+
+static void ends_done(struct queue_slot *slot, int64_t result)
+{
+	const struct ends_read *read = (const struct ends_read *)slot;
+	const uint8_t *block = queue_payload(slot);
+
+	(void)result;
+	for (size_t i = 0; i < read->count; i++) {
+		size_t used = read->files[i].end % DSFS_BLOCK;
+
+		if (i && ends_is_other(read->files, i))
+			block += DSFS_BLOCK;
+		read->ends->marks[read->files[i].ordinal] |= !bytes_are_zero(block + used, DSFS_BLOCK - used);
 	}
+	queue_give(slot);
 }
 
-static void ends_done(struct io_read *io, int result)
+/* Begins to read the last blocks of files, from the first one on; returns of how many. */
+static size_t ends_begin(struct ends *ends, const struct ends_file *files, size_t count)
 {
-	struct ends_read *read = (struct ends_read *)io;
-	struct ends *ends = read->ends;
+	struct ends_read *read = (struct ends_read *)queue_take(&ends->queue);
+	struct run run = { .chunks = read->chunks, .gap = ENDS_GAP };
+	struct chunk chunk = { .sum.kind = DSFS_SUM_XXH3_64, .stored = DSFS_BLOCK, .length = DSFS_BLOCK,
+			       .codec = DSFS_CODEC_RAW };
 
-	if (result < 0 || (size_t)result != io->iov[0].iov_len)
-		ends_again(ends, read);
-	else
-		for (size_t i = 0; i < read->count; i++)
-			ends_look(ends, &read->files[i],
-				  read->buffer + (ends_block(&read->files[i]) - ends_block(read->files)));
-	ends->under_way--;
-	list_push(ends->idle, read, next);
-}
-
-/* Waits until at most this many reads are in flight. */
-static int ends_wait(struct ends *ends, unsigned most, struct error *err)
-{
-	bool readable;
-	int r = 0;
-
-	while (r == 0 && ends->under_way > most)
-		r = engine_wait(ends->engine, true, &readable, err);
-	return r;
-}
-
-/* Returns how many of the files, from the first one, one read can serve. */
-static size_t ends_together(const struct ends_file *files, size_t count)
-{
-	size_t n = 1;
-
-	while (n < count && ends_block(&files[n]) - ends_block(&files[n - 1]) < ENDS_NEAR &&
-	       ends_block(&files[n]) / ENDS_WINDOW == ends_block(files) / ENDS_WINDOW)
-		n++;
-	return n;
-}
-
-static void ends_begin(struct ends *ends, const struct ends_file *files, size_t count)
-{
-	struct ends_read *read = list_pop(ends->idle, next);
-	uint64_t address = ends_block(files);
-
-	ends->under_way++;
+	read->ends = ends;
 	read->files = files;
-	read->count = count;
-	read->io.member = address_member(address);
-	read->io.offset = address_offset(address);
-	read->io.iov[0] = (struct iovec){ read->buffer, ends_block(&files[count - 1]) + DSFS_BLOCK - address };
-	engine_read(ends->engine, &read->io);
+	for (read->count = 0; read->count < count; read->count++) {
+		chunk.address = ends_block(&files[read->count]);
+		if (ends_is_other(files, read->count) && !run_add(&run, &chunk))
+			break;
+	}
+	count = read->count; /* the read may end while it begins */
+	read->read.op.request = (struct read_request){ .version.index = ends->index,
+						       .chunks = read->chunks,
+						       .chunk_count = run.count,
+						       .gap = run.gap,
+						       .payload = queue_payload(&read->read),
+						       .room = READ_MAX };
+	queue_read(&read->read);
+	return count;
 }
 
 static int ends_compare(const void *a, const void *b)
@@ -137,19 +119,18 @@ static int ends_compare(const void *a, const void *b)
 
 static int ends_read_batch(struct ends *ends, struct error *err)
 {
-	size_t n;
 	int r = 0;
 
 	qsort(ends->files, ends->count, sizeof(*ends->files), ends_compare);
-	for (size_t i = 0; r == 0 && ends->code == 0 && i < ends->count; i += n) {
-		n = ends_together(&ends->files[i], ends->count - i);
-		ends_begin(ends, &ends->files[i], n);
-		r = ends_wait(ends, ENDS_READS - 1, err);
-	}
+	for (size_t i = 0; r == 0 && !ends->failure.code && i < ends->count;)
+		if (queue_has_room(&ends->queue))
+			i += ends_begin(ends, &ends->files[i], ends->count - i);
+		else
+			r = queue_wait(&ends->queue, QUEUE_FOR_EVER, err);
 	ends->count = 0;
 	if (r == 0)
-		r = ends_wait(ends, 0, err);
-	return r == 0 && ends->code < 0 ? error_pass(err, ends->code, &ends->failure) : r;
+		r = queue_drain(&ends->queue, err);
+	return r == 0 && ends->failure.code ? error_pass(err, ends->failure.code, &ends->failure) : r;
 }
 
 /* ---- the files ---- */
@@ -182,35 +163,28 @@ static int ends_add(struct ends *ends, uint64_t ordinal, struct error *err)
 	return r < 0 || ends->count < ENDS_BATCH ? r : ends_read_batch(ends, err);
 }
 
-static int ends_open_engine(struct ends *ends, struct error *err)
-{
-	const struct engine_setup setup = { .poll_fd = -1, .wake = -1, .volume_fds = ends->array->fds,
-					    .member_count = ends->array->count, .depth = ENDS_READS };
-
-	return ring_new(&setup, &ends->engine, NULL) == 0 ? 0 : pool_new(&setup, &ends->engine, err);
-}
-
 static int ends_open(struct ends *ends, struct error *err)
 {
-	ends->buffers = aligned_alloc(DSFS_BLOCK, ENDS_READS * ENDS_WINDOW);
-	if (!ends->buffers)
-		return error_no_memory(err);
-	for (unsigned i = 0; i < ENDS_READS; i++) {
-		struct ends_read *read = &ends->reads[i];
+	static const struct reader_options options = { .verify = false };
+	static const struct reader_events events = { .failed = ends_failed };
+	static const struct queue_client client = { .slot_size = sizeof(struct ends_read), .events = &events,
+						    .done = ends_done };
+	const struct queue_setup setup = { .client = &client,
+					   .reader = { .options = &options, .geometry = ends->array->geometry,
+						       .counters = &ends->counters },
+					   .depth = ENDS_READS, .has_payloads = true };
+	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = ends->array->fds,
+					     .member_count = ends->array->count, .depth = ENDS_READS * READ_RANGES };
+	int r = queue_open(&ends->queue, &setup, err);
 
-		*read = (struct ends_read){ .io = { .iov_count = 1, .done = ends_done }, .ends = ends,
-					    .buffer = ends->buffers + i * ENDS_WINDOW };
-		list_push(ends->idle, read, next);
-	}
-	return ends_open_engine(ends, err);
+	return r < 0 ? r : queue_start(&ends->queue, &engine, ring_new, pool_new, err);
 }
 
 static void ends_close(struct ends *ends)
 {
-	if (ends_wait(ends, 0, NULL) < 0)
+	if (queue_drain(&ends->queue, NULL) < 0)
 		return; /* the device may still write to its memory */
-	engine_free(ends->engine);
-	free(ends->buffers);
+	queue_close(&ends->queue);
 	free(ends);
 }
 

@@ -59,7 +59,7 @@ may src/io       $base io
 may src/device/nvme $base datasetfs device/nvme
 may src/device   $base device/nvme datasetfs device
 may src/assembly $base $image io $device datasetfs assembly
-may src/erofs    $base $image io datasetfs erofs
+may src/erofs    $base $image io read datasetfs erofs
 may src/cache     $base $image io datasetfs cache
 may src/client $base client
 may src/opened   $base $image opened
