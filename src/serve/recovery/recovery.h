@@ -158,7 +158,7 @@ must_check int recovery_new(struct recovery **ret, int *ret_fd, struct error *er
 /* Maps the record of a predecessor, and checks it. The caller keeps the descriptor. -EPROTO: it is of another format,
  * or wrong. */
 must_check int recovery_open(int fd, struct recovery **ret, struct error *err);
-/* Makes a copy at one moment, in a file of its own: close-on-exec. Control thread. */
+/* Makes a copy as a successor could find the record now, in a file of its own: close-on-exec. Control thread. */
 must_check int recovery_copy(const struct recovery *record, int *ret_fd, struct error *err);
 void recovery_close(struct recovery *record); /* NULL is allowed */
 /* Checks that the record is complete and every function may be called with it; recovery_open() does that. */
