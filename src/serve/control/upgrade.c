@@ -70,13 +70,11 @@ static int upgrade_check(struct serve *serve, const struct upgrade_command *comm
 }
 
 /* Hands the program to the supervisor, which begins with a rehearsal. */
-static int upgrade_hand_on(struct serve *serve, const struct upgrade_command *command, struct error *err)
+static int upgrade_hand_on(struct serve *serve, const char *name, struct error *err)
 {
 	auto_close int program = -1, copy = -1;
-	char name[24];
 	int r = installed_open(serve->owner, &program, err);
 
-	snprintf(name, sizeof(name), "%" PRIx64, command->unique);
 	if (r == 0)
 		r = recovery_copy(serve->recovery, &copy, err);
 	if (r == 0)
@@ -100,19 +98,20 @@ static int upgrade_enter(struct serve *serve, struct upgrade_command *command, b
 	return !former || *ret_again ? 0 : error_set(err, -EBUSY, "another upgrade is under way");
 }
 
+/* Once it is entered, another thread may end the command: it belongs to us again only if we take it out. */
 static int upgrade_do(struct serve *serve, struct upgrade_command *command, struct error *err)
 {
+	char name[24];
 	bool again = false;
 	int r = upgrade_check(serve, command, err);
 
+	snprintf(name, sizeof(name), "%" PRIx64, command->unique);
 	if (r == 0)
 		r = upgrade_enter(serve, command, &again, err);
 	if (r < 0 || again)
 		return r;
-	r = upgrade_hand_on(serve, command, err);
-	if (r < 0)
-		(void)upgrade_take(serve);
-	return r;
+	r = upgrade_hand_on(serve, name, err);
+	return r < 0 && upgrade_take(serve) ? r : 0;
 }
 
 /* A twin may come when the other one was answered already. */
