@@ -150,12 +150,11 @@ static bool upgrade_run(struct serve *serve, struct control_job *job)
 	return r < 0;
 }
 
-void upgrade_finish(struct serve *serve)
+void upgrade_finish(struct serve *serve, const struct keep_answer *told)
 {
-	const struct keep_answer *told = keep_upgraded(serve->keep);
 	struct dsfs_switch answer = { 0 };
 
-	if (!told)
+	if (!*told->name)
 		return;
 	snprintf(answer.reason, sizeof(answer.reason), "%s", told->why.reason);
 	recovery_end_command(serve->recovery, strtoull(told->name, NULL, 16), told->why.code, &answer);

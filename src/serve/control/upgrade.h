@@ -4,6 +4,7 @@
 #pragma once
 #include "base/error.h"
 #include "serve/worker/worker.h"
+#include "supervisor/keep.h"
 
 /* Checks whether the sender may replace the program, and hands the command to the control thread. */
 void upgrade_ioctl(struct worker *worker, struct channel_request *request);
@@ -12,5 +13,6 @@ void upgrade_fail(struct serve *serve, const struct error *why);
 /* Ends the work on the command, as this server stops: the next one answers it if the kernel sends requests again, and
  * else it is answered now. */
 void upgrade_leave(struct serve *serve, bool resends);
-/* Notes the result of the command that led to this server, for when the kernel sends it again. Control thread only. */
-void upgrade_finish(struct serve *serve);
+/* Notes the result of the command that led to this server, for when the kernel sends it again; with an empty name: of
+ * none. Control thread only. */
+void upgrade_finish(struct serve *serve, const struct keep_answer *told);

@@ -12,13 +12,14 @@
 static struct {
 	struct control_job job; /* must be the first field */
 	uint64_t files[RECOVERY_SNAPSHOTS]; /* of earlier servers, from renew_begin() */
+	struct keep_answer upgraded; /* what led to this server; a copy, as the session may hear another answer */
 } resume;
 
 static bool resume_run(struct serve *serve, struct control_job *job)
 {
 	(void)job;
 	renew_files(serve, resume.files);
-	upgrade_finish(serve);
+	upgrade_finish(serve, &resume.upgraded);
 	command_finish(serve);
 	listing_answered(serve); /* the kernel may have taken one over for ever */
 	/* Servers may die more often than the period; one that crashed in that very work must not do so at once. */
@@ -29,10 +30,14 @@ static bool resume_run(struct serve *serve, struct control_job *job)
 
 int resume_start(struct serve *serve, struct error *err)
 {
+	const struct keep_answer *upgraded = keep_upgraded(serve->keep);
+
 	(void)err;
 	if (!serve->adopts)
 		return 0;
 	renew_begin(serve, resume.files);
+	if (upgraded)
+		resume.upgraded = *upgraded;
 	resume.job.run = resume_run;
 	control_submit(serve->control, &resume.job);
 	return 0;
