@@ -365,7 +365,7 @@ static int main_serve(struct main_daemon *daemon)
 	else
 		status = main_run(daemon, session);
 	if (!session_free(session)) {
-		keep_close(options->keep);
+		keep_end(options->keep);
 		/* A thread that the kernel keeps would keep files open, too. */
 		(void)close_range(0, ~0u, 0);
 		/* _exit() of a sanitizer takes a second, in which such a thread may go on without its descriptors. */

@@ -440,7 +440,7 @@ struct keep_event keep_next(struct keep *keep)
 
 /* ---- the end ---- */
 
-void keep_close(struct keep *keep)
+void keep_end(struct keep *keep)
 {
 	int64_t until = clock_now() + KEEP_ROOM_WAIT;
 	struct pollfd fd;
@@ -451,5 +451,11 @@ void keep_close(struct keep *keep)
 	fd = (struct pollfd){ keep_fd(keep), POLLIN, 0 };
 	while (keep_next(keep).kind != KEEP_LOST && keep_fd(keep) >= 0 && clock_now() < until)
 		poll(&fd, 1, (int)((until - clock_now()) / 1000000 + 1));
-	keep_free(keep);
+}
+
+void keep_close(struct keep *keep)
+{
+	keep_end(keep);
+	if (keep)
+		keep_free(keep);
 }

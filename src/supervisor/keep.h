@@ -26,11 +26,12 @@ struct keep_event {
 };
 
 /* Waits for all that the supervisor keeps. *ret is NULL if there is none. The calling thread stands for the server from
- * now on: when it ends without keep_close(), the next server begins. */
+ * now on: when it ends without keep_end(), the next server begins. */
 must_check int keep_open(struct keep **ret, struct error *err);
-/* Tells the supervisor that the mount has ended, waits until it has closed its descriptors (1 s at most), and frees the
- * struct. To end without it means to be replaced. */
-void keep_close(struct keep *keep);
+/* Tells the supervisor that the mount has ended, and waits until it has closed its descriptors (1 s at most). To end
+ * without it means to be replaced. */
+void keep_end(struct keep *keep);
+void keep_close(struct keep *keep); /* the same, and frees the struct, which no thread may use any more */
 
 /* Whether there was a server before. */
 bool keep_is_successor(const struct keep *keep);

@@ -148,11 +148,16 @@ bool control_stop(struct control *control)
 	control->ending = true;
 	pthread_mutex_unlock(&control->lock);
 	wake_up(&control->serve->wake);
-	if (!thread_join_soon(&control->thread)) {
-		log_warn("the device holds the control thread back, the daemon ends without it");
-		return false;
-	}
+	if (thread_join_soon(&control->thread))
+		return true;
+	log_warn("the device holds the control thread back, the daemon ends without it");
+	return false;
+}
+
+void control_free(struct control *control)
+{
+	if (!control)
+		return;
 	pthread_mutex_destroy(&control->lock);
 	free(control);
-	return true;
 }

@@ -18,9 +18,11 @@ struct control_job {
 
 /* Starts the thread and sets serve->control. Call it before the workers start. */
 must_check int control_start(struct serve *serve, struct error *err);
-/* Ends the thread and frees it, after the workers have ended. NULL is allowed. False: the thread is stuck in the
- * device; it was left running and may use all of serve until the process ends. */
+/* Ends the thread. NULL is allowed. False: the thread is stuck in the device; it was left running and may use all of
+ * serve until the process ends. */
 must_check bool control_stop(struct control *control);
+/* Frees the object, which no worker may use any more. NULL is allowed. */
+void control_free(struct control *control);
 
 /* Has the thread check the catalogue when it has no job. Control thread only. */
 void control_look(struct control *control);

@@ -279,6 +279,12 @@ void visits_stop(struct visits *visits)
 	pthread_cond_signal(&visits->wake);
 	pthread_mutex_unlock(&visits->lock);
 	thread_join(&visits->thread);
+}
+
+void visits_free(struct visits *visits)
+{
+	if (!visits)
+		return;
 	pthread_cond_destroy(&visits->wake);
 	pthread_mutex_destroy(&visits->lock);
 	free(visits);
@@ -286,7 +292,7 @@ void visits_stop(struct visits *visits)
 
 /* ---- the worker's side ---- */
 
-static void visits_free(struct visit *visit)
+static void visits_end(struct visit *visit)
 {
 	visit->worker->waiting.visits--;
 	free(visit);
@@ -303,7 +309,7 @@ static void visits_answer_lookup(struct worker_task *task)
 		is_given = reply_data(visit->worker, visit->request, &visit->entry, sizeof(visit->entry));
 		generations_unpin(&visit->worker->serve->generations, visit->generation, is_given);
 	}
-	visits_free(visit);
+	visits_end(visit);
 }
 
 static void visits_answer_list(struct worker_task *task)
@@ -314,7 +320,7 @@ static void visits_answer_list(struct worker_task *task)
 		reply_error(visit->worker, visit->request, visit->result);
 	else if (reply_data(visit->worker, visit->request, visit->request->payload, visit->list.used))
 		listing_answered(visit->worker->serve);
-	visits_free(visit);
+	visits_end(visit);
 }
 
 static void visits_answer_describe(struct worker_task *task)
@@ -325,7 +331,7 @@ static void visits_answer_describe(struct worker_task *task)
 		reply_error(visit->worker, visit->request, visit->result);
 	else
 		visit->answer(visit->worker, visit->request, visit->text, visit->length);
-	visits_free(visit);
+	visits_end(visit);
 }
 
 static void visits_answer_tell(struct worker_task *task)
@@ -336,7 +342,7 @@ static void visits_answer_tell(struct worker_task *task)
 		reply_error(visit->worker, visit->request, visit->result);
 	else
 		reply_data(visit->worker, visit->request, visit->request->payload, visit->length);
-	visits_free(visit);
+	visits_end(visit);
 }
 
 static bool visits_looks_up(const struct visit *visit, const char *label)

@@ -8,8 +8,10 @@
 
 /* Starts the thread and sets serve->visits. Call it before the workers start. */
 must_check int visits_start(struct serve *serve, struct error *err);
-/* Ends the thread and frees it, after the workers have ended and before the control thread does. NULL is allowed. */
+/* Ends the thread, before the control thread ends. NULL is allowed. */
 void visits_stop(struct visits *visits);
+/* Frees the object, which no worker may use any more. NULL is allowed. */
+void visits_free(struct visits *visits);
 
 /* Answers a LOOKUP of a label in the directory. */
 void visits_lookup(struct worker *worker, struct channel_request *request);

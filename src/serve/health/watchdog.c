@@ -247,6 +247,12 @@ void watchdog_stop(struct watchdog *watchdog)
 	atomic_store(&watchdog->ending, true);
 	wake_up(&watchdog->wake);
 	thread_join(&watchdog->thread);
+}
+
+void watchdog_free(struct watchdog *watchdog)
+{
+	if (!watchdog)
+		return;
 	wake_close(&watchdog->wake);
 	free(watchdog);
 }

@@ -10,8 +10,9 @@
 
 /* Starts the thread and sets serve->watchdog. The workers must exist but need not run yet. */
 must_check int watchdog_start(struct serve *serve, struct error *err);
-/* Ends the thread and frees it, after the workers have ended. NULL is allowed. */
-void watchdog_stop(struct watchdog *watchdog);
+void watchdog_stop(struct watchdog *watchdog); /* ends the thread; NULL is allowed */
+/* Frees the object, which no worker may use any more. NULL is allowed. */
+void watchdog_free(struct watchdog *watchdog);
 
 struct watchdog_stalls {
 	uint64_t since;  /* start of the current stall, seconds since 1970; 0: none */

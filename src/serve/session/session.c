@@ -556,7 +556,7 @@ static void session_abandon(struct session *session)
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
 
-/* Ends all threads. True: one does not end, as a device keeps it. */
+/* Ends all threads. True: one does not end, as a device keeps it; so nothing may be freed that it can reach. */
 static bool session_stop_threads(struct session *session)
 {
 	struct serve *serve = &session->serve;
@@ -595,6 +595,9 @@ bool session_free(struct session *session)
 	fetchers_free(&session->serve);
 	warmer_free(session->serve.warmer);
 	clients_free(session->serve.clients);
+	watchdog_free(session->serve.watchdog);
+	visits_free(session->serve.visits);
+	control_free(session->serve.control);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);
 	cpus_free(&session->serve.machine.cpus);
