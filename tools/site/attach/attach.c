@@ -192,7 +192,7 @@ static int attach_take(struct attach *attach, const struct attach_search *search
 static int attach_find(struct attach *attach, unsigned *ret_begins, unsigned *ret_unused, struct error *err)
 {
 	cleanup(attach_end_search) struct attach_search search = { .attach = attach, .unused = 1 };
-	int r = state_each(attach->lock, attach_add, &search, err);
+	int r = runtime_each(attach->lock, attach_add, &search, err);
 
 	*ret_begins = search.begins;
 	if (r < 0 || search.begins)
@@ -411,9 +411,9 @@ static int attach_prepare(struct attach *attach, struct key *key, struct error *
 	if (r == 0)
 		r = key_name(key, attach->name, err);
 	if (r == 0)
-		r = state_open(&attach->state, err);
+		r = runtime_open(STATE_NAME, &attach->state, err);
 	if (r == 0)
-		r = state_open_places(&attach->places, err);
+		r = runtime_open_places(&attach->places, err);
 	machine_leave(&attach->machine);
 	return r;
 }
@@ -483,7 +483,7 @@ static int attach_withdraw(struct attach *attach, struct error *err)
 	int r = machine_enter(&attach->machine, err);
 
 	if (r == 0)
-		r = state_open_places(&attach->places, err);
+		r = runtime_open_places(&attach->places, err);
 	machine_leave(&attach->machine);
 	if (r == 0)
 		r = place_lock(&attach->place, attach->places, err);
@@ -504,7 +504,7 @@ static int attach_lock(struct attach *attach, struct error *err)
 	int r = machine_enter(&attach->machine, err);
 
 	if (r == 0)
-		r = state_open(&attach->state, err);
+		r = runtime_open(STATE_NAME, &attach->state, err);
 	if (r == 0) {
 		reap_others(attach->state, attach->name);
 		r = state_lock(attach->state, attach->name, true, &attach->lock, err);
@@ -546,7 +546,7 @@ int attach_reap(struct error *err)
 	if (r == 0)
 		r = machine_enter(&attach.machine, err);
 	if (r == 0)
-		r = state_open(&attach.state, err);
+		r = runtime_open(STATE_NAME, &attach.state, err);
 	if (r == 0)
 		reap_all(attach.state);
 	return r;

@@ -208,7 +208,7 @@ static void instance_remove_holds(const struct instance *instance)
 	instance_path(instance, STATE_USERS, path);
 	users = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (users >= 0)
-		(void)!state_each(users, instance_remove_hold, &users, NULL);
+		(void)!runtime_each(users, instance_remove_hold, &users, NULL);
 }
 
 /* Begins with the innermost. A mount that is in use stays, and so does the folder. */

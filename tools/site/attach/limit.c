@@ -38,14 +38,14 @@ static int limit_visit_key(void *argument, const char *name, struct error *err)
 		return 0;
 	folder = openat(limit->state, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	limit->of = name;
-	limit->count += folder >= 0 && state_each(folder, limit_visit_mount, limit, NULL) > 0;
+	limit->count += folder >= 0 && runtime_each(folder, limit_visit_mount, limit, NULL) > 0;
 	return 0;
 }
 
 int limit_check(int state, const char *name, const struct key *key, struct error *err)
 {
 	struct limit limit = { .state = state, .own = name, .volume = key->volume };
-	int r = key->is_asked ? state_each(state, limit_visit_key, &limit, err) : 0;
+	int r = key->is_asked ? runtime_each(state, limit_visit_key, &limit, err) : 0;
 
 	if (r < 0 || limit.count < key->max_mounts)
 		return r;

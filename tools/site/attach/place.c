@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -15,7 +13,6 @@
 #include "attach/state.h"
 #include "base/cleanup.h"
 #include "base/fdname.h"
-#include "image/sums/checksum.h"
 
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -126,32 +123,9 @@ void place_close(struct place *place)
 	close_fd(&place->directory);
 }
 
-/* Which byte: the directory that holds it, and its name there. Two places that share a byte wait for each other. */
-static off_t place_number(const struct statx *folder, const char *name)
-{
-	struct place_identity {
-		uint64_t inode;
-		uint32_t major, minor;
-		char name[NAME_MAX + 1];
-	} identity = { .inode = folder->stx_ino, .major = folder->stx_dev_major, .minor = folder->stx_dev_minor };
-
-	snprintf(identity.name, sizeof(identity.name), "%s", name);
-	return (off_t)(checksum_64(&identity, offsetof(struct place_identity, name) + strlen(name)) >> 1);
-}
-
 int place_lock(const struct place *place, int places, struct error *err)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-	struct statx folder;
-
-	/* DONT_SYNC: the kernel knows it, whatever the filesystem does. */
-	if (statx(place->folder, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &folder) < 0)
-		return error_errno(err, "cannot look at the directory of '%s'", place->path);
-	lock.l_start = place_number(&folder, place->name);
-	while (fcntl(places, F_OFD_SETLKW, &lock) < 0)
-		if (errno != EINTR)
-			return error_errno(err, "cannot lock '%s'", place->path);
-	return 0;
+	return runtime_lock_place(places, place->folder, place->name, place->path, err);
 }
 
 int place_renew(struct place *place, struct error *err)

@@ -21,9 +21,8 @@ must_check int place_open(const char *path, struct place *ret, struct error *err
 void place_close(struct place *place);
 /* Finds it again by its path, as something may have been mounted there meanwhile, or unmounted. */
 must_check int place_renew(struct place *place, struct error *err);
-/* Locks the place, by a byte of the file (state_open_places()): while it is held, no other attach or detach mounts or
- * unmounts there, by whatever path or from whatever namespace. Closing the file ends it. Waits for as long as another
- * one takes, or hangs, at this place, so it comes before any other lock. */
+/* Locks the place with runtime_lock_place(), by whatever path or from whatever namespace it is named. Waits for as long
+ * as another one takes, or hangs, at this place, so it comes before any other lock. */
 must_check int place_lock(const struct place *place, int places, struct error *err);
 /* Mounts the detached tree there. */
 must_check int place_cover(const struct place *place, int tree, struct error *err);

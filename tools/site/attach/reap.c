@@ -116,14 +116,14 @@ static int reap_other(void *argument, const char *name, struct error *err)
 		return 0;
 	reap->of = name;
 	reap->is_fresh = false;
-	(void)!state_each(lock, reap_instance, reap, NULL);
+	(void)!runtime_each(lock, reap_instance, reap, NULL);
 	state_drop(reap->state, name);
 	return 0;
 }
 
 static void reap_keys(struct reap reap)
 {
-	(void)!state_each(reap.state, reap_other, &reap, NULL);
+	(void)!runtime_each(reap.state, reap_other, &reap, NULL);
 	uses_free(&reap.uses);
 	census_free(&reap.census);
 }
@@ -154,7 +154,7 @@ void reap_key(int lock, const char *key, unsigned except)
 {
 	struct reap reap = { .of = key, .except = except };
 
-	(void)!state_each(lock, reap_instance, &reap, NULL);
+	(void)!runtime_each(lock, reap_instance, &reap, NULL);
 	uses_free(&reap.uses);
 	census_free(&reap.census);
 }

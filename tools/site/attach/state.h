@@ -13,9 +13,10 @@
 #include <stddef.h>
 
 #include "attach/key.h"
+#include "base/program/runtime.h"
 
-#define STATE_FOLDER    "/run/datasetfs/attach"
-#define STATE_PLACES    "/run/datasetfs/places"
+#define STATE_NAME      "attach" /* for runtime_open() */
+#define STATE_FOLDER    RUNTIME_FOLDER "/" STATE_NAME
 #define STATE_PATH_SIZE 128u
 
 #define STATE_MOUNT    "mount"
@@ -24,19 +25,11 @@
 #define STATE_STARTING "starting"
 #define STATE_COMMAND  "command"
 
-/* Makes the folder if there is none, and opens it. -EPERM: a user other than root may change it. */
-must_check int state_open(int *ret, struct error *err);
-/* Opens the file in which places are locked, each by a byte: see place_lock(). */
-must_check int state_open_places(int *ret, struct error *err);
 /* Makes the key's folder if there is none, locks it and opens it. -EAGAIN: another process has the lock, and wait is
  * false. Closing *ret ends it. */
 must_check int state_lock(int state, const char *key, bool wait, int *ret, struct error *err);
 /* Removes the key's folder if it is empty. Only with its lock. */
 void state_drop(int state, const char *key);
-/* Calls visit with the name of each entry of a folder, which may remove it, until it returns something other than 0;
- * returns that. */
-typedef int state_visit(void *argument, const char *name, struct error *err);
-must_check int state_each(int folder, state_visit *visit, void *argument, struct error *err);
 /* Makes a folder, unless it is there, with search permission for all: the exporter passes through it to ask the mounts.
  * Only root may list or change it. */
 must_check int state_make(int at, const char *name, struct error *err);
