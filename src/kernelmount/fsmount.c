@@ -62,9 +62,9 @@ int fsmount_create(const struct fsmount *setup, int *ret_tree, struct error *err
 	return *ret_tree < 0 ? fsmount_failed(context, "the kernel cannot mount the image as EROFS", err) : 0;
 }
 
-int fsmount_show(const struct fsmount *setup, int tree, struct error *err)
+int fsmount_show(int tree, const char *mountpoint, struct error *err)
 {
-	if (move_mount(tree, "", AT_FDCWD, setup->mountpoint, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return error_errno(err, "cannot mount on '%s'", setup->mountpoint);
+	if (move_mount(tree, "", AT_FDCWD, mountpoint, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_errno(err, "cannot mount on '%s'", mountpoint);
 	return 0;
 }

@@ -8,7 +8,6 @@
 #include "base/program/selinux.h"
 
 struct fsmount {
-	const char *mountpoint;
 	const char *image;          /* block device of the image */
 	const char *const *devices; /* the other block devices, in the order of their slots */
 	uint32_t count;
@@ -20,4 +19,4 @@ struct fsmount {
  * mount ends. On failure err includes the kernel's own message, if there is one. */
 must_check int fsmount_create(const struct fsmount *setup, int *ret_tree, struct error *err);
 /* Moves the tree to the mountpoint, where it stays after the descriptor is closed. */
-must_check int fsmount_show(const struct fsmount *setup, int tree, struct error *err);
+must_check int fsmount_show(int tree, const char *mountpoint, struct error *err);

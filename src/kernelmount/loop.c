@@ -19,7 +19,7 @@
 static int loop_try(int control, const struct loop_config *config, struct loop *ret, struct error *err)
 {
 	int number = ioctl(control, LOOP_CTL_GET_FREE);
-	struct loop loop = { .fd = -1 };
+	struct loop loop = LOOP_NONE;
 
 	if (number < 0)
 		return error_errno(err, "no free loop device");

@@ -9,6 +9,7 @@ struct loop {
 	int fd; /* the device disappears when this is closed and it is mounted nowhere */
 	char path[32];
 };
+#define LOOP_NONE ((struct loop){ .fd = -1 })
 
 /* Makes a read-only loop device of the open file; losetup(8) shows it as name. is_direct: bypasses the page cache,
  * if the file allows that. */
