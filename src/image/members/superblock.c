@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/direct.h"
+#include "base/text/format.h"
 #include "image/members/address.h"
 #include "image/sums/checksum.h"
 
@@ -274,6 +275,27 @@ bool superblock_may_be_stale(const struct superblock *super, struct error *ret)
 			  "from sequence %" PRIu64,
 			  (super->sequence + 1) % DSFS_SLOT_COUNT, super->sequence);
 	return super->next_is_lost;
+}
+
+int superblock_check_volume(const struct superblock *super, const uint8_t volume[16], struct error *err)
+{
+	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
+
+	if (!memcmp(super->volume_uuid, volume, sizeof(super->volume_uuid)))
+		return 0;
+	format_uuid(super->volume_uuid, found);
+	format_uuid(volume, expected);
+	return error_set(err, -ESTALE, "the volume was reformatted: its UUID is %s, expected %s", found, expected);
+}
+
+int superblock_check_seen(const struct superblock *super, uint64_t seen, struct error *err)
+{
+	if (super->sequence >= seen)
+		return 0;
+	return error_set(err, -ESTALE,
+			 "superblock %" PRIu64 " is the newest that can be read, but %" PRIu64
+			 " was seen before: try again, or mount again if the volume was restored",
+			 super->sequence, seen);
 }
 
 int superblock_check_newest(const struct superblock_ring *ring, uint64_t sequence, struct error *err)

@@ -61,6 +61,11 @@ must_check int superblock_find(struct source *source, uint32_t member, struct su
  * slot, but so does damage to the newest slot, and then a state was lost. A caller that continues from super reports
  * it. */
 bool superblock_may_be_stale(const struct superblock *super, struct error *ret);
+/* Checks that the superblock is of the volume with this UUID, for a mount of it. -ESTALE: it is of another one. */
+must_check int superblock_check_volume(const struct superblock *super, const uint8_t volume[16], struct error *err);
+/* Checks that the superblock is not older than the sequence that a mount has seen. -ESTALE: it is, as where the newest
+ * slot is unreadable. */
+must_check int superblock_check_seen(const struct superblock *super, uint64_t seen, struct error *err);
 /* Must be called before the volume is changed, with a ring that was read under its lock: superblock_of_ring() skips
  * unreadable slots, and a change of an older state would undo the newest one. -ESTALE if sequence is not the newest. */
 must_check int superblock_check_newest(const struct superblock_ring *ring, uint64_t sequence, struct error *err);

@@ -3,14 +3,11 @@
  * slot may be unreadable for a while, and a volume may be restored to an older state. */
 #include "serve/opening/mounted.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/text/format.h"
 #include "device/locate.h"
 
 /* Warns if the volume is a copy: a cloned namespace, or a copy in a file, differs only in its identity. super: the
@@ -48,7 +45,6 @@ bool mounted_is_other(const struct serve *serve, const struct superblock *super)
 
 static int mounted_check_volume(struct serve *serve, const struct superblock *super, struct error *err)
 {
-	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
 	struct error stale = { 0 };
 
 	if (!serve_current(serve)) {
@@ -61,9 +57,7 @@ static int mounted_check_volume(struct serve *serve, const struct superblock *su
 	if (!mounted_is_other(serve, super))
 		return 0;
 	generations_compare(&serve->generations, NULL);
-	format_uuid(super->volume_uuid, found);
-	format_uuid(serve->volume.uuid, expected);
-	return error_set(err, -ESTALE, "the volume was reformatted: its UUID is %s, expected %s", found, expected);
+	return superblock_check_volume(super, serve->volume.uuid, err);
 }
 
 static void mounted_remember(struct serve *serve, uint64_t sequence)
@@ -78,14 +72,7 @@ int mounted_check(struct serve *serve, const struct superblock *super, uint64_t 
 {
 	int r = mounted_check_volume(serve, super, err);
 
-	if (r < 0)
-		return r;
-	if (super->sequence < seen)
-		return error_set(err, -ESTALE,
-				 "superblock %" PRIu64 " is the newest that can be read, but %" PRIu64
-				 " was seen before: try again, or mount again if the volume was restored",
-				 super->sequence, seen);
-	return 0;
+	return r < 0 ? r : superblock_check_seen(super, seen, err);
 }
 
 int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err)
