@@ -62,6 +62,7 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 		return false;
 	*ret = (struct mountinfo){
 		.id = strtoull(before[0], NULL, 10),
+		.parent = strtoull(before[1], NULL, 10),
 		.device = device,
 		.root = before[3],
 		.point = before[4],

@@ -10,6 +10,7 @@
 /* One line of the table. The strings point into that line. */
 struct mountinfo {
 	uint64_t id; /* of the mount: stx_mnt_id of statx(2) */
+	uint64_t parent; /* the id of the mount that it is on; its own: the root of the mount namespace */
 	dev_t device;
 	char *root, *point; /* the subtree that is mounted, and the mountpoint */
 	char *type, *source, *options; /* of the filesystem, not of the mount */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of the kernel's table of mounts: their fields, escapes, and what is no such line. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/sysmacros.h>
 
 #include "base/mountinfo.h"
+#include "base/text/settings.h"
 #include "lib/check.h"
 
 #define LINE_SIZE 256
@@ -17,6 +19,7 @@ static void test_fields(void **state)
 	(void)state;
 	assert_true(mountinfo_parse(line, &info));
 	assert_int_equal(info.id, 841);
+	assert_int_equal(info.parent, 36);
 	assert_int_equal(info.device, makedev(259, 1048575));
 	assert_string_equal(info.root, "/sub");
 	assert_string_equal(info.point, "/mnt/a");
@@ -37,6 +40,25 @@ static void test_escapes(void **state)
 	assert_string_equal(info.point, "/a - b\t\n\\");
 	assert_string_equal(info.source, "");
 	assert_string_equal(info.options, "ro");
+}
+
+/* A word that is written for settings_read() is one word there, and the same. */
+static void test_written(void **state)
+{
+	const char word[] = "#a b\t#\\\r\n=";
+	size_t length;
+	char *text;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	assert_non_null(out);
+	settings_write(out, word, '\n');
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, "\\043a\\040b\\011#\\134\\015\\012=\n");
+	text[length - 1] = 0;
+	mountinfo_unescape(text);
+	assert_string_equal(text, word);
+	free(text);
 }
 
 static void test_refused(void **state)
@@ -78,6 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_written),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_each),
 	};

@@ -3,7 +3,6 @@
 #include "base/text/settings.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -25,6 +24,16 @@ static int settings_split(char *line, char *words[SETTINGS_WORDS + 1], size_t *r
 	words[count] = NULL;
 	*ret_count = count;
 	return 0;
+}
+
+void settings_write(FILE *out, const char *word, char end)
+{
+	for (const char *at = word; *at; at++)
+		if (strchr(" \t\r\n\\", *at) || (*at == '#' && at == word))
+			fprintf(out, "\\%03o", (unsigned char)*at);
+		else
+			putc(*at, out);
+	putc(end, out);
 }
 
 static int settings_lines(FILE *in, const char *path, settings_line *line, void *argument, struct error *err)

@@ -3,6 +3,7 @@
  * stands for a blank in one, as in fstab(5), and a word that begins with # begins a comment. */
 #pragma once
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
@@ -10,6 +11,9 @@
 
 /* Takes a line that has at least one word; words[count] is NULL. The words are valid only during the call. */
 typedef int settings_line(void *argument, char *words[], size_t count, struct error *err);
+
+/* Writes a word, and what ends it: a blank or a newline. It reads as the same again; it may not be empty. */
+void settings_write(FILE *out, const char *word, char end);
 
 /* Calls line for each line of the file that has words, until it fails; its reason then names the file and the number
  * of the line. -ENOENT: there is no such file; -EPERM: somebody else than root may change it. */
