@@ -406,11 +406,30 @@ static int main_rehearse(const struct main_options *options)
 	return 0;
 }
 
+/* Joins the lists of options as they are to be kept; the last one that was given is the first one here. */
+static int main_join(const struct main_options *options, char **ret, struct error *err)
+{
+	char *joined = strdup("defaults"), *longer;
+
+	for (const struct main_list *list = options->lists; joined && list; list = list->next) {
+		if (asprintf(&longer, "%s,%s", list->absolute, joined) < 0)
+			longer = NULL;
+		free(joined);
+		joined = longer;
+	}
+	*ret = joined;
+	return joined ? 0 : error_no_memory(err);
+}
+
 static int main_mount_kernel(const struct main_options *options)
 {
+	auto_free char *list = NULL;
 	struct error err = { 0 };
+	int r = main_join(options, &list, &err);
 
-	if (kernel_mount(&options->mount, options->fake, &err) < 0) {
+	if (r == 0)
+		r = kernel_mount(&options->mount, list, options->fake, &err);
+	if (r < 0) {
 		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
 		return EXIT_MOUNT;
 	}

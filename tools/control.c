@@ -3,21 +3,16 @@
 #include "control.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "datasetfs/control.h"
 #include "device/dotfile.h"
-#include "device/leftover.h"
 #include "mounts/mounted.h"
 
 int control_find(const char *mount, const char *advice, struct mounted *ret, struct error *err)
 {
-	struct stat st;
-	int r = leftover_stat(mount, &st, err);
+	int r = mounted_at(mount, ret, err);
 
-	if (r == 0)
-		r = mounted_find(st.st_dev, ret, err);
-	if (r < 0 || !ret->label)
+	if (r < 0 || !ret->label || !advice)
 		return r;
 	mounted_free(ret);
 	return error_set(err, -EOPNOTSUPP, "the kernel serves it by itself: %s", advice);

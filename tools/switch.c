@@ -11,6 +11,9 @@
 #include "base/text/json.h"
 #include "control.h"
 #include "datasetfs/control.h"
+#include "device/dotfile.h"
+#include "kernelmount/kernel_switch.h"
+#include "mounts/mounted.h"
 #include "text.h"
 #include "verb.h"
 
@@ -18,6 +21,7 @@ struct switch_options {
 	struct verb_options verb;
 	const char *if_current;
 	bool prepare;
+	const char *mount_options; /* of a mount by the kernel; NULL: not given */
 };
 
 static int switch_check_label(const char *label, struct error *err)
@@ -28,6 +32,8 @@ static int switch_check_label(const char *label, struct error *err)
 }
 
 static const struct option_spec switch_table[] = {
+	{ "options", 'o', "LIST", OPTION_TEXT(struct switch_options, mount_options, NULL),
+	  "mount options of a kernel mount whose record is lost" },
 	{ "if-current", 0, "LABEL", OPTION_TEXT(struct switch_options, if_current, switch_check_label),
 	  "switch only if the mount serves this version now" },
 	{ "prepare", 0, NULL, OPTION_TRUE(struct switch_options, prepare),
@@ -45,9 +51,30 @@ const struct command_line switch_line = {
 	.options = switch_table,
 };
 
-static int switch_command(int fd, struct dsfs_switch *command, struct error *err)
+static int switch_by_daemon(const struct mounted *mounted, struct dsfs_switch *command, struct error *err)
 {
+	auto_close int fd = -1;
+	int r = dotfile_open(mounted->point, DSFS_CONTROL_CONTROL, &fd, err);
+
+	if (r < 0)
+		return r;
 	return ioctl(fd, DSFS_IOC_SWITCH, command) == 0 ? 0 : control_failed(command->reason, err);
+}
+
+static int switch_mount(const char *mount, const struct switch_options *options, struct dsfs_switch *command,
+			struct error *err)
+{
+	struct mounted mounted = { 0 };
+	int r = control_find(mount, NULL, &mounted, err);
+
+	if (r == 0 && mounted.label)
+		r = kernel_switch(mount, options->mount_options, command, err);
+	else if (r == 0 && options->mount_options)
+		r = error_set(err, -EINVAL, "its daemon has its mount options, -o is for a mount by the kernel");
+	else if (r == 0)
+		r = switch_by_daemon(&mounted, command, err);
+	mounted_free(&mounted);
+	return r;
 }
 
 static void switch_show(const struct switch_options *options, const struct dsfs_switch *command)
@@ -80,7 +107,6 @@ int switch_run(int argc, char **argv)
 	struct switch_options options = { 0 };
 	struct dsfs_switch command = { 0 };
 	struct error err = { 0 };
-	auto_close int fd = -1;
 	int operands, status, r;
 
 	if (!verb_parse(&switch_line, argc, argv, &options, &operands, &status))
@@ -94,9 +120,7 @@ int switch_run(int argc, char **argv)
 		strcpy(command.label, argv[2]);
 	if (options.if_current)
 		strcpy(command.if_current, options.if_current);
-	r = control_open(argv[1], "unmount it and mount the other version", &fd, &err);
-	if (r == 0)
-		r = switch_command(fd, &command, &err);
+	r = switch_mount(argv[1], &options, &command, &err);
 	if (r < 0) {
 		log_error(&err, "cannot %s '%s'", options.prepare ? "prepare" : "switch", argv[1]);
 		return VERB_FAILED;

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "assembly/naming.h"
@@ -18,6 +19,7 @@
 #include "base/log.h"
 #include "base/program/headroom.h"
 #include "base/text/format.h"
+#include "device/activity.h"
 #include "device/locate.h"
 #include "device/locker.h"
 #include "device/occupied.h"
@@ -231,4 +233,70 @@ int built_mount(struct built *built, struct error *err)
 	if (r == 0)
 		r = fsmount_create(&setup, &built->tree, err);
 	return r < 0 ? r : built_check_again(built, err);
+}
+
+/* ---- its record ---- */
+
+static char *built_uuid(const uint8_t uuid[16])
+{
+	char text[UUID_TEXT_SIZE];
+
+	format_uuid(uuid, text);
+	return strdup(text);
+}
+
+static char *built_digest(const uint8_t digest[32])
+{
+	char text[DIGEST_TEXT_SIZE];
+
+	format_digest(digest, text);
+	return strdup(text);
+}
+
+/* Lists the members' devices and what they have read so far; NULL, also if one has no name: not known. */
+static char *built_list_members(const struct built *built)
+{
+	struct activity activity;
+	char *list = NULL;
+	struct stat st;
+
+	for (uint32_t i = 0; built->paths && i < built->assembly.array->count; i++) {
+		if (stat(built->paths[i], &st) < 0 || !sysfs_block_name(st.st_rdev, activity.name) ||
+		    !activity_read(&activity)) {
+			free(list);
+			return NULL;
+		}
+		list = activity_add(list, &activity);
+		if (!list)
+			return NULL;
+	}
+	return list;
+}
+
+int built_record(const struct built *built, const char *list, struct mount_record *ret, struct error *err)
+{
+	auto_mount_record struct mount_record record = { 0 };
+	int r = mount_record_disk(loop_name(&built->loop), &record.disk, err);
+
+	if (r < 0)
+		return r;
+	record.volume = strdup(built->options->volume);
+	record.options = strdup(list);
+	record.label = strdup(built->version->label);
+	record.members = built_list_members(built);
+	record.image = strdup(loop_name(&built->loop));
+	record.uuid = built_uuid(built->version->uuid);
+	record.pointed = built_uuid(built->version->uuid);
+	record.digest = built_digest(built->version->digest);
+	record.volume_uuid = built_uuid(built->super.volume_uuid);
+	if (!record.volume || !record.options || !record.label || !record.image || !record.uuid || !record.digest ||
+	    !record.pointed || !record.volume_uuid)
+		return error_no_memory(err);
+	record.sequence = built->version->sequence;
+	record.seen = built->super.sequence;
+	record.date = built->signer.date;
+	record.since = (uint64_t)time(NULL);
+	*ret = record;
+	record = (struct mount_record){ 0 };
+	return 0;
 }

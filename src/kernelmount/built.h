@@ -2,6 +2,7 @@
 /* Builds a mount by the kernel, and all that it is made of, where nobody sees it. */
 #pragma once
 #include "assembly/assembly.h"
+#include "device/mount_record.h"
 #include "erofs/erofs_image.h"
 #include "image/catalogue/catalogue.h"
 #include "image/index.h"
@@ -39,4 +40,7 @@ must_check int built_image(struct built *built, struct error *err);
 /* Makes the mount, from when on nobody on this machine changes the volume. -ESTALE: the version was removed or moved
  * before that. */
 must_check int built_mount(struct built *built, struct error *err);
+/* Makes a record of what was built, for mount_record_free(); the caller adds what it lacks: replaces, switches. list:
+ * the options, as -o takes them, with absolute paths. */
+must_check int built_record(const struct built *built, const char *list, struct mount_record *ret, struct error *err);
 void built_close(struct built *built); /* closes the contents, with the mount unless it is shown somewhere */

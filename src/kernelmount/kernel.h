@@ -3,6 +3,7 @@
 #pragma once
 #include "options/mount_options.h"
 
-/* Uses only the options volume, mountpoint, version, digest, noexec and suid. is_rehearsed: checks everything but
- * mounts nothing. */
-must_check int kernel_mount(const struct mount_options *options, bool is_rehearsed, struct error *err);
+/* list: the options that are to be kept for switches, as -o takes them, with absolute paths. is_rehearsed: checks
+ * everything but mounts nothing. */
+must_check int kernel_mount(const struct mount_options *options, const char *list, bool is_rehearsed,
+			    struct error *err);

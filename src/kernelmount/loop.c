@@ -14,7 +14,8 @@
 
 #include "base/cleanup.h"
 
-#define LOOP_TRIES 64
+#define LOOP_FOLDER "/dev/"
+#define LOOP_TRIES  64
 
 static int loop_try(int control, const struct loop_config *config, struct loop *ret, struct error *err)
 {
@@ -23,7 +24,7 @@ static int loop_try(int control, const struct loop_config *config, struct loop *
 
 	if (number < 0)
 		return error_errno(err, "no free loop device");
-	snprintf(loop.path, sizeof(loop.path), "/dev/loop%d", number);
+	snprintf(loop.path, sizeof(loop.path), LOOP_FOLDER "loop%d", number);
 	loop.fd = open(loop.path, O_RDONLY | O_CLOEXEC);
 	if (loop.fd < 0)
 		return error_errno(err, "cannot open '%s'", loop.path);
@@ -56,6 +57,36 @@ int loop_set_up(int file, const char *name, bool is_direct, struct loop *ret, st
 void loop_close(struct loop *loop)
 {
 	close_fd(&loop->fd);
+}
+
+int loop_open(const char *name, struct loop *ret, struct error *err)
+{
+	struct loop loop = LOOP_NONE;
+
+	snprintf(loop.path, sizeof(loop.path), LOOP_FOLDER "%s", name);
+	loop.fd = open(loop.path, O_RDONLY | O_CLOEXEC);
+	if (loop.fd < 0)
+		return error_errno(err, "cannot open '%s'", loop.path);
+	*ret = loop;
+	return 0;
+}
+
+int loop_set_stay(const struct loop *loop, bool stays, struct error *err)
+{
+	struct loop_info64 info;
+
+	if (ioctl(loop->fd, LOOP_GET_STATUS64, &info) == 0) {
+		info.lo_flags = stays ? info.lo_flags & ~(uint32_t)LO_FLAGS_AUTOCLEAR :
+					info.lo_flags | LO_FLAGS_AUTOCLEAR;
+		if (ioctl(loop->fd, LOOP_SET_STATUS64, &info) == 0)
+			return 0;
+	}
+	return error_errno(err, "cannot change '%s'", loop->path);
+}
+
+const char *loop_name(const struct loop *loop)
+{
+	return loop->path + strlen(LOOP_FOLDER);
 }
 
 int loop_set_readahead(const struct loop *loop, unsigned kib, struct error *err)

@@ -15,5 +15,10 @@ struct loop {
  * if the file allows that. */
 must_check int loop_set_up(int file, const char *name, bool is_direct, struct loop *ret, struct error *err);
 void loop_close(struct loop *loop);
+/* Opens the loop device of this name, "loop3", once more. */
+must_check int loop_open(const char *name, struct loop *ret, struct error *err);
+/* Makes the device stay, or not stay, when nobody has it open or mounted. */
+must_check int loop_set_stay(const struct loop *loop, bool stays, struct error *err);
+const char *loop_name(const struct loop *loop); /* "loop3" */
 /* Sets the read-ahead of the device and of a filesystem mounted from it. */
 must_check int loop_set_readahead(const struct loop *loop, unsigned kib, struct error *err);

@@ -181,7 +181,7 @@ in_top() {
 }
 wait_for 20 in_top || fail "top: $(cat top.json)"
 assert_contains "top of all mounts" "$(datasetfsctl top --batch 1 --json)" "\"mount\": \"$PWD/theirs\""
-assert_fails 1 "the kernel serves it by itself: unmount it" datasetfsctl switch theirs v1
+assert_fails 1 "the kernel serves it by itself: it has no program" datasetfsctl upgrade theirs
 umount theirs
 
 if command -v ssh-keygen >/dev/null; then

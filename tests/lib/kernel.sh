@@ -31,3 +31,17 @@ views_agree() {
     compare theirs ours --ignore holes,inodes
     python3 "$DATASETFS_SOURCE/tests/fuse/kernel_view.py" ours theirs || fail "the views differ"
 }
+
+# kernel_images: how many images are in memory, mounted or not, of the volumes of this test
+kernel_images() {
+    losetup --noheadings --output BACK-FILE | grep -c "datasetfs-erofs .* $PWD/" || true
+}
+
+kernel_has_images() {
+    [ "$(kernel_images)" = "$1" ]
+}
+
+# kernel_records: the files of what is known of mounts by the kernel; only on own_machine
+kernel_records() {
+    find /run/datasetfs/kernel -type f | sort
+}

@@ -107,7 +107,7 @@ may src/serve/dotdir  $base $image trust fuse supervisor datasetfs serve/version
 may src/serve/session $base $image io $device assembly read options fuse supervisor datasetfs serve/version \
     serve/recovery serve/worker serve serve/successor serve/readahead serve/cache serve/opening serve/request \
     serve/clients serve/health serve/control serve/dotdir serve/session
-may src/kernelmount $base $image trust io $device assembly erofs options kernelmount
+may src/kernelmount $base $image trust io $device assembly erofs options datasetfs kernelmount
 may src          $base $image trust io $device assembly read options fuse supervisor serve serve/session kernelmount \
     datasetfs .
 may mkfs/spill   $base datasetfs spill
@@ -136,7 +136,7 @@ may tools/warm   $base datasetfs mounts warm .
 may tools/status $base $device datasetfs mounts status .
 may tools/top    $base datasetfs mounts status top .
 may tools        $base $image trust io $device assembly $volume attach datasetfs describe export member nvme plan \
-    scrub extract top verify mounts .
+    scrub extract top verify mounts kernelmount .
 # The machines of a cluster.
 may tools/site/attach   $base $image trust io $device assembly options datasetfs attach
 may tools/site/verbs    $base datasetfs attach .

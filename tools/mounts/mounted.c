@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/mountinfo.h"
+#include "device/leftover.h"
 #include "device/locate.h"
 #include "device/occupied.h"
 
@@ -145,6 +146,22 @@ int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 	if (r == 0)
 		return error_set(err, -ENOENT, "not on a datasetfs mount");
 	return r < 0 ? r : 0;
+}
+
+/* A switch by the kernel may end between the two looks: then another device is there. */
+int mounted_at(const char *path, struct mounted *ret, struct error *err)
+{
+	struct stat st, now;
+	int r = leftover_stat(path, &st, err);
+
+	while (r == 0) {
+		r = mounted_find(st.st_dev, ret, err);
+		if (r != -ENOENT || leftover_stat(path, &now, NULL) < 0 || now.st_dev == st.st_dev)
+			break;
+		st = now;
+		r = 0;
+	}
+	return r;
 }
 
 bool mounted_reach(const char *volume, char **ret)

@@ -15,6 +15,8 @@ struct mounted {
 
 /* Finds the mount with this device number. -ENOENT: it is no mount of datasetfs. */
 must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err);
+/* Finds the mount on which path lies, also while the kernel switches it. -ENOENT: it is no mount of datasetfs. */
+must_check int mounted_at(const char *path, struct mounted *ret, struct error *err);
 /* A callback for each mount. The struct is valid only during the call. */
 typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
 /* Calls visit for each mount, in the order of the mount table, but last for those that the caller may not reach, until

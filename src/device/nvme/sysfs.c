@@ -60,6 +60,19 @@ dev_t sysfs_device(const char *directory)
 	return makedev(major_number, minor_number);
 }
 
+bool sysfs_block_name(dev_t device, char ret[SYSFS_NAME_SIZE])
+{
+	char link[64], target[PATH_MAX];
+	const char *name;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(device), minor(device));
+	n = readlink(link, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = 0;
+	name = strrchr(target, '/');
+	return name && (size_t)snprintf(ret, SYSFS_NAME_SIZE, "%s", name + 1) < SYSFS_NAME_SIZE;
+}
+
 static int sysfs_is_entry(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';

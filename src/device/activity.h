@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The reads of block devices, as the kernel counts them for all of their users. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "device/nvme/sysfs.h"
+
+struct activity {
+	char name[SYSFS_NAME_SIZE]; /* of the device, "nvme0n1" */
+	uint64_t reads, bytes;
+	uint64_t waited;            /* ms that these reads took, added up */
+	uint64_t in_flight;         /* reads and writes that are under way */
+};
+
+/* Reads the counters of the device in activity->name. False: it is gone. */
+bool activity_read(struct activity *activity);
+/* Writes counters as one word, to be kept, behind what is in the list; NULL: no memory. The list is for free(3). */
+char *activity_add(char *list, const struct activity *activity);
+/* Reads the devices of such a list as they are now, less the counters there. Returns how many are in *ret, for
+ * free(3); a negative errno: no memory. */
+int activity_since(const char *list, struct activity **ret, struct error *err);
