@@ -75,6 +75,36 @@ umount bound
 wait_for 10 kernel_has_images 1 || fail "the old version's image is left"
 say "what was open stays, and its devices go with it"
 
+datasetfsctl status --json theirs >status
+datasetfsctl list volume --json >list
+assert_eq "what status knows" "$(for field in sequence uuid digest switches; do json $field status; done)" \
+    "$(for field in sequence uuid digest; do json versions.1.$field list; done; echo $((rounds + 1)))"
+since=$(json serving_since status)
+[ "$since" -le "$(date +%s)" ] && [ "$since" -gt $(($(date +%s) - 600)) ] || fail "since when: $(cat status)"
+assert_eq "bytes of the image" "$(json image_bytes status)" "$(blockdev --getsize64 "$(image_of v1)")"
+[ "$(json devices.0.reads status)" -gt 10 ] && [ "$(json devices.0.bytes status)" -gt 2000000 ] ||
+    fail "the device: $(cat status)"
+assert_contains "status" "$(datasetfsctl status theirs)" "v1, sequence 2"
+datasetfsctl top --batch 1 --json theirs >top
+assert_eq "what top knows" "$(json mounts.0.state top) $(json mounts.0.version top) $(json mounts.0.sequence top)" \
+    "kernel v1 2"
+mount_volume volume ours -o version=v0
+datasetfs-exporter --listen 127.0.0.1:0 2>exporter.log &
+end_process_at_exit $!
+wait_for 30 grep -q 'metrics are at http://127.0.0.1:' exporter.log || fail "no exporter: $(cat exporter.log)"
+python3 -c 'import sys, urllib.request; sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1]).read())' \
+    "$(grep -o 'http://[^ ]*' exporter.log)" >metrics
+for mount in ours theirs; do
+    assert_eq "a scrape of $mount" \
+        "$(python3 "$LIB/exposition.py" metrics "datasetfs_up{mountpoint=\"$PWD/$mount\"}")" 1
+done
+[ "$(python3 "$LIB/exposition.py" metrics "datasetfs_device_reads_total{mountpoint=\"$PWD/theirs\"}")" -gt 10 ] ||
+    fail "reads of the device: $(grep device_reads metrics)"
+grep -qF "datasetfs_version_info{mountpoint=\"$PWD/theirs\",version=\"v1\",digest=\"$(json digest status)\"," metrics ||
+    fail "the version: $(grep version_info metrics)"
+unmount ours
+say "status, top and the exporter"
+
 assert_eq "--prepare" "$(datasetfsctl switch theirs v0 --prepare --json | json prepared_only /dev/stdin)" true
 assert_eq "label after --prepare" "$(label)" v1
 kernel_has_images 2 || fail "no image after --prepare: $(losetup)"

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/program/interrupt.h"
+#include "device/kernel_view.h"
 
 #define WATCH_KEEP INT64_C(60000000000) /* ns for which a mount that is gone is still shown, unless it was named */
 #define WATCH_END  INT64_C(100000000)   /* ns to wait until the probes have closed their files on mounts */
@@ -84,10 +85,16 @@ static bool watch_has_device(const struct watch *watch, dev_t device)
  * earlier one. */
 static void watch_meet(struct watch_mount *mount, const struct mounted *mounted)
 {
+	struct mounted copy;
+
 	mount->is_mounted = true;
 	if (mount->mounted.device == mounted->device)
 		return;
 	mount->mounted.device = mounted->device;
+	if (mounted_copy(mounted, &copy, NULL) == 0) { /* the kernel serves another version there */
+		mounted_free(&mount->mounted);
+		mount->mounted = copy;
+	}
 	probe_stop(mount->probe, 0);
 	mount->probe = NULL;
 	mount->asked = 0;
@@ -194,6 +201,38 @@ int watch_open(struct watch *watch, char *const *names, size_t count, struct err
 
 /* ---- questions and answers ---- */
 
+static void watch_note(struct watch_mount *mount, const struct reported_stats *stats)
+{
+	rates_between(mount->has_stats ? &mount->stats : NULL, stats, &mount->rates);
+	mount->has_rates = mount->has_stats;
+	mount->has_stats = true;
+	mount->stats = *stats;
+}
+
+/* Looks at a mount that the kernel serves by itself: only what its devices read is counted, and by others as well. */
+static void watch_look_at_devices(struct watch_mount *mount)
+{
+	auto_kernel_view struct kernel_view view = { .count = 0 };
+	struct reported_stats stats = { .uptime = (double)clock_now() / 1e9 };
+	struct activity sum;
+
+	mount->state = WATCH_KERNEL;
+	if (kernel_view_read(mount->mounted.point, mount->mounted.device, &view, NULL) < 0) {
+		mount->has_rates = mount->has_stats = false;
+		return;
+	}
+	sum = kernel_view_sum(&view);
+	snprintf(stats.label, sizeof(stats.label), "%s", view.record.label);
+	stats.sequence = view.record.sequence;
+	stats.serving_since = view.record.since;
+	stats.switches = view.record.switches;
+	stats.members = (uint32_t)view.count;
+	stats.device_reads = sum.reads;
+	stats.device_bytes = sum.bytes;
+	stats.in_flight = sum.in_flight;
+	watch_note(mount, &stats);
+}
+
 int watch_ask(struct watch *watch, struct error *err)
 {
 	int r = watch_look(watch, err);
@@ -202,6 +241,8 @@ int watch_ask(struct watch *watch, struct error *err)
 	for (size_t i = 0; r == 0 && i < watch->count; i++) {
 		struct watch_mount *mount = watch->mounts[i];
 
+		if (mount->is_mounted && mount->mounted.label)
+			watch_look_at_devices(mount);
 		if (!mount->is_mounted || mount->mounted.label || (mount->probe && probe_is_asked(mount->probe)))
 			continue;
 		if (!mount->probe)
@@ -234,10 +275,7 @@ static void watch_answer(struct watch_mount *mount, const struct probe_answer *a
 		watch_fail(mount, answer);
 		return;
 	}
-	rates_between(mount->has_stats ? &mount->stats : NULL, &answer->stats, &mount->rates);
-	mount->has_rates = mount->has_stats;
-	mount->has_stats = true;
-	mount->stats = answer->stats;
+	watch_note(mount, &answer->stats);
 	mount->state = WATCH_ANSWERS;
 }
 

@@ -14,7 +14,7 @@
 
 enum watch_state {
 	WATCH_NEW, /* it has not answered yet */
-	WATCH_KERNEL, /* the kernel serves it by itself: there is no daemon to ask */
+	WATCH_KERNEL, /* the kernel serves it by itself: stats and rates are of devices alone */
 	WATCH_ANSWERS,
 	WATCH_SILENT,  /* it does not answer */
 	WATCH_REFUSES, /* it answers with an error */

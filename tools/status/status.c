@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,12 +14,12 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
-#include "device/leftover.h"
 #include "grid.h"
 #include "mounts/mounted.h"
 #include "mounts/percentile.h"
 #include "mounts/probe.h"
 #include "mounts/reported.h"
+#include "status/by_kernel.h"
 #include "status/fabric.h"
 #include "status/health.h"
 #include "text.h"
@@ -463,37 +462,17 @@ static int status_check_answer(const char *name, struct error *err)
 	return r;
 }
 
-/* Prints a mount that the kernel serves by itself, about which no process knows more. */
-static void status_by_kernel(const struct mounted *mounted, bool json)
-{
-	struct json object = { .out = stdout };
-
-	if (!json) {
-		text_print("the kernel serves '%s': version '%s' of '%s' (-o kernel)\n", mounted->point,
-			   mounted->label, mounted->source);
-		text_print("nothing is verified or counted; 'datasetfsctl verify %s' reads the volume\n",
-			   mounted->source);
-		return;
-	}
-	json_begin_object(&object, NULL);
-	json_string(&object, "mount", mounted->point);
-	json_string(&object, "source", mounted->source);
-	json_bool(&object, "kernel", true);
-	json_string(&object, "label", mounted->label);
-	json_end_object(&object);
-	putchar('\n');
-}
-
 static int status_show_mount(const struct mounted *mounted, bool json, struct error *err)
 {
 	cleanup(reported_close_ptr) struct reported *reported = NULL;
-	int r = 0;
+	int r;
 
-	if (mounted->label)
-		status_by_kernel(mounted, json);
-	else
-		r = reported_open(mounted->point, &reported, err);
-	if (mounted->label || r < 0)
+	if (mounted->label) {
+		json ? by_kernel_json(mounted) : by_kernel_print(mounted);
+		return 0;
+	}
+	r = reported_open(mounted->point, &reported, err);
+	if (r < 0)
 		return r;
 	if (json)
 		return reported_write(reported, mounted->point, mounted->source, stdout, err);
@@ -506,15 +485,12 @@ int status_run(int argc, char **argv)
 	struct mounted mounted = { 0 };
 	struct error err = { 0 };
 	int operands, status, r;
-	struct stat st;
 
 	if (!verb_parse(&status_line, argc, argv, &options, &operands, &status))
 		return status;
 	r = status_check_answer(argv[1], &err);
 	if (r == 0)
-		r = leftover_stat(argv[1], &st, &err);
-	if (r == 0)
-		r = mounted_find(st.st_dev, &mounted, &err);
+		r = mounted_at(argv[1], &mounted, &err);
 	if (r == 0)
 		r = status_show_mount(&mounted, options.json, &err);
 	mounted_free(&mounted);

@@ -63,6 +63,24 @@ static void batch_troubles(const struct watch_mount *mount, int64_t now, struct 
 	json_end_array(json);
 }
 
+/* Prints all that is counted for a mount that the kernel serves. */
+static void batch_kernel(const struct watch_mount *mount, struct json *json)
+{
+	json_number(json, "sequence", mount->stats.sequence);
+	json_number(json, "serving_since", mount->stats.serving_since);
+	json_number(json, "switches", mount->stats.switches);
+	json_number(json, "in_flight", mount->stats.in_flight);
+	json_number(json, "members", mount->stats.members);
+	if (!mount->has_rates)
+		return;
+	json_begin_object(json, "rates");
+	json_real(json, "seconds", mount->rates.seconds);
+	json_number(json, "device_reads", mount->rates.reads);
+	json_number(json, "device_bytes", mount->rates.device_bytes);
+	batch_real(json, "device_bytes_per_second", mount->rates.device_bytes_per_second);
+	json_end_object(json);
+}
+
 static void batch_stats(const struct reported_stats *stats, struct json *json)
 {
 	json_string(json, "version", stats->label);
@@ -87,11 +105,13 @@ static void batch_mount(const struct watch_mount *mount, int64_t now, struct jso
 	batch_troubles(mount, now, json);
 	if (mount->mounted.label)
 		json_string(json, "version", mount->mounted.label);
-	if (mount->has_stats)
+	if (mount->has_stats && mount->state == WATCH_KERNEL)
+		batch_kernel(mount, json);
+	else if (mount->has_stats)
 		batch_stats(&mount->stats, json);
-	if (mount->has_rates)
+	if (mount->has_rates && mount->state != WATCH_KERNEL)
 		batch_rates(&mount->rates, json);
-	else
+	else if (!mount->has_rates)
 		json_null(json, "rates");
 	json_end_object(json);
 }

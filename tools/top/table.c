@@ -174,9 +174,15 @@ static void table_since(const struct table_cell *cell)
 		snprintf(cell->text, TABLE_CELL_SIZE, "-");
 }
 
-static void table_rate(const struct table_cell *cell, double value)
+/* Fills in a rate of the devices, which the kernel counts as well. */
+static void table_device_rate(const struct table_cell *cell, double value)
 {
 	table_number(cell->mount->has_rates ? value : NAN, cell->width, cell->text);
+}
+
+static void table_rate(const struct table_cell *cell, double value)
+{
+	table_device_rate(cell, cell->mount->state != WATCH_KERNEL ? value : NAN);
 }
 
 static void table_files(const struct table_cell *cell)
@@ -226,7 +232,7 @@ static void table_local(const struct table_cell *cell)
 
 static void table_device(const struct table_cell *cell)
 {
-	table_rate(cell, cell->mount->rates.device_bytes_per_second / 1e6);
+	table_device_rate(cell, cell->mount->rates.device_bytes_per_second / 1e6);
 }
 
 static void table_cpu(const struct table_cell *cell)
@@ -241,12 +247,20 @@ static void table_load(const struct table_cell *cell)
 	table_rate(cell, rates->seconds > 0 ? rates->cpu / rates->seconds * 100 : NAN);
 }
 
-static void table_count(const struct table_cell *cell, uint64_t count)
+static void table_device_count(const struct table_cell *cell, uint64_t count)
 {
 	if (cell->mount->has_stats && count < 100000)
 		snprintf(cell->text, TABLE_CELL_SIZE, "%" PRIu64, count);
 	else
 		table_number(cell->mount->has_stats ? (double)count : NAN, cell->width, cell->text);
+}
+
+static void table_count(const struct table_cell *cell, uint64_t count)
+{
+	if (cell->mount->state == WATCH_KERNEL)
+		snprintf(cell->text, TABLE_CELL_SIZE, "-");
+	else
+		table_device_count(cell, count);
 }
 
 static void table_stalls(const struct table_cell *cell)
@@ -256,7 +270,7 @@ static void table_stalls(const struct table_cell *cell)
 
 static void table_flight(const struct table_cell *cell)
 {
-	table_count(cell, cell->mount->stats.in_flight);
+	table_device_count(cell, cell->mount->stats.in_flight);
 }
 
 static void table_clients(const struct table_cell *cell)

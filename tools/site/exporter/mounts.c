@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "device/occupied.h"
 
 void mounts_free(struct mounts *mounts)
 {
@@ -58,9 +59,9 @@ static bool mounts_make_room(struct mounts *mounts, bool for_root)
 	return false;
 }
 
-static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struct error *err)
+static int mounts_add(struct mounts *mounts, const struct mountinfo *info, bool is_kernels, struct error *err)
 {
-	bool is_roots = mounts_has_option(info->options, "user_id=0");
+	bool is_roots = is_kernels || mounts_has_option(info->options, "user_id=0");
 	int r;
 
 	mounts_drop(mounts, info->point);
@@ -75,8 +76,9 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 	mounts->list[mounts->count] = (struct mounts_entry){
 		.device = info->device,
 		.point = strdup(info->point),
-		.is_shared = mounts_has_option(info->options, "allow_other"),
+		.is_shared = is_kernels || mounts_has_option(info->options, "allow_other"),
 		.is_roots = is_roots,
+		.is_kernels = is_kernels,
 	};
 	if (!mounts->list[mounts->count].point)
 		return error_no_memory(err);
@@ -86,11 +88,14 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 
 int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err)
 {
+	struct occupied_view view;
+	bool is_kernels = !strcmp(info->type, "erofs") && occupied_by_kernel(info->device, &view);
+
 	/* A bind mount of a folder has no .datasetfs at its top. */
-	if (strcmp(info->type, MOUNTINFO_OURS) != 0 || strcmp(info->root, "/") != 0 ||
+	if ((!is_kernels && strcmp(info->type, MOUNTINFO_OURS) != 0) || strcmp(info->root, "/") != 0 ||
 	    mounts_has(mounts, info->device))
 		return 0;
-	return mounts_add(mounts, info, err);
+	return mounts_add(mounts, info, is_kernels, err);
 }
 
 static int mounts_visit(void *argument, const struct mountinfo *info, struct error *err)

@@ -15,6 +15,7 @@ struct mounts_entry {
 	char *point;
 	bool is_shared; /* users other than the one who mounted it may use it */
 	bool is_roots;  /* root mounted it */
+	bool is_kernels; /* the kernel serves it by itself; it has a record for all */
 };
 
 struct mounts {

@@ -10,6 +10,7 @@
 #include "base/transfer.h"
 #include "datasetfs/control.h"
 #include "device/dotfile.h"
+#include "exporter/devices.h"
 
 /* ---- in the process ---- */
 
@@ -41,7 +42,8 @@ static int scrape_copy_mount(const struct mounts_entry *mount, int to)
 
 static void scrape_main(const void *mount, int to)
 {
-	uint8_t code = (uint8_t)scrape_copy_mount(mount, to);
+	const struct mounts_entry *entry = mount;
+	uint8_t code = (uint8_t)(entry->is_kernels ? devices_write(entry, to) : scrape_copy_mount(entry, to));
 
 	(void)!write(to, &code, 1);
 }
