@@ -26,7 +26,9 @@
 #include "device/leftover.h"
 #include "device/occupied.h"
 #include "fuse/mount.h"
+#include "kernelmount/follower.h"
 #include "kernelmount/kernel.h"
+#include "kernelmount/kernel_follow.h"
 #include "options/option_list.h"
 #include "serve/session/session.h"
 #include "supervisor/keep.h"
@@ -421,6 +423,22 @@ static int main_join(const struct main_options *options, char **ret, struct erro
 	return joined ? 0 : error_no_memory(err);
 }
 
+/* The mount serves, whatever becomes of what follows. */
+static int main_follow(const struct main_options *options)
+{
+	struct error err = { 0 };
+	int r = follower_start(options->mountpoint, &err);
+
+	if (r > 0) {
+		main_detach();
+		r = kernel_follow(options->mountpoint, &err);
+	}
+	if (r < 0)
+		log_error(&err, "'%s' does not follow its volume, 'datasetfsctl follow' does that",
+			  options->mountpoint);
+	return 0;
+}
+
 static int main_mount_kernel(const struct main_options *options)
 {
 	auto_free char *list = NULL;
@@ -429,6 +447,8 @@ static int main_mount_kernel(const struct main_options *options)
 
 	if (r == 0)
 		r = kernel_mount(&options->mount, list, options->fake, &err);
+	if (r == 0 && options->mount.follow && !options->fake)
+		return main_follow(options);
 	if (r < 0) {
 		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
 		return EXIT_MOUNT;

@@ -21,6 +21,7 @@ static const struct verb verbs[] = {
 	{ "status", status_run, &status_line, VERB_FAILED },
 	{ "top", top_run, &top_line, VERB_FAILED },
 	{ "switch", switch_run, &switch_line, VERB_FAILED },
+	{ "follow", follow_run, &follow_line, VERB_FAILED },
 	{ "upgrade", upgrade_run, &upgrade_line, VERB_FAILED },
 	{ "attach", attach_run, &attach_line, VERB_FAILED },
 	{ "detach", detach_run, &detach_line, VERB_FAILED },

@@ -14,9 +14,9 @@ enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify'
 
 /* The command line of each verb, for --help; its program ends with the verb's name. */
 extern const struct command_line attach_line, attached_line, cache_line, cat_line, compact_line, current_line,
-	describe_line, detach_line, dump_line, export_line, extract_line, list_line, ls_line, member_line, nvme_line,
-	plan_line, remove_line, scrub_line, sign_line, stat_line, status_line, switch_line, top_line, upgrade_line,
-	verify_line, warm_line;
+	describe_line, detach_line, dump_line, export_line, extract_line, follow_line, list_line, ls_line,
+	member_line, nvme_line, plan_line, remove_line, scrub_line, sign_line, stat_line, status_line,
+	switch_line, top_line, upgrade_line, verify_line, warm_line;
 
 /* Functions that run the verbs. argv[0] is the verb; each returns the exit status. */
 int attach_run(int argc, char **argv);
@@ -30,6 +30,7 @@ int detach_run(int argc, char **argv);
 int dump_run(int argc, char **argv);
 int export_run(int argc, char **argv);
 int extract_run(int argc, char **argv);
+int follow_run(int argc, char **argv);
 int list_run(int argc, char **argv);
 int ls_run(int argc, char **argv);
 int member_run(int argc, char **argv);

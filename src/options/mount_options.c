@@ -139,7 +139,7 @@ static const struct mount_option {
 	  "members may read past the mount" },
 	{ "follow", "current[:SECONDS]", { OPTION_INTEGER(struct mount_options, follow),
 					   .call = mount_options_set_follow },
-	  NULL, NEEDS_DAEMON, "follow the current version (1 to 86400, default 5)" },
+	  NULL, 0, "follow the current version (1 to 86400, default 5)" },
 	{ "notify", NULL, FIELD_WORD(notify, "auto", "epoch", "entries"), NULL, NEEDS_DAEMON,
 	  "how the kernel is told of a switch" },
 	{ "versions", NULL, FIELD_FALSE(noversions), NULL, NEEDS_DAEMON | WITH_NO,

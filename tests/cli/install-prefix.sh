@@ -28,6 +28,7 @@ assert_contains "the program" "$(cat paths)" "$own/bin/datasetfs"
 assert_eq "unit of the exporter" "$(grep 'exporter\.service$' paths)" \
     "$own/lib/systemd/system/datasetfs-exporter.service"
 assert_eq "unit" "$(grep '@\.service$' paths | sort)" "$own/lib/systemd/system/datasetfs-attach@.service
+$own/lib/systemd/system/datasetfs-follow@.service
 $own/lib/systemd/system/datasetfs@.service"
 assert_eq "outside the prefix" "$(grep -v "^$own/" paths || true)" ""
 for path in bin/datasetfs-run share/man/man1/datasetfs-run.1 share/bash-completion/completions/datasetfs-run \

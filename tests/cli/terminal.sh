@@ -111,6 +111,7 @@ if (need_fuse) >/dev/null; then
     tame datasetfsctl top --batch 1
     tame datasetfsctl stat "mount$E/large$E.kind$E"
     tame datasetfsctl switch "mount$E" "label$E"
+    tame datasetfsctl follow "mount$E"
     tame datasetfsctl status "nowhere$E"
     tame datasetfsctl warm "mount$E"
     tame datasetfsctl warm "mount$E" "nowhere$E"

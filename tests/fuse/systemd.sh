@@ -160,7 +160,7 @@ namespaces+='|Root|Mount|Dynamic'
 for each in "$unit" "$DATASETFS_BUILD/contrib/datasetfs-attach@.service"; do
     grep -qx 'Before=remote-fs.target' "$each" || fail "$each: consumers may stop after it"
 done
-! grep -E "^($namespaces|State|Cache)" "$unit" "$DATASETFS_BUILD/contrib/datasetfs-attach@.service" ||
+! grep -E "^($namespaces|State|Cache)" "$unit" "$DATASETFS_BUILD/contrib/datasetfs-"{attach,follow}@.service ||
     fail "it has a mount namespace of its own"
 
 need_command systemd-analyze
@@ -171,8 +171,10 @@ sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$DATASETFS_BUILD/contrib/dat
     >datasetfs-exporter.service
 sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$DATASETFS_BUILD/contrib/datasetfs-attach@.service" \
     >datasetfs-attach@0-1.service
+sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$DATASETFS_BUILD/contrib/datasetfs-follow@.service" \
+    >datasetfs-follow@mnt-train.service
 systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount ./job.service ./datasetfs-exporter.service \
-    ./datasetfs-attach@0-1.service >verify.log 2>&1 ||
+    ./datasetfs-attach@0-1.service ./datasetfs-follow@mnt-train.service >verify.log 2>&1 ||
     { cat verify.log; fail "systemd-analyze verify"; }
 [ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
 if systemd-analyze security --help | grep -q -- --threshold; then

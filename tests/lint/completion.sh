@@ -19,7 +19,7 @@ for program in mkdatasetfs datasetfs datasetfs-csi datasetfs-exporter datasetfs-
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status top attach detach attached verify scrub stat ls cat extract describe plan dump current \
+for verb in list status top follow attach detach attached verify scrub stat ls cat extract describe plan dump current \
     remove compact cache warm export member nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done

@@ -32,7 +32,7 @@ for program in $programs; do
 done
 
 # Every verb of datasetfsctl explains itself.
-for verb in list status detach verify scrub stat ls cat extract describe plan dump warm; do
+for verb in list status follow detach verify scrub stat ls cat extract describe plan dump warm; do
     assert_contains "datasetfsctl --help" "$(datasetfsctl --help)" "$verb"
     assert_fails 2 "" datasetfsctl "$verb"
 done

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* A look opens nothing of the mount, so that it can be unmounted meanwhile, unless a switch is due. */
+#include "kernelmount/kernel_follow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/mount_record.h"
+#include "kernelmount/built.h"
+#include "kernelmount/kernel_switch.h"
+#include "options/option_list.h"
+
+#define KERNEL_FOLLOW_PERIOD 5 /* seconds, without the mount option */
+
+/* Whether another version is to be mounted than the record says. */
+static int kernel_follow_is_due(const struct mount_record *record, bool *ret, struct error *err)
+{
+	const struct mount_options options = { .volume = record->volume };
+	struct built built = BUILT_OF(&options);
+	int r = built_open(&built, err);
+
+	if (r == 0)
+		r = kernel_switch_check_volume(record, &built.super, err);
+	if (r == 0)
+		*ret = kernel_switch_goal(&built.catalogue, record);
+	built_close(&built);
+	return r;
+}
+
+static int kernel_follow_go(const char *mountpoint, struct error *err)
+{
+	struct dsfs_switch command = { 0 };
+	int r = kernel_switch_follow(mountpoint, &command, err);
+
+	if (r == 0 && *command.label)
+		log_info("the kernel serves '%s': version '%s', which is the volume's current one", mountpoint,
+			 command.label);
+	return r;
+}
+
+static void kernel_follow_look(const char *mountpoint, const struct mount_record *record)
+{
+	static struct log_limit limit = { .burst = 2 };
+	struct error err = { 0 };
+	bool is_due = false;
+	unsigned suppressed;
+	int r = kernel_follow_is_due(record, &is_due, &err);
+
+	if (r == 0 && is_due)
+		r = kernel_follow_go(mountpoint, &err);
+	if (r < 0 && log_allow(&limit, &suppressed))
+		log_error(&err, "'%s' cannot follow the volume's current version, trying again", mountpoint);
+}
+
+static int kernel_follow_period(const struct mount_record *record, unsigned *ret, struct error *err)
+{
+	auto_free char *list = strdup(record->options);
+	struct mount_options options;
+	int r;
+
+	if (!list)
+		return error_no_memory(err);
+	mount_options_init(&options);
+	options.ignores_rw = true;
+	r = option_list_set(list, &options, err);
+	*ret = options.follow ? options.follow : KERNEL_FOLLOW_PERIOD;
+	return r;
+}
+
+int kernel_follow(const char *mountpoint, struct error *err)
+{
+	unsigned period = 0;
+	uint64_t id;
+	int r;
+
+	for (bool is_first = true;; is_first = false) {
+		auto_mount_record struct mount_record record = { 0 };
+
+		r = mount_record_id(AT_FDCWD, mountpoint, &id, err);
+		if (r == 0)
+			r = mount_record_read(MOUNT_RECORD_OWN, id, &record, err);
+		if (r == 0 && is_first)
+			r = kernel_follow_period(&record, &period, err);
+		if (r < 0)
+			return r == -ENOENT && !is_first ? 0 : r;
+		kernel_follow_look(mountpoint, &record);
+		clock_sleep((int64_t)period * 1000000000);
+	}
+}
