@@ -27,24 +27,24 @@ CLASSES = OURS | {"path", "harmless", "none"}
 
 def read_list():
     """[(libraries, {name: class})] as they stand in the list, and what is wrong with the list itself."""
-    groups, known, wrong = [], set(), []
+    groups, known, wrong, kind = [], set(), [], None
     with open(LIST, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            words = line.split(None, 2)
+            words, where = line.split(), f"functions.list:{number}"
             if not words or words[0].startswith("#"):
                 continue
             if words[0] == "library":
-                groups.append((line.split()[1:], {}))
-                continue
-            where = f"functions.list:{number}: '{words[0]}'"
-            if words[0] in known:
-                wrong.append(f"{where} is there twice")
-            if len(words) < 2 or words[1] not in CLASSES:
-                wrong.append(f"{where} has no class: {', '.join(sorted(CLASSES))}")
-            elif words[1] in ("harmless", "off") and len(words) < 3:
-                wrong.append(f"{where} is {words[1]}, and nothing says why")
-            known.add(words[0])
-            groups[-1][1][words[0]] = (words + [""])[1]
+                groups.append((words[1:], {}))
+            elif line.startswith(" "):
+                wrong += [f"{where}: '{name}' is there twice" for name in words if name in known]
+                known.update(words)
+                groups[-1][1].update(dict.fromkeys(words, kind))
+            else:
+                kind = words[0]
+                if kind not in CLASSES:
+                    wrong.append(f"{where}: '{kind}' is no class: {', '.join(sorted(CLASSES))}")
+                elif kind in ("harmless", "off") and len(words) < 2:
+                    wrong.append(f"{where}: {kind}, and nothing says why")
     return groups, wrong
 
 
