@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include <wchar.h>
 
 int __open(const char *path, int flags, ...);
 int __open64(const char *path, int flags, ...);
@@ -303,6 +304,19 @@ static int printed(int fd, bool checked, const char *format, ...)
 	return ret;
 }
 
+/* A stream of wide characters, and what cannot be written to one. */
+static long wide(FILE *file)
+{
+	long ret;
+
+	if (!file)
+		return -2;
+	ret = fgetwc(file) + 1000000L * (fwide(file, 0) > 0);
+	ret += fputc('x', file) + 1000 * ferror(file);
+	fclose(file);
+	return ret;
+}
+
 /* Standard input, when the file gets number 0. */
 static long standard_input(void)
 {
@@ -335,6 +349,7 @@ void calls_streams(void)
 	CALL("fopen, flush", flushed(fopen(calls_file, "r")))
 	CALL("fopen, fileno", number_of(fopen(calls_file, "r")))
 	CALL("fdopen, fileno", number_of(fdopen(fd, "r")))
+	CALL("fopen ccs", wide(fopen(calls_file, "r,ccs=UTF-8")))
 	CALL("freopen", stream(freopen(calls_file, "r", fopen("/dev/null", "r"))))
 	CALL("freopen none", stream(freopen(NULL, "r", fdopen(fd, "r"))))
 	CALL("dprintf", dprintf(fd, "a text %d", 5))

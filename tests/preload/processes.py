@@ -7,9 +7,7 @@ import hashlib
 import multiprocessing
 import multiprocessing.reduction
 import os
-import pty
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -132,60 +130,6 @@ def programs():
     show("many open", lambda: result)
 
 
-@section
-def spawned():
-    for path in PATHS[:4]:
-        name = os.path.basename(path)
-        fd = os.open(path, os.O_RDONLY)
-        os.read(fd, 5)
-        out = os.open("out", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-        actions = [(os.POSIX_SPAWN_DUP2, fd, 0), (os.POSIX_SPAWN_DUP2, out, 1)]
-        for what, more in {"dup2": actions, "close": [*actions, (os.POSIX_SPAWN_CLOSE, fd)],
-                           "open": [*actions, (os.POSIX_SPAWN_OPEN, 0, path, os.O_RDONLY, 0)]}.items():
-            for spawn in os.posix_spawn, os.posix_spawnp:
-                child = spawn("/bin/cat", ["cat"], os.environ, file_actions=more)
-                show(f"{name} {what}", lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-                show("output", lambda: (os.pread(out, 1 << 23, 0), os.ftruncate(out, 0), place(fd), os.read(fd, 5)))
-                os.lseek(fd, 5, os.SEEK_SET)
-        show("missing", lambda: os.posix_spawn("/bin/cat", ["cat"], os.environ,
-                                               file_actions=[(os.POSIX_SPAWN_OPEN, 0, f"{MNT}/missing", 0, 0)]))
-        os.close(fd)
-        os.close(out)
-
-
-@section
-def executed():
-    for path in PATHS[:3]:
-        for prepare in "dup2(fd, 0)", "close(0); dup(fd)", "fcntl(fd, F_DUPFD, 0)", "open(path)", "fdopen":
-            def run():
-                fd = os.open(path, os.O_RDONLY)
-                os.read(fd, 4)
-                if prepare.startswith("dup2"):
-                    os.dup2(fd, 0)
-                elif prepare == "fdopen":
-                    file = os.fdopen(fd)
-                    os.dup2(file.fileno(), 0)
-                else:
-                    os.close(0)
-                    {"c": lambda: os.set_inheritable(os.dup(fd), True), "f": lambda: fcntl.fcntl(fd, fcntl.F_DUPFD,
-                        0),
-                     "o": lambda: os.set_inheritable(os.open(path, os.O_RDONLY), True)}[prepare[0]]()
-                os.execv("/usr/bin/sha1sum", ["sha1sum"])
-            in_child(f"exec {prepare}", run)
-    def closed():
-        fd = os.open(SMALL, os.O_RDONLY)
-        os.execv("/bin/sh", ["sh", "-c", f"cat <&{fd} 2>/dev/null || echo closed"])
-    in_child("close on exec", closed)
-    child, terminal = pty.fork()
-    if child == 0:
-        fd = os.open(SMALL, os.O_RDONLY)
-        os.dup2(fd, 0)
-        os.execv("/usr/bin/sha1sum", ["sha1sum"])
-    show("pty", os.read, terminal, 100)
-    os.waitpid(child, 0)
-    os.close(terminal)
-
-
 def read_inherited(file, queue):
     queue.put((file.read(10), digest(SMALL)))
 
@@ -220,37 +164,6 @@ def workers():
             there.close()
     with ProcessPoolExecutor(2) as pool:
         show("executor", lambda: list(pool.map(digest, MANY, chunksize=30)))
-
-
-@section
-def sockets():
-    for path in PATHS:
-        one, two = socket.socketpair()
-        fds = [os.open(path, os.O_RDONLY), os.open(SMALL, os.O_RDONLY)]
-        os.read(fds[0], 3)
-        socket.send_fds(one, [b"x"], fds)
-        data, received, *_ = socket.recv_fds(two, 1, 5)
-        show("received", lambda: (len(received), [os.read(fd, 10) for fd in received],
-            [os.fstat(fd) for fd in received]))
-        show("sender", lambda: ([place(fd) for fd in fds], [os.read(fd, 10) for fd in fds]))
-        socket.send_fds(one, [b"x"], fds)
-        for fd in [*fds, *received]:
-            os.close(fd)
-        show("in flight", lambda: [os.read(fd, 10) for fd in socket.recv_fds(two, 1, 5)[1]])
-        os.closerange(10, 30)
-        fd = os.open(path, os.O_RDONLY)
-        socket.send_fds(one, [b"x"], [fd])
-        in_child("in a child", lambda: [os.read(fd, 10) for fd in socket.recv_fds(two, 1, 5)[1]])
-        with open(path, "rb") as file:
-            file.read(5)
-            one.setblocking(True)
-            thread = threading.Thread(target=lambda: one.sendfile(file) and 0 or one.shutdown(socket.SHUT_WR))
-            thread.start()
-            with two.makefile("rb") as incoming:
-                show("sendfile", lambda: (incoming.read(), thread.join(), file.tell()))
-        os.close(fd)
-        one.close()
-        two.close()
 
 
 @section

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: once timeout=300
-# Files that go from process to process are the same without and with datasetfs-run: fork, exec, spawn, sockets,
-# workers, other users and other roots.
+# Files that go from process to process are the same without and with datasetfs-run: forks, programs, workers, other
+# users and other roots. Calls of spawn, exec and sockets are in calls.sh and sequences.sh.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/preload.sh"
 need_fuse
