@@ -70,7 +70,6 @@ static int forge_replace(struct forge *forge, const struct index_layout *layout,
 	uint8_t *at = bytes, *end = bytes + version->index.length;
 	unsigned count = 0;
 
-	(void)layout;
 	if (strlen(from) != strlen(to))
 		return error_set(err, -EINVAL, "'%s' is not as long as '%s'", to, from);
 	for (; (at = memmem(at, (size_t)(end - at), from, strlen(from))); count++)
@@ -109,8 +108,6 @@ static int forge_inodes(struct forge *forge, const struct index_layout *layout, 
 	const size_t size = sizeof(struct dsfs_inode);
 	uint8_t *inodes = bytes + layout->inodes;
 
-	(void)version;
-	(void)err;
 	forge_swap(inodes + (strtoul(forge->words[1], NULL, 10) - 1) * size,
 		   inodes + (strtoul(forge->words[2], NULL, 10) - 1) * size, size);
 	return 0;
@@ -126,7 +123,6 @@ static uint8_t *forge_record(struct forge *forge, const struct index_layout *lay
 static int forge_chunks(struct forge *forge, const struct index_layout *layout, const struct version *version,
 			uint8_t *bytes, struct error *err)
 {
-	(void)err;
 	forge_swap(forge_record(forge, layout, version, bytes, 1), forge_record(forge, layout, version, bytes, 2),
 		   index_record_size(version->shape.chunk_sum));
 	return 0;
@@ -138,7 +134,6 @@ static int forge_places(struct forge *forge, const struct index_layout *layout, 
 	struct dsfs_chunk *one = (void *)forge_record(forge, layout, version, bytes, 1);
 	struct dsfs_chunk *other = (void *)forge_record(forge, layout, version, bytes, 2);
 
-	(void)err;
 	forge_swap((uint8_t *)&one->address, (uint8_t *)&other->address, sizeof(one->address));
 	return 0;
 }
@@ -149,7 +144,6 @@ static int forge_labels(struct forge *forge, struct error *err)
 {
 	struct version *one = forge_find(forge, forge->words[0]), *other = forge_find(forge, forge->words[1]);
 
-	(void)err;
 	strcpy(one->label, forge->words[1]);
 	strcpy(other->label, forge->words[0]);
 	return 0;
@@ -190,7 +184,6 @@ static int forge_take(struct forge *forge, struct error *err)
 
 static int forge_created(struct forge *forge, struct error *err)
 {
-	(void)err;
 	forge_find(forge, forge->words[0])->created = strtoull(forge->words[1], NULL, 10);
 	return 0;
 }
@@ -217,7 +210,6 @@ static int forge_class_modes(struct forge *forge, const struct index_layout *lay
 	struct dsfs_class *classes = (void *)(bytes + layout->classes);
 	uint32_t bit = 1u << strtoul(forge->words[1], NULL, 10);
 
-	(void)err;
 	for (uint64_t i = 0; i < version->shape.class_count; i++)
 		classes[i].mode = dsfs_le32_of(dsfs_le32_get(classes[i].mode) ^ bit);
 	return 0;

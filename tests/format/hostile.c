@@ -172,7 +172,6 @@ static int change_slot(struct state *state, struct error *err)
 	uint64_t at = state->super.sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING;
 	struct region slot = { address_make(member, at), sizeof(struct dsfs_superblock) - sizeof(dsfs_le64) };
 
-	(void)err;
 	change(state, slot);
 	reseal_slot(state, slot.address);
 	return 0;

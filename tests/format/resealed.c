@@ -71,20 +71,17 @@ static int reseal_slot(struct state *state, uint64_t at, struct error *err)
 	uint8_t *slot = state->packed.memory->bytes + at / DSFS_SLOT_SPACING * DSFS_SLOT_SPACING;
 	struct dsfs_superblock *disk = (struct dsfs_superblock *)slot;
 
-	(void)err;
 	disk->checksum = dsfs_le64_of(checksum_64(disk, sizeof(*disk) - sizeof(disk->checksum)));
 	return 0;
 }
 
 static int reseal_records(struct state *state, uint64_t at, struct error *err)
 {
-	(void)at;
 	return reseal_superblock(&state->packed.all.source, &state->super, err);
 }
 
 static int reseal_rows(struct state *state, uint64_t at, struct error *err)
 {
-	(void)at;
 	return reseal_from_index(state, err);
 }
 

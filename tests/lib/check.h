@@ -29,3 +29,14 @@
 			fail_msg("%s: %d '%s', expected %d '%s'", #call, check_r, err.reason,     \
 				 (int)(code), text);                                              \
 	} while (0)
+
+/* main(): runs these tests of cmocka, between group_setup and group_teardown. */
+#define CHECK_MAIN_WITH(group_setup, group_teardown, ...)                              \
+	int main(void)                                                                 \
+	{                                                                              \
+		const struct CMUnitTest tests[] = { __VA_ARGS__ };                     \
+                                                                                       \
+		return cmocka_run_group_tests(tests, group_setup, group_teardown);     \
+	}
+
+#define CHECK_MAIN(...) CHECK_MAIN_WITH(NULL, NULL, __VA_ARGS__)

@@ -27,7 +27,6 @@ static int set_up(void **state)
 {
 	int ends[2];
 
-	(void)state;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
 		return -1;
 	ours = ends[0];
@@ -37,7 +36,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	close(kernel);
 	return 0;
 }
@@ -65,7 +63,6 @@ static void test_resend(void **state)
 {
 	struct fuse_out_header header;
 
-	(void)state;
 	refusal = 0;
 	CHECK_OK(resend_all(ours, &err));
 	assert_int_equal(recv(kernel, &header, sizeof(header), 0), sizeof(header));
@@ -87,7 +84,6 @@ static void test_known(void **state)
 		struct fuse_notify_store_out store;
 	} sent;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		refusal = cases[i].refusal;
 		assert_int_equal(known_node(ours, 1000 + i), cases[i].known);
@@ -105,7 +101,6 @@ static void test_abort(void **state)
 	int fd = -1;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_true(abort_open(4294967295u, &fd, &err) < 0);
 	assert_non_null(strstr(err.reason, "'/sys/fs/fuse/connections/4294967295/abort'"));
 	assert_int_equal(fd, -1);
@@ -140,7 +135,6 @@ static void check_init(uint32_t flags2, bool resends)
 
 static void test_init(void **state)
 {
-	(void)state;
 	check_init(1u << 7, true);
 	check_init(0, false);
 	close(ours);
@@ -167,7 +161,6 @@ static void test_channel(void **state)
 	struct channel *channel;
 	bool drained = false;
 
-	(void)state;
 	CHECK_OK(channel_dev_new(&setup, &channel, &err));
 	assert_int_equal(channel->poll_fd, ours);
 	assert_int_equal(send(kernel, &request, sizeof(request), 0), sizeof(request));
@@ -207,7 +200,6 @@ static void test_rendezvous(void **state)
 	static const char *const others[] = { "", "..", ("../" NAME), "other", "a-0123456789abcdef.socket" };
 	struct rendezvous rendezvous;
 
-	(void)state;
 	make_folder();
 	make_file(NAME);
 	rendezvous_adopt(&rendezvous, folder, ours, NAME, "/somewhere/" NAME);
@@ -249,7 +241,6 @@ static void test_mount(void **state)
 	struct mount *mount = NULL;
 	int listener = dup(ours), lost = dup(ours);
 
-	(void)state;
 	make_folder();
 	make_file(NAME);
 	memset(endless.farewell_path, 'x', sizeof(endless.farewell_path));
@@ -275,7 +266,6 @@ static void test_mount_alone(void **state)
 	struct mount_kept again;
 	struct mount *mount;
 
-	(void)state;
 	CHECK_OK(mount_adopt("/no/such", "v", &kept, ours, -1, -1, &mount, &err));
 	assert_int_equal(mount_rendezvous(mount)->folder, -1);
 	mount_keep(mount, &again);
@@ -289,7 +279,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		ROW(test_resend),  ROW(test_known),	 ROW(test_abort), ROW(test_init),
-		ROW(test_channel), ROW(test_rendezvous), ROW(test_mount), ROW(test_mount_alone),
+		ROW(test_channel), ROW(test_rendezvous), ROW(test_mount), ROW(test_mount_alone)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

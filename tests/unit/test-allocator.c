@@ -65,7 +65,6 @@ static uint64_t lognormal(uint32_t i)
 {
 	double size = exp(9.0 + 0.8 * sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()));
 
-	(void)i;
 	return size < 200 ? 200 : size > 1e6 ? 1000000 : (uint64_t)size;
 }
 
@@ -103,7 +102,6 @@ static void check_balance(uint64_t (*size)(uint32_t), uint32_t count)
 
 static void test_members_get_equal_shares(void **unused)
 {
-	(void)unused;
 	for (uint32_t count = 2; count <= MOST; count++) {
 		check_balance(lognormal, count);
 		check_balance(image_and_label, count);
@@ -115,7 +113,6 @@ static void test_members_get_equal_shares(void **unused)
 
 static void test_a_file_never_crosses_a_segment(void **unused)
 {
-	(void)unused;
 	begin(3, SPACE_ENDLESS, 1);
 	for (unsigned i = 0; i < 300; i++) {
 		uint64_t address = place(700000);
@@ -134,7 +131,6 @@ static void test_copies_lie_on_other_members(void **unused)
 	uint64_t copies[DSFS_COPIES_MAX];
 	bool used[MOST][256] = { 0 };
 
-	(void)unused;
 	begin(5, SPACE_ENDLESS, 3);
 	for (unsigned i = 0; i < 100; i++)
 		place(400000);
@@ -160,7 +156,6 @@ static void test_copies_avoid_the_domain_of_the_data(void **unused)
 {
 	uint64_t copies[DSFS_COPIES_MAX], counts[4] = { 0 };
 
-	(void)unused;
 	describe(4, SPACE_ENDLESS);
 	for (unsigned i = 0; i < 4; i++)
 		strcpy(members.list[i].domain, i < 2 ? "left" : "right");
@@ -185,7 +180,6 @@ static void test_a_later_publish_goes_on_in_the_groups(void **unused)
 {
 	uint32_t groups;
 
-	(void)unused;
 	begin(2, SPACE_ENDLESS, 2);
 	place(4096);
 	place(4096);
@@ -209,7 +203,6 @@ static void test_what_is_held_of_a_member_of_any_size(void **unused)
 	struct extent_list list = { 0 };
 	uint64_t columns = 0, address = 0;
 
-	(void)unused;
 	begin(3, SPACE_ENDLESS, 2);
 	for (int i = 0; i < 9; i++)
 		address = place(SEGMENT);
@@ -240,7 +233,6 @@ static void test_a_full_member_leaves_the_rest_to_others(void **unused)
 {
 	uint64_t address, bytes[2] = { 0 };
 
-	(void)unused;
 	describe(2, 64 * SEGMENT);
 	about[1].capacity = 16 * SEGMENT;
 	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 1, &err));
@@ -261,7 +253,6 @@ static void test_unequal_members_by_size(void **unused)
 {
 	uint64_t bytes[2] = { 0 };
 
-	(void)unused;
 	describe(2, 4096 * SEGMENT);
 	about[1].capacity = 1024 * SEGMENT;
 	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 1, &err));
@@ -277,7 +268,6 @@ static void test_catalogues_lie_in_no_group(void **unused)
 {
 	uint64_t offset, next;
 
-	(void)unused;
 	describe(2, SPACE_ENDLESS);
 	CHECK_OK(allocator_open_members(&allocator, &members, about, 1, 1, &err));
 	assert_true(allocator_take_catalogue(&allocator, 0, 8192, &offset));
@@ -292,19 +282,10 @@ static void test_catalogues_lie_in_no_group(void **unused)
 	end();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_members_get_equal_shares),
-		cmocka_unit_test(test_a_file_never_crosses_a_segment),
-		cmocka_unit_test(test_copies_lie_on_other_members),
-		cmocka_unit_test(test_copies_avoid_the_domain_of_the_data),
-		cmocka_unit_test(test_a_later_publish_goes_on_in_the_groups),
-		cmocka_unit_test(test_what_is_held_of_a_member_of_any_size),
-		cmocka_unit_test(test_a_full_member_leaves_the_rest_to_others),
-		cmocka_unit_test(test_unequal_members_by_size),
-		cmocka_unit_test(test_catalogues_lie_in_no_group),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_members_get_equal_shares), cmocka_unit_test(test_a_file_never_crosses_a_segment),
+	   cmocka_unit_test(test_copies_lie_on_other_members),
+	   cmocka_unit_test(test_copies_avoid_the_domain_of_the_data),
+	   cmocka_unit_test(test_a_later_publish_goes_on_in_the_groups),
+	   cmocka_unit_test(test_what_is_held_of_a_member_of_any_size),
+	   cmocka_unit_test(test_a_full_member_leaves_the_rest_to_others),
+	   cmocka_unit_test(test_unequal_members_by_size), cmocka_unit_test(test_catalogues_lie_in_no_group))

@@ -71,7 +71,6 @@ static void test_each_member_gets_its_own(void **state)
 	struct array_source *array;
 	uint8_t block[512];
 
-	(void)state;
 	CHECK_OK(array_new(2, &array, &err));
 	for (uint32_t i = 0; i < 2; i++)
 		assert_null(array_put(array, i, &files[i]->file));
@@ -98,7 +97,6 @@ static void test_a_flush_is_one_of_all(void **state)
 	struct array_file *files[2] = { file_of(512), file_of(512) };
 	struct array_source *array;
 
-	(void)state;
 	CHECK_OK(array_new(3, &array, &err));
 	(void)array_put(array, 0, &files[0]->file);
 	(void)array_put(array, 2, &files[1]->file);
@@ -118,7 +116,6 @@ static void test_a_missing_member_is_named(void **state)
 	struct array_source *array;
 	uint8_t block[512] = { 0 };
 
-	(void)state;
 	CHECK_OK(array_new(2, &array, &err));
 	(void)array_put(array, 1, &file->file);
 	CHECK_FAILS(source_read(&array->source, 0, 0, block, sizeof(block), &err), -ENODEV, "member 0 is missing");
@@ -136,7 +133,6 @@ static void test_reads_are_aligned_for_all(void **state)
 	struct array_file *files[2] = { file_of(512), file_of(4096) };
 	struct array_source *array;
 
-	(void)state;
 	CHECK_OK(array_new(2, &array, &err));
 	(void)array_put(array, 0, &files[0]->file);
 	assert_int_equal(array->geometry[0].logical_block, 512);
@@ -158,7 +154,6 @@ static void test_one_member_is_not_numbered(void **state)
 	struct error why = { 0 };
 	uint8_t block[512];
 
-	(void)state;
 	array = array_of(&file->file);
 	assert_int_equal(source_read(&array->source, 0, MEMBER_SIZE, block, sizeof(block), &why), -ENODATA);
 	assert_string_equal(why.reason, "read past the end");
@@ -188,7 +183,6 @@ static void test_a_member_comes_later(void **state)
 	uint8_t block[512];
 	int number;
 
-	(void)state;
 	CHECK_OK(array_new(2, &array, &err));
 	(void)array_put(array, 0, real_file('a'));
 	CHECK_OK(array_reserve(array, &err));
@@ -216,7 +210,6 @@ static void test_a_member_is_of_another_kind(void **state)
 	struct file_source *file;
 	uint8_t block[512];
 
-	(void)state;
 	CHECK_OK(array_new(1, &array, &err));
 	(void)array_put(array, 0, real_file('a'));
 	for (int i = 0; i < 4; i++) {
@@ -247,7 +240,6 @@ static void test_a_number_for_nobody(void **state)
 	struct array_source *array;
 	int number;
 
-	(void)state;
 	CHECK_OK(array_new(1, &array, &err));
 	CHECK_OK(array_reserve(array, &err));
 	number = array->fds[0];
@@ -255,18 +247,7 @@ static void test_a_number_for_nobody(void **state)
 	assert_int_equal(fcntl(number, F_GETFD), -1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_member_gets_its_own),
-		cmocka_unit_test(test_a_flush_is_one_of_all),
-		cmocka_unit_test(test_a_missing_member_is_named),
-		cmocka_unit_test(test_reads_are_aligned_for_all),
-		cmocka_unit_test(test_a_member_comes_later),
-		cmocka_unit_test(test_a_member_is_of_another_kind),
-		cmocka_unit_test(test_a_number_for_nobody),
-		cmocka_unit_test(test_one_member_is_not_numbered),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_each_member_gets_its_own), cmocka_unit_test(test_a_flush_is_one_of_all),
+	   cmocka_unit_test(test_a_missing_member_is_named), cmocka_unit_test(test_reads_are_aligned_for_all),
+	   cmocka_unit_test(test_a_member_comes_later), cmocka_unit_test(test_a_member_is_of_another_kind),
+	   cmocka_unit_test(test_a_number_for_nobody), cmocka_unit_test(test_one_member_is_not_numbered))

@@ -112,7 +112,6 @@ static int enter(void **argument)
 {
 	char name[] = "test-XXXXXX";
 
-	(void)argument;
 	assert_int_equal(chdir(folder), 0);
 	assert_non_null(mkdtemp(name));
 	return chdir(name);
@@ -145,7 +144,6 @@ static void test_one_file_is_what_it_is(void **argument)
 {
 	int fd = open("plain", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-	(void)argument;
 	assert_int_equal(ftruncate(fd, 4096), 0);
 	close(fd);
 	check_names("plain", "plain");
@@ -159,7 +157,6 @@ static void test_any_of_them_and_any_order(void **argument)
 	static const char *const lists[] = { "a,b,c", "a,c,b", "b,a,c", "b,c,a", "c,a,b", "c,b,a", "a", "b", "c" };
 	struct state state = state_of("volume", "XYZ"), other = state_of("other", "UVW");
 
-	(void)argument;
 	put_all(&state);
 	put(&other, 0, "other");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
@@ -172,7 +169,6 @@ static void test_only_beside_it(void **argument)
 {
 	struct state state = state_of("volume", "XYZ");
 
-	(void)argument;
 	put_all(&state);
 	assert_int_equal(mkdir("elsewhere", 0700), 0);
 	assert_int_equal(rename("b", "elsewhere/b"), 0);
@@ -187,7 +183,6 @@ static void test_missing(void **argument)
 {
 	struct state state = state_of("volume", "XYZ");
 
-	(void)argument;
 	put_all(&state);
 	CHECK_REFUSED("a,c", -ENOLINK, "member 1 (59000000-0000-0000-0000-000000000000)");
 	CHECK_REFUSED("a,c", -ENOLINK, "member 2 is 'c'");
@@ -199,7 +194,6 @@ static void test_foreign(void **argument)
 {
 	struct state state = state_of("volume", "XYZ"), other = state_of("other", "UVW");
 
-	(void)argument;
 	put_all(&state);
 	put(&other, 1, "other");
 	CHECK_REFUSED("a,other,c", -EXDEV, "'other' belongs to another volume");
@@ -212,7 +206,6 @@ static void test_twice(void **argument)
 {
 	struct state state = state_of("volume", "XYZ");
 
-	(void)argument;
 	put_all(&state);
 	CHECK_REFUSED("a,a,b,c", -ENOTUNIQ, "'a' and 'a' are both member 0");
 	put(&state, 1, "copy");
@@ -227,7 +220,6 @@ static void test_behind(void **argument)
 	struct state state = state_of("volume", "XYZ");
 	struct superblock last;
 
-	(void)argument;
 	last = put_all(&state);
 	advance(&state, &last, 2);
 	put(&state, 0, "a");
@@ -245,7 +237,6 @@ static void test_another_branch(void **argument)
 	struct state state = state_of("volume", "XYZ"), branch = state;
 	struct superblock last;
 
-	(void)argument;
 	last = put_all(&state);
 	branch = state;
 	advance(&state, &last, 2);
@@ -263,7 +254,6 @@ static void test_former_member(void **argument)
 	struct state state = state_of("volume", "XYZ");
 	struct superblock last;
 
-	(void)argument;
 	last = put_all(&state);
 	state.list[2].uuid[0] = 'W';
 	advance(&state, &last, 2);
@@ -284,7 +274,6 @@ static void test_other_count(void **argument)
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
 
-	(void)argument;
 	put_all(&state);
 	CHECK_OK(assembly_open_timed("a", &assembly, &err));
 	CHECK_OK(catalogue_load(&assembly.array->source, &super, &catalogue, &err));
@@ -300,7 +289,6 @@ static void test_forged(void **argument)
 {
 	struct state state = state_of("volume", "XYZ"), forged = state_of("volume", "XYF");
 
-	(void)argument;
 	put_all(&state);
 	forged.sequence = 7;
 	put(&forged, 2, "forged");
@@ -314,7 +302,6 @@ static void test_damaged_catalogue(void **argument)
 	struct state state = state_of("volume", "XYZ"), forged = state_of("volume", "XYF");
 	int fd;
 
-	(void)argument;
 	put_all(&state);
 	fd = open("b", O_WRONLY | O_CLOEXEC);
 	assert_int_equal(pwrite(fd, "damage", 6, 2 * DSFS_DATA_AT + 64), 6);
@@ -330,7 +317,6 @@ static void test_names(void **argument)
 	char **names, *absolute;
 	uint32_t count;
 
-	(void)argument;
 	CHECK_OK(naming_split("nvme://nqn.2024-01:a,b/1,nvme:uuid:1,/dev/x", &names, &count, &err));
 	assert_int_equal(count, 3);
 	assert_string_equal(names[0], "nvme://nqn.2024-01:a,b/1");
@@ -357,9 +343,8 @@ int main(void)
 		TEST(test_only_beside_it),         TEST(test_missing),
 		TEST(test_foreign),                TEST(test_twice),
 		TEST(test_behind),                 TEST(test_another_branch),
-		TEST(test_former_member),          TEST(test_forged),
-		TEST(test_other_count),
-		TEST(test_damaged_catalogue),      TEST(test_names),
+		TEST(test_former_member),          TEST(test_forged), TEST(test_other_count),
+		TEST(test_damaged_catalogue),      TEST(test_names)
 	};
 	char command[64];
 	int r;

@@ -31,7 +31,6 @@ static void assert_names(const char *list, const char *other, bool are_equal)
 
 static void test_names(void **state)
 {
-	(void)state;
 	assert_names("version=v1,readahead=4M,io=auto", "io=auto,readahead=4M,version=v1", true);
 	assert_names("", ",", true);
 	assert_names("version=v1", "version=v2", false);
@@ -46,7 +45,6 @@ static void test_uuid(void **state)
 	char name[KEY_NAME_SIZE], second[KEY_NAME_SIZE];
 	auto_key struct key key = { 0 };
 
-	(void)state;
 	key_of(&key, "version=v1");
 	CHECK_OK(key_name(&key, name, &err));
 	key.uuid[15] = 1; /* another version under the same label */
@@ -61,7 +59,6 @@ static void test_digest(void **state)
 {
 	auto_key struct key key = { 0 };
 
-	(void)state;
 	assert_names(DIGEST, "digest=sha256:AB" ZEROS, true);
 	assert_names(DIGEST, "digest=sha256:ac" ZEROS, false);
 	assert_names(DIGEST, "", false);
@@ -82,7 +79,6 @@ static void test_consumers(void **state)
 	};
 	auto_key struct key key = { 0 };
 
-	(void)state;
 	CHECK_OK(key_begin("/volume", &key, &err));
 	for (size_t i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
 		CHECK_OK(key_say(&key, KEY_CONSUMER, theirs[i], &err));
@@ -97,7 +93,6 @@ static void test_refusals(void **state)
 	auto_key struct key key = { 0 };
 	auto_key struct key follows = { 0 };
 
-	(void)state;
 	CHECK_FAILS(key_begin("/vol\nume", &key, &err), -EINVAL, "control character");
 	CHECK_OK(key_begin("/volume", &key, &err));
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version=v1,suid", &err), -EINVAL, "holds a comma");
@@ -125,7 +120,6 @@ static void test_served(void **state)
 	uint8_t uuid[16] = { 1 }, digest[32] = { 2 }, other[32] = { 3 };
 	auto_key struct key key = { 0 };
 
-	(void)state;
 	CHECK_OK(key_begin("/volume", &key, &err));
 	memcpy(key.uuid, uuid, sizeof(uuid));
 	memcpy(key.digest, digest, sizeof(digest));
@@ -149,7 +143,6 @@ static void test_command(void **state)
 	auto_key struct key key = { 0 };
 	size_t i;
 
-	(void)state;
 	key_of(&key, "version=v1,suid,io=auto");
 	CHECK_OK(key_command(&key, "/mount", &words, &version, &err));
 	for (i = 0; words[i] && expected[i]; i++)
@@ -158,13 +151,6 @@ static void test_command(void **state)
 	assert_null(expected[i]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),    cmocka_unit_test(test_uuid),    cmocka_unit_test(test_consumers),
-		cmocka_unit_test(test_digest),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_command), cmocka_unit_test(test_served),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_names), cmocka_unit_test(test_uuid), cmocka_unit_test(test_consumers),
+	   cmocka_unit_test(test_digest), cmocka_unit_test(test_refusals), cmocka_unit_test(test_command),
+	   cmocka_unit_test(test_served))

@@ -32,7 +32,6 @@ static void test_subordinate_ids(void **state)
 	struct subordinate *subordinate = NULL;
 	char path[64];
 
-	(void)state;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	CHECK_OK(subordinate_read(path, &subordinate, &err));
 	assert_int_equal(subordinate_share(subordinate, 7), 7); /* no line */
@@ -51,7 +50,6 @@ static void test_sizes(void **state)
 {
 	uint64_t n;
 
-	(void)state;
 	CHECK_OK(parse_size("128K", 0, UINT64_MAX, &n, &err));
 	assert_int_equal(n, 131072);
 	CHECK_OK(parse_size("3t", 0, UINT64_MAX, &n, &err));
@@ -86,7 +84,6 @@ static void test_uuids(void **state)
 	uint8_t uuid[16];
 	char text[UUID_TEXT_SIZE];
 
-	(void)state;
 	CHECK_OK(parse_uuid("00112233-4455-6677-8899-aAbBcCdDeEfF", uuid, &err));
 	format_uuid(uuid, text);
 	assert_string_equal(text, "00112233-4455-6677-8899-aabbccddeeff");
@@ -100,7 +97,6 @@ static void test_size_text(void **state)
 {
 	char text[SIZE_TEXT_SIZE];
 
-	(void)state;
 	assert_string_equal(format_size(0, text), "0 bytes");
 	assert_string_equal(format_size(1023, text), "1023 bytes");
 	assert_string_equal(format_size(1536, text), "1.50 KiB");
@@ -113,7 +109,6 @@ static void test_spans(void **state)
 	uint8_t bytes[10];
 	struct span span = { bytes, sizeof(bytes) };
 
-	(void)state;
 	assert_ptr_equal(span_at(span, 0, 10), bytes);
 	assert_ptr_equal(span_at(span, 10, 0), bytes + 10);
 	assert_null(span_at(span, 0, 11));
@@ -135,7 +130,6 @@ static const char *nearest_of(const char *typed)
 
 static void test_nearest(void **state)
 {
-	(void)state;
 	assert_string_equal(nearest_of("verison"), "version");
 	assert_string_equal(nearest_of("versions"), "version");
 	assert_string_equal(nearest_of("noverison"), "noversions");
@@ -157,7 +151,6 @@ struct target {
 
 static int set_flag(void *target, const char *argument, struct error *err)
 {
-	(void)err;
 	assert_null(argument);
 	((struct target *)target)->flag++;
 	return 0;
@@ -201,7 +194,6 @@ static void test_options(void **state)
 	struct target target;
 	int operands;
 
-	(void)state;
 	CHECK_OK(parse(&target, &operands, &err, mixed));
 	assert_int_equal(operands, 3);
 	assert_string_equal(mixed[1], "one");
@@ -232,7 +224,6 @@ static void test_options_end(void **state)
 	struct error err = { 0 };
 	bool done;
 
-	(void)state;
 	runner.operands_end_options = true;
 	assert_int_equal(options_parse(&runner, 7, words, &target, &done, &err), 4);
 	assert_int_equal(target.flag, 1);
@@ -278,7 +269,6 @@ static void test_option_values(void **state)
 {
 	struct values is = { .off = true, .number = 5 };
 
-	(void)state;
 	CHECK_OK(option_set(&value_on, &is, NULL, &err));
 	CHECK_OK(option_set(&value_off, &is, NULL, &err));
 	CHECK_OK(option_set(&value_nothing, &is, "x", &err));
@@ -319,7 +309,6 @@ static void test_option_sizes(void **state)
 {
 	struct values is = { 0 };
 
-	(void)state;
 	CHECK_OK(option_set(&value_bytes, &is, "3G", &err));
 	assert_int_equal(is.bytes, UINT64_C(3) << 30);
 	CHECK_FAILS(option_set(&value_bytes, &is, "off", &err), -EINVAL, "'off' is not a number");
@@ -341,7 +330,6 @@ static void assert_range(const struct option_value *value, const char *expected)
 
 static void test_option_ranges(void **state)
 {
-	(void)state;
 	assert_range(&value_number, "1 to 9");
 	assert_range(&value_bytes, "1M to 1T");
 	assert_range(&value_limit, "1K to 3K");
@@ -355,7 +343,6 @@ static void test_error_wrap(void **state)
 	struct error err = { 0 };
 	char tail[sizeof(err.reason)];
 
-	(void)state;
 	assert_int_equal(error_wrap(NULL, -EIO, "nowhere"), -EIO);
 	(void)error_set(&err, -ENOENT, "it is not there");
 	assert_int_equal(error_wrap(&err, -ENOENT, "file '%s'", "x"), -ENOENT);
@@ -374,7 +361,6 @@ static void test_json(void **state)
 	size_t length;
 	struct json json = { open_memstream(&text, &length), false };
 
-	(void)state;
 	json_begin_object(&json, NULL);
 	json_string(&json, "a\"b", "x\\\n\t");
 	json_bytes(&json, "raw", "\xff\xc3\xa9\xed\xa0\x80\xc2\x9b", 8);
@@ -410,7 +396,6 @@ static void test_shown(void **state)
 		"\xff", "\xc3", "\xc3(", "\xed\xa0\x80", "\xe0\x82\x9b", "\xf5\x80\x80\x80",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
 		assert_int_equal(utf8_shown((const uint8_t *)shown[i], strlen(shown[i])), strlen(shown[i]));
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -430,7 +415,6 @@ static void test_hidden(void **state)
 	};
 	uint32_t point;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++) {
 		assert_int_equal(utf8_decode((const uint8_t *)hidden[i], strlen(hidden[i]), &point), strlen(hidden[i]));
 		assert_int_equal(utf8_shown((const uint8_t *)hidden[i], strlen(hidden[i])), 0);
@@ -442,7 +426,6 @@ static void test_grow(void **state)
 	uint32_t *items = NULL, *before;
 	size_t room = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
 		CHECK_OK(grow(items, room, i + 1, &err));
 		assert_true(room > i);
@@ -471,7 +454,6 @@ static void test_hidden_in_json(void **state)
 	size_t length;
 	struct json json = { .out = open_memstream(&text, &length) };
 
-	(void)state;
 	json_string(&json, NULL, "a\u202eb\u061c\U000e0041\u20ac");
 	fclose(json.out);
 	assert_string_equal(text, "\"a\\u202eb\\u061c\\udb40\\udc41\u20ac\"");
@@ -482,7 +464,6 @@ static void test_errors(void **state)
 {
 	struct error err = { 0 };
 
-	(void)state;
 	errno = ENOENT;
 	assert_int_equal(error_errno(&err, "open '%s'", "x"), -ENOENT);
 	assert_string_equal(err.reason, "open 'x': No such file or directory");
@@ -494,7 +475,6 @@ static void test_log_limit(void **state)
 	struct log_limit limit = { .burst = 3 };
 	unsigned held;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_true(log_allow(&limit, &held));
 	for (int i = 0; i < 5; i++)
@@ -508,7 +488,6 @@ static void test_wake(void **state)
 {
 	struct wake wake;
 
-	(void)state;
 	CHECK_OK(wake_open(&wake, &err));
 	assert_int_equal(wake_take(&wake), 0);
 	wake_up(&wake);
@@ -524,23 +503,10 @@ static void test_wake(void **state)
 	wake_close(&wake);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
-		cmocka_unit_test(test_spans), cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_subordinate_ids),
-		cmocka_unit_test(test_options_end), cmocka_unit_test(test_json),
-		cmocka_unit_test(test_option_values),
-		cmocka_unit_test(test_option_sizes), cmocka_unit_test(test_option_ranges),
-		cmocka_unit_test(test_error_wrap),
-		cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_grow),
-		cmocka_unit_test(test_hidden_in_json), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),
-		cmocka_unit_test(test_wake),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids), cmocka_unit_test(test_size_text),
+	   cmocka_unit_test(test_spans), cmocka_unit_test(test_nearest), cmocka_unit_test(test_options),
+	   cmocka_unit_test(test_subordinate_ids), cmocka_unit_test(test_options_end), cmocka_unit_test(test_json),
+	   cmocka_unit_test(test_option_values), cmocka_unit_test(test_option_sizes),
+	   cmocka_unit_test(test_option_ranges), cmocka_unit_test(test_error_wrap), cmocka_unit_test(test_shown),
+	   cmocka_unit_test(test_hidden), cmocka_unit_test(test_grow), cmocka_unit_test(test_hidden_in_json),
+	   cmocka_unit_test(test_errors), cmocka_unit_test(test_log_limit), cmocka_unit_test(test_wake))

@@ -121,7 +121,6 @@ static void test_path(void **state)
 	struct dsfs_read reads[2];
 	struct error why = { 0 };
 
-	(void)state;
 	failure = -ENODEV;
 	failures = 5; /* the first read twice, and once more after it waited; the second one as well */
 	read_two(reads, &why);
@@ -136,7 +135,6 @@ static void test_block(void **state)
 	struct dsfs_read reads[2];
 	struct error why = { 0 };
 
-	(void)state;
 	failure = -ENODATA;
 	failures = 1;
 	read_two(reads, &why);
@@ -208,7 +206,6 @@ static void test_gather(void **state)
 	struct error why = { 0 };
 	struct batch batch = { .todo = &todo, .done = &done, .gather = 4, .err = &why };
 
-	(void)state;
 	CHECK_OK(fifo_reserve(&todo, 10, &err));
 	CHECK_OK(fifo_reserve(&done, 10, &err));
 	CHECK_OK(context_enter(&direct, &batch.context, &err));
@@ -287,7 +284,6 @@ static void test_buffers(void **state)
 	struct dsfs_read reads[FILES - APART];
 	struct error why = { 0 };
 
-	(void)state;
 	ask_for_neighbours(reads, buffers);
 	assert_int_equal(read_neighbours(reads, &why), 1);
 	check_neighbours(reads, buffers, FILES);
@@ -315,7 +311,6 @@ static void test_damaged_neighbour(void **state)
 	struct dsfs_read reads[FILES - APART];
 	struct error why = { 0 };
 
-	(void)state;
 	ask_for_neighbours(reads, buffers);
 	device[place(FILES - 2)] ^= 1;
 	assert_int_equal(read_neighbours(reads, &why), 2 + 2);
@@ -332,7 +327,6 @@ static void test_damaged_neighbour_in_an_arena(void **state)
 	struct dsfs_read reads[FILES - APART];
 	struct error why = { 0 };
 
-	(void)state;
 	assert_int_equal(dsfs_arena_new(&shared_arena), 0);
 	for (unsigned i = 0; i < FILES - APART; i++)
 		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + APART + i), .size = SIZE };
@@ -361,7 +355,6 @@ static void test_gathered_neighbours(void **state)
 	struct fifo todo = { 0 }, done = { 0 };
 	struct batch batch = { .todo = &todo, .done = &done, .gather = FILES - APART };
 
-	(void)state;
 	CHECK_OK(fifo_reserve(&todo, FILES, &err));
 	CHECK_OK(fifo_reserve(&done, FILES, &err));
 	CHECK_OK(context_enter(&direct, &batch.context, &err));
@@ -391,7 +384,6 @@ static void test_peek(void **state)
 	struct dsfs_read reads[64];
 	struct fifo fifo = { 0 };
 
-	(void)state;
 	assert_null(fifo_peek(&fifo, 0));
 	CHECK_OK(fifo_reserve(&fifo, 64, &err));
 	for (unsigned i = 0; i < 64; i++)
@@ -411,7 +403,6 @@ static void test_array(void **state)
 	struct dsfs_read reads[3];
 	struct fifo fifo = fifo_of(reads, 3);
 
-	(void)state;
 	assert_ptr_equal(fifo_take(&fifo), &reads[0]);
 	assert_ptr_equal(fifo_peek(&fifo, 1), &reads[2]);
 	assert_null(fifo_peek(&fifo, 2));
@@ -427,7 +418,6 @@ static void test_held(void **state)
 	struct arena_block *held;
 	uint8_t *first, *second;
 
-	(void)state;
 	assert_int_equal(dsfs_arena_new(&arena), 0);
 	first = arena_take(arena, 100, 1);
 	dsfs_arena_reset(arena);

@@ -41,7 +41,6 @@ static unsigned hits_of(unsigned reads, int64_t cache, int64_t volume)
 
 static void test_it_is_asked_first(void **state)
 {
-	(void)state;
 	begin();
 	assert_int_equal(hits_of(1000, 3 * MS, MS / 10), 1000); /* slower, but not slow */
 	assert_int_equal(hits_of(15, 50 * MS, MS), 15);         /* a few slow reads are nothing */
@@ -53,7 +52,6 @@ static void test_a_slow_one_is_tried_now_and_then(void **state)
 {
 	unsigned hits;
 
-	(void)state;
 	begin();
 	(void)hits_of(20000, 50 * MS, MS);
 	hits = hits_of(20000, 50 * MS, MS);
@@ -68,7 +66,6 @@ static void test_few_are_under_way_at_a_time(void **state)
 {
 	unsigned hits = 0;
 
-	(void)state;
 	begin();
 	for (unsigned round = 0; round < 100; round++) {
 		int64_t begun = now;
@@ -99,7 +96,6 @@ static void test_all_under_way_are_slow(void **state)
 	unsigned hits = 0;
 	int64_t begun;
 
-	(void)state;
 	begin();
 	begun = now;
 	for (unsigned i = 0; i < 64; i++) {
@@ -119,7 +115,6 @@ static void test_all_under_way_are_slow(void **state)
 
 static void test_a_suspect_is_probed(void **state)
 {
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < ROUTE_FAILURES; i++) {
 		route_begin(beside.route, BESIDE_CACHE, now);
@@ -133,15 +128,6 @@ static void test_a_suspect_is_probed(void **state)
 	beside_close(&beside);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_is_asked_first),
-		cmocka_unit_test(test_a_slow_one_is_tried_now_and_then),
-		cmocka_unit_test(test_few_are_under_way_at_a_time),
-		cmocka_unit_test(test_all_under_way_are_slow),
-		cmocka_unit_test(test_a_suspect_is_probed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_it_is_asked_first), cmocka_unit_test(test_a_slow_one_is_tried_now_and_then),
+	   cmocka_unit_test(test_few_are_under_way_at_a_time), cmocka_unit_test(test_all_under_way_are_slow),
+	   cmocka_unit_test(test_a_suspect_is_probed))

@@ -33,7 +33,6 @@ static int setup(void **state)
 	static uint8_t contents[CHUNKS][16];
 	uint8_t *bytes;
 
-	(void)state;
 	for (size_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i * 2654435761u >> 11);
 	row_count = 0;
@@ -55,7 +54,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	memory_done(&memory);
 	version_free(&version);
 	return 0;
@@ -74,7 +72,6 @@ static void test_layout(void **state)
 {
 	struct block_sums_layout small;
 
-	(void)state;
 	assert_int_equal(layout.row_bytes, ROW);
 	assert_int_equal(layout.page_count, (row_count * ROW + 4095) / 4096);
 	assert_int_equal(layout.head % DSFS_BLOCK, 0);
@@ -93,7 +90,6 @@ static void test_every_row_is_found(void **state)
 	struct block_sums_row row;
 	uint64_t number = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++) {
 		assert_int_equal(block_sums_find(block_sums, i, &row), has_row(i));
 		if (!has_row(i))
@@ -122,7 +118,6 @@ static void test_view(void **state)
 	const uint8_t *row;
 	uint64_t calls;
 
-	(void)state;
 	CHECK_OK(block_sums_view_new(block_sums, &memory.source, &view, &err));
 	calls = memory.calls;
 	for (unsigned i = 0; i < row_count; i++) {
@@ -159,7 +154,6 @@ static void test_absent(void **state)
 {
 	struct block_sums *block_sums = (struct block_sums *)&version;
 
-	(void)state;
 	version.block_sums.length = 0;
 	CHECK_OK(block_sums_load(backing_of(&memory.source, NULL), &version, &block_sums, &err));
 	assert_null(block_sums);
@@ -170,7 +164,6 @@ static void test_impossible_heads(void **state)
 	struct dsfs_fine *disk = (struct dsfs_fine *)(memory.bytes + AT);
 	struct dsfs_fine good = *disk;
 
-	(void)state;
 	disk->magic[0] ^= 1, refused("bad magic"), *disk = good;
 	disk->chunk_count = dsfs_le64_of(CHUNKS + 1), refused("the version has 2000"), *disk = good;
 	disk->row_count = dsfs_le64_of(CHUNKS + 1), refused("rows for 2000 chunks"), *disk = good;
@@ -190,7 +183,6 @@ static void test_bits_behind_the_end(void **state)
 	struct block_sums_row row;
 	struct block_sums *block_sums;
 
-	(void)state;
 	memory.bytes[AT + HEAD_BITS + 1998 / 8] ^= 1u << 1998 % 8;
 	memory.bytes[AT + HEAD_BITS + 2001 / 8] ^= 1u << 2001 % 8;
 	resign();
@@ -204,7 +196,6 @@ static void test_short_heads(void **state)
 {
 	struct block_sums *block_sums;
 
-	(void)state;
 	CHECK_FAILS(block_sums_open(memory.bytes + AT, 31, &version, &block_sums, &err), -EBADMSG,
 		    "a head of 31 bytes");
 	CHECK_FAILS(block_sums_open(memory.bytes + AT, layout.head - 1, &version, &block_sums, &err), -EBADMSG,
@@ -220,7 +211,6 @@ static void test_failing_reads(void **state)
 {
 	struct block_sums *block_sums;
 
-	(void)state;
 	for (uint64_t n = 1; n <= 2; n++) {
 		memory.fail_at = memory.calls + n;
 		CHECK_FAILS(block_sums_load(backing_of(&memory.source, NULL), &version, &block_sums, &err), -EIO,
@@ -234,14 +224,10 @@ int main(void)
 {
 #define BLOCK_SUMS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		BLOCK_SUMS_TEST(test_layout),
-		BLOCK_SUMS_TEST(test_every_row_is_found),
-		BLOCK_SUMS_TEST(test_view),
-		BLOCK_SUMS_TEST(test_absent),
-		BLOCK_SUMS_TEST(test_impossible_heads),
-		BLOCK_SUMS_TEST(test_bits_behind_the_end),
-		BLOCK_SUMS_TEST(test_short_heads),
-		BLOCK_SUMS_TEST(test_failing_reads),
+		BLOCK_SUMS_TEST(test_layout), BLOCK_SUMS_TEST(test_every_row_is_found), BLOCK_SUMS_TEST(test_view),
+		BLOCK_SUMS_TEST(test_absent), BLOCK_SUMS_TEST(test_impossible_heads),
+		BLOCK_SUMS_TEST(test_bits_behind_the_end), BLOCK_SUMS_TEST(test_short_heads),
+		BLOCK_SUMS_TEST(test_failing_reads)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

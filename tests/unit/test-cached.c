@@ -35,22 +35,16 @@ static int folder;
 
 static void done(struct read_op *read, int64_t bytes)
 {
-	(void)read;
 	result = bytes;
 }
 
 static void failed(struct read_op *read, const struct chunk *chunk, const struct error *err)
 {
-	(void)read;
-	(void)chunk;
-	(void)err;
 	told++;
 }
 
 static void tell(const void *owner, const struct error *why)
 {
-	(void)owner;
-	(void)why;
 	told++;
 }
 
@@ -146,7 +140,6 @@ static int begin(void **state)
 	struct reader_setup setup = { .options = &options, .geometry = &geometry, .events = &events,
 				      .counters = &counters, .keeps = true };
 
-	(void)state;
 	make_volume();
 	assert_non_null(mkdtemp(folder_name));
 	folder = open(folder_name, O_RDONLY | O_DIRECTORY);
@@ -164,7 +157,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	close_store();
 	engine_free(reader.engine);
 	reader_close(&reader);
@@ -252,7 +244,6 @@ static void check_reads(uint64_t of_volume, uint64_t of_cache, uint64_t wrong)
 
 static void test_second_epoch_reads_nothing(void **state)
 {
-	(void)state;
 	mark();
 	read_all();
 	check_reads(FILES, 0, 0);
@@ -266,7 +257,6 @@ static void test_second_epoch_reads_nothing(void **state)
 /* Parts of files of several chunks, of one, and from within a block. */
 static void test_parts(void **state)
 {
-	(void)state;
 	mark();
 	read_part(49, CHUNK, CHUNK);
 	read_part(49, 2 * CHUNK, READ_MAX);
@@ -321,7 +311,6 @@ static void read_list(unsigned first, unsigned count, bool is_spread)
  * between them never come from the cache. */
 static void test_lists(void **state)
 {
-	(void)state;
 	mark();
 	read_list(0, 8, false);
 	check_reads(0, counters.local_hits - cache_reads, 0);
@@ -337,7 +326,6 @@ static void test_lists_in_part(void **state)
 	const struct chunk gone = first_chunk(3);
 	uint64_t place;
 
-	(void)state;
 	assert_true(view_find(&store->view, &gone, &place));
 	view_forget(&store->view, &gone, place);
 	reader.setup.keeps = false;
@@ -361,7 +349,6 @@ static void test_not_kept(void **state)
 	const struct chunk gone = first_chunk(5);
 	uint64_t place;
 
-	(void)state;
 	assert_true(view_find(&store->view, &gone, &place));
 	view_forget(&store->view, &gone, place);
 	reader.setup.keeps = false;
@@ -377,7 +364,6 @@ static void test_not_kept(void **state)
 
 static void test_after_another_start(void **state)
 {
-	(void)state;
 	close_store();
 	open_store();
 	open_engine();
@@ -401,7 +387,6 @@ static void test_all_is_wrong(void **state)
 {
 	uint64_t fills = store_state(store).fills;
 
-	(void)state;
 	fill_data(0xee);
 	mark();
 	read_all();
@@ -416,7 +401,6 @@ static void test_data_is_cut_off(void **state)
 {
 	uint64_t fills = store_state(store).fills;
 
-	(void)state;
 	assert_int_equal(ftruncate(store->data, 0), 0);
 	mark();
 	read_all();
@@ -449,7 +433,6 @@ static void test_lent(void **state)
 	struct cached *lent = borrow(&fds[1]);
 	uint64_t fills = store_state(store).fills;
 
-	(void)state;
 	open_engine();
 	reader.setup.cached = cached_use(lent);
 	reader.setup.keeps = false;
@@ -478,7 +461,6 @@ static void test_all_fails(void **state)
 {
 	uint64_t errors;
 
-	(void)state;
 	fds[1] = open("/dev/null", O_WRONLY);
 	open_engine();
 	mark();
@@ -497,7 +479,6 @@ static struct io_read *hanging;
 
 static void hang(struct engine *engine, struct io_read *read)
 {
-	(void)engine;
 	if (read->member == 1)
 		hanging = read;
 	else
@@ -512,7 +493,6 @@ static void test_a_read_that_hangs_is_left(void **state)
 	struct engine slow = { .ops = &ops }, *engine = reader.engine;
 	int64_t begun;
 
-	(void)state;
 	usleep(1100000); /* then it may be tried again, after test_all_fails() */
 	read_part(0, 0, READ_MAX);
 	reader.engine = &slow;
@@ -542,21 +522,8 @@ static void test_a_read_that_hangs_is_left(void **state)
 	reader.engine = engine;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_second_epoch_reads_nothing),
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_lists_in_part),
-		cmocka_unit_test(test_not_kept),
-		cmocka_unit_test(test_after_another_start),
-		cmocka_unit_test(test_all_is_wrong),
-		cmocka_unit_test(test_data_is_cut_off),
-		cmocka_unit_test(test_lent),
-		cmocka_unit_test(test_all_fails),
-		cmocka_unit_test(test_a_read_that_hangs_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
-}
+CHECK_MAIN_WITH(begin, end, cmocka_unit_test(test_second_epoch_reads_nothing), cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_lists), cmocka_unit_test(test_lists_in_part), cmocka_unit_test(test_not_kept),
+		cmocka_unit_test(test_after_another_start), cmocka_unit_test(test_all_is_wrong),
+		cmocka_unit_test(test_data_is_cut_off), cmocka_unit_test(test_lent), cmocka_unit_test(test_all_fails),
+		cmocka_unit_test(test_a_read_that_hangs_is_left))

@@ -34,7 +34,6 @@ static void member_while_he_waits(void **state)
 	};
 	struct serve serve = { .owner = geteuid() + 1, .options.control_group.name = "group" };
 
-	(void)state;
 	serve.options.control_group.number = our_group();
 	CHECK_OK(caller_check(&serve, &request, &err));
 	/* Answered: the number may be another's by now. */
@@ -62,7 +61,6 @@ static void a_process_acts_for_somebody_else(void **state)
 	struct caller_reader reader = { .request = &request };
 	struct serve serve = { .owner = geteuid() + 1, .options.control_group.name = "group" };
 
-	(void)state;
 	serve.options.control_group.number = our_group();
 	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "and members of its control_group");
 	assert_false(caller_may_read(&reader, 0040, OWNER, serve.options.control_group.number));
@@ -80,7 +78,6 @@ static void without_a_look_at_the_process(void **state)
 	struct channel_request request = { .owed = 5, .wire = { .unique = 5, .uid = OWNER, .gid = 7 } };
 	struct serve serve = { .owner = OWNER };
 
-	(void)state;
 	CHECK_OK(caller_check(&serve, &request, &err));
 	request.wire.uid = OTHER;
 	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM,
@@ -104,7 +101,6 @@ static void who_may_read_a_file(void **state)
 	struct caller_reader reader = { .request = &request };
 	gid_t group;
 
-	(void)state;
 	assert_true(caller_may_read(&reader, 0400, OTHER, 1));
 	assert_false(caller_may_read(&reader, 0077, OTHER, 7));
 	assert_true(caller_may_read(&reader, 0004, OWNER, 1));
@@ -139,7 +135,6 @@ static void the_kernel_does_not_say_who(void **state)
 	struct serve serve = { .owner = geteuid() + 1, .options = { .control_group.name = "group", .idmap = true } };
 	struct caller_reader reader = { .request = &request };
 
-	(void)state;
 	serve.options.control_group.number = our_group();
 	caller_identify(&serve, &request);
 	assert_int_equal(request.wire.uid, geteuid());
@@ -163,15 +158,6 @@ static void the_kernel_does_not_say_who(void **state)
 	assert_int_equal(request.wire.uid, UINT32_MAX);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(member_while_he_waits),
-		cmocka_unit_test(a_process_acts_for_somebody_else),
-		cmocka_unit_test(without_a_look_at_the_process),
-		cmocka_unit_test(who_may_read_a_file),
-		cmocka_unit_test(the_kernel_does_not_say_who),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(member_while_he_waits), cmocka_unit_test(a_process_acts_for_somebody_else),
+	   cmocka_unit_test(without_a_look_at_the_process), cmocka_unit_test(who_may_read_a_file),
+	   cmocka_unit_test(the_kernel_does_not_say_who))

@@ -21,7 +21,6 @@ static void fake_command(struct engine *engine, struct io_command *given)
 {
 	struct fuse_out_header out;
 
-	(void)engine;
 	command = given;
 	if (given->operation == WIRE_URING_REGISTER) {
 		header = given->iov[0].iov_base;
@@ -36,9 +35,6 @@ static void fake_command(struct engine *engine, struct io_command *given)
 
 static int fake_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
-	(void)engine;
-	(void)block;
-	(void)err;
 	*ret_readable = false;
 	return 0;
 }
@@ -85,7 +81,6 @@ static unsigned handled_count;
 
 static void handle(void *context, struct channel_request *request)
 {
-	(void)context;
 	handled = request;
 	handled_count++;
 }
@@ -99,7 +94,6 @@ static int start(void **state)
 	static const struct channel_queues queues = { .numbers = numbers, .depths = depths, .count = 1 };
 	static const struct channel_setup setup = { .handlers = &handlers, .slots = 1, .payload_size = 8192 };
 
-	(void)state;
 	answers = handled_count = 0;
 	CHECK_OK(channel_ring_new(&setup, &queues, &channel, &err));
 	CHECK_OK(channel_start(channel, &engine, &err));
@@ -115,7 +109,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	assert_int_equal(channel->busy, 0);
 	command->done(command, -ENOTCONN);
 	channel_free(channel);
@@ -124,7 +117,6 @@ static int stop(void **state)
 
 static void the_next_request_waits(void **state)
 {
-	(void)state;
 	send_read(12);
 	assert_int_equal(handled_count, 1);
 	channel_release(handled);
@@ -138,7 +130,6 @@ static void the_next_request_waits(void **state)
 
 static void a_name_is_not_believed(void **state)
 {
-	(void)state;
 	send_lookup(12);
 	assert_int_equal(answers, 1);
 	channel_release(handled);
@@ -155,7 +146,6 @@ static void what_waits_has_a_deadline(void **state)
 {
 	int64_t before = clock_now();
 
-	(void)state;
 	for (uint64_t unique = 12; unique < 18; unique += 2) {
 		send_read(unique);
 		channel->ops->expire(channel, before);
@@ -175,7 +165,6 @@ static void what_waits_has_a_deadline(void **state)
 /* The kernel takes the connection down while the device still has the memory. */
 static void the_mount_ends(void **state)
 {
-	(void)state;
 	channel_release(handled);
 }
 
@@ -183,7 +172,6 @@ static void the_mount_ends(void **state)
  * kernel sends after it. */
 static void the_worker_ends(void **state)
 {
-	(void)state;
 	send_read(12);
 	channel->ending = true;
 	channel_release(handled);
@@ -200,7 +188,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_name_is_not_believed, start, stop),
 		cmocka_unit_test_setup_teardown(what_waits_has_a_deadline, start, stop),
 		cmocka_unit_test_setup_teardown(the_mount_ends, start, stop),
-		cmocka_unit_test_setup_teardown(the_worker_ends, start, stop),
+		cmocka_unit_test_setup_teardown(the_worker_ends, start, stop)
 	};
 
 	log_set_level(LOG_EMERG);

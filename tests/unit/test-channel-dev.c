@@ -26,7 +26,6 @@ static void test_turns(void **state)
 	bool drained = false;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
 	setup.clone = ends[0];
 	CHECK_OK(channel_dev_new(&setup, &channel, &err));
@@ -43,9 +42,4 @@ static void test_turns(void **state)
 	close(ends[1]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_turns) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_turns))

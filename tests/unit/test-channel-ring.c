@@ -23,7 +23,6 @@ static unsigned refuse_from;
 
 static void fake_command(struct engine *engine, struct io_command *command)
 {
-	(void)engine;
 	assert_true(command_count < 64);
 	commands[command_count++] = command;
 }
@@ -32,8 +31,6 @@ static int fake_wait(struct engine *engine, bool block, bool *ret_readable, stru
 {
 	unsigned count = command_count;
 
-	(void)engine;
-	(void)err;
 	assert_false(block);
 	*ret_readable = false;
 	for (unsigned i = refuse_from; i < count && at_start; i++)
@@ -78,7 +75,6 @@ static unsigned handled_count;
 
 static void handle(void *context, struct channel_request *request)
 {
-	(void)context;
 	assert_int_equal(request->wire.opcode, FUSE_READ);
 	assert_int_equal(request->wire.in.read.offset, 4096);
 	assert_true(handled_count < SLOTS);
@@ -96,7 +92,6 @@ static int start(void **state)
 	static const struct channel_queues queues = { .numbers = numbers, .depths = depths, .count = QUEUES };
 	static const struct channel_setup setup = { .handlers = &handlers, .slots = SLOTS, .payload_size = PAYLOAD };
 
-	(void)state;
 	command_count = handled_count = refuse_from = 0;
 	at_start = 0;
 	CHECK_OK(channel_ring_new(&setup, &queues, &channel, &err));
@@ -105,7 +100,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-	(void)state;
 	channel_free(channel);
 	return 0;
 }
@@ -120,7 +114,6 @@ static void every_entry_is_registered(void **state)
 {
 	unsigned of[5] = { 0 };
 
-	(void)state;
 	CHECK_OK(channel_start(channel, &engine, &err));
 	assert_int_equal(command_count, SLOTS);
 	for (unsigned i = 0; i < SLOTS; i++) {
@@ -141,7 +134,6 @@ static void a_reply_is_the_commit_of_its_entry(void **state)
 	struct wire_uring_header *to[SLOTS];
 	struct fuse_out_header out;
 
-	(void)state;
 	CHECK_OK(channel_start(channel, &engine, &err));
 	for (unsigned i = 0; i < SLOTS; i++)
 		to[i] = header(commands[i]);
@@ -173,7 +165,6 @@ static void what_is_malformed_is_answered(void **state)
 	struct wire_uring_header *to;
 	struct fuse_out_header out;
 
-	(void)state;
 	CHECK_OK(channel_start(channel, &engine, &err));
 	to = header(commands[0]);
 	memset(to, 0xff, sizeof(*to));
@@ -194,7 +185,6 @@ static void the_end_of_the_mount(void **state)
 	const int ends[] = { -ENOTCONN, -ENODEV, -ECANCELED, -ENOENT, -ECONNABORTED };
 	bool drained;
 
-	(void)state;
 	CHECK_OK(channel_start(channel, &engine, &err));
 	for (unsigned i = 0; i < SLOTS; i++) {
 		CHECK_OK(channel_receive(channel, &drained, &err));
@@ -208,7 +198,6 @@ static void the_end_while_a_request_is_in_work(void **state)
 {
 	bool drained;
 
-	(void)state;
 	CHECK_OK(channel_start(channel, &engine, &err));
 	send_read(commands[0], header(commands[0]), 5);
 	for (unsigned i = 1; i < SLOTS; i++)
@@ -228,7 +217,6 @@ static void a_queue_that_runs_dry(void **state)
 {
 	bool drained;
 
-	(void)state;
 	CHECK_OK(channel_start(channel, &engine, &err));
 	log_set_program("test");
 	for (unsigned i = 0; i < DEPTH; i++) {
@@ -243,14 +231,12 @@ static void a_queue_that_runs_dry(void **state)
 
 static void a_kernel_that_refuses_all(void **state)
 {
-	(void)state;
 	at_start = -ENOMEM;
 	CHECK_FAILS(channel_start(channel, &engine, &err), -EIO, "Cannot allocate memory");
 }
 
 static void a_kernel_that_refuses_some(void **state)
 {
-	(void)state;
 	at_start = -ENOMEM;
 	refuse_from = DEPTH + 1;
 	CHECK_OK(channel_start(channel, &engine, &err));
@@ -262,7 +248,6 @@ static void a_kernel_that_refuses_some(void **state)
 /* Else the kernel refuses every entry, and takes what /dev/fuse gives for the end of the file. */
 static void the_largest_read_fits_a_payload(void **state)
 {
-	(void)state;
 	assert_int_equal(init_max_pages(4096), 256);
 	assert_int_equal(init_max_pages(16384), 64);
 	assert_int_equal(init_max_pages(65536), 16);
@@ -272,19 +257,8 @@ static void the_largest_read_fits_a_payload(void **state)
 
 #define WITH_CHANNEL(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_CHANNEL(every_entry_is_registered),
-		WITH_CHANNEL(a_reply_is_the_commit_of_its_entry),
-		WITH_CHANNEL(what_is_malformed_is_answered),
-		WITH_CHANNEL(the_end_of_the_mount),
-		WITH_CHANNEL(the_end_while_a_request_is_in_work),
-		WITH_CHANNEL(a_queue_that_runs_dry),
-		WITH_CHANNEL(a_kernel_that_refuses_all),
-		WITH_CHANNEL(a_kernel_that_refuses_some),
-		cmocka_unit_test(the_largest_read_fits_a_payload),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(WITH_CHANNEL(every_entry_is_registered), WITH_CHANNEL(a_reply_is_the_commit_of_its_entry),
+	   WITH_CHANNEL(what_is_malformed_is_answered), WITH_CHANNEL(the_end_of_the_mount),
+	   WITH_CHANNEL(the_end_while_a_request_is_in_work), WITH_CHANNEL(a_queue_that_runs_dry),
+	   WITH_CHANNEL(a_kernel_that_refuses_all), WITH_CHANNEL(a_kernel_that_refuses_some),
+	   cmocka_unit_test(the_largest_read_fits_a_payload))

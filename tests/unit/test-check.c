@@ -28,7 +28,6 @@ static void fake_read(struct engine *engine, struct io_read *read)
 {
 	uint64_t at = read->offset;
 
-	(void)engine;
 	for (int i = 0; i < read->iov_count; i++) {
 		const struct iovec *iov = &read->iov[i];
 
@@ -54,7 +53,6 @@ int pool_new(const struct engine_setup *setup, struct engine **ret, struct error
 	static const struct engine_ops ops = { .read = fake_read, .free = fake_free };
 	struct engine *engine = calloc(1, sizeof(*engine));
 
-	(void)setup;
 	if (!engine)
 		return error_set(err, -ENOMEM, "no memory");
 	engine->ops = &ops;
@@ -74,7 +72,6 @@ static struct item make_item(uint32_t member, uint64_t offset, uint32_t length)
 
 static int fill(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < DEVICE; i++)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	for (size_t i = 0; i < sizeof(blob); i++)
@@ -112,7 +109,6 @@ static void test_any_places(void **state)
 	static const long longest[] = { 1, 600, 5000, LONGEST };
 	static struct damage_list damage;
 
-	(void)state;
 	srandom(9);
 	for (unsigned round = 0; round < 12; round++) {
 		uint64_t bytes = 0, chunks = 0, wrong = 0;
@@ -152,7 +148,6 @@ static void test_wrong_now_and_then(void **state)
 	static struct damage_list damage;
 	struct check_counts counts;
 
-	(void)state;
 	for (unsigned count = 1; count <= 2; count++)
 		for (unsigned wrong = 0; wrong <= 2 * count; wrong++) {
 			items[0] = make_item(0, DSFS_DATA_AT, 70000);
@@ -181,7 +176,6 @@ static void test_copies(void **state)
 	static struct damage_list damage;
 	struct check_counts counts;
 
-	(void)state;
 	volume_index.members = (struct members){ .segment_log = DSFS_SEGMENT_LOG_MIN, .list = list, .count = 2,
 						 .groups = groups, .group_count = 2, .columns = columns,
 						 .column_count = 3, .places = places };
@@ -203,13 +197,5 @@ static void test_copies(void **state)
 	volume_index.members = (struct members){ 0 };
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_any_places),
-		cmocka_unit_test(test_wrong_now_and_then),
-		cmocka_unit_test(test_copies),
-	};
-
-	return cmocka_run_group_tests(tests, fill, NULL);
-}
+CHECK_MAIN_WITH(fill, NULL, cmocka_unit_test(test_any_places), cmocka_unit_test(test_wrong_now_and_then),
+		cmocka_unit_test(test_copies))

@@ -22,7 +22,6 @@ static int set_up(void **state)
 {
 	unsigned count = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * 2654435761u >> 13);
 	codes[count++] = &checksum_baseline;
@@ -66,7 +65,6 @@ static void check_length(size_t length)
 
 static void test_same(void **state)
 {
-	(void)state;
 	for (size_t length = 0; length <= 1088; length++)
 		check_length(length);
 	for (size_t block = 2048; block <= 65536; block *= 2)
@@ -79,7 +77,6 @@ static void test_known(void **state)
 {
 	static const char text[] = "datasetfs";
 
-	(void)state;
 	for (unsigned i = 0; codes[i]; i++) {
 		assert_int_equal(codes[i]->sum_64(text, strlen(text)), UINT64_C(0x729be22c3d4624ab));
 		assert_int_equal(codes[i]->sum_64(bytes, 8192), UINT64_C(0x45830b9271bf697a));
@@ -97,7 +94,6 @@ __attribute__((target("xsave"))) static bool has_upper_halves(void)
 /* While they are in use, instructions of SSE wait for the ones before. */
 static void test_clean(void **state)
 {
-	(void)state;
 	if (!CPU_FEATURE_ACTIVE(AVX2) || !CPU_FEATURE_PRESENT(XGETBV_ECX_1))
 		skip();
 	__asm__ volatile("vzeroupper" ::: "xmm0");

@@ -38,7 +38,6 @@ static void test_answers(void **state)
 	struct child child = CHILD_NONE;
 	char answer[16];
 
-	(void)state;
 	CHECK_OK(child_start(&child, echo, "!", &err));
 	assert_int_equal(write(child.fd, "one", 3), 3);
 	assert_int_equal(read(child.fd, answer, sizeof(answer)), 4);
@@ -58,7 +57,6 @@ static void test_answers(void **state)
 /* Answers once, and then never. */
 static void hang(const void *argument, int fd)
 {
-	(void)argument;
 	if (write(fd, "x", 1) == 1)
 		for (;;)
 			pause();
@@ -69,7 +67,6 @@ static void test_killed(void **state)
 	struct child child = CHILD_NONE;
 	char answer;
 
-	(void)state;
 	CHECK_OK(child_start(&child, hang, NULL, &err));
 	assert_int_equal(read(child.fd, &answer, 1), 1);
 	assert_false(child_is_gone(&child));
@@ -85,7 +82,6 @@ static void test_unwaited(void **state)
 	struct child child = CHILD_NONE;
 	char answer;
 
-	(void)state;
 	signal(SIGCHLD, SIG_IGN);
 	CHECK_OK(child_start(&child, hang, NULL, &err));
 	assert_int_equal(read(child.fd, &answer, 1), 1);
@@ -104,7 +100,6 @@ static void look_around(const void *argument, int fd)
 {
 	struct surroundings seen = { .session = getsid(0), .process = getpid() };
 
-	(void)argument;
 	if (!getcwd(seen.directory, sizeof(seen.directory)))
 		return;
 	for (int i = 0; i < 100; i++)
@@ -118,7 +113,6 @@ static void test_surroundings(void **state)
 	struct child child = CHILD_NONE;
 	struct surroundings seen;
 
-	(void)state;
 	CHECK_OK(child_start(&child, look_around, NULL, &err));
 	assert_int_equal(read(child.fd, &seen, sizeof(seen)), sizeof(seen));
 	assert_int_equal(seen.process, child.process);
@@ -130,14 +124,5 @@ static void test_surroundings(void **state)
 	wait_gone(&child);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_unwaited),
-		cmocka_unit_test(test_surroundings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_answers), cmocka_unit_test(test_killed), cmocka_unit_test(test_unwaited),
+	   cmocka_unit_test(test_surroundings))

@@ -77,7 +77,6 @@ static void test_lone_root(void **state)
 	struct children_range range;
 	struct children_start start;
 
-	(void)state;
 	section_init(&section);
 	open_section();
 	assert_null(children);
@@ -98,7 +97,6 @@ static void test_without_hard_links(void **state)
 	uint64_t directories[5];
 	char name[32];
 
-	(void)state;
 	section_init(&section);
 	for (int i = 0; i < 5; i++) {
 		snprintf(name, sizeof(name), "d%d", i);
@@ -123,7 +121,6 @@ static void test_with_hard_links(void **state)
 	uint64_t directories[6], file;
 	char name[32];
 
-	(void)state;
 	section_init(&section);
 	for (int i = 0; i < 6; i++) {
 		snprintf(name, sizeof(name), "d%d", i);
@@ -176,7 +173,6 @@ static void grow(unsigned seed)
 
 static void test_random(void **state)
 {
-	(void)state;
 	for (unsigned seed = 1; seed <= 20; seed++) {
 		print_message("seed %u\n", seed);
 		grow(seed);
@@ -190,7 +186,6 @@ static void test_names_first(void **state)
 {
 	uint64_t directory, ordinal;
 
-	(void)state;
 	grow(3);
 	open_section();
 	assert_int_equal(names_first(index_now->names, 0, &directory, &ordinal), 0);
@@ -201,15 +196,5 @@ static void test_names_first(void **state)
 	close_section();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lone_root),
-		cmocka_unit_test(test_without_hard_links),
-		cmocka_unit_test(test_with_hard_links),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_names_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_lone_root), cmocka_unit_test(test_without_hard_links),
+	   cmocka_unit_test(test_with_hard_links), cmocka_unit_test(test_random), cmocka_unit_test(test_names_first))

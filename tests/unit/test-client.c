@@ -26,7 +26,6 @@ static void heads(void **state)
 	struct client_answer answer = { .code = 0 };
 	const struct error why = { -EPERM, "not for you" };
 
-	(void)state;
 	client_begin(&query.head, CLIENT_OPEN, sizeof(query));
 	CHECK_OK(client_check(&query, sizeof(query), CLIENT_OPEN, sizeof(query), &err));
 	CHECK_FAILS(client_check(&query, 3, CLIENT_OPEN, sizeof(query), &err), -EPROTO, "a message of 3 bytes");
@@ -61,7 +60,6 @@ static void packets(void **state)
 	struct passing_packet packet;
 	int pair[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC), four[4] = { null, null, null, null };
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	CHECK_FAILS(passing_receive(pair[1], 1, 0, &packet, &err), -EAGAIN, "no answer within 1 ms");
 	CHECK_OK(passing_send(pair[0], "hello", 5, four, 3, &err));
@@ -98,7 +96,6 @@ static void state_tells(void **unused)
 	pthread_t thread;
 	uint64_t volume;
 
-	(void)unused;
 	CHECK_OK(state_new(&terms, &state, &err));
 	CHECK_OK(state_view_open(state_fd(state), &view, &err));
 	state_publish(state, 5);
@@ -133,7 +130,6 @@ static void state_after_sigkill(void **unused)
 	char byte = 0;
 	pid_t child;
 
-	(void)unused;
 	CHECK_OK(state_new(&terms, &state, &err));
 	CHECK_OK(state_view_open(state_fd(state), &view, &err));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
@@ -177,7 +173,6 @@ static void state_of_the_next_daemon(void **unused)
 	struct state *former;
 	pthread_t thread;
 
-	(void)unused;
 	CHECK_OK(state_new(&terms, &former, &err));
 	CHECK_OK(state_new(&terms, &next, &err));
 	CHECK_OK(state_view_open(state_fd(former), &view, &err));
@@ -211,23 +206,11 @@ static void refused_states(void **state)
 	int fd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	const struct state_view *view;
 
-	(void)state;
 	CHECK_FAILS(state_view_open(fd, &view, &err), -EPROTO, "has the seals 0");
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
 	CHECK_FAILS(state_view_open(fd, &view, &err), -EPROTO, "has 0 bytes, expected 4096");
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(heads),
-		cmocka_unit_test(packets),
-		cmocka_unit_test(state_after_sigkill),
-		cmocka_unit_test(state_of_the_next_daemon),
-		cmocka_unit_test(refused_states),
-		cmocka_unit_test(state_tells),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(heads), cmocka_unit_test(packets), cmocka_unit_test(state_after_sigkill),
+	   cmocka_unit_test(state_of_the_next_daemon), cmocka_unit_test(refused_states), cmocka_unit_test(state_tells))

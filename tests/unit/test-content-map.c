@@ -92,7 +92,6 @@ static void add_source(struct version *version)
 
 static int setup(void **state)
 {
-	(void)state;
 	memory_init(&memory, SIZE);
 	for (unsigned i = 0; i < FILES * STRIDE; i++)
 		memory.bytes[DATA + i] = (uint8_t)(i * 2654435761u >> 11);
@@ -108,7 +107,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	version_free(&versions[0]);
 	version_free(&versions[1]);
 	memory_done(&memory);
@@ -184,7 +182,6 @@ static void test_everything_once(void **state)
 {
 	struct found found = look_afresh(0, 1u << 20);
 
-	(void)state;
 	check_all(&found);
 	found = look_afresh(0, 4096);
 	check_all(&found);
@@ -193,7 +190,6 @@ static void test_everything_once(void **state)
 /* A batch takes a pass of its own; one that is smaller than what lies in a window grows. */
 static void test_small_batches(void **state)
 {
-	(void)state;
 	for (size_t batch = 1; batch < 300; batch += 13) {
 		struct found found = look_afresh(batch, 8192);
 
@@ -206,7 +202,6 @@ static void test_backwards(void **state)
 	struct content_pieces pieces = { 0 };
 	struct content_map *map;
 
-	(void)state;
 	CHECK_OK(content_map_open(&memory.source, &catalogue, 20, &map, &err));
 	for (unsigned i = FILES; i--;) {
 		CHECK_OK(content_map_pieces(map, chunk_at(i), 1, &pieces, &err));
@@ -225,7 +220,6 @@ static void test_damage_is_found(void **state)
 		uint64_t at;
 	} flips[] = { { DATA + 5 }, { DATA + 199 * STRIDE + 3 }, { SUMS + 8192 - 1 } };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct content_map *map;
 
@@ -242,7 +236,6 @@ static void test_damage_that_comes_later(void **state)
 {
 	struct content_map *map;
 
-	(void)state;
 	CHECK_OK(content_map_open(&memory.source, &catalogue, 0, &map, &err));
 	memory.bytes[SOURCE + 70000] ^= 1;
 	memory.bytes[INDEX(2) + 9000] ^= 1;
@@ -262,7 +255,6 @@ static void test_lost_index(void **state)
 	struct content_map *map;
 	struct found found;
 
-	(void)state;
 	memory.bytes[INDEX(1) + 9000] ^= 1;
 	CHECK_OK(content_map_open(&memory.source, &catalogue, 0, &map, &err));
 	assert_non_null(content_map_problem(map, 0));
@@ -286,7 +278,6 @@ static void test_lost_section(void **state)
 	struct content_map *map;
 	struct found found;
 
-	(void)state;
 	memory.bytes[SOURCE + 70000] ^= 1;
 	memory.bytes[SUMS + 20] ^= 1;
 	CHECK_OK(content_map_open(&memory.source, &catalogue, 0, &map, &err));
@@ -301,17 +292,7 @@ static void test_lost_section(void **state)
 	content_map_close(map);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_everything_once),
-		cmocka_unit_test(test_small_batches),
-		cmocka_unit_test(test_backwards),
-		cmocka_unit_test(test_damage_is_found),
-		cmocka_unit_test(test_damage_that_comes_later),
-		cmocka_unit_test(test_lost_index),
-		cmocka_unit_test(test_lost_section),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+CHECK_MAIN_WITH(setup, teardown, cmocka_unit_test(test_everything_once), cmocka_unit_test(test_small_batches),
+		cmocka_unit_test(test_backwards), cmocka_unit_test(test_damage_is_found),
+		cmocka_unit_test(test_damage_that_comes_later), cmocka_unit_test(test_lost_index),
+		cmocka_unit_test(test_lost_section))

@@ -72,7 +72,6 @@ static void test_extent_map(void **state)
 	struct index *index = open_three_chunks(&inode);
 	uint64_t size;
 
-	(void)state;
 	extent_map(&cursor, index, &inode, 0, 1u << 20, &size);
 	assert_int_equal(size, 2 * CHUNK + 1000);
 	expect_piece(&cursor, 0, 0, CHUNK);
@@ -103,7 +102,6 @@ static void test_holes(void **state)
 	struct inode inode;
 	struct index *index = open_three_chunks(&inode);
 
-	(void)state;
 	assert_int_equal(extent_seek(index, &inode, 0, true, &err), CHUNK);
 	assert_int_equal(extent_seek(index, &inode, 0, false, &err), 0);
 	assert_int_equal(extent_seek(index, &inode, CHUNK + 7, false, &err), 2 * CHUNK);
@@ -137,7 +135,6 @@ static void files_refused(const char *reason)
  * may not. 289 files that had 4,000,000 holes in common took minutes. */
 static void test_large_files_share_nothing(void **state)
 {
-	(void)state;
 	begin_files();
 	section_file(&section, 1, "a", LARGE, 0);
 	section_file(&section, 1, "b", 8 * CHUNK, 9); /* 1 MiB */
@@ -164,7 +161,6 @@ static void test_blocks_are_counted_once(void **state)
 	struct inode inode;
 	struct index *index;
 
-	(void)state;
 	begin_files();
 	section_chunk(&section, DATA_AT, 1, CHUNK, DSFS_CODEC_RAW);
 	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
@@ -199,7 +195,6 @@ static void chunk_refused(uint64_t length, uint64_t address, uint32_t stored, ui
 
 static void test_impossible_chunks(void **state)
 {
-	(void)state;
 	chunk_refused(1000, DATA_AT, 999, DSFS_CODEC_RAW);
 	chunk_refused(1000, DATA_AT, 1000, DSFS_CODEC_ZSTD);
 	chunk_refused(1000, DATA_AT, 0, DSFS_CODEC_ZSTD);
@@ -221,7 +216,6 @@ static void test_verify_in_pieces(void **state)
 	struct chunk chunk = { .length = sizeof(content) };
 	struct iovec pieces[3] = { { content, 1 }, { content + 1, 700 }, { content + 701, 299 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(content); i++)
 		content[i] = (uint8_t)(i * 7);
 	chunk.sum = sum_of(DSFS_SUM_XXH3_64, content, sizeof(content));
@@ -240,7 +234,6 @@ static void test_compressed_chunk(void **state)
 	struct codec *codec = codec_new();
 	size_t length;
 
-	(void)state;
 	for (size_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i / 100);
 	chunk.sum = sum_of(DSFS_SUM_XXH3_64, content, CHUNK);
@@ -313,7 +306,6 @@ static void test_xattrs(void **state)
 	struct inode inode;
 	unsigned count = 0;
 
-	(void)state;
 	make_xattrs(1, 25, 6, 3);
 	index = open_section();
 	CHECK_OK(inode_get(index, 2, &inode, &err));
@@ -350,7 +342,6 @@ static void test_foreign_xattrs(void **state)
 	};
 	struct index *index;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
 		section_init(&section);
 		section_file(&section, 1, "f", 0, 0);
@@ -370,7 +361,6 @@ static void test_foreign_xattrs(void **state)
 /* Work grows with the index, so nothing is read twice. */
 static void test_xattr_sets_overlap(void **state)
 {
-	(void)state;
 	section_init(&section);
 	section_file(&section, 1, "f", 0, 0);
 	section_xattr(&section, 1, "user.a", 1);
@@ -387,7 +377,6 @@ static void test_zero_bytes(void **state)
 {
 	uint8_t bytes[100] = { 0 };
 
-	(void)state;
 	for (size_t length = 0; length <= sizeof(bytes); length++) {
 		assert_true(bytes_are_zero(bytes, length));
 		for (size_t i = 0; i < length; i++) {
@@ -404,7 +393,6 @@ static void test_times(void **state)
 	struct inode inode;
 	struct index *index;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		section_init(&section);
 		section.inodes[0].mtime = times[i];
@@ -421,12 +409,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_extent_map),	  cmocka_unit_test(test_holes),
-		cmocka_unit_test(test_large_files_share_nothing),
-		cmocka_unit_test(test_blocks_are_counted_once),
+		cmocka_unit_test(test_large_files_share_nothing), cmocka_unit_test(test_blocks_are_counted_once),
 		cmocka_unit_test(test_impossible_chunks), cmocka_unit_test(test_verify_in_pieces),
 		cmocka_unit_test(test_compressed_chunk),  cmocka_unit_test(test_xattrs),
 		cmocka_unit_test(test_foreign_xattrs), cmocka_unit_test(test_xattr_sets_overlap),
-		cmocka_unit_test(test_zero_bytes),	  cmocka_unit_test(test_times),
+		cmocka_unit_test(test_zero_bytes),	  cmocka_unit_test(test_times)
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

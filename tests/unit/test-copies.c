@@ -54,7 +54,6 @@ static void device_read(struct engine *engine, struct io_read *read)
 {
 	uint64_t at = read->offset;
 
-	(void)engine;
 	assert_true(seen_count < READS && read->member < MEMBERS);
 	seen[seen_count++] = read->member;
 	for (int i = 0; !faults[read->member] && i < read->iov_count; i++) {
@@ -67,33 +66,26 @@ static void device_read(struct engine *engine, struct io_read *read)
 
 static void done(struct read_op *ended, int64_t bytes)
 {
-	(void)ended;
 	result = bytes;
 }
 
 static void failed(struct read_op *which, const struct chunk *chunk, const struct error *err)
 {
-	(void)which;
-	(void)chunk;
 	told = err->code;
 }
 
 static void on_fall_back(struct read_op *which, const struct error *err)
 {
-	(void)which;
-	(void)err;
 	fell_back++;
 }
 
 static void path_failed(struct read_op *which, int code, bool is_parked)
 {
-	(void)which;
 	parked = is_parked ? code : 0;
 }
 
 static void copy_failed(struct read_op *which, uint32_t member, int code)
 {
-	(void)which;
 	assert_int_equal(code, faults[member]);
 	lost = member;
 }
@@ -101,7 +93,6 @@ static void copy_failed(struct read_op *which, uint32_t member, int code)
 /* The place is that of the chunk in the member's own column of the first group, or of a page in the second. */
 static void copy_wrong(struct read_op *which, const struct reader_place *place, const struct error *reason)
 {
-	(void)which;
 	assert_int_not_equal(reason->code, 0);
 	assert_int_equal(place->offset / SEGMENT, !place->chunk ? 2 : place->member == 2 ? 3 : 1);
 	assert_int_equal(place->length, place->chunk ? place->chunk->stored : DSFS_BLOCK);
@@ -146,7 +137,6 @@ static int open_reader(void **state)
 	struct reader_setup setup = { .options = &options, .geometry = geometry, .events = &events,
 				      .counters = &counters };
 
-	(void)state;
 	make_devices();
 	memset(faults, 0, sizeof(faults));
 	seen_count = fell_back = 0;
@@ -168,7 +158,6 @@ static int open_reader(void **state)
 
 static int close_reader(void **state)
 {
-	(void)state;
 	reader_close(&reader);
 	chunk_cache_free(reader.setup.cache);
 	page_cache_free(reader.setup.pages);
@@ -202,7 +191,6 @@ static void check_content(void)
 
 static void test_the_first_is_read(void **state)
 {
-	(void)state;
 	read_begin(&reader, &op);
 	check_content();
 	CHECK_SEEN(0);
@@ -210,7 +198,6 @@ static void test_the_first_is_read(void **state)
 
 static void test_another_one_at_once(void **state)
 {
-	(void)state;
 	faults[0] = -EIO;
 	read_begin(&reader, &op);
 	check_content();
@@ -241,7 +228,6 @@ static void test_another_one_at_once(void **state)
 
 static void test_the_last_one_fails_it(void **state)
 {
-	(void)state;
 	damage(0, FIRST);
 	damage(1, FIRST);
 	damage(2, 4 * SEGMENT - CHUNK);
@@ -254,7 +240,6 @@ static void test_the_last_one_fails_it(void **state)
 /* One is wrong, the others may come back. */
 static void test_a_lost_member_is_waited_for(void **state)
 {
-	(void)state;
 	damage(0, FIRST);
 	faults[1] = faults[2] = -ENODEV;
 	read_begin(&reader, &op);
@@ -273,7 +258,6 @@ static void test_a_lost_member_is_waited_for(void **state)
 /* Neighbours on one member are not neighbours on the others. */
 static void test_two_segments(void **state)
 {
-	(void)state;
 	op.request.size = 2 * CHUNK;
 	read_begin(&reader, &op);
 	check_content();
@@ -286,7 +270,6 @@ static void test_two_segments(void **state)
 
 static void test_one_copy_alone(void **state)
 {
-	(void)state;
 	for (uint32_t copy = 1; copy <= MEMBERS; copy++) {
 		op.request.copy = copy;
 		read_begin(&reader, &op);
@@ -306,7 +289,6 @@ static void test_blocks_and_their_sums(void **state)
 	struct block_sums *block_sums;
 	uint8_t *bytes;
 
-	(void)state;
 	bytes = rows_section(&version, 2 * SEGMENT + 2 * CHUNK, &row, 1);
 	memcpy(devices[0] + 2 * SEGMENT + 2 * CHUNK, bytes, version.block_sums.length);
 	memcpy(devices[2] + 2 * SEGMENT + 2 * CHUNK, bytes, version.block_sums.length);
@@ -333,7 +315,6 @@ static void test_blocks_and_their_sums(void **state)
 static int source_of_devices(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
 			     struct error *err)
 {
-	(void)source;
 	if (faults[member])
 		return error_set(err, faults[member], "no way to it");
 	memcpy(buffer, devices[member] + offset, length);
@@ -342,8 +323,6 @@ static int source_of_devices(struct source *source, uint32_t member, uint64_t of
 
 static uint64_t size_of_device(struct source *source, uint32_t member)
 {
-	(void)source;
-	(void)member;
 	return SIZE;
 }
 
@@ -368,7 +347,6 @@ static void test_an_index(void **state)
 	const struct index *index = op.request.version.index;
 	struct extent extent = { SEGMENT, index->map_length };
 
-	(void)state;
 	memcpy(devices[0] + SEGMENT, index->map, index->map_length);
 	memcpy(devices[1] + SEGMENT, index->map, index->map_length);
 	memcpy(devices[2] + 3 * SEGMENT, index->map, index->map_length);
@@ -390,18 +368,11 @@ static void test_an_index(void **state)
 	version.index.extents = (struct extent_list){ 0 };
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_the_first_is_read, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_another_one_at_once, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_the_last_one_fails_it, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_a_lost_member_is_waited_for, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_two_segments, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_one_copy_alone, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_blocks_and_their_sums, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_an_index, open_reader, close_reader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup_teardown(test_the_first_is_read, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_another_one_at_once, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_the_last_one_fails_it, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_a_lost_member_is_waited_for, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_two_segments, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_one_copy_alone, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_blocks_and_their_sums, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_an_index, open_reader, close_reader))

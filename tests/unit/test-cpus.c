@@ -6,7 +6,6 @@
 
 static void counts_of_lists(void **state)
 {
-	(void)state;
 	assert_int_equal(cpus_parse("0\n", NULL), 1);
 	assert_int_equal(cpus_parse("0-7\n", NULL), 8);
 	assert_int_equal(cpus_parse("0,2-5", NULL), 5);
@@ -24,7 +23,6 @@ static void lists_as_sets(void **state)
 {
 	bool set[CPUS_MAX] = { false };
 
-	(void)state;
 	assert_int_equal(cpus_parse("0-1,4\n", set), 3);
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++)
 		assert_int_equal(set[cpu], cpu == 0 || cpu == 1 || cpu == 4);
@@ -45,7 +43,6 @@ static void expect_depths(const char *online, unsigned possible, unsigned depth,
 
 static void entries_are_for_cpus_that_are_there(void **state)
 {
-	(void)state;
 	expect_depths("0-1", 2, 32, 64);
 	expect_depths("0-31", 32, 10, 320);
 	expect_depths("0-79", 80, 4, 320);
@@ -80,7 +77,6 @@ static void check(uint16_t *own, unsigned workers, unsigned queues)
 
 static void queues_are_shared_out(void **state)
 {
-	(void)state;
 	check((uint16_t[]){ 0 }, 1, 1);
 	check((uint16_t[]){ 0, 1 }, 2, 2);
 	check((uint16_t[]){ 0 }, 1, 2);          /* the other one is offline, or not ours */
@@ -92,7 +88,6 @@ static void queues_are_shared_out(void **state)
 /* Possible CPUs 0,2-5 are five queues, 0 to 4. */
 static void numbers_of_cpus_have_gaps(void **state)
 {
-	(void)state;
 	check((uint16_t[]){ 0, 2, 3, 4, 5 }, 5, 5);
 	check((uint16_t[]){ 0, 2, 5 }, 3, 5);
 	check((uint16_t[]){ 5 }, 1, 5);
@@ -100,15 +95,6 @@ static void numbers_of_cpus_have_gaps(void **state)
 	check((uint16_t[]){ 24, 16, 8, 0 }, 4, 4);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_of_lists),
-		cmocka_unit_test(lists_as_sets),
-		cmocka_unit_test(entries_are_for_cpus_that_are_there),
-		cmocka_unit_test(queues_are_shared_out),
-		cmocka_unit_test(numbers_of_cpus_have_gaps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(counts_of_lists), cmocka_unit_test(lists_as_sets),
+	   cmocka_unit_test(entries_are_for_cpus_that_are_there), cmocka_unit_test(queues_are_shared_out),
+	   cmocka_unit_test(numbers_of_cpus_have_gaps))

@@ -25,7 +25,6 @@ static void test_round_trip(void **state)
 	struct wire_field field;
 	struct span rest;
 
-	(void)state;
 	wire_put_text(&inner, 1, "text");
 	wire_put_number(&message, 3, UINT64_MAX);
 	wire_put_message(&message, 536870911, &inner);
@@ -46,7 +45,6 @@ static void test_fixed(void **state)
 	struct span rest = span_of(bytes, sizeof(bytes) - 1);
 	struct wire_field field;
 
-	(void)state;
 	CHECK_OK(wire_next(&rest, &field, &err) - 1);
 	assert_true(field.value == UINT64_C(0x8000000000000201));
 	CHECK_OK(wire_next(&rest, &field, &err) - 1);
@@ -68,7 +66,6 @@ static void test_damage(void **state)
 	};
 	struct wire_field field;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++) {
 		struct span rest = span_of(damaged[i].bytes, damaged[i].length);
 
@@ -94,7 +91,6 @@ static void test_limits(void **state)
 	auto_request struct request request = { 0 };
 	char text[REQUEST_TEXT_MOST + 2];
 
-	(void)state;
 	for (unsigned i = 0; i < REQUEST_PAIRS; i++) {
 		snprintf(text, sizeof(text), "%u", i);
 		put_attribute(&message, text, "");
@@ -115,7 +111,6 @@ static void test_status(void **state)
 	auto_wire struct wire_message message = { 0 };
 	auto_free char *reason = NULL;
 
-	(void)state;
 	CHECK_OK(request_status(span(&message), &reason, &err));
 	assert_string_equal(reason, "");
 	free(take_ptr(&reason));
@@ -179,7 +174,6 @@ static void test_wishes(void **state)
 {
 	auto_wish struct wish one = { 0 }, other = { 0 };
 
-	(void)state;
 	assert_wish(INLINE_VOLUME, PAIRS(EPHEMERAL, "dataset", "train"), "/srv/train|");
 	assert_wish("pv", PAIRS("version", "a b;c", "dataset", "train", "follow", "-o"),
 		    "/srv/train||version=a b;c|follow=-o");
@@ -201,7 +195,6 @@ static void test_paths(void **state)
 {
 	auto_wish struct wish found = { 0 };
 
-	(void)state;
 	CHECK_FAILS(wish("pv", PAIRS("dataset", "/x"), false, &found, &err), -EPERM, "names a volume");
 	CHECK_FAILS(wish("pv", PAIRS(EPHEMERAL, "dataset", "/x"), false, &found, &err), -EPERM, "names a volume");
 	CHECK_FAILS(wish(INLINE_VOLUME, PAIRS(PERSISTENT, "dataset", "nvme:uuid:0"), false, &found, &err), -EPERM,
@@ -224,7 +217,6 @@ static void test_trust(void **state)
 	const struct conf one = { .trust = (char *)"/t" }, both = { .trust = (char *)"/t", .revoked = (char *)"/r" };
 	auto_wish struct wish found = { 0 };
 
-	(void)state;
 	assert_options(&one, "train", "trust=/t");
 	assert_options(&both, "/dev/x", "trust=/t,revoked=/r");
 	assert_options(&both, "old", "version=v1,suid,trust=/t,revoked=/r");
@@ -240,7 +232,6 @@ static void test_direct_group(void **state)
 	const struct conf both = { .trust = (char *)"/t", .direct_group = (char *)"2000" };
 	auto_wish struct wish found = { 0 };
 
-	(void)state;
 	assert_options(&group, "train", "direct_group=2000");
 	assert_options(&both, "/dev/x", "trust=/t,direct_group=2000");
 	assert_options(&both, "own", "suid,trust=/own,direct_group=2000");
@@ -258,7 +249,6 @@ static void test_targets(void **state)
 	const struct target_root root = { .given = "/k", .real = "/srv/k" };
 	char target[PATH_MAX];
 
-	(void)state;
 	CHECK_OK(target_path(&root, "/k/pods/.a/..b/c", target, &err));
 	assert_string_equal(target, "/srv/k/pods/.a/..b/c");
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
@@ -266,14 +256,7 @@ static void test_targets(void **state)
 			fail_msg("'%s' is a target", refused[i]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_fixed), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_limits),     cmocka_unit_test(test_status), cmocka_unit_test(test_wishes),
-		cmocka_unit_test(test_paths),      cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_trust),      cmocka_unit_test(test_direct_group),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_fixed), cmocka_unit_test(test_damage),
+	   cmocka_unit_test(test_limits), cmocka_unit_test(test_status), cmocka_unit_test(test_wishes),
+	   cmocka_unit_test(test_paths), cmocka_unit_test(test_targets), cmocka_unit_test(test_trust),
+	   cmocka_unit_test(test_direct_group))

@@ -112,7 +112,6 @@ static void test_reader_finds_content(void **state)
 {
 	struct batch_chunk *chunk;
 
-	(void)state;
 	begin();
 	chunk = file_of_content();
 	put_record(AT, CHUNK, DSFS_CODEC_RAW);
@@ -127,7 +126,6 @@ static void test_reader_finds_content(void **state)
 
 static void test_reader_refuses_records(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < IMPOSSIBLE; i++) {
 		struct batch_chunk *chunk;
 
@@ -177,7 +175,6 @@ static void test_share_refuses_records(void **state)
 {
 	const uint8_t *bytes;
 
-	(void)state;
 	for (size_t i = 0; i < IMPOSSIBLE; i++) {
 		begin_share();
 		file_of_content();
@@ -194,7 +191,6 @@ static void test_share_survives_unreadable(void **state)
 {
 	const struct batch_chunk *chunk;
 
-	(void)state;
 	begin_share();
 	chunk = file_of_content();
 	put_record(AT, CHUNK, DSFS_CODEC_RAW);
@@ -214,7 +210,6 @@ static void test_view_behind_what_was_written(void **state)
 	uint64_t address = 0, last;
 	const uint8_t *found;
 
-	(void)state;
 	CHECK_OK(temp_open("/tmp", &temp, &err));
 	memory_init(&memory, 3 * WRITER_BUFFER);
 	CHECK_OK(allocator_open(&allocator, NULL, NULL, DSFS_SEGMENT_LOG_MIN, 3 * WRITER_BUFFER, &err));
@@ -267,7 +262,6 @@ static int add_large(uint64_t address, uint32_t stored, uint8_t codec, struct er
 /* A run takes the next record without a question, so none comes in before all of the file's were checked. */
 static void test_bad_records_stay_out(void **state)
 {
-	(void)state;
 	begin();
 	CHECK_FAILS(add_large(AT, HUGE, DSFS_CODEC_ZSTD, &err), -EBADMSG, "chunk 1: impossible record");
 	assert_int_equal(dedup_records(), 0);
@@ -303,7 +297,6 @@ static void test_table_of_many(void **state)
 {
 	struct table table;
 
-	(void)state;
 	CHECK_OK(temp_open("/tmp", &temp, &err));
 	CHECK_OK(table_open(&table, temp, &err));
 	for (uint64_t i = 0; i < TABLE_KEYS; i++)
@@ -331,7 +324,6 @@ static void test_shared_large_files(void **state)
 	struct previous_index previous;
 	int fd;
 
-	(void)state;
 	begin();
 	for (unsigned shared = 0; shared < 2; shared++) {
 		section_init(&section);

@@ -74,7 +74,6 @@ static int setup(void **state)
 {
 	struct error err;
 
-	(void)state;
 	reply = (struct reply){ 0 };
 	catalogue = "[versions]";
 	client = "{socket}";
@@ -86,7 +85,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	snapshots_free(serve.snapshots);
 	damage_free(serve.damage);
 	return 0;
@@ -139,7 +137,6 @@ static void an_open_file_goes_on(void **state)
 	const struct fuse_attr_out *attr = (const void *)reply.data;
 	const struct fuse_lseek_out *place = (const void *)reply.data;
 
-	(void)state;
 	check_read(nodeid, "[versions]");
 	catalogue = "[others]"; /* the snapshot stays as it is */
 	check_read(nodeid, "[versions]");
@@ -163,7 +160,6 @@ static void each_kind_of_request_may_be_the_first(void **state)
 	const struct fuse_attr_out *attr = (const void *)reply.data;
 	const struct fuse_lseek_out *place = (const void *)reply.data;
 
-	(void)state;
 	getattr(NUMBER(SNAPSHOTS_CATALOGUE));
 	assert_int_equal(attr->attr.size, strlen("[versions]"));
 	seek(NUMBER(SNAPSHOTS_CATALOGUE) + 1, 2, SEEK_DATA);
@@ -181,7 +177,6 @@ static void a_second_answer_keeps_nothing(void **state)
 {
 	uint64_t nodeid = NUMBER(SNAPSHOTS_CATALOGUE);
 
-	(void)state;
 	reply.is_refused = true;
 	read_at(nodeid, 0);
 	check_is_kept(nodeid, false);
@@ -199,7 +194,6 @@ static void its_slot_is_another_file_s(void **state)
 {
 	uint64_t mine = NUMBER(SNAPSHOTS_DAMAGE), before = NUMBER(SNAPSHOTS_CATALOGUE);
 
-	(void)state;
 	check_read(mine, "");
 	check_read(before, "[versions]");
 	check_is_kept(before, false);
@@ -210,7 +204,6 @@ static void other_nodes_are_refused(void **state)
 {
 	uint64_t later = NUMBER(SNAPSHOTS_FILES); /* a file of a later release */
 
-	(void)state;
 	read_at(later, 0);
 	assert_int_equal(reply.code, -ESTALE);
 	getattr(later);
@@ -225,7 +218,6 @@ static void other_nodes_are_refused(void **state)
 
 static void the_first_server_makes_nothing_anew(void **state)
 {
-	(void)state;
 	serve.adopts = false;
 	read_at(NUMBER(SNAPSHOTS_CATALOGUE), 0);
 	assert_int_equal(reply.code, -ESTALE);
@@ -236,16 +228,5 @@ static void the_first_server_makes_nothing_anew(void **state)
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(an_open_file_goes_on),
-		CASE(each_kind_of_request_may_be_the_first),
-		CASE(a_second_answer_keeps_nothing),
-		CASE(its_slot_is_another_file_s),
-		CASE(other_nodes_are_refused),
-		CASE(the_first_server_makes_nothing_anew),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(CASE(an_open_file_goes_on), CASE(each_kind_of_request_may_be_the_first), CASE(a_second_answer_keeps_nothing),
+	   CASE(its_slot_is_another_file_s), CASE(other_nodes_are_refused), CASE(the_first_server_makes_nothing_anew))

@@ -71,7 +71,6 @@ static void test_rings_of_threads(void **state)
 	struct error error;
 	void *right;
 
-	(void)state;
 	if (ring_new(&setup, &engine, &error) < 0)
 		skip(); /* the kernel refuses io_uring */
 	engine_free(engine);
@@ -113,7 +112,6 @@ static void test_a_ring_without_threads(void **state)
 	uint8_t memory[SIZE];
 	pid_t child;
 
-	(void)state;
 	if (ring_new(&setup, &engine, &error) < 0)
 		skip();
 	engine_free(engine);
@@ -127,12 +125,4 @@ static void test_a_ring_without_threads(void **state)
 	close(file);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rings_of_threads),
-		cmocka_unit_test(test_a_ring_without_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_rings_of_threads), cmocka_unit_test(test_a_ring_without_threads))

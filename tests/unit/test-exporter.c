@@ -54,7 +54,6 @@ static void test_merge(void **state)
 {
 	struct exposition *exposition;
 
-	(void)state;
 	CHECK_OK(exposition_new(&exposition, &err));
 	CHECK_OK(add(exposition, "/a", READS "datasetfs_reads_total 7\n"
 		     INFO "datasetfs_version_info{version=\"v1\"} 1\n",
@@ -136,7 +135,6 @@ static void test_hostile(void **state)
 	bool is_whole;
 	char *text;
 
-	(void)state;
 	CHECK_OK(exposition_new(&exposition, &err));
 	CHECK_OK(add(exposition, "/a", STATE "datasetfs_state 1\n", &err));
 	for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
@@ -159,7 +157,6 @@ static void test_crowd(void **state)
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 
-	(void)state;
 	assert_non_null(out);
 	for (int i = 0; i < 496; i++)
 		fprintf(out, "# HELP datasetfs_%d A.\n# TYPE datasetfs_%d gauge\ndatasetfs_%d 1\n", i, i, i);
@@ -190,7 +187,6 @@ static void test_listener(void **state)
 					   "::1:80", "[::1:80",	  "[::1]",	"[::1]80",	    "localhost:80",
 					   "[]:80",  "1.2.3:-1",  "1.2.3.4:x", "1.2.3.4.5:80", "[::g]:80" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		CHECK_OK(listener_check(good[i], &err));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
@@ -218,7 +214,6 @@ static void test_mounts(void **state)
 		"1 2 0:%u / /a\\040-\\040b\\012\"\\134\xff%u rw shared:1 - fuse.datasetfs  rw,user_id=%u\n";
 	struct mounts mounts = { 0 };
 
-	(void)state;
 	see(&mounts, plain, 1, 0);
 	for (unsigned i = 2; i <= MOUNTS_MAX; i++)
 		see(&mounts, plain, i, 1000);
@@ -276,7 +271,6 @@ static void test_no_ipv6(void **state)
 	pid_t child = fork();
 	int status;
 
-	(void)state;
 	assert_true(child >= 0);
 	if (!child)
 		_exit(without_ipv6());
@@ -293,7 +287,6 @@ static void test_taken(void **state)
 	char name[LISTENER_NAME_SIZE], other[LISTENER_NAME_SIZE];
 	int fd, second;
 
-	(void)state;
 	CHECK_OK(listener_open("127.0.0.1:0", &fd, name, &err));
 	CHECK_FAILS(listener_open(name, &second, other, &err), -EADDRINUSE,
 		    "Address already in use; 'ss -ltnp' shows which program does: stop it, or give another address "
@@ -301,17 +294,6 @@ static void test_taken(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_listener),
-		cmocka_unit_test(test_mounts),
-		cmocka_unit_test(test_no_ipv6),
-		cmocka_unit_test(test_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_merge), cmocka_unit_test(test_hostile), cmocka_unit_test(test_crowd),
+	   cmocka_unit_test(test_listener), cmocka_unit_test(test_mounts), cmocka_unit_test(test_no_ipv6),
+	   cmocka_unit_test(test_taken))

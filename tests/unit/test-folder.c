@@ -16,7 +16,6 @@ static void test_round_trip(void **state)
 	struct copy of = copy_of(&version, COPY_INDEX), back;
 	uint8_t head[COPY_AT];
 
-	(void)state;
 	assert_memory_equal(&of, &copy, sizeof(copy));
 	copy_encode(&copy, head);
 	CHECK_OK(copy_decode(span_of(head, sizeof(head)), &back, &err));
@@ -46,7 +45,6 @@ static void test_refused(void **state)
 	uint8_t head[COPY_AT];
 	struct copy back;
 
-	(void)state;
 	copy_encode(&copy, head);
 	CHECK_FAILS(copy_decode(span_of(head, 200), &back, &err), -EBADMSG, "does not begin as a copy");
 	CHECK_FAILS(copy_decode(span_of(head, 0), &back, &err), -EBADMSG, "does not begin as a copy");
@@ -61,12 +59,4 @@ static void test_refused(void **state)
 	assert_int_equal(strlen(back.label), DSFS_LABEL_MAX);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_refused))

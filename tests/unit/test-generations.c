@@ -8,7 +8,6 @@ static struct generation one;
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(generations.adopted, 0, sizeof(generations.adopted));
 	one = (struct generation){ .sequence = 7, .uses = 2 }; /* ours as well: it is not freed */
 	atomic_store(&generations.slots[7], &one);
@@ -18,7 +17,6 @@ static int setup(void **state)
 
 static void what_is_held_stays(void **state)
 {
-	(void)state;
 	assert_true(generations_hold(&one)); /* nobody knows it yet */
 	assert_false(generations_remove(&generations, &one));
 	assert_ptr_equal(generations_find(&generations, 7), &one);
@@ -30,7 +28,6 @@ static void what_is_held_stays(void **state)
 /* As a thread finds it that looked up what is current just before a switch. */
 static void what_is_taken_out_is_not_held(void **state)
 {
-	(void)state;
 	assert_true(generations_remove(&generations, &one));
 	assert_false(generations_hold(&one));
 	assert_false(generations_hold(&one));
@@ -38,7 +35,6 @@ static void what_is_taken_out_is_not_held(void **state)
 
 static void what_is_pinned_stays(void **state)
 {
-	(void)state;
 	assert_true(generations_pin(&one));
 	assert_int_equal(generation_lookups(&one), 1);
 	assert_false(generations_remove(&generations, &one));
@@ -54,7 +50,6 @@ static void what_is_pinned_stays(void **state)
 
 static void unknown_counts_only_grow(void **state)
 {
-	(void)state;
 	atomic_store(&one.lookups, GENERATION_UNKNOWN);
 	assert_false(generation_is_forgotten(&one));
 	assert_false(generations_remove(&generations, &one)); /* nobody searched */
@@ -76,7 +71,6 @@ static void unknown_counts_only_grow(void **state)
 /* As of a name that an earlier process gave out. */
 static void more_is_forgotten_than_was_counted(void **state)
 {
-	(void)state;
 	assert_true(generations_hold(&one));
 	generations_forget(&generations, &one, 2);
 	assert_true(generation_is_unknown(&one));
@@ -89,7 +83,6 @@ static void adopted_sequences_stay_unknown(void **state)
 	static struct generation again, other;
 	struct generation *added = &one;
 
-	(void)state;
 	again = (struct generation){ .sequence = 7, .uses = 2 };
 	other = (struct generation){ .sequence = 8, .uses = 2 };
 	atomic_store(&generations.slots[7], NULL);
@@ -106,16 +99,8 @@ static void adopted_sequences_stay_unknown(void **state)
 	assert_int_equal(again.lookups, GENERATION_UNKNOWN | 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(what_is_held_stays, setup),
-		cmocka_unit_test_setup(what_is_taken_out_is_not_held, setup),
-		cmocka_unit_test_setup(what_is_pinned_stays, setup),
-		cmocka_unit_test_setup(unknown_counts_only_grow, setup),
-		cmocka_unit_test_setup(more_is_forgotten_than_was_counted, setup),
-		cmocka_unit_test_setup(adopted_sequences_stay_unknown, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup(what_is_held_stays, setup),
+	   cmocka_unit_test_setup(what_is_taken_out_is_not_held, setup),
+	   cmocka_unit_test_setup(what_is_pinned_stays, setup), cmocka_unit_test_setup(unknown_counts_only_grow, setup),
+	   cmocka_unit_test_setup(more_is_forgotten_than_was_counted, setup),
+	   cmocka_unit_test_setup(adopted_sequences_stay_unknown, setup))

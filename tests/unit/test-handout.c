@@ -35,7 +35,6 @@ static void test_writers(void **state)
 	const struct credentials same_group = member_of(geteuid() + 1, getegid());
 	struct credentials other_socket = stranger;
 
-	(void)state;
 	CHECK_OK(give(stranger, 0644, &err));
 	CHECK_FAILS(give(stranger, 0646, &err), -EPERM, "could write to the volume");
 	CHECK_OK(give(same_group, 0644, &err));
@@ -50,7 +49,6 @@ static void test_others(void **state)
 {
 	struct credentials root = member_of(geteuid(), getegid());
 
-	(void)state;
 	root.is_member = false;
 	CHECK_OK(give(root, 0666, &err));
 }
@@ -58,8 +56,7 @@ static void test_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_writers),
-		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_writers), cmocka_unit_test(test_others)
 	};
 
 	file = memfd_create("volume", MFD_CLOEXEC);

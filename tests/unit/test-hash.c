@@ -20,7 +20,6 @@ static uint64_t hash_of(const struct hash_link *link)
 
 static uint64_t hash_same(const struct hash_link *link)
 {
-	(void)link;
 	return 5;
 }
 
@@ -58,7 +57,6 @@ static void test_a_table_grows(void **state)
 {
 	struct hash_table table = { 0 };
 
-	(void)state;
 	assert_null(find(&table, hash_of, 1));
 	for (size_t i = 0; i < TWICE; i++)
 		add(&table, hash_of, &items[i], 3 * i, i + 1);
@@ -85,7 +83,6 @@ static void test_one_chain(void **state)
 	struct hash_table table = { 0 };
 	size_t number = 200;
 
-	(void)state;
 	for (size_t i = 0; i < number; i++)
 		add(&table, hash_same, &items[i], i, i + 1);
 	assert_true(table.room >= number);
@@ -101,12 +98,4 @@ static void test_one_chain(void **state)
 	hash_free(&table);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_table_grows),
-		cmocka_unit_test(test_one_chain),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_a_table_grows), cmocka_unit_test(test_one_chain))

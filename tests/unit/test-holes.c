@@ -97,7 +97,6 @@ static void test_every_chunk(void **state)
 	uint64_t number = 1, run, left = 0;
 	struct chunk chunk;
 
-	(void)state;
 	assert_int_equal(inode.where, 1);
 	assert_int_equal(inode_record_count(index, &inode), 4);
 	for (uint64_t i = 0; i < CHUNKS; i++) {
@@ -134,7 +133,6 @@ static void test_walk(void **state)
 	struct chunk_walk walk = { 0 };
 	struct index *index;
 
-	(void)state;
 	make_list();
 	section_file(&section, 1, "g", 0, 0);
 	section_file(&section, 1, "h", 2000, section_chunk(&section, AT, 1, 1999, DSFS_CODEC_RAW));
@@ -165,7 +163,6 @@ static void test_seek_and_blocks(void **state)
 	struct inode inode;
 	struct index *index = open_list(&inode);
 
-	(void)state;
 	assert_int_equal(extent_seek(index, &inode, 0, true, &err), 2 * CHUNK);
 	assert_int_equal(extent_seek(index, &inode, 2 * CHUNK, false, &err), 302 * CHUNK);
 	assert_int_equal(extent_seek(index, &inode, 200 * CHUNK + 5, true, &err), 200 * CHUNK + 5);
@@ -187,7 +184,6 @@ static void test_reads_across(void **state)
 	struct error err = { 0 };
 	uint64_t size;
 
-	(void)state;
 	extent_map(&cursor, index, &inode, 302 * CHUNK - 1, CHUNK + 2, &size);
 	assert_int_equal(size, CHUNK + 2);
 	assert_int_equal(extent_next(&cursor, &piece, &err), 1);
@@ -206,7 +202,6 @@ static void test_same_digest(void **state)
 	uint8_t listed[32], recorded[32];
 	struct index *index;
 
-	(void)state;
 	make_list();
 	CHECK_OK(open_section(DSFS_VERSION_INCOMPAT_HOLES, &index, &err));
 	CHECK_OK(dump_digest(index, listed, &err));
@@ -225,7 +220,6 @@ static void test_hole_at_the_end(void **state)
 	struct index *index;
 	struct chunk chunk;
 
-	(void)state;
 	section_init(&section);
 	add_hole(1, 0);
 	add_hole(0, 20);
@@ -259,7 +253,6 @@ static void test_impossible_lists(void **state)
 {
 	struct index *index;
 
-	(void)state;
 	where_refused(8, SIZE, true);                             /* no such record */
 	where_refused(UINT64_C(1) << 61, SIZE, true);             /* nor such a place */
 	where_refused(0, SIZE, true);                             /* no hole in the list */
@@ -288,7 +281,6 @@ static void hole_refused(unsigned record, uint64_t address, uint64_t first, uint
 
 static void test_impossible_holes(void **state)
 {
-	(void)state;
 	hole_refused(5, AT, 2, 0, "impossible hole 0 of 2: address=0x100000"); /* a move would write to it */
 	hole_refused(6, AT, 2, 300, "impossible hole 1 of 2: address=0x100000");
 	hole_refused(6, 0, 2, 0, "impossible hole 1 of 2: address=0 first=2 total=0"); /* empty */
@@ -308,7 +300,6 @@ static void test_too_many_holes(void **state)
 	uint64_t chunks = DSFS_HOLES_MAX / 2;
 	struct index *index;
 
-	(void)state;
 	for (unsigned more = 0; more < 2; more++) {
 		section_init(&section);
 		add_hole(1, 0);
@@ -334,7 +325,6 @@ static void test_signal(void **state)
 	uint8_t digest[32];
 	struct index *index;
 
-	(void)state;
 	section_init(&section);
 	add_hole(1, 0);
 	add_hole(0, chunks);
@@ -349,7 +339,6 @@ static void test_signal(void **state)
 
 static void test_lists_are_not_shared(void **state)
 {
-	(void)state;
 	make_list();
 	section_file(&section, 1, "g", SIZE, 5 | DSFS_WHERE_HOLES);
 	section.inodes[2].sparse = true;
@@ -364,7 +353,7 @@ int main(void)
 		cmocka_unit_test(test_reads_across),	  cmocka_unit_test(test_same_digest),
 		cmocka_unit_test(test_hole_at_the_end),	  cmocka_unit_test(test_impossible_lists),
 		cmocka_unit_test(test_impossible_holes),  cmocka_unit_test(test_too_many_holes),
-		cmocka_unit_test(test_lists_are_not_shared),
+		cmocka_unit_test(test_lists_are_not_shared)
 	};
 	const struct CMUnitTest last[] = { cmocka_unit_test(test_signal) };
 

@@ -18,7 +18,6 @@ static void test_how_it_ended(void **state)
 	struct error err = { 0 };
 	int status;
 
-	(void)state;
 	status = invoke_run(seven, ours, NULL, &err);
 	assert_int_equal(WEXITSTATUS(status), 7);
 	status = invoke_run(killed, ours, NULL, &err);
@@ -31,7 +30,6 @@ static void test_it_does_not_run(void **state)
 {
 	const char *nobody[] = { "/nowhere/program", NULL }, *folder[] = { "/", NULL };
 
-	(void)state;
 	CHECK_FAILS(invoke_run(nobody, ours, NULL, &err), -ENOENT, "cannot run /nowhere/program: ");
 	CHECK_FAILS(invoke_run(folder, ours, NULL, &err), -EACCES, "cannot run /: ");
 }
@@ -52,7 +50,6 @@ static void test_what_it_gets(void **state)
 	struct invoke_streams streams;
 	char out[16] = "", wrong[16] = "";
 
-	(void)state;
 	CHECK_OK(memory_file_make("in", 0, &streams.in, &err));
 	CHECK_OK(memory_file_make("out", 0, &streams.out, &err));
 	CHECK_OK(memory_file_make("err", 0, &streams.err, &err));
@@ -69,13 +66,5 @@ static void test_what_it_gets(void **state)
 	close(streams.err);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_how_it_ended),
-		cmocka_unit_test(test_it_does_not_run),
-		cmocka_unit_test(test_what_it_gets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_how_it_ended), cmocka_unit_test(test_it_does_not_run),
+	   cmocka_unit_test(test_what_it_gets))

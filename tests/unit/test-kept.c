@@ -25,7 +25,6 @@ static void batches_of_one_byte(void **state)
 	uint64_t dropped, count = 0;
 	struct kept *kept = NULL;
 
-	(void)state;
 	CHECK_OK(kept_new(MOST, &kept, &err));
 	do {
 		keep_one(kept, ++count, &dropped);
@@ -47,7 +46,6 @@ static void the_limit_falls(void **state)
 	uint64_t dropped, size;
 	struct kept *kept = NULL;
 
-	(void)state;
 	CHECK_OK(kept_new(MOST, &kept, &err));
 	for (uint64_t ordinal = 1; ordinal <= 20; ordinal++)
 		keep_one(kept, ordinal, &dropped);
@@ -80,7 +78,6 @@ static void old_files(void **state)
 	uint64_t dropped, ordinal = 1;
 	int64_t before;
 
-	(void)state;
 	account = (struct kept_account){ 0 };
 	CHECK_OK(kept_new(MOST, &kept, &err));
 	keep_one(kept, ordinal, &dropped);
@@ -99,13 +96,4 @@ static void old_files(void **state)
 	kept_free(kept);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(batches_of_one_byte),
-		cmocka_unit_test(the_limit_falls),
-		cmocka_unit_test(old_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(batches_of_one_byte), cmocka_unit_test(the_limit_falls), cmocka_unit_test(old_files))

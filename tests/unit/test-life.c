@@ -14,14 +14,12 @@ static struct life_holder holder;
 
 static int set_up(void **state)
 {
-	(void)state;
 	life = mmap(NULL, sizeof(*life), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	return life == MAP_FAILED;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	return munmap(life, sizeof(*life));
 }
 
@@ -29,7 +27,6 @@ static void killed(void **state)
 {
 	pid_t child;
 
-	(void)state;
 	assert_false(life_goes_on(life));
 	assert_false(life_is_over(life));
 	child = fork();
@@ -70,7 +67,6 @@ static void thread_ends(void **state)
 	int told[2], hold[2];
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(told), 0);
 	assert_int_equal(pipe(hold), 0);
 	assert_int_equal(pthread_create(&waiter, NULL, wait_for_it, &told[1]), 0);
@@ -94,7 +90,6 @@ static void given_up(void **state)
 	int told[2];
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(told), 0);
 	assert_int_equal(pthread_create(&waiter, NULL, wait_for_it, &told[1]), 0);
 	life_end(life);
@@ -105,13 +100,6 @@ static void given_up(void **state)
 	close(told[1]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(killed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(thread_ends, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(given_up, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup_teardown(killed, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(thread_ends, set_up, tear_down),
+	   cmocka_unit_test_setup_teardown(given_up, set_up, tear_down))

@@ -14,7 +14,6 @@ static void test_a_stack(void **state)
 {
 	struct item *top = NULL;
 
-	(void)state;
 	assert_null(list_pop(top, below));
 	for (size_t i = 0; i < 3; i++)
 		list_push(top, &items[i], below);
@@ -31,7 +30,6 @@ static void test_a_queue(void **state)
 {
 	struct item *first = NULL, **end = &first;
 
-	(void)state;
 	assert_null(list_take(first, end, below));
 	for (size_t round = 0; round < 2; round++) {
 		for (size_t i = 0; i < 3; i++)
@@ -43,12 +41,4 @@ static void test_a_queue(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_stack),
-		cmocka_unit_test(test_a_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_a_stack), cmocka_unit_test(test_a_queue))

@@ -40,7 +40,6 @@ static size_t pass(struct lowest *lowest, uint64_t from)
 
 static void test_passes(void **state)
 {
-	(void)state;
 	srandom(3);
 	for (size_t i = 0; i < ITEMS; i++)
 		times[keys[i] = (uint64_t)random() % KEYS]++;
@@ -74,7 +73,6 @@ static void test_share(void **state)
 	const uint64_t most = LOWEST_PASSES * LOWEST_LEAST;
 	const uint64_t counts[] = { 0, 1, LOWEST_LEAST, most, most + 1, UINT64_C(1) << 32 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		uint64_t share = lowest_share(counts[i]);
 
@@ -83,12 +81,4 @@ static void test_share(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_passes),
-		cmocka_unit_test(test_share),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_passes), cmocka_unit_test(test_share))

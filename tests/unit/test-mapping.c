@@ -62,7 +62,6 @@ static void test_crypt(void **state)
 {
 	struct mapping above;
 
-	(void)state;
 	assert_int_equal(mapping_below(sysfs_root, CRYPT), TRAIN);
 	assert_int_equal(mapping_below(sysfs_root, TRAIN), TRAIN);
 	assert_int_equal(mapping_below(sysfs_root, SECOND), SECOND); /* there is none */
@@ -84,7 +83,6 @@ static void test_crypt(void **state)
 /* A linear mapping on the encrypted one is encrypted as well. */
 static void test_on_each_other(void **state)
 {
-	(void)state;
 	add_second("LVM-1", "../../block/dm-0", "dm-0");
 	assert_int_equal(mapping_below(sysfs_root, SECOND), TRAIN);
 	assert_true(mapping_is_crypt(sysfs_root, SECOND));
@@ -98,7 +96,6 @@ static void test_beside_each_other(void **state)
 {
 	struct mapping above = { .device = 7 };
 
-	(void)state;
 	add_second("", "nvme-subsys0/nvme0n1", "nvme0n1");
 	assert_int_equal(mapping_below(sysfs_root, SECOND), TRAIN);
 	assert_false(mapping_is_crypt(sysfs_root, SECOND));
@@ -119,7 +116,6 @@ static void test_several_slaves(void **state)
 	static const char other[] = "../../../class/nvme-subsystem/nvme-subsys1/nvme2/nvme2n1";
 	char link[sizeof(other) + 3];
 
-	(void)state;
 	snprintf(link, sizeof(link), "-> %s", other);
 	sysfs_write(BLOCK "dm-0/slaves/nvme2n1", link);
 	assert_int_equal(mapping_below(sysfs_root, CRYPT), CRYPT);
@@ -133,7 +129,6 @@ static void test_several_slaves(void **state)
 /* The namespace went, and another has its name and number: the mapping still points to them. */
 static void test_device_that_went(void **state)
 {
-	(void)state;
 	sysfs_drop("nvme-subsys0/nvme0n1/holders/dm-0");
 	assert_int_equal(mapping_below(sysfs_root, CRYPT), CRYPT);
 	check_above("", false);
@@ -145,7 +140,6 @@ static void test_partition(void **state)
 {
 	const dev_t part = makedev(259, 5);
 
-	(void)state;
 	sysfs_write("nvme-subsys0/nvme0n1/nvme0n1p1/dev", "259:5");
 	sysfs_write("nvme-subsys0/nvme0n1/nvme0n1p1/partition", "1");
 	sysfs_write(NUMBER "259:5", "-> ../../class/nvme-subsystem/nvme-subsys0/nvme0n1/nvme0n1p1");
@@ -163,7 +157,6 @@ static void test_device_on_others(void **state)
 {
 	const dev_t part = makedev(259, 6);
 
-	(void)state;
 	sysfs_write(BLOCK "md0/dev", "9:0");
 	sysfs_write(BLOCK "md0/md0p1/dev", "259:6");
 	sysfs_write(BLOCK "md0/md0p1/partition", "1");
@@ -187,7 +180,6 @@ static void test_hostile(void **state)
 	char name[4096];
 	struct mapping above;
 
-	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
 	sysfs_write(BLOCK "dm-0/dm/name", name);
@@ -219,7 +211,6 @@ static void test_locate(void **state)
 	auto_topology struct topology t = { 0 };
 	char *path = NULL;
 
-	(void)state;
 	setenv("DATASETFS_SYSFS", sysfs_root, 1);
 	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	assert_ptr_equal(topology_below(&t, CRYPT), topology_by_device(&t, TRAIN));
@@ -244,15 +235,7 @@ static int add_crypt(void **state)
 	return r;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crypt),	       cmocka_unit_test(test_on_each_other),
+CHECK_MAIN_WITH(add_crypt, sysfs_remove, cmocka_unit_test(test_crypt), cmocka_unit_test(test_on_each_other),
 		cmocka_unit_test(test_beside_each_other), cmocka_unit_test(test_several_slaves),
 		cmocka_unit_test(test_device_that_went), cmocka_unit_test(test_partition),
-		cmocka_unit_test(test_device_on_others), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_locate),
-	};
-
-	return cmocka_run_group_tests(tests, add_crypt, sysfs_remove);
-}
+		cmocka_unit_test(test_device_on_others), cmocka_unit_test(test_hostile), cmocka_unit_test(test_locate))

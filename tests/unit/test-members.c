@@ -96,7 +96,6 @@ static void round_trip(void **state)
 	uint64_t length, again_length;
 	uint8_t *bytes, *again;
 
-	(void)state;
 	CHECK_OK(catalogue_encode(&catalogue, &bytes, &length, &err));
 	CHECK_OK(catalogue_decode(bytes, length, &good, &found, &err));
 	assert_int_equal(found.members.count, COUNT);
@@ -148,7 +147,6 @@ static void refused_members(void **state)
 	struct superblock super = good;
 	struct catalogue c;
 
-	(void)state;
 	c = make_catalogue(), c.tail = 2 * MIB, refused(&c, "tail 0x200000");
 	c = make_catalogue(), super.member_count = 2;
 	refused_by(super, &c, -EBADMSG, "a table of 3, the superblock has 2");
@@ -175,7 +173,6 @@ static void refused_groups(void **state)
 	struct superblock super = good;
 	struct catalogue c;
 
-	(void)state;
 	c = make_catalogue(), c.members.groups[0].kind = 2;
 	refused_by(good, &c, -EOPNOTSUPP, "group 0 is of kind 2, a newer release");
 	c = make_catalogue(), c.members.groups[0].data = 2, refused(&c, "group 0 of copies has 2 + 1 columns");
@@ -203,7 +200,6 @@ static void refused_versions(void **state)
 {
 	struct catalogue c;
 
-	(void)state;
 	c = make_catalogue(), c.versions[0].segments.items[0].length = 3 * MIB, refused(&c, "not all data columns");
 	c = make_catalogue(), c.versions[0].segments.items[1].address = UINT64_C(2) << 56 | 2 * MIB;
 	refused(&c, "segments at 0x200000000200000+1048576 are not all data columns"); /* a copy */
@@ -234,7 +230,6 @@ static void refused_bytes(void **state)
 	struct dsfs_members *head;
 	uint8_t *bytes;
 
-	(void)state;
 	CHECK_OK(catalogue_encode(&c, &bytes, &length, &err));
 	version = (struct dsfs_version *)(bytes + 64);
 	head = (struct dsfs_members *)(bytes + at);
@@ -259,7 +254,6 @@ static void look_ups(void **state)
 	struct members m = make_members(), copy, none = { 0 };
 	uint64_t places[DSFS_COPIES_MAX], two = UINT64_C(1) << 56, three = UINT64_C(2) << 56;
 
-	(void)state;
 	CHECK_OK(members_copy(&m, &copy, &err));
 	members_free(&m);
 	assert_ptr_equal(members_group(&copy, 2 * MIB + 5), &copy.groups[0]);
@@ -289,7 +283,6 @@ static void history(void **state)
 	struct members m = { 0 };
 	struct superblock super = good;
 
-	(void)state;
 	for (uint64_t i = 1; i <= DSFS_HISTORY_MAX + 6; i++) {
 		super.sequence = i;
 		super.catalogue_sha256[0] = (uint8_t)i;
@@ -314,7 +307,6 @@ static void extents(void **state)
 	struct extent_map map;
 	uint64_t at = 0;
 
-	(void)state;
 	multi_member_init(&volume, 2, 16384);
 	for (uint32_t i = 0; i < 2 * 16384; i++)
 		volume.members[i / 16384].bytes[i % 16384] = (uint8_t)(i * 2654435761u >> 13);
@@ -347,7 +339,6 @@ static void chunks(void **state)
 	struct members m = make_members();
 	struct section section;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		struct version version;
 		struct inode inode;
@@ -453,7 +444,6 @@ static void all_at_one(void **state)
 	struct members m = plain_members();
 	struct multi_member volume;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	publish(&volume, &m, 1, 0, COUNT);
 	loads(&volume, 1, 0);
@@ -471,7 +461,6 @@ static void missing_ones(void **state)
 	struct members m = plain_members();
 	struct multi_member volume;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	publish(&volume, &m, 1, 0, COUNT);
 	volume.is_missing[1] = true;
@@ -496,7 +485,6 @@ static void one_step_behind(void **state)
 	struct superblock before;
 	struct multi_member volume;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	before = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &before);
@@ -519,7 +507,6 @@ static void further_behind(void **state)
 	struct superblock before;
 	struct multi_member volume;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	before = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &before);
@@ -539,7 +526,6 @@ static void stale_and_needed(void **state)
 	struct superblock before;
 	struct multi_member volume;
 
-	(void)state;
 	is_written_anew = false;
 	multi_member_init(&volume, COUNT, SIZE);
 	before = publish(&volume, &m, 1, 0, COUNT);
@@ -571,7 +557,6 @@ static void stale_for_long(void **state)
 	struct superblock super;
 	struct multi_member volume;
 
-	(void)state;
 	is_written_anew = false;
 	multi_member_init(&volume, COUNT, SIZE);
 	super = publish(&volume, &m, 1, 0, COUNT);
@@ -607,7 +592,6 @@ static void missing_and_copied(void **state)
 	struct superblock super;
 	struct multi_member volume;
 
-	(void)state;
 	members_keep_groups(&m, none);
 	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
 	multi_member_init(&volume, COUNT, SIZE);
@@ -657,7 +641,6 @@ static void shown_by_enough(void **state)
 	struct superblock super;
 	struct multi_member volume;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
 	assert_int_equal(members_spare(&m), 0);
@@ -699,7 +682,6 @@ static void branches(void **state)
 	struct superblock before;
 	struct multi_member volume;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	before = publish(&volume, &m, 1, 0, COUNT);
 	members_remember(&m, &before);
@@ -722,7 +704,6 @@ static void strangers(void **state)
 	struct multi_member volume;
 	struct memory one;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	publish(&volume, &m, 1, 0, COUNT);
 	one = volume.members[1], volume.members[1] = volume.members[2], volume.members[2] = one;
@@ -744,7 +725,6 @@ static void another_size(void **state)
 	struct multi_member volume;
 	struct superblock super;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	super = publish(&volume, &m, 1, 0, COUNT);
 	super.member_size -= 4096;
@@ -763,7 +743,6 @@ static void catalogue_in_a_column(void **state)
 	struct multi_member volume;
 	struct superblock super;
 
-	(void)state;
 	multi_member_init(&volume, COUNT, SIZE);
 	CHECK_OK(members_add_group(&m, &group, &column, &err));
 	super = publish(&volume, &m, 1, 0, COUNT);
@@ -776,31 +755,10 @@ static void catalogue_in_a_column(void **state)
 	members_free(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),
-		cmocka_unit_test(refused_members),
-		cmocka_unit_test(refused_groups),
-		cmocka_unit_test(refused_versions),
-		cmocka_unit_test(refused_bytes),
-		cmocka_unit_test(look_ups),
-		cmocka_unit_test(history),
-		cmocka_unit_test(extents),
-		cmocka_unit_test(chunks),
-		cmocka_unit_test(all_at_one),
-		cmocka_unit_test(missing_ones),
-		cmocka_unit_test(one_step_behind),
-		cmocka_unit_test(further_behind),
-		cmocka_unit_test(stale_and_needed),
-		cmocka_unit_test(stale_for_long),
-		cmocka_unit_test(missing_and_copied),
-		cmocka_unit_test(shown_by_enough),
-		cmocka_unit_test(branches),
-		cmocka_unit_test(strangers),
-		cmocka_unit_test(another_size),
-		cmocka_unit_test(catalogue_in_a_column),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(round_trip), cmocka_unit_test(refused_members), cmocka_unit_test(refused_groups),
+	   cmocka_unit_test(refused_versions), cmocka_unit_test(refused_bytes), cmocka_unit_test(look_ups),
+	   cmocka_unit_test(history), cmocka_unit_test(extents), cmocka_unit_test(chunks), cmocka_unit_test(all_at_one),
+	   cmocka_unit_test(missing_ones), cmocka_unit_test(one_step_behind), cmocka_unit_test(further_behind),
+	   cmocka_unit_test(stale_and_needed), cmocka_unit_test(stale_for_long), cmocka_unit_test(missing_and_copied),
+	   cmocka_unit_test(shown_by_enough), cmocka_unit_test(branches), cmocka_unit_test(strangers),
+	   cmocka_unit_test(another_size), cmocka_unit_test(catalogue_in_a_column))

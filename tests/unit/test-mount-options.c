@@ -19,7 +19,6 @@ static int set(const char *text, struct error *err)
 
 static void test_defaults(void **state)
 {
-	(void)state;
 	mount_options_init(&options);
 	assert_true(options.read.verify && options.read.wait && options.window);
 	assert_int_equal(options.read.deadline, 300);
@@ -31,7 +30,6 @@ static void test_defaults(void **state)
 
 static void test_words(void **state)
 {
-	(void)state;
 	mount_options_init(&options);
 	CHECK_OK(set("noversions", &err));
 	assert_true(options.noversions);
@@ -59,7 +57,6 @@ static void test_words(void **state)
 
 static void test_files(void **state)
 {
-	(void)state;
 	assert_true(mount_options_names_file("cache=x"));
 	assert_true(mount_options_names_file("trust"));
 	assert_true(mount_options_names_file("revoked=/x"));
@@ -68,13 +65,4 @@ static void test_files(void **state)
 	assert_false(mount_options_names_file(""));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_defaults), cmocka_unit_test(test_words), cmocka_unit_test(test_files))

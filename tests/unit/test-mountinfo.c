@@ -16,7 +16,6 @@ static void test_fields(void **state)
 		"841 36 259:1048575 /sub /mnt/a rw,nosuid shared:7 master:1 - fuse.datasetfs v@one ro,user_id=0\n";
 	struct mountinfo info;
 
-	(void)state;
 	assert_true(mountinfo_parse(line, &info));
 	assert_int_equal(info.id, 841);
 	assert_int_equal(info.parent, 36);
@@ -34,7 +33,6 @@ static void test_escapes(void **state)
 	char line[LINE_SIZE] = "1 2 0:52 /r\\040oot /a\\040-\\040b\\011\\012\\134 rw - erofs  ro";
 	struct mountinfo info;
 
-	(void)state;
 	assert_true(mountinfo_parse(line, &info));
 	assert_string_equal(info.root, "/r oot");
 	assert_string_equal(info.point, "/a - b\t\n\\");
@@ -50,7 +48,6 @@ static void test_written(void **state)
 	char *text;
 	FILE *out = open_memstream(&text, &length);
 
-	(void)state;
 	assert_non_null(out);
 	settings_write(out, word, '\n');
 	assert_int_equal(fclose(out), 0);
@@ -69,7 +66,6 @@ static void test_refused(void **state)
 	struct mountinfo info;
 	char line[LINE_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		snprintf(line, sizeof(line), "%s", lines[i]);
 		assert_false(mountinfo_parse(line, &info));
@@ -90,7 +86,6 @@ static void test_each(void **state)
 	struct error err;
 	int count = 0;
 
-	(void)state;
 	assert_int_equal(mountinfo_each(see, &count, &err), 7);
 	assert_int_equal(count, 1);
 }

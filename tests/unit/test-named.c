@@ -49,7 +49,6 @@ static void assert_named(const char *name, const char *volume, const char *optio
 
 static void test_fields(void **state)
 {
-	(void)state;
 	write_file("# names\n\n train\t/srv/train.dsfs\nweb.v2 uuid:4f21c0de-0000-4000-8000-000000000001   "
 		   "prefetch=off,version=v1\r\n  # more\nblank /srv/my\\040set # a comment");
 	assert_named("train", "/srv/train.dsfs", NULL);
@@ -69,7 +68,6 @@ static void assert_refused(const char *text, int code, const char *reason)
 
 static void test_mistakes(void **state)
 {
-	(void)state;
 	assert_refused("", -ENOENT, "no data set 'train' on this node, as");
 	assert_refused("train2 /v\ntrai /v\n", -ENOENT,
 		       "no data set 'train' on this node; available: train2, trai. Ask");
@@ -92,7 +90,6 @@ static void test_names(void **state)
 	};
 	struct named named;
 
-	(void)state;
 	write_file("");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		CHECK_FAILS(find(wrong[i], &named, &err), -EINVAL, "expected 1 to 127 letters");
@@ -104,7 +101,6 @@ static void test_trust(void **state)
 	struct named_list list = { 0 };
 	struct named named;
 
-	(void)state;
 	write_file("train /v\n");
 	assert_int_equal(chmod(file, 0664), 0);
 	CHECK_FAILS(find("train", &named, &err), -EPERM, "has the mode 0664, so others may write it");
@@ -117,23 +113,19 @@ static int make_file(void **state)
 {
 	int fd = mkstemp(file);
 
-	(void)state;
 	return fd < 0 ? -1 : close(fd);
 }
 
 static int remove_file(void **state)
 {
-	(void)state;
 	return unlink(file);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_fields), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_trust)
 	};
 
 	if (geteuid() != 0)

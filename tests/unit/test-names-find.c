@@ -44,7 +44,6 @@ static int set_up(void **state)
 	char name[16];
 	int fd;
 
-	(void)state;
 	make_names();
 	section_init(&section);
 	for (unsigned i = 0; i < FOLDERS; i++) {
@@ -68,7 +67,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	free((void *)tree.file.base);
 	return 0;
 }
@@ -89,7 +87,6 @@ static void test_every_name(void **state)
 {
 	uint64_t ordinal;
 
-	(void)state;
 	for (unsigned i = 0; i < FOLDERS; i++)
 		for (unsigned j = 0; j < FILES; j++) {
 			assert_int_equal(find(2 + i, names[i][j], strlen(names[i][j]), &ordinal), 0);
@@ -103,7 +100,6 @@ static void test_no_other_name(void **state)
 	uint64_t ordinal;
 	size_t length;
 
-	(void)state;
 	for (unsigned j = 0; j < FILES; j++) {
 		length = (size_t)snprintf(name, sizeof(name), "%sx", names[3][j]);
 		assert_int_equal(find(5, name, length, &ordinal), -ENOENT);
@@ -126,7 +122,6 @@ static void test_by_turns(void **state)
 	uint64_t ordinals[TURNS];
 	unsigned left;
 
-	(void)state;
 	for (unsigned j = 0; j < FILES; j++) {
 		for (unsigned i = 0; i < TURNS; i++)
 			names_find_begin(&finds[i], &tree, 2 + i, names[i][j], strlen(names[i][j]));
@@ -144,7 +139,6 @@ static void test_again(void **state)
 	struct names_find find, other;
 	uint64_t ordinal, place;
 
-	(void)state;
 	names_find_begin(&find, &tree, 4, names[2][17], strlen(names[2][17]));
 	while (names_find_step(&find, &ordinal) > 0)
 		;
@@ -170,7 +164,6 @@ static void test_damaged_pages(void **state)
 	unsigned seed = 1, failed = 0;
 	uint64_t ordinal;
 
-	(void)state;
 	for (unsigned i = 0; i < 40000; i++) {
 		uint64_t at = (uint64_t)rand_r(&seed) % tree.file.size;
 		uint8_t former;
@@ -189,15 +182,5 @@ static void test_damaged_pages(void **state)
 	CHECK_FAILS(names_find_open((struct span){ bytes, 4096 }, &kept, &err), -EBADMSG, "are too few");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_name),
-		cmocka_unit_test(test_no_other_name),
-		cmocka_unit_test(test_by_turns),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_damaged_pages),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+CHECK_MAIN_WITH(set_up, tear_down, cmocka_unit_test(test_every_name), cmocka_unit_test(test_no_other_name),
+		cmocka_unit_test(test_by_turns), cmocka_unit_test(test_again), cmocka_unit_test(test_damaged_pages))

@@ -72,7 +72,6 @@ static void test_topology(void **state)
 {
 	auto_topology struct topology t = { 0 };
 
-	(void)state;
 	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	assert_int_equal(t.subsystem_count, 3);
 	assert_int_equal(t.controller_count, 4);
@@ -89,7 +88,6 @@ static void test_no_nvme(void **state)
 {
 	auto_topology struct topology t = { 0 };
 
-	(void)state;
 	CHECK_OK(topology_read("/nonexistent", &t, &err));
 	assert_int_equal(t.subsystem_count, 0);
 }
@@ -100,7 +98,6 @@ static void test_identities(void **state)
 	char identity[TOPOLOGY_IDENTITY_SIZE];
 	struct topology_namespace namespace = { .has_nguid = true, .nguid = { 0xde, 0xad } };
 
-	(void)state;
 	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	topology_identity(&t.namespaces[0], identity);
 	assert_string_equal(identity, "nvme:uuid:" TRAIN_UUID);
@@ -119,7 +116,6 @@ static void test_nguid_shown_as_uuid(void **state)
 	auto_topology struct topology t = { 0 };
 	char identity[TOPOLOGY_IDENTITY_SIZE];
 
-	(void)state;
 	sysfs_write("nvme-subsys0/nvme0n1/nguid", TRAIN_UUID);
 	CHECK_OK(topology_read(sysfs_root, &t, &err)); /* both are the same, as some targets choose */
 	topology_identity(&t.namespaces[0], identity);
@@ -140,7 +136,6 @@ static void test_locate(void **state)
 	auto_topology struct topology t = { 0 };
 	const struct topology_namespace *found;
 
-	(void)state;
 	assert_true(locate_is_identity("nvme:uuid:x"));
 	assert_false(locate_is_identity("./nvme:uuid:x"));
 	assert_false(locate_is_identity("/dev/nvme0n1"));
@@ -164,7 +159,6 @@ static void test_bad_names(void **state)
 	struct topology t = { 0 };
 	const struct topology_namespace *found;
 
-	(void)state;
 	CHECK_FAILS(locate_namespace(&t, "nvme:", &found, &err), -EINVAL, "expected nvme:uuid:");
 	CHECK_FAILS(locate_namespace(&t, "nvme:wwid:1", &found, &err), -EINVAL, "expected nvme:uuid:");
 	CHECK_FAILS(locate_namespace(&t, "nvme:uuid:1", &found, &err), -EINVAL, "not a UUID");
@@ -182,7 +176,6 @@ static void test_same_identity(void **state)
 	auto_topology struct topology t = { 0 };
 	const struct topology_namespace *found;
 
-	(void)state;
 	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	t.namespaces[1] = t.namespaces[0];
 	snprintf(t.namespaces[1].name, sizeof(t.namespaces[1].name), "nvme1n1");
@@ -210,7 +203,6 @@ static void test_portals(void **state)
 	char text[PORTAL_TEXT_SIZE];
 	struct portal portal;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		CHECK_OK(portal_parse(good[i].text, &portal, &err));
 		assert_true(portal_is(&portal, good[i].transport, good[i].address, good[i].service));
@@ -268,7 +260,6 @@ static void test_advice(void **state)
 	struct advice advice[ADVICE_MAX];
 	size_t n;
 
-	(void)state;
 	n = advice_give(&setup, advice);
 	assert_true(has_advice(advice, n, "writable", true));
 	assert_true(has_advice(advice, n, "paths", true));
@@ -294,7 +285,6 @@ static void test_advice_extremes(void **state)
 	struct advice advice[ADVICE_MAX];
 	size_t n;
 
-	(void)state;
 	snprintf(t.controllers[1].state, sizeof(t.controllers[1].state), "live");
 	t.paths[1].data_digest = true;
 	facts.is_protected = true;
@@ -328,7 +318,6 @@ static void test_host(void **state)
 	struct host host = { 0 };
 	char folder[PATH_MAX];
 
-	(void)state;
 	snprintf(folder, sizeof(folder), "%s/class/nvme-subsystem/host", sysfs_root);
 	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostnqn' creates one");
 	sysfs_write("host/hostnqn", "nqn.2026-01.org.example:node7");
@@ -357,7 +346,6 @@ static void test_security(void **state)
 {
 	auto_topology struct topology t = { 0 }, later = { 0 };
 
-	(void)state;
 	CHECK_OK(topology_read(sysfs_root, &t, &err));
 	assert_int_equal(t.controllers[0].host_secret, TOPOLOGY_NO);
 	assert_false(t.controllers[0].has_tls || t.controllers[0].shows_secret);
@@ -400,7 +388,6 @@ static void test_secrets(void **state)
 	};
 	auto_secret struct secret secret = { 0 };
 
-	(void)state;
 	CHECK_OK(secret_from(SECRET_32, 0600, &secret, &err));
 	assert_string_equal(secret.text, SECRET_32);
 	CHECK_OK(secret_from(SECRET_64 "\r\n", 0400, &secret, &err));
@@ -413,17 +400,8 @@ static void test_secrets(void **state)
 	assert_string_equal(secret.text, SECRET_64);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_topology),	cmocka_unit_test(test_no_nvme),
-		cmocka_unit_test(test_identities),	cmocka_unit_test(test_nguid_shown_as_uuid),
-		cmocka_unit_test(test_locate),		cmocka_unit_test(test_bad_names),
-		cmocka_unit_test(test_same_identity),	cmocka_unit_test(test_portals),
-		cmocka_unit_test(test_host),		cmocka_unit_test(test_advice),
-		cmocka_unit_test(test_advice_extremes),	cmocka_unit_test(test_secrets),
-		cmocka_unit_test(test_security),
-	};
-
-	return cmocka_run_group_tests(tests, sysfs_tree, sysfs_remove);
-}
+CHECK_MAIN_WITH(sysfs_tree, sysfs_remove, cmocka_unit_test(test_topology), cmocka_unit_test(test_no_nvme),
+		cmocka_unit_test(test_identities), cmocka_unit_test(test_nguid_shown_as_uuid),
+		cmocka_unit_test(test_locate), cmocka_unit_test(test_bad_names), cmocka_unit_test(test_same_identity),
+		cmocka_unit_test(test_portals), cmocka_unit_test(test_host), cmocka_unit_test(test_advice),
+		cmocka_unit_test(test_advice_extremes), cmocka_unit_test(test_secrets), cmocka_unit_test(test_security))

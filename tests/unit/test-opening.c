@@ -34,7 +34,6 @@ static int hooked_read(struct source *source, uint32_t member, uint64_t offset, 
 {
 	void (*call)(void) = hook;
 
-	(void)source;
 	if (call && offset == hook_at) {
 		hook = NULL;
 		call();
@@ -46,7 +45,6 @@ static int hooked_read(struct source *source, uint32_t member, uint64_t offset, 
 
 static uint64_t hooked_size(struct source *source, uint32_t member)
 {
-	(void)source;
 	return source_size(&memory.source, member);
 }
 
@@ -102,7 +100,6 @@ static int setup(void **state)
 	struct open_target current = { 0 };
 	struct generation *generation;
 
-	(void)state;
 	log_set_level(LOG_EMERG);
 	memory_init(&memory, SIZE);
 	hook = NULL;
@@ -121,7 +118,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++)
 		generation_put(atomic_load(&serve.generations.slots[i]));
 	recovery_close(serve.recovery);
@@ -134,7 +130,6 @@ static void test_no_older_state(void **state)
 	struct open_target current = { 0 };
 	struct generation *generation;
 
-	(void)state;
 	publish("v2", 2, THERE);
 	CHECK_OK(open_version(&serve, &current, &generation, &err));
 	assert_int_equal(generation->sequence, 2);
@@ -151,7 +146,6 @@ static void test_formatted(void **state)
 	struct open_target target = { .label = "v1" };
 	struct generation *generation;
 
-	(void)state;
 	super.volume_uuid[0]++;
 	super.sequence = 0;
 	publish("v1", 1, THERE);
@@ -170,7 +164,6 @@ static void test_moved_while_it_is_loaded(void **state)
 	struct open_target target = { .label = "v2" };
 	struct generation *generation;
 
-	(void)state;
 	publish("v2", 2, HERE);
 	hook = move_v2;
 	hook_at = HERE;
@@ -184,7 +177,6 @@ static void test_damage_is_no_reason_to_go_on(void **state)
 	struct open_target target = { .label = "v2" };
 	struct generation *generation;
 
-	(void)state;
 	publish("v2", 2, THERE);
 	memory.bytes[THERE + 100] ^= 1;
 	CHECK_FAILS(open_version(&serve, &target, &generation, &err), -EBADMSG, "index of version 'v2'");
@@ -196,7 +188,6 @@ static void test_visit_while_the_volume_cannot_be_read(void **state)
 {
 	struct generation *generation;
 
-	(void)state;
 	publish("v2", 2, THERE);
 	assert_int_equal(open_visit(&serve, "v2", &visitor, &generation, NULL), 0);
 	fail_at = super.catalogue_address;
@@ -222,7 +213,6 @@ static void test_what_may_be_held(void **state)
 {
 	struct generation *v1 = serve_current(&serve), *v2, *later;
 
-	(void)state;
 	publish("v2", 2, THERE);
 	assert_int_equal(open_visit(&serve, "v2", &visitor, &v2, NULL), 0);
 	assert_int_equal(atomic_load(&v2->lookups), 1); /* the visitor's */
@@ -250,7 +240,6 @@ static void test_opened_twice_at_once(void **state)
 	struct open_target target = { .label = "v2" };
 	struct generation *mine, *again;
 
-	(void)state;
 	publish("v2", 2, THERE);
 	hook = visit_v2;
 	hook_at = THERE;
@@ -288,7 +277,6 @@ static void test_two_loads_at_once(void **state)
 	struct open_target target = { .label = "v2" };
 	struct generation *generation;
 
-	(void)state;
 	publish("v2", 2, THERE);
 	hook = no_room_meanwhile;
 	hook_at = THERE;
@@ -314,7 +302,6 @@ static void test_newer_state_meanwhile(void **state)
 	struct catalogue catalogue = { 0 };
 	struct superblock found;
 
-	(void)state;
 	publish("v2", 2, HERE);
 	hook = see_v3;
 	hook_at = super.catalogue_address;
@@ -338,7 +325,6 @@ static void test_undone_version_is_no_other(void **state)
 	struct generation *generation;
 	uint64_t key;
 
-	(void)state;
 	publish("v2", 2, THERE);
 	CHECK_OK(open_version(&serve, &v2, &generation, &err));
 	serve.generations.prepared = generation;
@@ -360,7 +346,6 @@ static void test_undone_version_in_use(void **state)
 	struct generation *generation, *undone;
 	struct open_target v2 = { .label = "v2" }, v3 = { .label = "v3" };
 
-	(void)state;
 	publish("v2", 2, THERE);
 	CHECK_OK(open_version(&serve, &v2, &undone, &err));
 	undo();
@@ -379,17 +364,12 @@ int main(void)
 {
 #define OPENING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		OPENING_TEST(test_no_older_state),
-		OPENING_TEST(test_formatted),
-		OPENING_TEST(test_moved_while_it_is_loaded),
-		OPENING_TEST(test_damage_is_no_reason_to_go_on),
-		OPENING_TEST(test_visit_while_the_volume_cannot_be_read),
-		OPENING_TEST(test_what_may_be_held),
-		OPENING_TEST(test_opened_twice_at_once),
-		OPENING_TEST(test_two_loads_at_once),
-		OPENING_TEST(test_newer_state_meanwhile),
-		OPENING_TEST(test_undone_version_is_no_other),
-		OPENING_TEST(test_undone_version_in_use),
+		OPENING_TEST(test_no_older_state), OPENING_TEST(test_formatted),
+		OPENING_TEST(test_moved_while_it_is_loaded), OPENING_TEST(test_damage_is_no_reason_to_go_on),
+		OPENING_TEST(test_visit_while_the_volume_cannot_be_read), OPENING_TEST(test_what_may_be_held),
+		OPENING_TEST(test_opened_twice_at_once), OPENING_TEST(test_two_loads_at_once),
+		OPENING_TEST(test_newer_state_meanwhile), OPENING_TEST(test_undone_version_is_no_other),
+		OPENING_TEST(test_undone_version_in_use)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,6 @@ static void test_slots_lie_in_whole_huge_pages(void **state)
 	struct payloads payloads;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(payloads_reserve(&payloads, SLOTS, SIZE, &err), 0);
 	assert_int_equal((uintptr_t)payloads_at(&payloads, 0) % HUGE_PAGE, 0);
 	assert_true(payloads.base >= (uint8_t *)payloads.map);
@@ -31,7 +30,6 @@ static void test_slots_do_not_overlap(void **state)
 	struct payloads payloads;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(payloads_reserve(&payloads, SLOTS, SIZE, &err), 0);
 	for (unsigned slot = 0; slot < SLOTS; slot++)
 		memset(payloads_at(&payloads, slot), (int)slot + 1, SIZE);
@@ -47,18 +45,9 @@ static void test_too_much_is_refused(void **state)
 	struct payloads payloads;
 	struct error err = { 0 };
 
-	(void)state;
 	assert_int_equal(payloads_reserve(&payloads, 1, SIZE_MAX / 4, &err), -ENOMEM);
 	assert_non_null(strstr(err.reason, "cannot reserve"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slots_lie_in_whole_huge_pages),
-		cmocka_unit_test(test_slots_do_not_overlap),
-		cmocka_unit_test(test_too_much_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_slots_lie_in_whole_huge_pages), cmocka_unit_test(test_slots_do_not_overlap),
+	   cmocka_unit_test(test_too_much_is_refused))

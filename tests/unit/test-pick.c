@@ -40,7 +40,6 @@ static void test_among(void **state)
 	uint64_t ordinals[PICK_FILES] = { 2, 3, 4 };
 	struct pick_taken taken = { 0 };
 
-	(void)state;
 	make(files, 8);
 	assert_int_equal(pick_among(index_of, ordinals, 3, 5, 9, &taken), 5);
 	assert_int_equal(ordinals[3], 5);

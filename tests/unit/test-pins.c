@@ -48,7 +48,6 @@ static void test_runs(void **state)
 	struct pins pins;
 	struct pins_run run;
 
-	(void)state;
 	begin(3);
 	add_extent(0, 0, 2);
 	add_extent(0, 2, 4); /* goes on: no border */
@@ -80,7 +79,6 @@ static void test_steps_follow_the_lists(void **state)
 	struct pins_run run;
 	unsigned runs = 0;
 
-	(void)state;
 	begin(DSFS_VERSIONS_MAX);
 	for (uint32_t v = 0; v < DSFS_VERSIONS_MAX; v++)
 		add_extent(v, 0, total);
@@ -95,12 +93,4 @@ static void test_steps_follow_the_lists(void **state)
 	catalogue_free(&catalogue);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_steps_follow_the_lists),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_runs), cmocka_unit_test(test_steps_follow_the_lists))

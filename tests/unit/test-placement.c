@@ -36,7 +36,6 @@ static void test_follows_the_load(void **state)
 	int all = allowed(), cpu = some_cpu();
 	struct placement placement;
 
-	(void)state;
 	if (all < 2)
 		skip();
 	CHECK_OK(placement_start(&placement, cpu, &err));
@@ -62,19 +61,10 @@ static void test_without_a_cpu(void **state)
 	struct placement placement;
 	int all = allowed();
 
-	(void)state;
 	CHECK_OK(placement_start(&placement, -1, &err));
 	feed(&placement, 100, 1000);
 	assert_int_equal(allowed(), all);
 	placement_end(&placement);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_follows_the_load),
-		cmocka_unit_test(test_without_a_cpu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_follows_the_load), cmocka_unit_test(test_without_a_cpu))

@@ -48,7 +48,6 @@ static void test_table(void **state)
 	const uint64_t table[] = { 5, 3, 4 };
 	struct index *index;
 
-	(void)state;
 	make_tree();
 	CHECK_OK(open_section(&index, &err));
 	assert_false(places_has_table(index));
@@ -66,7 +65,6 @@ static void test_wrong_table(void **state)
 {
 	struct index *index;
 
-	(void)state;
 	refuses(3, 4, 3, "places: element 2 is 3, expected a file not named before");
 	refuses(3, 2, 5, "places: element 1 is 2, expected");
 	refuses(0, 4, 5, "places: element 0 is 0, expected");
@@ -87,7 +85,6 @@ static void test_table_outside(void **state)
 	struct index_layout layout;
 	struct index_shape shape = good;
 
-	(void)state;
 	CHECK_OK(index_layout(&shape, &layout, &err));
 	shape.places_at = 89;
 	CHECK_FAILS(index_layout(&shape, &layout, &err), -EBADMSG, "index: 3 places at 89 in a blob of 100");
@@ -103,7 +100,6 @@ static void test_address(void **state)
 	struct chunk chunk = { .sum.kind = DSFS_SUM_XXH3_64 };
 	struct dsfs_chunk records[3];
 
-	(void)state;
 	chunk_encode(&chunk, &records[0]);
 	chunk.address = UINT64_C(7) << DSFS_ADDRESS_BITS | 4096, chunk.stored = 100;
 	chunk_encode(&chunk, &records[1]);
@@ -123,7 +119,6 @@ static void test_spread(void **state)
 {
 	uint64_t counts[11] = { 0 }, place;
 
-	(void)state;
 	for (uint64_t i = 0; i < 1100; i++) {
 		for (place = 0; !places_is_before(places_key(7, i), place, 10); place++)
 			continue;
@@ -141,7 +136,6 @@ static void test_spread(void **state)
 /* Keys stay what they are: the same seed gives the same volume in every release. */
 static void test_keys(void **state)
 {
-	(void)state;
 	assert_true(places_key(0, 1) == places_key(0, 1));
 	assert_true(places_key(0, 1) != places_key(0, 2));
 	assert_true(places_key(0, 1) != places_key(1, 1));
@@ -150,16 +144,5 @@ static void test_keys(void **state)
 	assert_int_equal(places_key(5, 1000000), UINT64_C(0xf35deb6d2ed0354b));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_wrong_table),
-		cmocka_unit_test(test_table_outside),
-		cmocka_unit_test(test_address),
-		cmocka_unit_test(test_spread),
-		cmocka_unit_test(test_keys),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_table), cmocka_unit_test(test_wrong_table), cmocka_unit_test(test_table_outside),
+	   cmocka_unit_test(test_address), cmocka_unit_test(test_spread), cmocka_unit_test(test_keys))

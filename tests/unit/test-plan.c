@@ -81,7 +81,6 @@ static void close_all(void)
 /* The second file lies in a gap before the first. */
 static void test_order(void **state)
 {
-	(void)state;
 	make((uint64_t[]){ 8192, 4000, 16384, 20480 }, (uint32_t[]){ 5000, 90, 4096, 100 }, 4);
 	assert_int_equal(joins(4), 1);
 	assert_int_equal(plan->joins[0].count, 4);
@@ -98,7 +97,6 @@ static void test_order(void **state)
 /* Reads that must be made alone come beside the others, and each read is taken once. */
 static void test_alone(void **state)
 {
-	(void)state;
 	make((uint64_t[]){ 4096, 8192, 12288, 16384 }, (uint32_t[]){ 4096, 4096, 4096, 4096 }, 4);
 	reads[1].offset = 1; /* not the whole file */
 	assert_int_equal(joins(4), 2);
@@ -125,7 +123,6 @@ static void test_buffers(void **state)
 {
 	uint8_t buffers[2][3 * CHUNK];
 
-	(void)state;
 	make((uint64_t[]){ 4096, 8192, 12288, 16384 }, (uint32_t[]){ 4096, 4096, 4096, CHUNK + 5 }, 4);
 	reads[1].buffer = buffers[0];
 	reads[3].buffer = buffers[1];
@@ -160,7 +157,6 @@ static void test_random(void **state)
 {
 	uint64_t places[2] = { 4096, 8192 };
 
-	(void)state;
 	make(places, (uint32_t[]){ 4096, 4096 }, 2);
 	reads[0].id++;
 	reads[1].id--;
@@ -176,7 +172,6 @@ static void test_random(void **state)
 
 static void test_limits(void **state)
 {
-	(void)state;
 	/* a gap that is too large; in the same place; too much together */
 	make((uint64_t[]){ 0, 4096, 8193 + PLAN_GAP }, (uint32_t[]){ 4096, 4096, 4096 }, 3);
 	assert_int_equal(joins(3), 2);
@@ -201,7 +196,6 @@ static void test_most(void **state)
 	static struct dsfs_read many[PLAN_MOST + 1];
 	struct fifo todo = fifo_of(many, PLAN_MOST + 1);
 
-	(void)state;
 	make((uint64_t[]){ 0, 4096 }, (uint32_t[]){ 4096, 4096 }, 2);
 	for (unsigned i = 0; i <= PLAN_MOST; i++)
 		many[i] = (struct dsfs_read){ .id = FIRST | (2 + i % 2), .size = UINT64_MAX };
@@ -216,7 +210,6 @@ static void test_most(void **state)
 
 static void test_chunks(void **state)
 {
-	(void)state;
 	make((uint64_t[]){ 0, 4096, 4096 + 3 * CHUNK }, (uint32_t[]){ 4096, 2 * CHUNK + 5, 4096 }, 3);
 	assert_int_equal(joins(2), 1);
 	assert_int_equal(plan->joins[0].chunk_count, 4);
@@ -233,7 +226,6 @@ static void test_members(void **state)
 {
 	uint64_t a = SECTION_ON(0) - AT, b = SECTION_ON(1) - AT;
 
-	(void)state;
 	members = &section_two;
 	make((uint64_t[]){ a, b, a + 4096, b + 4096, a + (8u << 20) }, (uint32_t[]){ 4096, 4096, 4096, 4096, 4096 },
 	     5);
@@ -256,7 +248,6 @@ static void test_cached(void **state)
 	static const uint8_t volume[16];
 	struct store store = { .view.table = &store.table };
 
-	(void)state;
 	make((uint64_t[]){ 0, 4096, 8192, 1 << 20, (1 << 20) + 4096 }, (uint32_t[]){ 4096, 4096, 4096, 4096, 4096 }, 5);
 	CHECK_OK(chunk_table_new(&shape, volume, &store.table, &err));
 	CHECK_OK(cached_new(&store, 1, &cached, &err));
@@ -273,19 +264,6 @@ static void test_cached(void **state)
 	close_all();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_buffers),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_most),
-		cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_members),
-		cmocka_unit_test(test_cached),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_order), cmocka_unit_test(test_alone), cmocka_unit_test(test_buffers),
+	   cmocka_unit_test(test_random), cmocka_unit_test(test_limits), cmocka_unit_test(test_most),
+	   cmocka_unit_test(test_chunks), cmocka_unit_test(test_members), cmocka_unit_test(test_cached))

@@ -22,8 +22,6 @@ static pthread_t last;
 
 ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
 {
-	(void)count;
-	(void)offset;
 	pthread_mutex_lock(&lock);
 	last = pthread_self();
 	hanging += fd == HANGS;
@@ -90,7 +88,6 @@ static void test_a_member_that_hangs(void **state)
 	struct engine *engine;
 	bool readable;
 
-	(void)state;
 	fill();
 	CHECK_OK(pool_new(&setup, &engine, &err));
 	for (unsigned i = 0; i < DEPTH; i++) {
@@ -128,7 +125,6 @@ static void test_waits(void **state)
 	struct engine *engine;
 	bool readable;
 
-	(void)state;
 	fill();
 	CHECK_OK(pool_new(&setup, &engine, &err));
 	CHECK_OK(engine_wait(engine, false, &readable, &err));
@@ -164,7 +160,6 @@ static void test_without_descriptors(void **state)
 	bool readable;
 	int lowest = dup(0);
 
-	(void)state;
 	fill();
 	close(lowest);
 	CHECK_OK(pool_new(&setup, &engine, &err));
@@ -187,7 +182,6 @@ static void test_a_single_read(void **state)
 	struct io_read read = make_read(1);
 	struct engine *engine;
 
-	(void)state;
 	fill();
 	CHECK_OK(pool_new(&setup, &engine, &err));
 	engine_read(engine, &read);
@@ -196,14 +190,5 @@ static void test_a_single_read(void **state)
 	engine_free(engine);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_member_that_hangs),
-		cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_without_descriptors),
-		cmocka_unit_test(test_a_single_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_a_member_that_hangs), cmocka_unit_test(test_waits),
+	   cmocka_unit_test(test_without_descriptors), cmocka_unit_test(test_a_single_read))

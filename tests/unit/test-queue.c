@@ -45,14 +45,12 @@ static void complete(unsigned which, int result)
 
 static void fake_read(struct engine *engine, struct io_read *read)
 {
-	(void)engine;
 	assert_true(fake.count < sizeof(fake.begun) / sizeof(fake.begun[0]));
 	fake.begun[fake.count++] = read;
 }
 
 static int fake_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
-	(void)engine;
 	fake.waits++;
 	fake.blocked += block;
 	*ret_readable = false;
@@ -73,8 +71,6 @@ static int fake_new(const struct engine_setup *setup, struct engine **ret, struc
 {
 	static const struct engine_ops ops = { .read = fake_read, .wait = fake_wait, .free = fake_free };
 
-	(void)setup;
-	(void)err;
 	fake = (struct fake){ .engine.ops = &ops };
 	*ret = &fake.engine;
 	return 0;
@@ -82,7 +78,6 @@ static int fake_new(const struct engine_setup *setup, struct engine **ret, struc
 
 static int refuse_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
-	(void)ret;
 	return error_set(err, -EPERM, "refused, depth=%u", setup->depth);
 }
 
@@ -106,7 +101,6 @@ static struct slot *slot_of(struct queue_slot *slot)
 
 static void on_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
-	(void)chunk;
 	assert_int_not_equal(err->code, 0);
 	((struct slot *)op)->failed++;
 }
@@ -169,7 +163,6 @@ static struct reader_counters counters;
 
 static int make_volume(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < DEVICE; i++)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	for (uint32_t i = 0; i < MEMBERS; i++) {
@@ -259,7 +252,6 @@ static void test_slots(void **state)
 {
 	struct queue_slot *slots[DEPTH];
 
-	(void)state;
 	for (unsigned round = 0; round < 2; round++) {
 		open_queue(2, round);
 		for (unsigned i = 0; i < DEPTH; i++) {
@@ -285,7 +277,6 @@ static void test_any_order(void **state)
 	static const unsigned orders[][DEPTH] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 2, 0 } };
 	struct slot *slots[DEPTH];
 
-	(void)state;
 	open_queue(0, true);
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < DEPTH; i++)
@@ -311,7 +302,6 @@ static void test_waits(void **state)
 {
 	struct slot *slots[DEPTH];
 
-	(void)state;
 	open_queue(0, true);
 	fake.in_a_wait = 1;
 	for (unsigned i = 0; i < DEPTH; i++)
@@ -344,7 +334,6 @@ static void test_failures(void **state)
 {
 	struct slot *bad, *good;
 
-	(void)state;
 	open_queue(0, true);
 	bad = begin(0);
 	good = begin(1);
@@ -372,7 +361,6 @@ static void test_left(void **state)
 	static const int results[] = { 0, -EIO, 512 };
 	struct slot *left;
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		open_queue(2, false);
 		left = begin(3);
@@ -408,7 +396,6 @@ static void test_left_is_bounded(void **state)
 {
 	struct slot *slots[DEPTH];
 
-	(void)state;
 	open_queue(2, false);
 	leaves = false;
 	for (unsigned i = 0; i < DEPTH; i++)
@@ -445,7 +432,6 @@ static void test_left_again(void **state)
 {
 	struct slot *first, *second;
 
-	(void)state;
 	open_queue(2, false);
 	flips = true;
 	first = begin(5);
@@ -470,7 +456,6 @@ static void test_alone(void **state)
 {
 	struct slot *slot;
 
-	(void)state;
 	open_queue(2, false);
 	slot = begin(0);
 	fall_silent(0);
@@ -487,7 +472,6 @@ static void test_watches(void **state)
 {
 	struct slot *slot;
 
-	(void)state;
 	open_queue(2, false);
 	queue.watches = true;
 	queue.looked = clock_now() + INT64_C(3600000000000);
@@ -511,7 +495,6 @@ static void test_engines(void **state)
 {
 	const struct engine_setup setup = { .depth = 7 };
 
-	(void)state;
 	open_queue(0, false);
 	assert_ptr_equal(queue.reader.engine, &fake.engine);
 	queue.engine = queue.reader.engine = NULL;
@@ -570,7 +553,6 @@ static void test_held(void **state)
 {
 	struct slot *slots[DEPTH];
 
-	(void)state;
 	open_held(1);
 	for (unsigned i = 0; i < DEPTH; i++)
 		slots[i] = begin(i);
@@ -598,7 +580,6 @@ static void test_turns(void **state)
 {
 	struct slot *first, *second, *third, *other_user;
 
-	(void)state;
 	open_held(1);
 	first = begin_for(7, 0);
 	second = begin_for(7, 1);
@@ -623,7 +604,6 @@ static void test_held_and_killed(void **state)
 	static _Atomic uint64_t wanted = 1;
 	struct slot *first, *killed, *last;
 
-	(void)state;
 	open_held(1);
 	first = begin(0);
 	killed = begin(1);
@@ -645,7 +625,6 @@ static void test_hang_fills_no_window(void **state)
 {
 	struct slot *hangs, *waits;
 
-	(void)state;
 	open_held(1);
 	hangs = begin(0);
 	waits = begin(1);
@@ -665,7 +644,6 @@ static void test_held_and_left(void **state)
 {
 	struct slot *first, *left;
 
-	(void)state;
 	open_held(1);
 	first = begin(0);
 	left = begin(1);
@@ -683,7 +661,6 @@ static void test_hedges(void **state)
 {
 	struct slot *late, *later;
 
-	(void)state;
 	for (unsigned wins = 0; wins < 2; wins++) {
 		open_held(64);
 		window_allow_hedges(window);
@@ -715,18 +692,10 @@ static void test_hedges(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slots),	 cmocka_unit_test(test_any_order),
-		cmocka_unit_test(test_waits),	 cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_left),	 cmocka_unit_test(test_left_is_bounded),
-		cmocka_unit_test(test_left_again), cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_watches),	 cmocka_unit_test(test_engines),
-		cmocka_unit_test(test_held),	 cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_held_and_killed), cmocka_unit_test(test_hang_fills_no_window),
-		cmocka_unit_test(test_held_and_left), cmocka_unit_test(test_hedges),
-	};
-
-	return cmocka_run_group_tests(tests, make_volume, NULL);
-}
+CHECK_MAIN_WITH(make_volume, NULL, cmocka_unit_test(test_slots), cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_waits), cmocka_unit_test(test_failures), cmocka_unit_test(test_left),
+		cmocka_unit_test(test_left_is_bounded), cmocka_unit_test(test_left_again), cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_watches), cmocka_unit_test(test_engines), cmocka_unit_test(test_held),
+		cmocka_unit_test(test_turns), cmocka_unit_test(test_held_and_killed),
+		cmocka_unit_test(test_hang_fills_no_window), cmocka_unit_test(test_held_and_left),
+		cmocka_unit_test(test_hedges))

@@ -19,7 +19,6 @@ static void test_percentiles(void **state)
 {
 	uint64_t buckets[DSFS_CONTROL_LATENCY_BUCKETS] = { 0 };
 
-	(void)state;
 	assert_true(isnan(percentile_of(buckets, 0.5)));
 	buckets[0] = 4; /* under 1 µs */
 	CLOSE(percentile_of(buckets, 0.5), 0.5e-6);
@@ -68,7 +67,6 @@ static void test_rates(void **state)
 	struct reported_stats before = counters(1), after = counters(3);
 	struct rates rates;
 
-	(void)state;
 	rates_between(&before, &after, &rates);
 	CLOSE(rates.seconds, 2.0);
 	assert_int_equal(rates.files, 3000); /* 2000 through the mount, 1000 past it */
@@ -95,7 +93,6 @@ static void test_rates_of_nothing(void **state)
 	struct reported_stats before = counters(1), after = before;
 	struct rates rates;
 
-	(void)state;
 	rates_between(NULL, &after, &rates);
 	assert_true(rates.seconds == 0 && isnan(rates.files_per_second));
 	after.uptime += 1;
@@ -110,7 +107,6 @@ static void test_another_daemon(void **state)
 	struct reported_stats before = counters(100), after = counters(1);
 	struct rates rates;
 
-	(void)state;
 	after.uptime = 4; /* a process of the same number, as in containers */
 	rates_between(&before, &after, &rates);
 	CLOSE(rates.seconds, 4.0);
@@ -137,7 +133,6 @@ static void test_health(void **state)
 	struct reported_stats stats = counters(0);
 	struct health_trouble trouble;
 
-	(void)state;
 	stats.stalls = 3; /* they are over */
 	stats.errors = stats.retries = 5;
 	assert_false(health_trouble(&stats, "/mnt", 1000, 0, &trouble));
@@ -176,7 +171,6 @@ static void test_truncated(void **state)
 	struct reported_stats stats = counters(0);
 	struct health_trouble trouble;
 
-	(void)state;
 	stats.device_errors = stats.read_failures = 1;
 	stats.last_error = stats.last_failure = 995;
 	stats.truncated = (struct reported_size){ .size = 100 << 20, .opened = 478 << 20 };
@@ -210,7 +204,6 @@ static void test_columns(void **state)
 	struct watch_mount mount = mount_of((char[]){ "/mnt/datasets/imagenet" }, 3);
 	char text[TABLE_LINE_SIZE];
 
-	(void)state;
 	table_head(80, 0, text);
 	assert_string_equal(text, "MOUNT       VERSION SINCE  FILES   DATA   p50   p99 READS CPU us STALLS STATE");
 	table_head(80, 1, text);
@@ -249,7 +242,6 @@ static void test_names(void **state)
 	char point[600] = "/", text[TABLE_LINE_SIZE];
 	struct watch_mount mount = mount_of(point, 1);
 
-	(void)state;
 	setlocale(LC_CTYPE, "C.UTF-8");
 	for (size_t i = 1; i + 2 < sizeof(point); i += 2)
 		memcpy(point + i, "\xcc\x81", 3); /* an accent without a letter */
@@ -273,7 +265,6 @@ static void test_order(void **state)
 	struct watch_mount *order[] = { mounts, mounts + 1, mounts + 2, mounts + 3 };
 	enum table_sort sort = TABLE_FILES;
 
-	(void)state;
 	mounts[3].state = WATCH_GONE;
 	qsort_r(order, 4, sizeof(*order), table_compare, &sort);
 	assert_string_equal(order[0]->mounted.point, "/d");
@@ -286,19 +277,6 @@ static void test_order(void **state)
 	assert_string_equal(order[3]->mounted.point, "/c");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_percentiles),
-		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_rates_of_nothing),
-		cmocka_unit_test(test_another_daemon),
-		cmocka_unit_test(test_health),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_percentiles), cmocka_unit_test(test_rates), cmocka_unit_test(test_rates_of_nothing),
+	   cmocka_unit_test(test_another_daemon), cmocka_unit_test(test_health), cmocka_unit_test(test_truncated),
+	   cmocka_unit_test(test_columns), cmocka_unit_test(test_names), cmocka_unit_test(test_order))

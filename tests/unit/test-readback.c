@@ -64,7 +64,6 @@ static void end(struct memory *bytes)
 
 static void test_right(void **state)
 {
-	(void)state;
 	begin(&memory.source, &memory);
 	CHECK_OK(readback_finish(readback, NULL, &err));
 	assert_int_equal(memory.calls, 1 + 2 * WRITES); /* a flush; every write, and its first block once more */
@@ -73,7 +72,6 @@ static void test_right(void **state)
 
 static void test_wrong(void **state)
 {
-	(void)state;
 	begin(&memory.source, &memory);
 	memory.bytes[2 * LENGTH - 1] ^= 0x40;
 	CHECK_FAILS(readback_finish(readback, NULL, &err), -EIO,
@@ -86,7 +84,6 @@ static void test_damaged_later(void **state)
 {
 	struct forgetful forgetful = { .source.ops = &forgetful_ops, .right = WRITES + 1 };
 
-	(void)state;
 	begin(&forgetful.source, &forgetful.memory);
 	CHECK_FAILS(readback_finish(readback, NULL, &err), -EIO,
 		    "read back at offset 16384: 4096 bytes are not what was written");
@@ -95,7 +92,6 @@ static void test_damaged_later(void **state)
 
 static void test_every_call_fails(void **state)
 {
-	(void)state;
 	for (uint64_t call = 1; call <= 1 + 2 * WRITES; call++) {
 		begin(&memory.source, &memory);
 		memory.fail_at = call;
@@ -107,7 +103,6 @@ static void test_every_call_fails(void **state)
 /* A run that is given up does not wait for the rest. */
 static void test_given_up(void **state)
 {
-	(void)state;
 	begin(&memory.source, &memory);
 	readback_close(take_ptr(&readback));
 	assert_int_equal(memory.calls, 0);

@@ -103,7 +103,6 @@ static int open_reader(void **state)
 	struct reader_setup setup = { .options = &options, .geometry = &geometry, .events = &events,
 				      .counters = &counters };
 
-	(void)state;
 	make_device();
 	CHECK_OK(chunk_cache_new(CHUNK, &setup.cache, &err));
 	CHECK_OK(page_cache_new(&setup.pages, &err));
@@ -119,7 +118,6 @@ static int open_reader(void **state)
 
 static int close_reader(void **state)
 {
-	(void)state;
 	engine_free(reader.engine);
 	reader_close(&reader);
 	chunk_cache_free(reader.setup.cache);
@@ -136,7 +134,6 @@ static void test_a_file(void **state)
 	static const struct engine_ops cancelling = { .read = cancel };
 	struct engine cancelled = { .ops = &cancelling }, *engine = reader.engine;
 
-	(void)state;
 	read_file(&reader, &op);
 	assert_int_equal(result, SIZE - 1000);
 	assert_memory_equal(op.request.payload, device + AT + 1000, SIZE - 1000);
@@ -163,7 +160,6 @@ static void test_chunks(void **state)
 	struct chunk chunks[3];
 	uint64_t before = counters.device_reads;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		CHECK_OK(chunk_get(op.request.version.index, &op.request.inode, i > 0, &chunks[i], &err));
 	op.request.chunks = chunks;
@@ -181,7 +177,6 @@ static void test_lead(void **state)
 {
 	uint8_t *base = op.request.payload;
 
-	(void)state;
 	op.request.size = 5000;
 	op.request.payload = base + 512 + 1000 % 512;
 	op.request.lead = 1000 % 512;
@@ -216,7 +211,6 @@ static void test_threads(void **state)
 	static struct read_op ops[16];
 	bool readable;
 
-	(void)state;
 	CHECK_OK(pool_new(&setup, &reader.engine, &err));
 	result = 0;
 	for (unsigned i = 0; i < 16; i++) {
@@ -251,7 +245,6 @@ static void test_gap(void **state)
 	struct chunk chunks[2] = { small_chunk(0, 1000), small_chunk(5000, 700) };
 	uint64_t before = counters.device_reads;
 
-	(void)state;
 	op.request.chunks = chunks;
 	op.request.chunk_count = 2;
 	op.request.gap = 4000;
@@ -325,7 +318,6 @@ static void test_damaged_in_a_list(void **state)
 {
 	const uint64_t many = UINT64_C(0x155555555555), failures = counters.failures;
 
-	(void)state;
 	blamed = -EBADMSG;
 	assert_int_equal(read_listed(0), 1);
 	assert_int_equal(read_listed(1 << 3), 2 + 2);
@@ -342,7 +334,6 @@ static void test_damaged_in_a_list(void **state)
  * any more. */
 static void test_unreadable_in_a_list(void **state)
 {
-	(void)state;
 	blamed = -ENODATA;
 	bad_at = AT + 7300; /* only chunk 7 has bytes of this block */
 	assert_int_equal(read_listed(0), 2 + LISTED + 1);
@@ -361,7 +352,6 @@ static void test_spread(void **state)
 	uint64_t before = counters.device_reads;
 	uint8_t *base = op.request.payload;
 
-	(void)state;
 	op.request.chunks = chunks;
 	op.request.chunk_count = 3;
 	op.request.gap = 4000;

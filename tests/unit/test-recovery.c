@@ -38,7 +38,6 @@ static int add_second(struct recovery *to, uint64_t key, uint64_t sequence, stru
 /* A mount of two members that serves its first version. */
 static int setup(void **state)
 {
-	(void)state;
 	CHECK_OK(recovery_new(&record, &fd, &err));
 	strcpy(record->volume, "/dev/volume");
 	strcpy(record->mountpoint, "/mnt");
@@ -56,7 +55,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	recovery_close(record);
 	close(fd);
 	return 0;
@@ -66,7 +64,6 @@ static void a_successor_finds_it(void **state)
 {
 	struct recovery *seen;
 
-	(void)state;
 	atomic_store(&record->members[1].is_lost, 1);
 	CHECK_OK(recovery_open(fd, &seen, &err));
 	assert_string_equal(seen->volume, "/dev/volume");
@@ -90,7 +87,6 @@ static void copies(void **state)
 	struct recovery *other;
 	int other_fd;
 
-	(void)state;
 	CHECK_OK(recovery_copy(record, &other_fd, &err));
 	CHECK_OK(recovery_open(other_fd, &other, &err));
 	assert_memory_equal(other, record, offsetof(struct recovery, members));
@@ -106,7 +102,6 @@ static void one_without_a_file(void **state)
 {
 	struct recovery *own;
 
-	(void)state;
 	CHECK_OK(recovery_new(&own, NULL, &err));
 	CHECK_OK(add_second(own, 1, 1, &err));
 	assert_non_null(recovery_find_version(own, 1));
@@ -181,7 +176,6 @@ static void refuses_wrong_values(void **state)
 {
 	struct recovery *seen;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
 		uint8_t *at = (uint8_t *)record + wrongs[i].at;
 		uint32_t was;
@@ -196,7 +190,6 @@ static void refuses_wrong_values(void **state)
 
 static void refuses_texts_without_end(void **state)
 {
-	(void)state;
 	memset(record->farewell_name, 'x', sizeof(record->farewell_name));
 	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "farewell_name has no NUL in 72 bytes");
 	record->farewell_name[71] = 0;
@@ -216,7 +209,6 @@ static void refuses_wrong_results(void **state)
 {
 	struct dsfs_switch answer = { .label = "v1" };
 
-	(void)state;
 	recovery_end_command(record, 20, -ECANCELED, &answer);
 	recovery_end_command(record, 21, 0, &answer);
 	CHECK_OK(recovery_check(record, &err));
@@ -232,7 +224,6 @@ static void refuses_wrong_results(void **state)
 
 static void refuses_doubled_sequences(void **state)
 {
-	(void)state;
 	CHECK_OK(add_second(record, 6, 9, &err));
 	CHECK_FAILS(recovery_check(record, &err), -EPROTO, "version 6 of sequence 9");
 }
@@ -242,7 +233,6 @@ static void refuses_other_files(void **state)
 	int other = memfd_create("test-recovery", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct recovery *seen;
 
-	(void)state;
 	assert_int_equal(ftruncate(other, 4096), 0);
 	CHECK_FAILS(recovery_open(other, &seen, &err), -EPROTO, "its seals are 0");
 	assert_int_equal(fcntl(other, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
@@ -322,7 +312,6 @@ static void limits_on_files(void **state)
 {
 	struct rlimit limit;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	assert_int_equal(under_limit(0, limit.rlim_max, make_record), 0);
 	assert_int_equal(under_limit(0, 4096, make_record), EFBIG);
@@ -333,7 +322,6 @@ static void limits_on_files(void **state)
 
 static void versions_come_and_go(void **state)
 {
-	(void)state;
 	for (uint64_t key = 6; key < 5 + RECOVERY_VERSIONS; key++)
 		CHECK_OK(add_second(record, key, key + 10, &err));
 	CHECK_FAILS(add_second(record, 1000, 1000, &err), -ENFILE, "256 versions are open");
@@ -353,7 +341,6 @@ static void commands_have_one_result(void **state)
 	struct dsfs_switch answer = { .label = "v1", .switch_us = 3 };
 	uint64_t unique, key;
 
-	(void)state;
 	assert_false(recovery_pending(record, &unique, &key));
 	recovery_begin_command(record, 20 | RESENT, 5);
 	assert_true(recovery_pending(record, &unique, &key));
@@ -378,7 +365,6 @@ static void the_oldest_results_go(void **state)
 {
 	struct dsfs_switch answer = { .label = "v1" };
 
-	(void)state;
 	for (uint64_t unique = 1; unique <= RECOVERY_RESULTS + 2; unique++)
 		recovery_end_command(record, unique, 0, &answer);
 	assert_null(recovery_find_result(record, 2));
@@ -405,7 +391,6 @@ static void crashes_are_counted(void **state)
 {
 	struct recovery_request again = request, other = request, found;
 
-	(void)state;
 	again.unique = 11;
 	other.offset = 0;
 	assert_int_equal(crash_with(1, &request), 1);
@@ -429,7 +414,6 @@ static void the_oldest_crash_goes(void **state)
 {
 	struct recovery_request next = request;
 
-	(void)state;
 	for (uint32_t i = 1; i <= RECOVERY_CRASHES + 1; i++) {
 		next.nodeid = i;
 		assert_int_equal(crash_with(i, &next), 1);
@@ -515,7 +499,6 @@ static void switch_look(void)
 
 static void a_kill_within_a_switch(void **state)
 {
-	(void)state;
 	after_each_instruction(switch_steps, switch_look);
 	assert_true(seen_pending && seen_unfinished && seen_done);
 	assert_string_equal(recovery_member(record, 0), "/dev/two");
@@ -558,7 +541,6 @@ static void a_kill_within_a_takeover(void **state)
 {
 	struct recovery_request next = request;
 
-	(void)state;
 	CHECK_OK(recovery_new(&copy, NULL, &err));
 	crash_in_steps(1);
 	crash_in_steps(2);
@@ -572,26 +554,17 @@ static void a_kill_within_a_takeover(void **state)
 	recovery_close(copy);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_successor_finds_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(copies, setup, teardown),
-		cmocka_unit_test(one_without_a_file),
-		cmocka_unit_test_setup_teardown(refuses_wrong_values, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_texts_without_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_wrong_results, setup, teardown),
-		cmocka_unit_test_setup_teardown(refuses_doubled_sequences, setup, teardown),
-		cmocka_unit_test(refuses_other_files),
-		cmocka_unit_test(limits_on_files),
-		cmocka_unit_test_setup_teardown(versions_come_and_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(commands_have_one_result, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_oldest_results_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(crashes_are_counted, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_oldest_crash_goes, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_kill_within_a_switch, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_kill_within_a_takeover, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup_teardown(a_successor_finds_it, setup, teardown),
+	   cmocka_unit_test_setup_teardown(copies, setup, teardown), cmocka_unit_test(one_without_a_file),
+	   cmocka_unit_test_setup_teardown(refuses_wrong_values, setup, teardown),
+	   cmocka_unit_test_setup_teardown(refuses_texts_without_end, setup, teardown),
+	   cmocka_unit_test_setup_teardown(refuses_wrong_results, setup, teardown),
+	   cmocka_unit_test_setup_teardown(refuses_doubled_sequences, setup, teardown),
+	   cmocka_unit_test(refuses_other_files), cmocka_unit_test(limits_on_files),
+	   cmocka_unit_test_setup_teardown(versions_come_and_go, setup, teardown),
+	   cmocka_unit_test_setup_teardown(commands_have_one_result, setup, teardown),
+	   cmocka_unit_test_setup_teardown(the_oldest_results_go, setup, teardown),
+	   cmocka_unit_test_setup_teardown(crashes_are_counted, setup, teardown),
+	   cmocka_unit_test_setup_teardown(the_oldest_crash_goes, setup, teardown),
+	   cmocka_unit_test_setup_teardown(a_kill_within_a_switch, setup, teardown),
+	   cmocka_unit_test_setup_teardown(a_kill_within_a_takeover, setup, teardown))

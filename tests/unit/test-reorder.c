@@ -65,14 +65,12 @@ static void check_order(uint64_t stride, uint64_t fetched)
 
 static void test_other_order(void **state)
 {
-	(void)state;
 	check_order(STRIDE, COUNT);
 }
 
 /* Nothing is sorted, so nothing is fetched in advance. */
 static void test_same_order(void **state)
 {
-	(void)state;
 	check_order(1, 0);
 }
 
@@ -82,7 +80,6 @@ static void test_failing_record(void **state)
 	struct temp *temp = NULL;
 	struct fixture fixture = { .stride = COUNT };
 
-	(void)state;
 	CHECK_OK(temp_open("/tmp", &temp, &err));
 	CHECK_OK(reorder_open(&reorder, temp, &err));
 	CHECK_OK(reorder_ask(&reorder, 0, 0, &err));

@@ -46,7 +46,6 @@ static void test_equal_members_share_the_load(void **state)
 {
 	uint32_t reads[2] = { 0 }, member;
 
-	(void)state;
 	begin();
 	warm_up();
 	for (unsigned i = 0; i < 100; i++) { /* none ends */
@@ -66,7 +65,6 @@ static void test_a_slow_member_gets_less(void **state)
 	int64_t free_at[2] = { 0 }, cost[2] = { 100 * US, 1000 * US };
 	uint32_t reads[2] = { 0 };
 
-	(void)state;
 	begin();
 	for (unsigned n = 0; n < 20000; n++) {
 		unsigned next = 0;
@@ -95,7 +93,6 @@ static void test_a_member_that_hangs_is_left_alone(void **state)
 {
 	int64_t hung;
 
-	(void)state;
 	begin();
 	warm_up();
 	hung = now;
@@ -117,7 +114,6 @@ static void test_a_member_that_fails_is_tried_once_a_while(void **state)
 {
 	uint32_t tries = 0;
 
-	(void)state;
 	begin();
 	warm_up();
 	for (unsigned i = 0; i < ROUTE_FAILURES; i++)
@@ -140,7 +136,6 @@ static void test_a_member_that_fails_is_tried_once_a_while(void **state)
 /* Even if the other one is faster, and has nothing else to do. */
 static void test_a_slower_member_that_failed_is_used_again(void **state)
 {
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 20; i++) {
 		read_from(0, 100 * US, false);
@@ -170,7 +165,6 @@ static void test_a_slow_member_is_tried_seldom(void **state)
 {
 	uint32_t tries = 0;
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 20; i++) {
 		read_from(0, 10 * MS, false);
@@ -192,7 +186,6 @@ static void test_a_slow_member_is_tried_seldom(void **state)
 /* One read that hung makes nobody slow for ever. */
 static void test_a_member_that_answers_again_is_used(void **state)
 {
-	(void)state;
 	begin();
 	warm_up();
 	read_from(1, 1000 * MS, false);
@@ -206,7 +199,6 @@ static void test_a_member_that_answers_again_is_used(void **state)
 
 static void test_a_high_latency_fades(void **state)
 {
-	(void)state;
 	begin();
 	warm_up();
 	read_from(1, 50 * MS, false);
@@ -221,18 +213,9 @@ static void test_a_high_latency_fades(void **state)
 	end();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_members_share_the_load),
-		cmocka_unit_test(test_a_slow_member_gets_less),
-		cmocka_unit_test(test_a_member_that_hangs_is_left_alone),
-		cmocka_unit_test(test_a_member_that_fails_is_tried_once_a_while),
-		cmocka_unit_test(test_a_slower_member_that_failed_is_used_again),
-		cmocka_unit_test(test_a_slow_member_is_tried_seldom),
-		cmocka_unit_test(test_a_member_that_answers_again_is_used),
-		cmocka_unit_test(test_a_high_latency_fades),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_equal_members_share_the_load), cmocka_unit_test(test_a_slow_member_gets_less),
+	   cmocka_unit_test(test_a_member_that_hangs_is_left_alone),
+	   cmocka_unit_test(test_a_member_that_fails_is_tried_once_a_while),
+	   cmocka_unit_test(test_a_slower_member_that_failed_is_used_again),
+	   cmocka_unit_test(test_a_slow_member_is_tried_seldom),
+	   cmocka_unit_test(test_a_member_that_answers_again_is_used), cmocka_unit_test(test_a_high_latency_fades))

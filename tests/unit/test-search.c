@@ -50,7 +50,6 @@ static int setup(void **state)
 	struct version version;
 	int fd;
 
-	(void)state;
 	section_init(&section);
 	section_directory(&section, INODE_ROOT, "a");
 	section_file(&section, INODE_ROOT, "b", 0, 0);
@@ -78,7 +77,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	generation_put(atomic_load(&serve.generations.slots[SEQUENCE]));
 	return 0;
 }
@@ -101,7 +99,6 @@ static void test_all_nodes(void **state)
 	const uint64_t all[] = { NODE_SIDE | node(1), node(2), NODE_SIDE | node(2), node(3), node(4),
 				 NODE_SIDE | node(4) };
 
-	(void)state;
 	assert_true(is_closed());
 	assert_int_equal(asked_count, 6);
 	assert_memory_equal(asked, all, sizeof(all));
@@ -109,7 +106,6 @@ static void test_all_nodes(void **state)
 
 static void test_known_first(void **state)
 {
-	(void)state;
 	known[0] = NODE_SIDE | node(4);
 	assert_false(is_closed());
 	assert_int_equal(asked_count, 6);
@@ -124,14 +120,12 @@ static void test_known_first(void **state)
 
 static void test_known_to_the_mount_only(void **state)
 {
-	(void)state;
 	known[0] = NODE_ROOT;
 	assert_true(is_closed());
 }
 
 static void test_kernel_does_not_say(void **state)
 {
-	(void)state;
 	fails_with = -ENOTCONN;
 	assert_false(is_closed());
 	assert_int_equal(asked_count, 1);
@@ -146,7 +140,6 @@ static void look_up(void)
 
 static void test_looked_up_meanwhile(void **state)
 {
-	(void)state;
 	meanwhile = look_up;
 	assert_false(is_closed());
 	assert_true(is_closed());
@@ -170,7 +163,6 @@ static void pin_and_unpin(void)
 
 static void test_pinned(void **state)
 {
-	(void)state;
 	pin();
 	assert_false(is_closed());
 	assert_int_equal(asked_count, 0);
@@ -190,7 +182,6 @@ static void cancel(void)
 
 static void test_cancelled(void **state)
 {
-	(void)state;
 	meanwhile = cancel;
 	assert_false(is_closed());
 	assert_int_equal(asked_count, 1);
@@ -211,7 +202,6 @@ static void test_reply_under_way(void **state)
 {
 	pthread_t thread;
 
-	(void)state;
 	generations_enter(&worker);
 	pthread_create(&thread, NULL, leave_later, &worker);
 	assert_false(is_closed());
@@ -228,14 +218,9 @@ int main(void)
 {
 #define SEARCH_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		SEARCH_TEST(test_all_nodes),
-		SEARCH_TEST(test_known_first),
-		SEARCH_TEST(test_known_to_the_mount_only),
-		SEARCH_TEST(test_kernel_does_not_say),
-		SEARCH_TEST(test_looked_up_meanwhile),
-		SEARCH_TEST(test_pinned),
-		SEARCH_TEST(test_cancelled),
-		SEARCH_TEST(test_reply_under_way),
+		SEARCH_TEST(test_all_nodes), SEARCH_TEST(test_known_first), SEARCH_TEST(test_known_to_the_mount_only),
+		SEARCH_TEST(test_kernel_does_not_say), SEARCH_TEST(test_looked_up_meanwhile), SEARCH_TEST(test_pinned),
+		SEARCH_TEST(test_cancelled), SEARCH_TEST(test_reply_under_way)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,6 @@ static void test_numbers(void **state)
 	struct dsfs_shuffle_deal deal = deal_of(2, 2, 32);
 	struct dsfs_shuffle_windows windows;
 
-	(void)state;
 	assert_int_equal(dsfs_shuffle_at(shuffle, 0, 1, 5, samples), 0);
 	check_numbers(samples, (uint64_t[]){ 402, 383, 153, 530, 926 }, 5);
 	assert_int_equal(dsfs_shuffle_at(shuffle, 998, 2, 3, samples), 0);
@@ -75,7 +74,6 @@ static void test_once(void **state)
 	struct dsfs_shuffle_deal deal = deal_of(4, 2, 64);
 	uint64_t position, count;
 
-	(void)state;
 	memset(seen, 0, sizeof(seen));
 	for (deal.rank = 0; deal.rank < 4; deal.rank++)
 		for (unsigned i = 0; i < 5; i++)
@@ -101,7 +99,6 @@ static void test_large(void **state)
 	struct dsfs_shuffle *shuffle = make("0 0", UINT64_C(1) << 40, 1024, UINT64_C(1) << 40);
 	struct dsfs_shuffle_deal deal = deal_of(1024, 1024, 1);
 
-	(void)state;
 	assert_int_equal(dsfs_shuffle_at(shuffle, (UINT64_C(1) << 40) - 1, 1, 2, samples), 0);
 	assert_true(samples[0] != samples[1] && samples[0] >> 40 == 0);
 	deal.rank = 1023;
@@ -130,7 +127,6 @@ static void test_refusals(void **state)
 	struct dsfs_shuffle_deal deal = deal_of(2, 1, 1);
 	char key[400];
 
-	(void)state;
 	memset(key, 'x', sizeof(key) - 1);
 	key[sizeof(key) - 1] = 0;
 	refuse((struct dsfs_shuffle_options){ 8, 0, "a", 1, 1, 1 }, "options of 8 bytes");
@@ -150,12 +146,5 @@ static void test_refusals(void **state)
 	dsfs_shuffle_free(NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),  cmocka_unit_test(test_once), cmocka_unit_test(test_large),
-		cmocka_unit_test(test_refusals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_numbers), cmocka_unit_test(test_once), cmocka_unit_test(test_large),
+	   cmocka_unit_test(test_refusals))

@@ -43,7 +43,6 @@ int __wrap_known_node(int fd, uint64_t nodeid)
 
 int __wrap_invalidate_inode(int fd, uint64_t nodeid, struct error *err)
 {
-	(void)err;
 	assert_int_equal(fd, FD);
 	assert_true(invalidated_count < 4);
 	invalidated[invalidated_count++] = nodeid;
@@ -61,7 +60,6 @@ static void begin(void)
 
 static int setup(void **state)
 {
-	(void)state;
 	CHECK_OK(recovery_new(&record, NULL, &err));
 	made = &record->snapshots_made;
 	marks = record->snapshots;
@@ -75,7 +73,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	snapshots_free(snapshots);
 	recovery_close(record);
 	return 0;
@@ -141,7 +138,6 @@ static void each_lookup_has_a_text_of_its_own(void **state)
 	uint64_t one = keep(SNAPSHOTS_STATS, "one"), two = keep(SNAPSHOTS_STATS, "two");
 	struct snapshot *held;
 
-	(void)state;
 	assert_int_not_equal(one, two);
 	check_text(snapshots_get(snapshots, one), "one");
 	check_text(snapshots_get(snapshots, two), "two");
@@ -160,7 +156,6 @@ static void a_successor_inherits_texts(void **state)
 	struct snapshot *snapshot;
 	char text[300001] = "";
 
-	(void)state;
 	CHECK_OK(texts_make(SNAPSHOTS_MAX, &texts, &err));
 	take_over();
 	one = keep(SNAPSHOTS_STATS, "one");
@@ -199,7 +194,6 @@ static void a_wrong_text_is_not_inherited(void **state)
 				      { 1024, 3, 0, 1000000000 } };
 	uint64_t nodeid;
 
-	(void)state;
 	CHECK_OK(texts_make(SNAPSHOTS_MAX, &texts, &err));
 	take_over();
 	nodeid = keep(SNAPSHOTS_CATALOGUE, "one");
@@ -217,7 +211,6 @@ static void reads_end_with_the_text(void **state)
 	struct snapshot *snapshot = snapshots_get(snapshots, keep(SNAPSHOTS_STATS, "0123456789"));
 	char buffer[4] = "....";
 
-	(void)state;
 	assert_int_equal(snapshots_read(snapshot, 8, buffer, 4), 2);
 	assert_memory_equal(buffer, "89..", 4);
 	assert_int_equal(snapshots_read(snapshot, 2, buffer, 3), 3);
@@ -229,7 +222,6 @@ static void reads_end_with_the_text(void **state)
 
 static void a_number_tells_the_file(void **state)
 {
-	(void)state;
 	for (enum snapshots_file file = 0; file < SNAPSHOTS_FILES; file++)
 		if (file != SNAPSHOTS_CLIENT)
 			assert_int_equal(snapshots_file(keep(file, "text")), file);
@@ -244,7 +236,6 @@ static void a_number_tells_the_file(void **state)
 /* The kernel shows numbers of earlier releases to later ones. */
 static void numbers_stay_what_they_are(void **state)
 {
-	(void)state;
 	assert_int_equal(keep(SNAPSHOTS_CATALOGUE, ""), 1024);
 	assert_int_equal(keep(SNAPSHOTS_STATS, ""), 1024 + (1 * 8 + 1) * 1024 + 1);
 	assert_int_equal(keep(SNAPSHOTS_VERSION, ""), 1024 + (2 * 8 + 2) * 1024 + 2);
@@ -259,7 +250,6 @@ static void a_successor_begins_no_number_again(void **state)
 {
 	uint64_t before[8], nodeid;
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++)
 		before[i] = keep(SNAPSHOTS_STATS, "then");
 	take_over();
@@ -275,7 +265,6 @@ static void what_is_made_anew_goes_with_its_forget(void **state)
 {
 	uint64_t nodeid = keep(SNAPSHOTS_STATS, "then");
 
-	(void)state;
 	take_over();
 	check_text(adopt(nodeid, USER, "now", true), "now");
 	check_text(adopt(nodeid, USER, "later", false), "now"); /* another request was first */
@@ -288,7 +277,6 @@ static void a_slot_that_is_taken_stays(void **state)
 {
 	uint64_t before = keep(SNAPSHOTS_STATS, "then"), now;
 
-	(void)state;
 	take_over();
 	now = keep(SNAPSHOTS_METRICS, "metrics");
 	assert_int_not_equal(now % SNAPSHOTS_MAX, before % SNAPSHOTS_MAX); /* as long as there are others */
@@ -306,7 +294,6 @@ static void the_kernel_asks_again_for_what_it_knows(void **state)
 {
 	uint64_t one = keep(SNAPSHOTS_STATS, "one"), two = keep(SNAPSHOTS_VERSION, "two"), gone, late;
 
-	(void)state;
 	gone = keep(SNAPSHOTS_STATS, "its FORGET dies with the server");
 	snapshots_forget(snapshots, keep(SNAPSHOTS_STATS, "forgotten"), 1);
 	take_over();
@@ -334,7 +321,6 @@ static void a_kernel_that_does_not_answer(void **state)
 {
 	uint64_t one = keep(SNAPSHOTS_STATS, "one");
 
-	(void)state;
 	take_over();
 	fails_with = -ENODEV;
 	renew_files(&serve, files);
@@ -357,7 +343,6 @@ static void limits_of_users(void **state)
 {
 	uint64_t nodes[SNAPSHOTS_OF_USER], ignored, before;
 
-	(void)state;
 	for (unsigned i = 0; i < SNAPSHOTS_OF_USER; i++)
 		nodes[i] = keep(SNAPSHOTS_STATS, another_text());
 	assert_int_equal(keep_by(USER, false, SNAPSHOTS_STATS, "text", &ignored), -EDQUOT);
@@ -383,7 +368,6 @@ static void one_for_the_same_text(void **state)
 {
 	uint64_t first = keep(SNAPSHOTS_VERSION, "text"), second;
 
-	(void)state;
 	assert_int_equal(keep_by(OTHER, false, SNAPSHOTS_VERSION, "text", &second), 0);
 	assert_int_equal(second, first);
 	assert_int_not_equal(keep(SNAPSHOTS_VERSION, "texts"), first);
@@ -398,7 +382,6 @@ static void the_client_has_one_for_ever(void **state)
 {
 	struct fuse_entry_out entry;
 
-	(void)state;
 	assert_null(snapshots_get(snapshots, NODE_CLIENT));
 	check_text(adopt(NODE_CLIENT, USER, "socket", true), "socket"); /* looked up at an earlier server */
 	assert_int_equal(snapshots_keep_client(snapshots, strdup("another"), 7, &entry), 0);
@@ -411,24 +394,9 @@ static void the_client_has_one_for_ever(void **state)
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(each_lookup_has_a_text_of_its_own),
-		CASE(a_successor_inherits_texts),
-		CASE(a_wrong_text_is_not_inherited),
-		CASE(reads_end_with_the_text),
-		CASE(a_number_tells_the_file),
-		CASE(numbers_stay_what_they_are),
-		CASE(a_successor_begins_no_number_again),
-		CASE(what_is_made_anew_goes_with_its_forget),
-		CASE(a_slot_that_is_taken_stays),
-		CASE(the_kernel_asks_again_for_what_it_knows),
-		CASE(a_kernel_that_does_not_answer),
-		CASE(limits_of_users),
-		CASE(one_for_the_same_text),
-		CASE(the_client_has_one_for_ever),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(CASE(each_lookup_has_a_text_of_its_own), CASE(a_successor_inherits_texts),
+	   CASE(a_wrong_text_is_not_inherited), CASE(reads_end_with_the_text), CASE(a_number_tells_the_file),
+	   CASE(numbers_stay_what_they_are), CASE(a_successor_begins_no_number_again),
+	   CASE(what_is_made_anew_goes_with_its_forget), CASE(a_slot_that_is_taken_stays),
+	   CASE(the_kernel_asks_again_for_what_it_knows), CASE(a_kernel_that_does_not_answer), CASE(limits_of_users),
+	   CASE(one_for_the_same_text), CASE(the_client_has_one_for_ever))

@@ -30,7 +30,6 @@ static void expect(uint64_t length, enum space_align align, uint64_t offset)
 
 static void test_small_pieces_fill_padding(void **state)
 {
-	(void)state;
 	begin();
 	expect(BLOCK / 2, SPACE_WHOLE, BLOCK + BLOCK / 4);
 	expect(BLOCK / 2, SPACE_WHOLE, 3 * BLOCK); /* too long for what is left */
@@ -42,7 +41,6 @@ static void test_small_pieces_fill_padding(void **state)
 
 static void test_the_smallest_that_fits(void **state)
 {
-	(void)state;
 	begin();
 	expect(BLOCK / 2, SPACE_BLOCK, 3 * BLOCK);
 	expect(BLOCK, SPACE_BLOCK, 4 * BLOCK); /* padding of half a block in front of it */
@@ -53,7 +51,6 @@ static void test_the_smallest_that_fits(void **state)
 
 static void test_only_small_pieces(void **state)
 {
-	(void)state;
 	begin();
 	expect(16, SPACE_BLOCK, 3 * BLOCK);
 	expect(16, SPACE_DENSE, 3 * BLOCK + 16);
@@ -62,7 +59,6 @@ static void test_only_small_pieces(void **state)
 
 static void test_forgotten_padding(void **state)
 {
-	(void)state;
 	begin();
 	space_forget_gaps(&space);
 	expect(16, SPACE_WHOLE, 3 * BLOCK);
@@ -72,7 +68,6 @@ static void test_forgotten_padding(void **state)
 /* Of more gaps than are kept the smallest are given up. */
 static void test_many_gaps(void **state)
 {
-	(void)state;
 	begin();
 	for (uint64_t i = 0; i < SPACE_GAPS; i++)
 		expect(BLOCK - 100 - i, SPACE_BLOCK, (3 + i) * BLOCK);
@@ -90,7 +85,6 @@ static void test_inside(void **state)
 						 .catalogue_length = BLOCK + 1 };
 	static const struct catalogue catalogue = { .tail = 0 };
 
-	(void)state;
 	CHECK_OK(space_open_inside(&space, &catalogue, &super, super.member_size, &err));
 	assert_int_equal(space_free(&space), 38 * BLOCK);
 	space_close(&space);
@@ -115,7 +109,6 @@ static void test_inside_behind_the_tail(void **state)
 	struct version version = { .segments = { .items = &segment, .count = 1 } };
 	const struct catalogue catalogue = { .tail = tail, .versions = &version, .version_count = 1 };
 
-	(void)state;
 	CHECK_OK(space_open_inside(&space, &catalogue, &super, tail + 4 * BLOCK + 1, &err));
 	assert_int_equal(space_free(&space), 4 * BLOCK);
 	space_close(&space);

@@ -56,7 +56,6 @@ static void test_map_takes_what_it_was_made_for(void **state)
 	unsigned refused = 0, wrong = 0;
 	uint64_t block;
 
-	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++)
 		refused += !chunk_map_put(&map, key_of(i), i + 1);
 	assert_true(refused < CHUNKS / 1000);
@@ -74,7 +73,6 @@ static void test_map_refuses_when_full(void **state)
 	struct chunk_map map = new_map(1);
 	unsigned taken = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < 100; i++)
 		taken += chunk_map_put(&map, key_of(i), i);
 	assert_int_equal(taken, CHUNK_MAP_BUCKET);
@@ -86,7 +84,6 @@ static void test_map_clears_only_what_it_is_told(void **state)
 	struct chunk_map map = new_map(10);
 	uint64_t block = 0;
 
-	(void)state;
 	assert_true(chunk_map_put(&map, key_of(1), 77));
 	chunk_map_clear(&map, key_of(1), 78);
 	assert_true(chunk_map_find(&map, key_of(1), &block));
@@ -101,7 +98,6 @@ static void test_keys_differ(void **state)
 {
 	struct chunk a = chunk_number(5), b = a;
 
-	(void)state;
 	b.sum.bytes[0] ^= 1;
 	assert_true(chunk_map_key(&a) != chunk_map_key(&b));
 	b = a;
@@ -114,7 +110,6 @@ static void test_keys_differ(void **state)
 
 static bool is_odd(const void *argument, uint64_t block)
 {
-	(void)argument;
 	return block % 2;
 }
 
@@ -123,7 +118,6 @@ static void test_map_is_swept(void **state)
 	struct chunk_map map = new_map(chunk_map_buckets(1000));
 	uint64_t block, found = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < 1000; i++)
 		assert_true(chunk_map_put(&map, key_of(i), i));
 	assert_int_equal(chunk_map_sweep(&map, is_odd, NULL), 500);
@@ -141,7 +135,6 @@ static void test_slots_are_taken_in_turn_and_stay(void **state)
 	struct slots slots;
 	uint32_t slot, now = 100 * DAY;
 
-	(void)state;
 	slots_open(&slots, list, 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_true(slots_take(&slots, now + i, &slot));
@@ -162,7 +155,6 @@ static void test_no_more_than_all_in_a_day(void **state)
 	struct slots slots;
 	uint32_t slot, now = 100 * DAY;
 
-	(void)state;
 	slots_open(&slots, list, 2);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_true(slots_take(&slots, now, &slot));
@@ -180,7 +172,6 @@ static void test_slots_given_back_and_from_the_future(void **state)
 	struct slots slots;
 	uint32_t slot, now = 100 * DAY;
 
-	(void)state;
 	slots_open(&slots, list, 1);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_true(slots_take(&slots, now, &slot));
@@ -198,7 +189,6 @@ static void test_slots_that_somebody_else_took(void **state)
 	struct slots slots;
 	uint32_t slot, now = 100 * DAY;
 
-	(void)state;
 	slots_open(&slots, list, 2);
 	atomic_store(&list[0].filled, now);
 	atomic_store(&list[1].filled, now);
@@ -225,7 +215,6 @@ static void test_staged_chunks_keep_their_phase(void **state)
 	struct stage_part part;
 	struct stage *stage;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(content); i++)
 		content[i] = (uint8_t)(i * 31 >> 3);
 	CHECK_OK(stage_new(&stage, &err));
@@ -259,7 +248,6 @@ static void test_stage_is_bounded(void **state)
 	struct stage *stage;
 	unsigned taken = 0, written = 0;
 
-	(void)state;
 	CHECK_OK(stage_new(&stage, &err));
 	while (stage_bytes(stage, taken, 0, 1u << 20))
 		taken++;
@@ -280,7 +268,6 @@ static void test_closing_ends_the_wait(void **state)
 	struct stage_part part;
 	struct stage *stage;
 
-	(void)state;
 	CHECK_OK(stage_new(&stage, &err));
 	stage_close(stage);
 	assert_false(stage_take(stage, 1000 * SECOND, &part));
@@ -298,7 +285,6 @@ static int folder;
 
 static int make_folder(void **state)
 {
-	(void)state;
 	assert_non_null(mkdtemp(folder_name));
 	folder = open(folder_name, O_RDONLY | O_DIRECTORY);
 	return folder < 0;
@@ -306,7 +292,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	(void)state;
 	(void)unlinkat(folder, CHUNK_TABLE_NAME, 0);
 	(void)unlinkat(folder, CHUNK_TABLE_NAME ".new", 0);
 	(void)unlinkat(folder, STORE_DATA, 0);
@@ -332,7 +317,6 @@ static void test_saved_table_comes_back(void **state)
 	uint32_t slot;
 	int fd = -1;
 
-	(void)state;
 	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -ENOENT, "cannot open 'map'");
 	CHECK_OK(chunk_table_new(&shape, volume, &table, &err));
 	for (uint64_t i = 0; i < 1000; i++)
@@ -364,7 +348,6 @@ static void test_saved_table_of_another_size(void **state)
 	struct chunk_table table;
 	int fd = -1;
 
-	(void)state;
 	CHECK_OK(chunk_table_find(folder, volume, &fd, &found, &err));
 	CHECK_OK(chunk_table_new(&smaller, volume, &table, &err));
 	CHECK_OK(chunk_table_load(&table, fd, &err));
@@ -389,7 +372,6 @@ static void test_many_words_are_loaded(void **state)
 	clock_t cpu;
 	int fd;
 
-	(void)state;
 	CHECK_OK(chunk_table_new(&many, volume, &table, &err));
 	for (uint64_t i = 0; i < words; i++)
 		(void)chunk_map_put(&table.map, key_of(i), i);
@@ -428,7 +410,6 @@ static void test_table_is_taken_over(void **state)
 	uint32_t slot;
 	int fd;
 
-	(void)state;
 	CHECK_OK(chunk_table_new(&shape, volume, &table, &err));
 	fd = copy_of(table.fd);
 	for (uint32_t i = 0; i < 3; i++)
@@ -471,7 +452,6 @@ static void test_foreign_memory_is_refused(void **state)
 					 .version = dsfs_le32_of(CHUNK_TABLE_VERSION),
 					 .slot_size = dsfs_le32_of(SLOTS_SIZE), .buckets = dsfs_le64_of(1) };
 
-	(void)state;
 	memcpy(head.volume, volume, sizeof(head.volume));
 	refuse_memory(&head, 128, F_SEAL_SHRINK, "its seals are 0x2, expected 0x7");
 	refuse_memory(&head, 55, seals, "it has 55 bytes, too few for a head");
@@ -492,7 +472,6 @@ static void test_foreign_files_are_refused(void **state)
 	struct chunk_table_shape found;
 	int fd;
 
-	(void)state;
 	memcpy(head.volume, volume, sizeof(head.volume));
 	write_saved("", 0);
 	CHECK_FAILS(chunk_table_find(folder, volume, &fd, &found, &err), -EBADMSG, "too few for a head");
@@ -523,7 +502,6 @@ static char told_what[512];
 
 static void tell(const void *owner, const struct error *why)
 {
-	(void)owner;
 	snprintf(told_what, sizeof(told_what), "%s", why->reason);
 	told++; /* last: another thread waits for it */
 }
@@ -596,7 +574,6 @@ static void test_store_keeps_chunks(void **state)
 	enum { CHUNKS = 3000 };
 	struct store *store = open_store(64u << 20);
 
-	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++) {
 		add(store, i);
 		if (i % 500 == 0)
@@ -628,7 +605,6 @@ static void test_random_words_cost_a_read_at_most(void **state)
 				   .day = dsfs_le32_of(UINT32_MAX), .taken = dsfs_le32_of(UINT32_MAX) };
 	uint64_t *saved = malloc(size), random = 88172645463325252, place;
 
-	(void)state;
 	close_store(store);
 	assert_non_null(saved);
 	for (size_t i = 0; i < size / sizeof(*saved); i++) {
@@ -662,7 +638,6 @@ static void test_two_processes_share_a_store(void **state)
 	enum { CHUNKS = 300 };
 	struct store *first = open_store(64u << 20), *second;
 
-	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++)
 		add(first, i);
 	close_store(first);
@@ -714,8 +689,6 @@ static unsigned look_for(struct store *store, uint64_t chunks, unsigned *ret_wro
 
 static bool is_nowhere(const void *argument, uint64_t block)
 {
-	(void)argument;
-	(void)block;
 	return false;
 }
 
@@ -782,7 +755,6 @@ static void test_store_has_a_successor(void **state)
 	enum { CHUNKS = 800 };
 	struct store *store = new_empty_store(64u << 20), *second;
 
-	(void)state;
 	fill_and_die(store, CHUNKS, UINT_MAX);
 	assert_int_equal(unlinkat(folder, CHUNK_TABLE_NAME, 0), 0);
 	store = successor_of(store);
@@ -807,7 +779,6 @@ static void test_store_that_had_not_loaded(void **state)
 	struct store *store = start_store(new_empty_store(64u << 20));
 	struct store_kept kept = { -1, -1, -1 };
 
-	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++)
 		add(store, i);
 	close_store(store);
@@ -854,7 +825,6 @@ static void test_store_whose_process_is_killed(void **state)
 	uint64_t words = 0;
 	unsigned wrong;
 
-	(void)state;
 	srand(7);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		fill_and_die(store, CHUNKS, 1 + (unsigned)rand() % 3);
@@ -877,7 +847,6 @@ static void test_store_that_was_killed_while_it_reclaims(void **state)
 	struct store *store = new_empty_store(12u << 20);
 	unsigned wrong, there;
 
-	(void)state;
 	fill_and_die(store, CHUNKS, UINT_MAX);
 	store = successor_tomorrow(store);
 	assert_int_equal(store->table.slots.free, 0);
@@ -904,7 +873,6 @@ static void test_offers_wait_for_room(void **state)
 	struct store *store;
 	uint64_t staged;
 
-	(void)state;
 	store_remove(folder);
 	store = open_store(64u << 20);
 	for (uint64_t i = 0; i < CHUNKS; i++) {
@@ -928,7 +896,6 @@ static void test_full_store_says_so(void **state)
 	struct store *store;
 	uint64_t staged;
 
-	(void)state;
 	store_remove(folder);
 	store = open_store(24u << 20);
 	for (uint64_t i = 0; i < 9000 && store_accepts(store); i++) {
@@ -999,7 +966,6 @@ static void test_lent_view_follows_its_owner(void **state)
 	const struct chunk chunk = chunk_number(200001);
 	uint64_t place, elsewhere;
 
-	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++)
 		add(store, i);
 	await_fills(store, CHUNKS);
@@ -1030,7 +996,6 @@ static void test_lent_view_follows_a_successor(void **state)
 	const struct chunk chunk = chunk_number(200001);
 	uint64_t place;
 
-	(void)state;
 	fill_and_die(store, CHUNKS, UINT_MAX);
 	assert_int_equal(found_of(view, CHUNKS), CHUNKS);
 	store = start_store(successor_of(store));
@@ -1051,7 +1016,6 @@ static void test_lent_view_notes_hits(void **state)
 	uint32_t before = atomic_load(&store->table.slots.list[140].hit), at = 0;
 	uint64_t bits[2];
 
-	(void)state;
 	assert_true(store->table.slots.count > 141);
 	assert_false(view_take_hits(view, &at, bits, 2));
 	view_hit(view, UINT64_C(70) * SLOTS_SIZE + 5);
@@ -1078,7 +1042,6 @@ static void test_lent_view_cannot_be_written(void **state)
 	int table = lent_fd(store->table.fd), data = lent_fd(store->data);
 	struct stat st;
 
-	(void)state;
 	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, table, 0), MAP_FAILED);
 	assert_int_equal(errno, EACCES);
 	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, data, 0), MAP_FAILED);
@@ -1100,7 +1063,6 @@ static void test_impossible_loans_are_refused(void **state)
 	int table = lent_fd(store->table.fd), data = lent_fd(store->data), bare = memfd_create("bare", 0);
 	struct view *view;
 
-	(void)state;
 	CHECK_FAILS(view_borrow(table, store->data, &view, &err), -EPROTO, "open for reading alone");
 	CHECK_FAILS(view_borrow(table, folder, &view, &err), -EPROTO, "no regular file");
 	CHECK_FAILS(view_borrow(bare, data, &view, &err), -EBADMSG, "its seals are 0x1, expected 0x7");
@@ -1119,7 +1081,6 @@ static void test_lent_view_loses_its_number(void **state)
 	int number = view_data(view), null = open("/dev/null", O_RDONLY);
 	uint64_t place;
 
-	(void)state;
 	add(store, 200001);
 	await_fills(store, 1);
 	assert_true(view_follow(next, view));
@@ -1150,7 +1111,6 @@ static void test_removed_store_is_left_alone(void **state)
 {
 	struct store *store = start_store(new_empty_store(64u << 20));
 
-	(void)state;
 	assert_int_equal(unlinkat(folder, STORE_DATA, 0), 0);
 	add(store, 100000); /* a new one */
 	wait_until_told(1);
@@ -1167,7 +1127,6 @@ static void test_removal_is_told_after_a_failure(void **state)
 	struct store *store = start_store(new_empty_store(64u << 20));
 	int data = lent_fd(store->data);
 
-	(void)state;
 	assert_int_equal(dup2(data, store->data), store->data); /* for reading only */
 	add(store, 100000);
 	wait_until_told(1);
@@ -1188,7 +1147,6 @@ static void test_sizes_that_no_filesystem_has(void **state)
 	struct store_setup setup = { .folder = folder, .size = 5000, .chunks = 1000, .bytes = 4500000, .tell = tell };
 	struct store *store;
 
-	(void)state;
 	CHECK_FAILS(store_open(&setup, &store, &err), -ENOSPC, "it may take only 4.88 KiB and needs 4.00 MiB");
 	setup.size = UINT64_C(1) << 62;
 	assert_int_equal(store_open(&setup, &store, NULL), 0);
@@ -1197,46 +1155,26 @@ static void test_sizes_that_no_filesystem_has(void **state)
 	store_free(store);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map_takes_what_it_was_made_for),
-		cmocka_unit_test(test_map_refuses_when_full),
-		cmocka_unit_test(test_map_clears_only_what_it_is_told),
-		cmocka_unit_test(test_keys_differ),
-		cmocka_unit_test(test_map_is_swept),
+CHECK_MAIN_WITH(make_folder, remove_folder, cmocka_unit_test(test_map_takes_what_it_was_made_for),
+		cmocka_unit_test(test_map_refuses_when_full), cmocka_unit_test(test_map_clears_only_what_it_is_told),
+		cmocka_unit_test(test_keys_differ), cmocka_unit_test(test_map_is_swept),
 		cmocka_unit_test(test_slots_are_taken_in_turn_and_stay),
 		cmocka_unit_test(test_no_more_than_all_in_a_day),
 		cmocka_unit_test(test_slots_given_back_and_from_the_future),
 		cmocka_unit_test(test_slots_that_somebody_else_took),
-		cmocka_unit_test(test_staged_chunks_keep_their_phase),
-		cmocka_unit_test(test_stage_is_bounded),
-		cmocka_unit_test(test_closing_ends_the_wait),
-		cmocka_unit_test(test_saved_table_comes_back),
-		cmocka_unit_test(test_saved_table_of_another_size),
-		cmocka_unit_test(test_many_words_are_loaded),
-		cmocka_unit_test(test_table_is_taken_over),
-		cmocka_unit_test(test_foreign_memory_is_refused),
-		cmocka_unit_test(test_foreign_files_are_refused),
-		cmocka_unit_test(test_store_keeps_chunks),
+		cmocka_unit_test(test_staged_chunks_keep_their_phase), cmocka_unit_test(test_stage_is_bounded),
+		cmocka_unit_test(test_closing_ends_the_wait), cmocka_unit_test(test_saved_table_comes_back),
+		cmocka_unit_test(test_saved_table_of_another_size), cmocka_unit_test(test_many_words_are_loaded),
+		cmocka_unit_test(test_table_is_taken_over), cmocka_unit_test(test_foreign_memory_is_refused),
+		cmocka_unit_test(test_foreign_files_are_refused), cmocka_unit_test(test_store_keeps_chunks),
 		cmocka_unit_test(test_random_words_cost_a_read_at_most),
-		cmocka_unit_test(test_two_processes_share_a_store),
-		cmocka_unit_test(test_store_has_a_successor),
-		cmocka_unit_test(test_store_that_had_not_loaded),
-		cmocka_unit_test(test_store_whose_process_is_killed),
+		cmocka_unit_test(test_two_processes_share_a_store), cmocka_unit_test(test_store_has_a_successor),
+		cmocka_unit_test(test_store_that_had_not_loaded), cmocka_unit_test(test_store_whose_process_is_killed),
 		cmocka_unit_test(test_store_that_was_killed_while_it_reclaims),
-		cmocka_unit_test(test_offers_wait_for_room),
-		cmocka_unit_test(test_full_store_says_so),
+		cmocka_unit_test(test_offers_wait_for_room), cmocka_unit_test(test_full_store_says_so),
 		cmocka_unit_test(test_lent_view_follows_its_owner),
-		cmocka_unit_test(test_lent_view_follows_a_successor),
-		cmocka_unit_test(test_lent_view_notes_hits),
-		cmocka_unit_test(test_lent_view_cannot_be_written),
-		cmocka_unit_test(test_impossible_loans_are_refused),
-		cmocka_unit_test(test_lent_view_loses_its_number),
-		cmocka_unit_test(test_removed_store_is_left_alone),
+		cmocka_unit_test(test_lent_view_follows_a_successor), cmocka_unit_test(test_lent_view_notes_hits),
+		cmocka_unit_test(test_lent_view_cannot_be_written), cmocka_unit_test(test_impossible_loans_are_refused),
+		cmocka_unit_test(test_lent_view_loses_its_number), cmocka_unit_test(test_removed_store_is_left_alone),
 		cmocka_unit_test(test_removal_is_told_after_a_failure),
-		cmocka_unit_test(test_sizes_that_no_filesystem_has),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+		cmocka_unit_test(test_sizes_that_no_filesystem_has))

@@ -18,7 +18,6 @@ static uint8_t content[CHUNK], blocks[CHUNK / DSFS_BLOCK * 8];
 
 static int fill(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(content); i++)
 		content[i] = (uint8_t)(i * 2654435761u >> 13);
 	return 0;
@@ -28,7 +27,6 @@ static void test_kinds(void **state)
 {
 	uint32_t kind = 0;
 
-	(void)state;
 	for (size_t i = 0; i < KINDS; i++) {
 		CHECK_OK(sum_find(sum_name(kinds[i]), &kind, &err));
 		assert_int_equal(kind, kinds[i]);
@@ -46,7 +44,6 @@ static void test_known(void **state)
 	struct sum sum = sum_of(DSFS_SUM_SHA256, "abc", 3);
 	char text[SUM_TEXT_SIZE];
 
-	(void)state;
 	assert_string_equal(sum_text(&sum, text), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	sum = sum_of(DSFS_SUM_SHA256, "", 0);
 	assert_string_equal(sum_text(&sum, text), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -60,7 +57,6 @@ static void test_tree(void **state)
 	uint8_t sums[3][SHA256_SIZE];
 	struct sum sum;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		CHECK_OK(sha256_of(content + i * DSFS_SUM_BLOCK, i < 2 ? DSFS_SUM_BLOCK : 1, sums[i], &err));
 	sum = sum_of(DSFS_SUM_SHA256, content, DSFS_SUM_BLOCK);
@@ -86,7 +82,6 @@ static void test_pieces(void **state)
 	static const size_t lengths[] = { 0, 1, 4096, 16383, 16384, 16385, 32768, 100000, CHUNK };
 	struct iovec pieces[SUM_PIECES];
 
-	(void)state;
 	srandom(5);
 	for (unsigned round = 0; round < 900; round++) {
 		uint32_t kind = kinds[round % KINDS];
@@ -108,7 +103,6 @@ static void test_blocks(void **state)
 	struct iovec pieces[SUM_PIECES];
 	uint32_t length = CHUNK - 5;
 
-	(void)state;
 	srandom(3);
 	for (unsigned round = 0; round < 400; round++) {
 		struct sum sum = sum_of_each(kinds[round % KINDS], content, length, blocks);
@@ -126,7 +120,6 @@ static void test_blocks(void **state)
 /* One block alone: the sums of the others need not be there, but those of a SHA-256 prove each other. */
 static void test_one_block(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < KINDS; i++) {
 		uint32_t kind = kinds[i], block = sum_block(kind), size = sum_size(kind);
 		struct iovec third = { content + 2 * (size_t)block, block };
@@ -149,7 +142,6 @@ static void test_forged_row(void **state)
 	struct sum sum = sum_of_each(DSFS_SUM_SHA256, content, CHUNK, blocks);
 	struct iovec first = { content, DSFS_SUM_BLOCK };
 
-	(void)state;
 	content[100] ^= 1;
 	CHECK_OK(sha256_of(content, DSFS_SUM_BLOCK, blocks, &err));
 	CHECK_FAILS(sum_check_blocks(&sum, CHUNK, blocks, 0, &first, 1, &err), -EBADMSG, "block sums have the sum");
@@ -161,20 +153,12 @@ static void test_order(void **state)
 	struct sum a = sum_of(DSFS_SUM_SHA256, "a", 1), b = sum_of(DSFS_SUM_SHA256, "b", 1);
 	struct sum x = sum_of(DSFS_SUM_XXH3_64, "a", 1);
 
-	(void)state;
 	assert_int_equal(sum_compare(&a, &a), 0);
 	assert_true((sum_compare(&a, &b) < 0) == (sum_compare(&b, &a) > 0));
 	assert_true(sum_compare(&x, &a) < 0);
 	assert_false(sum_is_same(&a, &x));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),	    cmocka_unit_test(test_known),  cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_pieces),	    cmocka_unit_test(test_blocks), cmocka_unit_test(test_one_block),
-		cmocka_unit_test(test_forged_row),  cmocka_unit_test(test_order),
-	};
-
-	return cmocka_run_group_tests(tests, fill, NULL);
-}
+CHECK_MAIN_WITH(fill, NULL, cmocka_unit_test(test_kinds), cmocka_unit_test(test_known), cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_pieces), cmocka_unit_test(test_blocks), cmocka_unit_test(test_one_block),
+		cmocka_unit_test(test_forged_row), cmocka_unit_test(test_order))

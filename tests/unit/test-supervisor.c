@@ -405,7 +405,6 @@ static void kill_server(int number)
 
 static void kept_descriptors(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	order("put one first");
 	order("put one second");
@@ -450,7 +449,6 @@ static void many_servers(void **state)
 {
 	unsigned descriptors, threads;
 
-	(void)state;
 	begin_serving(0);
 	expect_shown("none", "nothing");
 	descriptors = entries_of("fd");
@@ -469,7 +467,6 @@ static void many_servers(void **state)
 /* More than fit the socket's buffer. */
 static void many_descriptors(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	order("many 600");
 	expect_shown("none", "nothing");
@@ -482,7 +479,6 @@ static void many_descriptors(void **state)
 
 static void signals(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	assert_int_equal(kill(supervisor, SIGTERM), 0);
 	assert_string_equal(heard(), "signal 15");
@@ -505,7 +501,6 @@ static void signals(void **state)
 /* Drops what a server of before had put, and nobody takes. */
 static void left_descriptors(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	order("put some.1 first");
 	order("put some.2 second");
@@ -561,7 +556,6 @@ static void remains_that_sleep(void **state)
 	struct remains remains = { 0 };
 	int64_t now = 1;
 
-	(void)state;
 	assert_int_equal(remains_next(&remains), INT64_MAX);
 	assert_int_equal(remains_add(&remains, awake, false, NULL), 0);
 	assert_int_equal(remains_add(&remains, asleep, true, NULL), 0);
@@ -593,7 +587,6 @@ static void half_dead(void **state)
 	char gone[LINE];
 	pid_t old;
 
-	(void)state;
 	begin_serving(0);
 	order("half");
 	old = server;
@@ -608,7 +601,6 @@ static void half_dead(void **state)
 /* A server that says that it crashes is left alone until it has ended: a sanitizer may have a report to write. */
 static void crashing(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	order("crash");
 	order("exit 7");
@@ -617,7 +609,6 @@ static void crashing(void **state)
 
 static void exit_statuses(void **state)
 {
-	(void)state;
 	begin(); /* a failure before it serves */
 	order("exit 32");
 	expect_end(32);
@@ -632,7 +623,6 @@ static void exit_statuses(void **state)
 
 static void killed_without_a_mount(void **state)
 {
-	(void)state;
 	begin();
 	kill_server(SIGKILL);
 	expect_end(32);
@@ -650,7 +640,6 @@ static void killed_at_its_end(void **state)
 {
 	char byte = 0;
 
-	(void)state;
 	begin_serving(0);
 	order("close");
 	expect_shown("none", "nothing");
@@ -663,7 +652,6 @@ static void killed_at_its_end(void **state)
 /* Without READY, and with a mount. */
 static void never_ready(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	kill_server(SIGABRT);
 	for (unsigned i = 1; i < 4; i++) {
@@ -686,7 +674,6 @@ static void never_ready(void **state)
 /* A server that does not understand what was left, and says so. */
 static void refuses(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	kill_server(SIGKILL);
 	expect_server(1);
@@ -700,7 +687,6 @@ static void signal_without_server(void **state)
 {
 	char byte = 0;
 
-	(void)state;
 	begin_serving(0);
 	kill_server(SIGABRT);
 	expect_server(1);
@@ -721,7 +707,6 @@ static void signal_without_server(void **state)
 /* The connection is a pipe, whose other end the server has. */
 static void unmounted_without_server(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	order("connect");
 	kill_server(SIGABRT);
@@ -734,7 +719,6 @@ static void unmounted_without_server(void **state)
 /* On a slow machine more than the first server may be too late. */
 static void silent(void **state)
 {
-	(void)state;
 	begin_serving(300);
 	kill(server, SIGSTOP);
 	expect_said("the server does not respond, it is killed");
@@ -748,7 +732,6 @@ static void silent(void **state)
 /* A server that has said that it ends did not fail because a device keeps one of its threads. */
 static void ends_but_for_a_thread(void **state)
 {
-	(void)state;
 	begin_serving(300);
 	order("close");
 	order("half");
@@ -760,7 +743,6 @@ static void ends_but_for_a_thread(void **state)
 
 static void supervisor_is_killed(void **state)
 {
-	(void)state;
 	begin_serving(0);
 	assert_int_equal(kill(supervisor, SIGKILL), 0);
 	assert_string_equal(heard(), "lost");
@@ -785,7 +767,6 @@ static void begin_upgrade(const char *plan, int patience)
 
 static void upgraded(void **state)
 {
-	(void)state;
 	begin_upgrade("go", 0);
 	assert_string_equal(heard(), "stop");
 	order("put last word");
@@ -816,7 +797,6 @@ static void expect_refused(const char *plan, const char *answer)
 
 static void not_upgraded(void **state)
 {
-	(void)state;
 	expect_refused("refuse", "-71 the new program refuses: no such format");
 	expect_refused("exit", "-5 the new program has ended with status 3 before it was ready");
 	expect_refused("crash", "-5 the new program was killed by signal 11 before it was ready");
@@ -827,7 +807,6 @@ static void upgrade_hangs(void **state)
 	char text[LINE];
 	struct pollfd fd;
 
-	(void)state;
 	begin_upgrade("hang", 2000);
 	order("upgrade /proc/self/exe");
 	assert_string_equal(heard(), "upgraded request-7 -16 another upgrade is under way");
@@ -844,7 +823,6 @@ static void upgrade_hangs(void **state)
 /* The rehearsal went well, but the server that comes up ends. */
 static void upgrade_is_undone(void **state)
 {
-	(void)state;
 	begin_upgrade("late", 0);
 	assert_string_equal(heard(), "stop");
 	kill_server(SIGSTOP); /* it is killed */
@@ -859,7 +837,6 @@ static void upgrade_is_undone(void **state)
 /* A server that dies, or a mount that ends, takes the rehearsal with it. */
 static void upgrade_is_cut_off(void **state)
 {
-	(void)state;
 	begin_upgrade("hang", 0);
 	expect_shown("none", "nothing");
 	kill_server(SIGKILL);
@@ -879,7 +856,6 @@ static void notifications(void **state)
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), length;
 	char text[LINE];
 
-	(void)state;
 	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "datasetfs-test-%d", (int)getpid());
 	assert_int_equal(bind(fd, (struct sockaddr *)&address,
 			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)), 0);
@@ -898,7 +874,6 @@ static void without_supervisor(void **state)
 {
 	struct keep *keep;
 
-	(void)state;
 	CHECK_OK(keep_open(&keep, &err));
 	assert_null(keep);
 	assert_false(keep_is_successor(keep));
@@ -921,7 +896,6 @@ static void pauses(void **state)
 									       2560, 5000, 5000 };
 	struct pauses pauses = { 0 };
 
-	(void)state;
 	assert_int_equal(pauses_next(&pauses, SIGKILL, MS), 0);
 	assert_int_equal(pauses_next(&pauses, SIGTERM, MS), 0);
 	assert_int_equal(pauses_next(&pauses, ENDING_UNKNOWN, MS), 0);
@@ -946,7 +920,6 @@ static void full_store(void **state)
 	char name[SUPERVISOR_NAME];
 	int fd;
 
-	(void)state;
 	descriptors_raise_limit();
 	for (unsigned i = 0; i < FDSTORE_MAX; i++) {
 		snprintf(name, sizeof(name), "%u", i);
@@ -972,7 +945,6 @@ static void letters(void **state)
 	int pair[2];
 	char text[LINE];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	CHECK_OK(outbox_send(&outbox, pair[0], &err));
 	for (uint32_t i = 0; i < 2000; i++)
@@ -1001,7 +973,6 @@ static void endings(void **state)
 	pthread_t other;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0) {
 		pthread_create(&other, NULL, sleep_for_ever, NULL);
 		syscall(SYS_exit, 7);
@@ -1019,35 +990,17 @@ static void endings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pauses),
-		cmocka_unit_test(full_store),
-		cmocka_unit_test(letters),
-		cmocka_unit_test(endings),
-		cmocka_unit_test(without_supervisor),
-		cmocka_unit_test(kept_descriptors),
-		cmocka_unit_test(many_servers),
-		cmocka_unit_test(many_descriptors),
-		cmocka_unit_test(signals),
-		cmocka_unit_test(left_descriptors),
-		cmocka_unit_test(remains_that_sleep),
-		cmocka_unit_test(half_dead),
-		cmocka_unit_test(crashing),
-		cmocka_unit_test(exit_statuses),
-		cmocka_unit_test(killed_without_a_mount),
-		cmocka_unit_test(killed_at_its_end),
-		cmocka_unit_test(never_ready),
-		cmocka_unit_test(refuses),
-		cmocka_unit_test(signal_without_server),
-		cmocka_unit_test(unmounted_without_server),
-		cmocka_unit_test(silent),
-		cmocka_unit_test(ends_but_for_a_thread),
-		cmocka_unit_test(supervisor_is_killed),
-		cmocka_unit_test(upgraded),
-		cmocka_unit_test(not_upgraded),
-		cmocka_unit_test(upgrade_hangs),
-		cmocka_unit_test(upgrade_is_undone),
-		cmocka_unit_test(upgrade_is_cut_off),
-		cmocka_unit_test(notifications),
+		cmocka_unit_test(pauses), cmocka_unit_test(full_store), cmocka_unit_test(letters),
+		cmocka_unit_test(endings), cmocka_unit_test(without_supervisor), cmocka_unit_test(kept_descriptors),
+		cmocka_unit_test(many_servers), cmocka_unit_test(many_descriptors), cmocka_unit_test(signals),
+		cmocka_unit_test(left_descriptors), cmocka_unit_test(remains_that_sleep), cmocka_unit_test(half_dead),
+		cmocka_unit_test(crashing), cmocka_unit_test(exit_statuses), cmocka_unit_test(killed_without_a_mount),
+		cmocka_unit_test(killed_at_its_end), cmocka_unit_test(never_ready), cmocka_unit_test(refuses),
+		cmocka_unit_test(signal_without_server), cmocka_unit_test(unmounted_without_server),
+		cmocka_unit_test(silent), cmocka_unit_test(ends_but_for_a_thread),
+		cmocka_unit_test(supervisor_is_killed), cmocka_unit_test(upgraded), cmocka_unit_test(not_upgraded),
+		cmocka_unit_test(upgrade_hangs), cmocka_unit_test(upgrade_is_undone),
+		cmocka_unit_test(upgrade_is_cut_off), cmocka_unit_test(notifications)
 	};
 
 	if (getenv(SUPERVISOR_VARIABLE))

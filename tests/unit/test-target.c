@@ -34,7 +34,6 @@ static void test_names(void **state)
 	const struct target_setup setup = { .directory = folder, .force = true };
 	struct target *target;
 
-	(void)state;
 	CHECK_OK(target_open(&setup, &target, &err));
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		const struct stream_entry entry = { .path = paths[i], .inode = &file };
@@ -51,19 +50,12 @@ static void test_names(void **state)
 
 static int make_folder(void **state)
 {
-	(void)state;
 	return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
-	(void)state;
 	return rmdir(folder);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_names) };
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+CHECK_MAIN_WITH(make_folder, remove_folder, cmocka_unit_test(test_names))

@@ -22,7 +22,6 @@ static void count(void *argument)
 {
 	sigset_t blocked;
 
-	(void)argument;
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	with_signals += !sigismember(&blocked, SIGUSR1);
 	ran++;
@@ -55,7 +54,6 @@ static void test_one(void **state)
 	const struct thread_setup setup = { .run = count };
 	struct thread thread = { 0 };
 
-	(void)state;
 	reset();
 	thread_join(&thread); /* it does not run */
 	CHECK_OK(thread_start(&thread, &setup, &err));
@@ -86,7 +84,6 @@ static void test_deadline(void **state)
 	struct thread threads[2] = { 0 };
 	struct timespec deadline = thread_deadline();
 
-	(void)state;
 	reset();
 	sem_init(&go, 0, 0);
 	CHECK_OK(thread_start(&threads[0], &ends, &err));
@@ -106,7 +103,6 @@ static void test_signals(void **state)
 	const struct thread_setup setup = { .run = count, .without_signals = true };
 	struct thread threads[COUNT] = { 0 };
 
-	(void)state;
 	reset();
 	CHECK_OK(thread_start_all(threads, COUNT, &setup, &err));
 	thread_join_all(threads, COUNT);
@@ -122,7 +118,6 @@ static void test_the_stack(void **state)
 	const struct thread_setup setup = { .run = measure, .argument = &size, .stack = STACK };
 	struct thread thread = { 0 };
 
-	(void)state;
 	CHECK_OK(thread_start(&thread, &setup, &err));
 	thread_join(&thread);
 	assert_in_range(size, STACK - (1 << 20), STACK + (1 << 20));
@@ -133,7 +128,6 @@ static void test_the_caller_works_as_well(void **state)
 	const struct thread_setup setup = { .run = count, .without_signals = true };
 	struct thread threads[COUNT];
 
-	(void)state;
 	reset();
 	thread_share(threads, 0, &setup);
 	assert_int_equal(ran, 1);
@@ -148,7 +142,6 @@ static void test_no_thread_is_to_be_had(void **state)
 	const struct thread_setup named = { .run = count, .stack = TOO_MUCH, .what = "the watchdog" };
 	struct thread threads[COUNT] = { 0 };
 
-	(void)state;
 	reset();
 	CHECK_FAILS(thread_start(threads, &unnamed, &err), -EAGAIN,
 		    "cannot start a thread: Resource temporarily unavailable");
@@ -165,7 +158,6 @@ static void test_nobody_joins(void **state)
 	const struct thread_setup setup = { .run = wait_at_gate };
 	struct thread thread = { 0 };
 
-	(void)state;
 	reset();
 	CHECK_OK(thread_start(&thread, &setup, &err));
 	thread_detach(&thread);
@@ -188,7 +180,6 @@ static void test_busy(void **state)
 	int64_t begun = clock_now(), before = busy(), after;
 	struct timespec nap = { .tv_nsec = 20000000 };
 
-	(void)state;
 	do
 		after = busy();
 	while (after < before + 5000000);
@@ -203,14 +194,10 @@ static void test_busy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one),
-		cmocka_unit_test(test_busy),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_the_stack),
-		cmocka_unit_test(test_the_caller_works_as_well),
-		cmocka_unit_test(test_no_thread_is_to_be_had),
-		cmocka_unit_test(test_nobody_joins),
+		cmocka_unit_test(test_one), cmocka_unit_test(test_busy), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_signals), cmocka_unit_test(test_the_stack),
+		cmocka_unit_test(test_the_caller_works_as_well), cmocka_unit_test(test_no_thread_is_to_be_had),
+		cmocka_unit_test(test_nobody_joins)
 	};
 
 	sem_init(&gate, 0, 0);

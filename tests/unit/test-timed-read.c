@@ -30,7 +30,6 @@ static void release(struct outstanding *read)
 
 static int hanging(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *error)
 {
-	(void)error;
 	sem_wait(&gate);
 	return pread(fd, buffer, length, (off_t)offset) == (ssize_t)length ? 0 : -EIO;
 }
@@ -64,7 +63,6 @@ static void test_a_read_comes_back(void **state)
 	int fd = make_file(length);
 	const struct timed_read_setup setup = { prompt, fd, LONG };
 
-	(void)state;
 	CHECK_OK(timed_read(&setup, 5, buffer, length - 5, &err));
 	for (size_t i = 0; i < length - 5; i++)
 		if (buffer[i] != (i + 5) % 251)
@@ -81,7 +79,6 @@ static void test_a_read_is_left(void **state)
 	const struct timed_read_setup elsewhere = { prompt, other, LONG };
 	uint8_t bytes[100], before[100];
 
-	(void)state;
 	memset(bytes, 0xee, sizeof(bytes));
 	memcpy(before, bytes, sizeof(bytes));
 	CHECK_FAILS(timed_read(&first, 0, bytes, sizeof(bytes), &err), -ETIMEDOUT,
@@ -109,7 +106,6 @@ static void test_a_child_begins_anew(void **state)
 	const struct timed_read_setup setup = { hanging, fd, SHORT };
 	pid_t child;
 
-	(void)state;
 	CHECK_FAILS(timed_read(&setup, 0, &byte, 1, &err), -ETIMEDOUT, "no answer");
 	child = fork();
 	if (child == 0)
@@ -130,7 +126,6 @@ static void test_a_read_ends_unseen(void **state)
 	struct outstanding read = { 0 }, next;
 	int fd = make_file(1);
 
-	(void)state;
 	CHECK_OK(outstanding_begin(OUTSTANDING_PROBE, fd, release, &read, &err));
 	CHECK_FAILS(outstanding_wait(&read, SHORT, &err), -ETIMEDOUT, "no answer to a read for 0.02 seconds");
 	CHECK_FAILS(outstanding_begin(OUTSTANDING_PROBE, fd, release, &next, &err), -ETIMEDOUT, "an earlier read");
@@ -150,7 +145,6 @@ static void test_a_file_has_a_limit(void **state)
 	const struct timed_read_setup setup = { hanging, fd, SHORT };
 	char name[64];
 
-	(void)state;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	CHECK_OK(file_adopt(open(name, O_RDONLY | O_CLOEXEC), &file, &err));
 	assert_int_equal(file->patience, 0);
@@ -172,7 +166,6 @@ static void test_a_file_answers(void **state)
 	struct read_probe *probe = NULL;
 	int fd = make_file(8192), before = open("/dev/null", O_RDONLY);
 
-	(void)state;
 	errno = 0;
 	for (unsigned i = 0; i < 20; i++) {
 		CHECK_OK(read_probe_begin(fd, &probe, &err));
@@ -188,12 +181,9 @@ static void test_a_file_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_read_comes_back),
-		cmocka_unit_test(test_a_read_is_left),
-		cmocka_unit_test(test_a_child_begins_anew),
-		cmocka_unit_test(test_a_read_ends_unseen),
-		cmocka_unit_test(test_a_file_has_a_limit),
-		cmocka_unit_test(test_a_file_answers),
+		cmocka_unit_test(test_a_read_comes_back), cmocka_unit_test(test_a_read_is_left),
+		cmocka_unit_test(test_a_child_begins_anew), cmocka_unit_test(test_a_read_ends_unseen),
+		cmocka_unit_test(test_a_file_has_a_limit), cmocka_unit_test(test_a_file_answers)
 	};
 
 	sem_init(&gate, 0, 0);

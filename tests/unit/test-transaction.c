@@ -56,8 +56,6 @@ static const struct source_ops device_ops = { .read = device_read, .write = devi
 /* A transaction reads and writes by its own source, and asks the file for its size alone. */
 static uint64_t file_size(struct source *source, uint32_t member)
 {
-	(void)source;
-	(void)member;
 	return SIZE;
 }
 
@@ -150,7 +148,6 @@ static void test_change(void **state)
 {
 	struct device device;
 
-	(void)state;
 	format(&device);
 	assert_int_equal(in_force(&device), 1);
 	CHECK_OK(change(&device, &err));
@@ -167,7 +164,6 @@ static void test_any_call(void **state)
 	bool reached = true;
 	struct device device;
 
-	(void)state;
 	format(&device);
 	for (uint64_t n = 1; reached; n++) {
 		uint64_t before = in_force(&device);
@@ -212,7 +208,6 @@ static void test_slot_lost(void **state)
 {
 	struct device device;
 
-	(void)state;
 	format(&device);
 	device.slot = SLOT_LOST;
 	test_bad_slot(&device, "a bad slot; the change may be in force or not, 'datasetfsctl list' shows which", 1);
@@ -222,7 +217,6 @@ static void test_slot_arrived(void **state)
 {
 	struct device device;
 
-	(void)state;
 	format(&device);
 	device.slot = SLOT_ARRIVED;
 	test_bad_slot(&device, "a bad slot; the change is in force, but a power loss may take it back", 2);
@@ -237,22 +231,11 @@ static void test_last_sequences(void **state)
 	struct catalogue catalogue = { .next_sequence = DSFS_SEQUENCE_MAX - 5000,
 				       .members = { .list = list, .count = 2 } };
 
-	(void)state;
 	degraded_enter(&catalogue, is_missing, &newest);
 	assert_int_equal(catalogue.next_sequence, DSFS_SEQUENCE_MAX + 1);
 	degraded_enter(&catalogue, is_missing, &newest);
 	assert_int_equal(catalogue.next_sequence, DSFS_SEQUENCE_MAX + 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_change),
-		cmocka_unit_test(test_any_call),
-		cmocka_unit_test(test_slot_lost),
-		cmocka_unit_test(test_slot_arrived),
-		cmocka_unit_test(test_last_sequences),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_change), cmocka_unit_test(test_any_call), cmocka_unit_test(test_slot_lost),
+	   cmocka_unit_test(test_slot_arrived), cmocka_unit_test(test_last_sequences))

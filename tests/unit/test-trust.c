@@ -64,7 +64,6 @@ static void assert_no_byte_changes(const char *signed_by, const char *base64)
 
 static void test_a_changed_byte(void **state)
 {
-	(void)state;
 	assert_no_byte_changes(signed_text, SIGNED_KEY);
 	assert_no_byte_changes(signed_p256, SIGNED_P256_KEY);
 	assert_no_byte_changes(signed_sk, SIGNED_SK_KEY);
@@ -76,7 +75,6 @@ static void test_statement(void **state)
 	struct signature signature;
 	struct statement statement;
 
-	(void)state;
 	assert_int_equal(signatures_next(&rest, &signature, NULL), 1);
 	assert_int_equal(statement_parse(signature.statement, &statement, NULL), 0);
 	assert_string_equal(statement.label, "v1");
@@ -96,7 +94,6 @@ static int find(const char *options, uint64_t date)
 
 static void test_signers(void **state)
 {
-	(void)state;
 	assert_int_equal(find("namespaces=\"datasetfs\"", 1793491200), 0);
 	assert_int_equal(find("namespaces=\"git\"", 1793491200), -EKEYREJECTED);
 	assert_int_equal(find("valid-before=\"20261102Z\"", 1793491200), 0);
@@ -111,7 +108,6 @@ static void test_revoked(void **state)
 	uint8_t other[64];
 	bool has = false;
 
-	(void)state;
 	assert_int_equal(revoked_has(revoked, key_of_signer(), &has, NULL), 0);
 	assert_true(has);
 	memcpy(other, key, sizeof(other));
@@ -131,7 +127,6 @@ static int follow_from(uint64_t date)
 
 static void test_date(void **state)
 {
-	(void)state;
 	assert_int_equal(follow_from(0), 0);
 	assert_int_equal(follow_from(1793491200), 0);
 	assert_int_equal(follow_from(1793491201), -EKEYREJECTED);
@@ -142,15 +137,5 @@ static void test_date(void **state)
 		    "back");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_changed_byte),
-		cmocka_unit_test(test_statement),
-		cmocka_unit_test(test_signers),
-		cmocka_unit_test(test_revoked),
-		cmocka_unit_test(test_date),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_a_changed_byte), cmocka_unit_test(test_statement), cmocka_unit_test(test_signers),
+	   cmocka_unit_test(test_revoked), cmocka_unit_test(test_date))

@@ -54,7 +54,6 @@ static void runs_come_by_need(void **state)
 	static const uint64_t first[] = { 500, 101, 900, 100, 300 }, more[] = { 102, 301, 10 };
 	struct upcoming upcoming = { 0 };
 
-	(void)state;
 	expect_none(&upcoming);
 	add(&upcoming, first, 5);
 	add(&upcoming, more, 3);
@@ -76,7 +75,6 @@ static void gaps(void **state)
 	uint64_t files[34], bytes;
 	struct upcoming upcoming = { 0 };
 
-	(void)state;
 	add(&upcoming, (uint64_t[]){ 10, 13, 17 }, 3); /* two files between the first two, three between the others */
 	assert_int_equal(upcoming_take(&upcoming, ordinals, PICK_FILES, &bytes), 2);
 	expect_run(&upcoming, 17, 17);
@@ -93,7 +91,6 @@ static void forgotten(void **state)
 {
 	struct upcoming upcoming = { 0 };
 
-	(void)state;
 	add(&upcoming, (uint64_t[]){ 50, 5, 6, 7 }, 4);
 	expect_run(&upcoming, 50, 50);
 	upcoming_forget(&upcoming, 7 * STEP, 7);
@@ -112,7 +109,6 @@ static void many(void **state)
 	struct upcoming upcoming = { 0 };
 	uint32_t count, most = 0;
 
-	(void)state;
 	for (uint64_t round = 0; round < 200; round++) {
 		for (uint64_t i = 0; i < 1000; i++)
 			files[i] = 100000 * (i % 2) + round * 500 + i / 2;
@@ -131,14 +127,5 @@ static void many(void **state)
 	upcoming_clear(&upcoming);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_come_by_need),
-		cmocka_unit_test(gaps),
-		cmocka_unit_test(forgotten),
-		cmocka_unit_test(many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(runs_come_by_need), cmocka_unit_test(gaps), cmocka_unit_test(forgotten),
+	   cmocka_unit_test(many))

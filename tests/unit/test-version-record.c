@@ -114,7 +114,6 @@ static void open_on(const struct members *members)
 
 static int setup(void **state)
 {
-	(void)state;
 	multi_member_init(&volume, 2, SIZE);
 	make_mirror();
 	make_section();
@@ -124,7 +123,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	generation_put(generation);
 	generation = NULL;
 	version_free(&version);
@@ -155,8 +153,6 @@ static void same_version(const struct version *a, const struct version *b)
 
 static int count_xattr(void *argument, struct span name, struct span value)
 {
-	(void)name;
-	(void)value;
 	++*(int *)argument;
 	return 0;
 }
@@ -238,14 +234,12 @@ static void check_adopted(void)
 
 static void test_one_member(void **state)
 {
-	(void)state;
 	open_on(&none);
 	check_adopted();
 }
 
 static void test_members(void **state)
 {
-	(void)state;
 	open_on(&mirror);
 	check_adopted();
 }
@@ -255,7 +249,6 @@ static void test_short_last_segment(void **state)
 {
 	struct generation *next;
 
-	(void)state;
 	extent_list_free(&version.segments);
 	CHECK_OK(extent_list_add(&version.segments, 0, 16u << 20, &err));
 	open_on(&none);
@@ -269,7 +262,6 @@ static void test_damaged_block_sums(void **state)
 {
 	struct generation *next;
 
-	(void)state;
 	memset(volume.members[0].bytes + SUMS, 0xee, DSFS_BLOCK);
 	open_on(&none);
 	assert_non_null(strstr(damage.reason, "block checksums"));
@@ -286,7 +278,6 @@ static void test_files(void **state)
 	int record, index, empty = memfd_create("record", MFD_CLOEXEC), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	struct generation *next = NULL;
 
-	(void)state;
 	open_on(&none);
 	index = generation->opened.index->memfd;
 	record = generation->record;
@@ -326,7 +317,6 @@ static void test_same_version(void **state)
 {
 	struct version other = version;
 
-	(void)state;
 	other.signature_bytes = 7;
 	assert_true(version_is_same(&version, &other));
 	other.places_seed++;
@@ -363,7 +353,6 @@ static void test_damaged_records(void **state)
 	uint8_t *bytes;
 	int r;
 
-	(void)state;
 	open_on(&mirror);
 	bytes = copy_record(&length);
 	for (uint64_t at = 0; at < length; at++) {
@@ -410,7 +399,6 @@ static void test_refused_versions(void **state)
 	uint64_t length;
 	uint8_t *bytes, *at;
 
-	(void)state;
 	open_on(&none);
 	bytes = copy_record(&length);
 	for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
@@ -432,7 +420,6 @@ static void test_refused_records(void **state)
 	uint64_t length;
 	uint8_t *bytes;
 
-	(void)state;
 	open_on(&none);
 	bytes = copy_record(&length);
 	bytes[8]++;
@@ -453,15 +440,9 @@ int main(void)
 {
 #define RECORD_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		RECORD_TEST(test_one_member),
-		RECORD_TEST(test_members),
-		RECORD_TEST(test_short_last_segment),
-		RECORD_TEST(test_damaged_block_sums),
-		RECORD_TEST(test_files),
-		RECORD_TEST(test_same_version),
-		RECORD_TEST(test_damaged_records),
-		RECORD_TEST(test_refused_versions),
-		RECORD_TEST(test_refused_records),
+		RECORD_TEST(test_one_member), RECORD_TEST(test_members), RECORD_TEST(test_short_last_segment),
+		RECORD_TEST(test_damaged_block_sums), RECORD_TEST(test_files), RECORD_TEST(test_same_version),
+		RECORD_TEST(test_damaged_records), RECORD_TEST(test_refused_versions), RECORD_TEST(test_refused_records)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

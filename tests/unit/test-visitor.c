@@ -18,7 +18,6 @@ static unsigned spare;
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(open, 0, sizeof(open));
 	memset(&generations, 0, sizeof(generations));
 	failures = (struct visitor_failures){ 0 };
@@ -36,7 +35,6 @@ static void hold(uint32_t uid, unsigned from, unsigned count)
 
 static void places_of_one_user(void **state)
 {
-	(void)state;
 	/* A version that was opened for a switch is nobody's, and so is the current one. */
 	atomic_store(&generations.slots[255], &current);
 	current.has_visitor = true;
@@ -60,7 +58,6 @@ static void places_of_one_user(void **state)
 
 static void places_of_all(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < VISITORS_OPEN; i++)
 		hold(100 + i, i, 1);
 	CHECK_FAILS(visitor_check(&one, &generations, &version, NOW, &spare, &err), -ENFILE,
@@ -73,7 +70,6 @@ static void failures_are_remembered(void **state)
 	struct error why = { .code = -EBADMSG, .reason = "damaged" };
 	struct version other = version;
 
-	(void)state;
 	visitor_remember(&one, &version, NOW, &why);
 	CHECK_FAILS(visitor_check(&two, &generations, &version, NOW, &spare, &err), -EBADMSG, "damaged");
 	CHECK_FAILS(visitor_check(&switcher, &generations, &version, NOW + VISITOR_PERIOD - 1, &spare, &err), -EBADMSG,
@@ -95,13 +91,5 @@ static void failures_are_remembered(void **state)
 	CHECK_FAILS(visitor_check(&one, &generations, &other, NOW, &spare, &err), -EBADMSG, "damaged");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(places_of_one_user, setup),
-		cmocka_unit_test_setup(places_of_all, setup),
-		cmocka_unit_test_setup(failures_are_remembered, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup(places_of_one_user, setup), cmocka_unit_test_setup(places_of_all, setup),
+	   cmocka_unit_test_setup(failures_are_remembered, setup))

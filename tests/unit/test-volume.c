@@ -32,7 +32,6 @@ static void test_superblock_round_trip(void **state)
 	struct dsfs_superblock disk;
 	struct superblock super;
 
-	(void)state;
 	superblock_encode(&good, &disk);
 	CHECK_OK(superblock_decode(&disk, &super, &err));
 	assert_memory_equal(&super, &good, sizeof(super));
@@ -51,7 +50,6 @@ static void test_superblock_fields(void **state)
 {
 	struct superblock s;
 
-	(void)state;
 	s = good, s.segment_log = 19, superblock_refused(s, -EBADMSG, "segment size 2^19");
 	s = good, s.segment_log = 31, superblock_refused(s, -EBADMSG, "segment size 2^31");
 	s = good, s.member_count = 2, superblock_refused(s, -EBADMSG, "member 0 of 2");
@@ -82,7 +80,6 @@ static void test_superblock_head(void **state)
 	struct dsfs_superblock disk;
 	struct superblock super;
 
-	(void)state;
 	superblock_encode(&good, &disk);
 	disk.reserved[7] ^= 1;
 	CHECK_FAILS(superblock_decode(&disk, &super, &err), -EBADMSG, "checksum");
@@ -111,7 +108,6 @@ static void test_ring_takes_the_newest_valid(void **state)
 	struct superblock super = good, found;
 	struct memory memory;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "not a datasetfs volume");
 	for (super.sequence = 1; super.sequence <= 20; super.sequence++) {
@@ -135,7 +131,6 @@ static void test_ring_seen(void **state)
 	struct memory memory;
 	bool seen = true;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	CHECK_OK(superblock_seen(&memory.source, 0, &seen, &err));
 	assert_false(seen);
@@ -165,7 +160,6 @@ static void test_ring_doubt(void **state)
 	struct error why = { 0 };
 	struct memory memory;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	for (super.sequence = 1; super.sequence <= 12; super.sequence++)
 		CHECK_OK(superblock_write(&memory.source, &super, &err));
@@ -208,7 +202,6 @@ static void test_ring_newest_cannot_be_read(void **state)
 	struct superblock super = good, found;
 	struct memory memory;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	for (super.sequence = 1; super.sequence <= 3; super.sequence++)
 		CHECK_OK(superblock_write(&memory.source, &super, &err));
@@ -230,7 +223,6 @@ static void test_ring_refuses_what_is_newer(void **state)
 	struct dsfs_superblock disk;
 	struct memory memory;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
 	super.sequence = 2;
@@ -251,7 +243,6 @@ static void test_ring_slot_and_size(void **state)
 	struct dsfs_superblock disk;
 	struct memory memory;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	superblock_encode(&super, &disk);
 	memcpy(memory.bytes + 2 * DSFS_SLOT_SPACING, &disk, sizeof(disk)); /* belongs in slot 1 */
@@ -271,7 +262,6 @@ static void test_publisher_record(void **state)
 	uint64_t process, since;
 	struct memory memory;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	assert_false(publisher_read(&memory.source, 0, host, &process, &since));
 	CHECK_OK(publisher_write(&memory.source, 0, "node7", 42, 1700000000, &err));
@@ -319,7 +309,6 @@ static void test_catalogue_round_trip(void **state)
 	uint64_t length, again_length;
 	uint8_t *bytes, *again;
 
-	(void)state;
 	catalogue.versions[1].feature_compat = 1u << 20;
 	CHECK_OK(catalogue_encode(&catalogue, &bytes, &length, &err));
 	CHECK_OK(catalogue_decode(bytes, length, &good, &found, &err));
@@ -361,7 +350,6 @@ static void test_catalogue_fields(void **state)
 {
 	struct catalogue c;
 
-	(void)state;
 	c = make_catalogue(), c.current = 4, catalogue_refused(&c, "current version 4 does not exist");
 	c = make_catalogue(), c.next_sequence = 5, catalogue_refused(&c, "has sequence 5 after 3, next is 5");
 	c = make_catalogue(), c.next_sequence = UINT64_MAX, catalogue_refused(&c, "next sequence");
@@ -430,7 +418,6 @@ static void test_catalogue_segments(void **state)
 	const struct extent overlapping[] = { { 0, 2u << 20 }, { 1u << 20, 1u << 20 } };
 	const struct extent descending[] = { { 1u << 20, 1u << 20 }, { 0, 1u << 20 } };
 
-	(void)state;
 	segments_refused(ascending, 3, NULL);
 	segments_refused(equal, 2, "segments at 0 come after those up to 0x100000");
 	segments_refused(overlapping, 2, "segments at 0x100000 come after those up to 0x200000");
@@ -443,7 +430,6 @@ static void test_catalogue_writable(void **state)
 	struct catalogue c = make_catalogue();
 	struct superblock super = good;
 
-	(void)state;
 	c.versions[0].feature_incompat = DSFS_VERSION_INCOMPAT_ZSTD;
 	CHECK_OK(catalogue_check_writable(&super, &c, &err));
 	super.feature_compat = 8;
@@ -467,7 +453,6 @@ static void test_catalogue_counts(void **state)
 	uint64_t length;
 	uint8_t *bytes;
 
-	(void)state;
 	CHECK_OK(catalogue_encode(&c, &bytes, &length, &err));
 	head = (struct dsfs_catalogue *)bytes;
 	head->version_count = dsfs_le32_of(0xffffffff);
@@ -503,7 +488,6 @@ static void test_catalogue_load(void **state)
 	struct superblock super = good, got;
 	struct memory memory;
 
-	(void)state;
 	memory_init(&memory, SIZE);
 	write_volume(&memory, &super, &catalogue);
 	CHECK_OK(catalogue_load(&memory.source, &got, &found, &err));
@@ -531,7 +515,6 @@ static void test_labels(void **state)
 {
 	char longest[200];
 
-	(void)state;
 	CHECK_OK(version_check_label("imagenet-2026.11_v7+fix@a:b", &err));
 	CHECK_FAILS(version_check_label("", &err), -EINVAL, "0 bytes");
 	CHECK_FAILS(version_check_label(".hidden", &err), -EINVAL, "expected letters");
@@ -545,27 +528,12 @@ static void test_labels(void **state)
 	CHECK_FAILS(version_check_label(longest, &err), -EINVAL, "128 bytes");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_superblock_round_trip),
-		cmocka_unit_test(test_superblock_fields),
-		cmocka_unit_test(test_superblock_head),
-		cmocka_unit_test(test_ring_takes_the_newest_valid),
-		cmocka_unit_test(test_ring_seen),
-		cmocka_unit_test(test_ring_doubt),
-		cmocka_unit_test(test_ring_newest_cannot_be_read),
-		cmocka_unit_test(test_ring_refuses_what_is_newer),
-		cmocka_unit_test(test_ring_slot_and_size),
-		cmocka_unit_test(test_publisher_record),
-		cmocka_unit_test(test_catalogue_round_trip),
-		cmocka_unit_test(test_catalogue_fields),
-		cmocka_unit_test(test_catalogue_segments),
-		cmocka_unit_test(test_catalogue_writable),
-		cmocka_unit_test(test_catalogue_counts),
-		cmocka_unit_test(test_catalogue_load),
-		cmocka_unit_test(test_labels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_superblock_round_trip), cmocka_unit_test(test_superblock_fields),
+	   cmocka_unit_test(test_superblock_head), cmocka_unit_test(test_ring_takes_the_newest_valid),
+	   cmocka_unit_test(test_ring_seen), cmocka_unit_test(test_ring_doubt),
+	   cmocka_unit_test(test_ring_newest_cannot_be_read), cmocka_unit_test(test_ring_refuses_what_is_newer),
+	   cmocka_unit_test(test_ring_slot_and_size), cmocka_unit_test(test_publisher_record),
+	   cmocka_unit_test(test_catalogue_round_trip), cmocka_unit_test(test_catalogue_fields),
+	   cmocka_unit_test(test_catalogue_segments), cmocka_unit_test(test_catalogue_writable),
+	   cmocka_unit_test(test_catalogue_counts), cmocka_unit_test(test_catalogue_load),
+	   cmocka_unit_test(test_labels))

@@ -16,14 +16,12 @@ static bool reads(uint32_t thread, uint64_t key, uint64_t ordinal)
 
 static int forget(void **state)
 {
-	(void)state;
 	memset(&walkers, 0, sizeof(walkers));
 	return 0;
 }
 
 static void test_order(void **state)
 {
-	(void)state;
 	assert_false(reads(7, 1, 100));
 	assert_false(reads(7, 1, 101));
 	assert_false(reads(7, 1, 101 + WALKERS_GAP));
@@ -39,7 +37,6 @@ static void test_order(void **state)
 
 static void test_jumps(void **state)
 {
-	(void)state;
 	for (uint64_t i = 0; i < 20; i++)
 		reads(7, 1, 100 + i);
 	assert_false(reads(7, 1, 5000)); /* another directory */
@@ -56,7 +53,6 @@ static void test_shuffled(void **state)
 {
 	uint64_t random = 1;
 
-	(void)state;
 	for (unsigned i = 0; i < 100000; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		assert_false(reads(i % 16, 1, 2 + (random >> 33) % 20000));
@@ -68,7 +64,6 @@ static void test_threads(void **state)
 {
 	bool walks = true;
 
-	(void)state;
 	for (uint64_t i = 0; i < 10; i++) {
 		walks = reads(3, 1, 100 + i);
 		assert_int_equal(reads(3 + WALKERS_BUCKETS, 1, 900 + i), walks);
@@ -82,7 +77,6 @@ static void test_nobody(void **state)
 {
 	bool walks = true;
 
-	(void)state;
 	for (uint64_t i = 0; i < 10; i++) {
 		walks = reads(0, 1, 100 + i);
 		assert_int_equal(reads(0, 1, 5000 + i), walks);
@@ -90,13 +84,6 @@ static void test_nobody(void **state)
 	assert_true(walks);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_order, forget),   cmocka_unit_test_setup(test_jumps, forget),
-		cmocka_unit_test_setup(test_shuffled, forget), cmocka_unit_test_setup(test_threads, forget),
-		cmocka_unit_test_setup(test_nobody, forget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup(test_order, forget), cmocka_unit_test_setup(test_jumps, forget),
+	   cmocka_unit_test_setup(test_shuffled, forget), cmocka_unit_test_setup(test_threads, forget),
+	   cmocka_unit_test_setup(test_nobody, forget))

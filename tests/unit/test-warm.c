@@ -40,7 +40,6 @@ static void test_set_of_ordinals(void **state)
 {
 	struct file_set wanted;
 
-	(void)state;
 	CHECK_OK(file_set_open(&wanted, 128, &err));
 	assert_int_equal(file_set_next(&wanted, 1), 0);
 	assert_false(file_set_add(&wanted, 0) || file_set_add(&wanted, 129));
@@ -73,7 +72,6 @@ static void test_directories_stand_for_all_below(void **state)
 {
 	struct file_set wanted;
 
-	(void)state;
 	make_tree();
 	CHECK_OK(file_set_open(&wanted, index_of->shape.inode_count, &err));
 	assert_true(file_set_add(&wanted, 6));
@@ -118,7 +116,6 @@ static void test_where_files_are(void **state)
 	struct stock_file file;
 	struct inode inode;
 
-	(void)state;
 	section_init(&section);
 	memcpy(section.blob + section.blob_length, "tiny", 4);
 	inline_at = (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS | section.blob_length;
@@ -188,7 +185,6 @@ static void test_a_job_from_its_beginning_to_its_end(void **state)
 	struct warm_job *job;
 	uint64_t number;
 
-	(void)state;
 	warm_jobs_open(&jobs);
 	number = begin(0, UINT64_C(7) << DSFS_ORDINAL_BITS | 5);
 	assert_int_equal(state_of(number, 0), DSFS_WARM_TAKES);
@@ -226,7 +222,6 @@ static void test_jobs_that_nobody_asks_about_end(void **state)
 	struct warm_job *job;
 	uint64_t number;
 
-	(void)state;
 	warm_jobs_open(&jobs);
 	begin(0, 5);
 	jobs.first->asked -= WARM_JOBS_PATIENCE;
@@ -249,7 +244,6 @@ static void test_refused_jobs(void **state)
 {
 	struct dsfs_warm command = { .sequence = 8 };
 
-	(void)state;
 	warm_jobs_open(&jobs);
 	CHECK_FAILS(warm_jobs_command(&jobs, &first, &command, &err), -ESTALE, "the mount serves version 'first'");
 	command = (struct dsfs_warm){ .count = 1, .files = { UINT64_C(8) << DSFS_ORDINAL_BITS | 5 } };
@@ -267,16 +261,6 @@ static void test_refused_jobs(void **state)
 	assert_int_equal(first.uses, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set_of_ordinals),
-		cmocka_unit_test(test_directories_stand_for_all_below),
-		cmocka_unit_test(test_where_files_are),
-		cmocka_unit_test(test_a_job_from_its_beginning_to_its_end),
-		cmocka_unit_test(test_jobs_that_nobody_asks_about_end),
-		cmocka_unit_test(test_refused_jobs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_set_of_ordinals), cmocka_unit_test(test_directories_stand_for_all_below),
+	   cmocka_unit_test(test_where_files_are), cmocka_unit_test(test_a_job_from_its_beginning_to_its_end),
+	   cmocka_unit_test(test_jobs_that_nobody_asks_about_end), cmocka_unit_test(test_refused_jobs))

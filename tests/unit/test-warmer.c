@@ -81,7 +81,6 @@ static void spoil(uint64_t at)
 
 static int begin(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < DEVICE; i++)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	fds[0] = memfd_create("volume", MFD_CLOEXEC);
@@ -115,7 +114,6 @@ static void open_mount(void)
 
 static int end(void **state)
 {
-	(void)state;
 	assert_true(warmer_stop(serve.warmer));
 	warmer_free(serve.warmer);
 	assert_true(store_stop(store));
@@ -158,7 +156,6 @@ static void warm(void)
 
 static void test_files_are_read(void **state)
 {
-	(void)state;
 	section_file(&section, 1, "a", CHUNK, chunk_at(AT, CHUNK));
 	section_file(&section, 1, "b", 4096, chunk_at(AT + CHUNK, 4096));
 	open_mount();
@@ -171,7 +168,6 @@ static void test_files_are_read(void **state)
 
 static void test_each_file_with_damaged_records_counts(void **state)
 {
-	(void)state;
 	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
 	section_file(&section, 1, "b", 100, damaged_record());
 	section_file(&section, 1, "c", 100, damaged_record());
@@ -206,13 +202,11 @@ static void damaged_beside_good(bool is_damaged_first)
 
 static void test_a_damaged_file_hides_no_other_after_it(void **state)
 {
-	(void)state;
 	damaged_beside_good(true);
 }
 
 static void test_a_damaged_file_hides_no_other_before_it(void **state)
 {
-	(void)state;
 	damaged_beside_good(false);
 }
 
@@ -221,7 +215,6 @@ static void test_an_unreadable_file_hides_no_other(void **state)
 {
 	uint64_t common;
 
-	(void)state;
 	for (unsigned i = 1; i < 4; i++) {
 		common = chunk_at(AT, CHUNK);
 		chunk_at(AT + i * CHUNK, 4096);
@@ -248,7 +241,6 @@ static void test_a_pass_names_a_file_of_its_own(void **state)
 {
 	uint64_t common;
 
-	(void)state;
 	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
 	spoil(AT);
 	common = chunk_at(AT + CHUNK, CHUNK);
@@ -270,7 +262,6 @@ static void test_ended_jobs_make_room_while_one_runs(void **state)
 {
 	uint64_t running;
 
-	(void)state;
 	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
 	open_mount();
 	ask(0, DSFS_WARM_GO);
@@ -317,7 +308,6 @@ static void test_a_stuck_leg_is_left(void **state)
 	struct engine engine = { .ops = &ops };
 	struct wake wake;
 
-	(void)state;
 	section_file(&section, 1, "a", 4096, chunk_at(AT, 4096));
 	open_mount();
 	warm();

@@ -214,7 +214,6 @@ static void opened(int64_t took)
 
 static void test_no_limit_at_first(void **state)
 {
-	(void)state;
 	window = make(1, 0, 0);
 	assert_int_equal(take(WINDOW_BACKGROUND, 9), 1); /* but for what disturbs others */
 	window_free(window);
@@ -228,7 +227,6 @@ static void test_no_limit_at_first(void **state)
 /* Reads one after the other, as a tool opens a volume, say nothing of how many a device serves at once. */
 static void test_background_never_opens(void **state)
 {
-	(void)state;
 	window = make(1, 0, 0);
 	now = 1000 * MS;
 	for (unsigned i = 0; i < 30; i++)
@@ -244,7 +242,6 @@ static void test_background_in_an_open_window(void **state)
 	struct window_thread thread = { 0 };
 	int64_t begun;
 
-	(void)state;
 	opened(100 * US);
 	for (unsigned i = 0; i < 1000; i++)
 		assert_true(window_take(window, WINDOW_DEMAND, &thread, 4096, now));
@@ -275,7 +272,6 @@ static unsigned round_trip(enum window_class class, unsigned count, int64_t took
  * window is cut. */
 static void test_background_is_steep(void **state)
 {
-	(void)state;
 	window = make(1, 0, 0);
 	now = 1000 * MS;
 	for (unsigned i = 0; i < 40; i++)
@@ -295,7 +291,6 @@ static void test_background_stays_steep(void **state)
 	unsigned taken = 0;
 	int64_t begun;
 
-	(void)state;
 	window = make(1, 0, 0);
 	now = 1000 * MS;
 	while (taken < 16)
@@ -316,7 +311,6 @@ static void test_background_stays_steep(void **state)
 /* All reads of a round trip are slow: the window is cut once. */
 static void test_one_cut_a_round_trip(void **state)
 {
-	(void)state;
 	fresh();
 	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 2 * MS), 64);
 	assert_true(size(WINDOW_DEMAND) == 128); /* what is not in use is no loss */
@@ -333,7 +327,6 @@ static void test_one_cut_a_round_trip(void **state)
 /* A member that stalls is no reason to keep the reads of others waiting. */
 static void test_one_slow_member(void **state)
 {
-	(void)state;
 	window = make(2, 0, 0);
 	now = 1000 * MS;
 	one(WINDOW_DEMAND, 100 * US, 4096);
@@ -351,7 +344,6 @@ static void test_single_slow_reads(void **state)
 {
 	int64_t begun;
 
-	(void)state;
 	fresh();
 	atomic_store(&window->shares[WINDOW_DEMAND].size, 64);
 	for (unsigned i = 0; i < 100; i++) {
@@ -369,7 +361,6 @@ static void test_single_slow_reads(void **state)
 /* A read of 1 MiB takes longer than one of 4 KiB without any queue. */
 static void test_sizes_apart(void **state)
 {
-	(void)state;
 	fresh();
 	for (unsigned i = 0; i < 200; i++)
 		one(WINDOW_DEMAND, 2 * MS, 1 << 20);
@@ -382,7 +373,6 @@ static void test_sizes_apart(void **state)
 
 static void test_never_below_one(void **state)
 {
-	(void)state;
 	fresh();
 	for (unsigned i = 0; i < 100; i++) {
 		round_trip(WINDOW_DEMAND, 64, 20 * MS);
@@ -402,7 +392,6 @@ static void test_open(void **state)
 	struct window_read read = { .bytes = 4096 };
 	_Atomic uint32_t *together;
 
-	(void)state;
 	opened(100 * US);
 	together = &window->shares[WINDOW_DEMAND].under_way;
 	read.begun = now;
@@ -430,7 +419,6 @@ static void test_opens_again(void **state)
 {
 	struct window_thread thread = { 0 };
 
-	(void)state;
 	fresh();
 	assert_true(window_take(window, WINDOW_DEMAND, &thread, 4096, now));
 	for (unsigned i = 0; i < 30; i++) {
@@ -457,7 +445,6 @@ static void test_opens_again(void **state)
 /* Where reads take a few microseconds there is no device that others share, and some hundred are no sign of load. */
 static void test_memory(void **state)
 {
-	(void)state;
 	opened(10 * US);
 	for (unsigned i = 0; i < 100; i++)
 		one(WINDOW_DEMAND, 900 * US, 4096);
@@ -472,7 +459,6 @@ static void test_own_time(void **state)
 {
 	struct window_read read = { .bytes = 4096 };
 
-	(void)state;
 	fresh();
 	for (unsigned i = 0; i < 10; i++) {
 		read.begun = now;
@@ -489,7 +475,6 @@ static void test_own_time(void **state)
 /* Nothing is known of the load while nothing is under way. */
 static void test_idle(void **state)
 {
-	(void)state;
 	fresh();
 	for (unsigned i = 0; i < 100; i++)
 		one(WINDOW_DEMAND, 20 * MS, 4096);
@@ -500,7 +485,6 @@ static void test_idle(void **state)
 /* A device that has become slower for good is taken for what it is. */
 static void test_base_follows(void **state)
 {
-	(void)state;
 	fresh();
 	for (unsigned i = 0; i < 100000; i++)
 		one(WINDOW_DEMAND, 4 * MS, 4096);
@@ -513,7 +497,6 @@ static void test_failures_teach_nothing(void **state)
 {
 	struct window_read read = { .bytes = 4096 };
 
-	(void)state;
 	fresh();
 	for (unsigned i = 0; i < 10; i++) {
 		read.begun = now;
@@ -531,7 +514,6 @@ static void test_shares(void **state)
 {
 	uint64_t most = 4 * (10000 * MS / (400 * US));
 
-	(void)state;
 	begin(4, 400 * US);
 	reader(0, WINDOW_DEMAND, 64, true);
 	reader(1, WINDOW_DEMAND, 16, true);
@@ -550,7 +532,6 @@ static void test_background(void **state)
 	uint64_t alone, most = 4 * (10000 * MS / (400 * US));
 	double was;
 
-	(void)state;
 	begin(4, 400 * US);
 	reader(0, WINDOW_DEMAND, 2, true);
 	settle();
@@ -574,7 +555,6 @@ static void test_background(void **state)
 /* Where demand alone makes reads slow, a background window falls below 1 and waits between two reads. */
 static void test_background_paces(void **state)
 {
-	(void)state;
 	begin(1, 400 * US);
 	reader(1, WINDOW_BACKGROUND, 64, true);
 	settle();
@@ -602,7 +582,6 @@ static uint64_t allowed(unsigned ms, uint64_t bytes)
 
 static void test_allowances(void **state)
 {
-	(void)state;
 	now = 1000 * MS;
 	window = make(1, 500, 0);
 	assert_in_range(allowed(2000, 4096), 1000, 1007);
@@ -623,7 +602,6 @@ static void test_threads(void **state)
 {
 	struct window_thread many = { .under_way = 6 }, none = { 0 };
 
-	(void)state;
 	fresh();
 	atomic_store(&window->shares[WINDOW_DEMAND].size, 8.0);
 	assert_true(window_is_fair(window, WINDOW_DEMAND, &many));
@@ -653,7 +631,6 @@ static void test_late(void **state)
 {
 	unsigned hedges = 0;
 
-	(void)state;
 	fresh();
 	assert_true(window_late(window, 4096) == INT64_MAX);
 	window_allow_hedges(window);
@@ -675,7 +652,6 @@ static void test_late(void **state)
 /* While the window shrinks, the device is busy, and more reads would make it worse. */
 static void test_late_in_a_queue(void **state)
 {
-	(void)state;
 	fresh();
 	window_allow_hedges(window);
 	for (unsigned i = 0; i < 2 * WINDOW_KNOWN; i++)
@@ -687,34 +663,14 @@ static void test_late_in_a_queue(void **state)
 	window_free(window);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_limit_at_first),
-		cmocka_unit_test(test_background_never_opens),
-		cmocka_unit_test(test_background_in_an_open_window),
-		cmocka_unit_test(test_background_is_steep),
-		cmocka_unit_test(test_background_stays_steep),
-		cmocka_unit_test(test_one_cut_a_round_trip),
-		cmocka_unit_test(test_sizes_apart),
-		cmocka_unit_test(test_single_slow_reads),
-		cmocka_unit_test(test_one_slow_member),
-		cmocka_unit_test(test_never_below_one),
-		cmocka_unit_test(test_open),
-		cmocka_unit_test(test_opens_again),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_own_time),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_base_follows),
-		cmocka_unit_test(test_failures_teach_nothing),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_background),
-		cmocka_unit_test(test_background_paces),
-		cmocka_unit_test(test_allowances),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_late_in_a_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_no_limit_at_first), cmocka_unit_test(test_background_never_opens),
+	   cmocka_unit_test(test_background_in_an_open_window), cmocka_unit_test(test_background_is_steep),
+	   cmocka_unit_test(test_background_stays_steep), cmocka_unit_test(test_one_cut_a_round_trip),
+	   cmocka_unit_test(test_sizes_apart), cmocka_unit_test(test_single_slow_reads),
+	   cmocka_unit_test(test_one_slow_member), cmocka_unit_test(test_never_below_one), cmocka_unit_test(test_open),
+	   cmocka_unit_test(test_opens_again), cmocka_unit_test(test_memory), cmocka_unit_test(test_own_time),
+	   cmocka_unit_test(test_idle), cmocka_unit_test(test_base_follows),
+	   cmocka_unit_test(test_failures_teach_nothing), cmocka_unit_test(test_shares),
+	   cmocka_unit_test(test_background), cmocka_unit_test(test_background_paces),
+	   cmocka_unit_test(test_allowances), cmocka_unit_test(test_threads), cmocka_unit_test(test_late),
+	   cmocka_unit_test(test_late_in_a_queue))

@@ -22,7 +22,6 @@ static void assert_wish(const char *text, const char *name, const char *version,
 
 static void test_forms(void **state)
 {
-	(void)state;
 	assert_wish("train", "train", "", "");
 	assert_wish("train@v1", "train", "v1", "");
 	assert_wish("train,/data", "train", "", "/data");
@@ -49,7 +48,6 @@ static void test_mistakes(void **state)
 	};
 	struct wish wish = { .name = "kept" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		CHECK_FAILS(wish_parse(names[i], &wish, &err), -EINVAL, "the name of a data set is");
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
@@ -78,7 +76,6 @@ static int parse_long(const char *prefix, size_t length, char character, struct 
 
 static void test_lengths(void **state)
 {
-	(void)state;
 	CHECK_OK(parse_long("", DSFS_LABEL_MAX, 'x', &err));
 	CHECK_FAILS(parse_long("", DSFS_LABEL_MAX + 1, 'x', &err), -EINVAL, "the name has 128 bytes");
 	CHECK_OK(parse_long("t@", DSFS_LABEL_MAX, 'x', &err));
@@ -96,7 +93,6 @@ static void test_deep(void **state)
 	char text[PATH_MAX + 8] = "t,";
 	struct wish wish;
 
-	(void)state;
 	for (size_t i = 2; i < PATH_MAX + 1; i += 2)
 		memcpy(text + i, "/a", 3);
 	CHECK_FAILS(wish_parse(text, &wish, &err), -EINVAL, "is too long");
@@ -117,7 +113,6 @@ static void assert_text(const char *text, const char *expected)
 
 static void test_text(void **state)
 {
-	(void)state;
 	assert_text("train", "train");
 	assert_text("train@v1@x", "train@v1@x");
 	assert_text("train,//a,b/", "train,/a,b");
@@ -129,7 +124,6 @@ static void test_several(void **state)
 	struct wishes *wishes = calloc(1, sizeof(*wishes));
 	char text[16];
 
-	(void)state;
 	assert_non_null(wishes);
 	CHECK_OK(wish_add(wishes, "train", &err));
 	CHECK_OK(wish_add(wishes, "train@v1", &err)); /* the same place */
@@ -153,7 +147,6 @@ static void test_site(void **state)
 {
 	struct site site = SITE_DEFAULT;
 
-	(void)state;
 	CHECK_OK(site_say(&site, "folder=/d", &err));
 	CHECK_OK(site_say(&site, "places=/scratch:/project", &err));
 	CHECK_OK(site_say(&site, "timeout=7", &err));
@@ -165,13 +158,6 @@ static void test_site(void **state)
 	CHECK_FAILS(site_say(&site, "place=/x", &err), -EINVAL, "'place=/x': expected folder=");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_deep),  cmocka_unit_test(test_text),     cmocka_unit_test(test_several),
-		cmocka_unit_test(test_site),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_forms), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_lengths),
+	   cmocka_unit_test(test_deep), cmocka_unit_test(test_text), cmocka_unit_test(test_several),
+	   cmocka_unit_test(test_site))

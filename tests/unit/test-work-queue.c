@@ -29,7 +29,6 @@ static void square(void *argument)
 {
 	uint64_t job;
 
-	(void)argument;
 	while (work_queue_start(&queue, &job)) {
 		look(++under_way);
 		results[job % DEPTH] = job * job;
@@ -41,7 +40,6 @@ static void give(void *argument)
 {
 	uint64_t job;
 
-	(void)argument;
 	while (given < JOBS && work_queue_begin(&queue, &job)) {
 		results[job % DEPTH] = 0;
 		given += job == given;
@@ -56,7 +54,6 @@ static void test_in_order(void **state)
 	struct thread threads[1 + THREADS] = { 0 };
 	uint64_t job;
 
-	(void)state;
 	work_queue_open(&queue, DEPTH, MOST);
 	CHECK_OK(thread_start_all(threads, 1, &giver, &err));
 	CHECK_OK(thread_start_all(threads + 1, THREADS, &worker, &err));
@@ -78,7 +75,6 @@ static void test_out_of_order(void **state)
 {
 	uint64_t job;
 
-	(void)state;
 	work_queue_open(&queue, DEPTH, DEPTH);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_true(work_queue_begin(&queue, &job));
@@ -104,7 +100,6 @@ static void test_stopped(void **state)
 	struct thread threads[1 + THREADS] = { 0 };
 	uint64_t job;
 
-	(void)state;
 	given = under_way = 0;
 	work_queue_open(&queue, 2, 1);
 	CHECK_OK(thread_start_all(threads, 1, &giver, &err));
@@ -121,13 +116,4 @@ static void test_stopped(void **state)
 	work_queue_close(&queue);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_order),
-		cmocka_unit_test(test_out_of_order),
-		cmocka_unit_test(test_stopped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_in_order), cmocka_unit_test(test_out_of_order), cmocka_unit_test(test_stopped))
