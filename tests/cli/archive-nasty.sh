@@ -170,9 +170,7 @@ fi
 # If it is killed the packer says so.
 kill -KILL "$child"
 exec 9>&-
-rc=0
-wait $packer || rc=$?
-assert_eq "status" $rc 1
+exits 1 wait $packer
 assert_contains "the line" "$(cat pack.log)" "the process that decodes archives was ended by signal 9 (Killed)"
 [ ! -e v.vol ] || fail "a volume is left"
 
@@ -183,9 +181,7 @@ exec 9>slow
 wait_for 30 pgrep -P $packer
 child=$(pgrep -P $packer)
 kill -TERM $packer
-rc=0
-wait $packer || rc=$?
-assert_eq "status" $rc 1
+exits 1 wait $packer
 assert_contains "the line" "$(cat pack.log)" "interrupted"
 kill -0 "$child" 2>/dev/null && fail "the process that decodes is still there"
 exec 9>&-

@@ -81,18 +81,14 @@ assert_full 2 datasetfsctl verify --json volume
 
 # After a publish it is one as well, and the line says that the version is there.
 for options in "" --json; do
-    rc=0
-    mkdatasetfs --progress none $options --label "full$options" volume source >/dev/full 2>full.err || rc=$?
-    assert_eq "status with a full disk behind stdout" $rc 1
+    exits 1 mkdatasetfs --progress none $options --label "full$options" volume source >/dev/full 2>full.err
     assert_contains "the line" "$(cat full.err)" \
         "the version is published, but its summary is not complete: cannot write to"
     assert_contains "the reason" "$(cat full.err)" "No space left"
     assert_eq "lines" "$(wc -l <full.err)" 1
     datasetfsctl dump volume "full$options" >/dev/null || fail "the version is not published"
 done
-rc=0
-mkdatasetfs --progress none --dry-run volume source >/dev/full 2>full.err || rc=$?
-assert_eq "status of a rehearsal" $rc 1
+exits 1 mkdatasetfs --progress none --dry-run volume source >/dev/full 2>full.err
 ! grep published full.err || fail "a rehearsal publishes nothing"
 
 # A name that would look like another one: "holiday-gpj.exe" with the end turned round is seen as "holiday-exe.jpg".

@@ -176,9 +176,7 @@ raise SystemExit(count[0] < 65536)'
 wait_for 30 is_full || fail "nothing comes"
 kill -TERM $export
 wait_end $export || fail "it does not end"
-rc=0
-wait $export || rc=$?
-assert_eq "status" $rc 143
+exits 143 wait $export
 assert_eq "the line" "$(cat export.err)" "datasetfsctl: cannot export 'v1' of 'nasty.vol': interrupted"
 exec 7>&-
 

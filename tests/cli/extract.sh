@@ -113,9 +113,7 @@ for name in file volume; do
     rm -rf out
     mkdir out
     ln own "out/$name"
-    rc=0
-    datasetfsctl extract --force -C out own 2>err >/dev/null || rc=$?
-    assert_eq "status" $rc 1
+    exits 1 datasetfsctl extract --force -C out own 2>err >/dev/null
     assert_contains "reason" "$(cat err)" "'./$name': it is the volume itself"
     [ "out/$name" -ef own ] || fail "the volume was replaced"
 done
@@ -152,9 +150,7 @@ cp volume damaged
 spoil damaged "$(datasetfsctl stat --json volume large | json chunks.3.device_offset)"
 rm -rf out
 mkdir out
-rc=0
-datasetfsctl extract -C out damaged closed large 2>err >/dev/null || rc=$?
-assert_eq "status" $rc 1
+exits 1 datasetfsctl extract -C out damaged closed large 2>err >/dev/null
 assert_contains "reason" "$(cat err)" "large"
 assert_eq "what is there" "$(ls -A out)" closed
 chmod -R u+w out

@@ -18,8 +18,7 @@ assert_eq "the dump" "$(datasetfsctl dump "$LOOP" | sha256sum)" "$before"
 datasetfsctl verify "$LOOP" >/dev/null || fail "verify afterwards"
 
 # A rehearsal says so beforehand.
-rc=0
-mkdatasetfs --dry-run --json --progress none "$LOOP" large >dry.json 2>dry.err || rc=$?
+mkdatasetfs --dry-run --json --progress none "$LOOP" large >dry.json 2>dry.err || true
 assert_eq "fits" "$(json fits dry.json)" false
 
 # Without older versions and compression it is said before the first write.
@@ -77,9 +76,7 @@ mkdir tmp
 mount -t tmpfs -o size=64k none tmp
 at_exit umount tmp
 tree many many --files 20000
-rc=0
-mkdatasetfs --progress none --temp-dir tmp volume many 2>tmp.err || rc=$?
-assert_eq "status without temporary room" $rc 1
+exits 1 mkdatasetfs --progress none --temp-dir tmp volume many 2>tmp.err
 assert_contains "the reason" "$(cat tmp.err)" "temporary"
 [ ! -e volume ] || fail "the new file stayed"
 umount tmp

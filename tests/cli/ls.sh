@@ -58,8 +58,6 @@ fi
 say "damage is refused, not shown"
 cp volume damaged
 spoil damaged "$(datasetfsctl stat --json volume b/c/large | json chunks.0.device_offset)"
-rc=0
-datasetfsctl cat damaged a b/c/large >out 2>err || rc=$?
-assert_eq "status" $rc 1
+exits 1 datasetfsctl cat damaged a b/c/large >out 2>err
 assert_eq "what came before" "$(cat out)" one
 assert_contains "reason" "$(cat err)" "b/c/large"

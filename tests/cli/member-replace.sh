@@ -349,9 +349,7 @@ worker=$!
 wait_for 60 is_stopped $worker || fail "it does not stop: $(cat err)"
 kill -INT $worker
 kill -CONT $worker
-rc=0
-wait $worker || rc=$?
-assert_eq "status" $rc 130
+exits 130 wait $worker
 assert_eq "the line" "$(cat err)" "datasetfsctl: cannot replace member '2' of 'a' by 'new': interrupted"
 assert_eq "the volume" "$(cat a b d | sha256sum)" "$before"
 replace a 2 new

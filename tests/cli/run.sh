@@ -58,16 +58,12 @@ say "an LD_PRELOAD that was there"
 
 # The program gets its arguments as they are, and its status and process are those of datasetfs-run.
 assert_eq "arguments" "$("$run" printf '%s,' --compat -- --help '' 'a b')" "--compat,--,--help,,a b,"
-rc=0
-"$run" -- sh -c 'exit 42' || rc=$?
-assert_eq "exit status" $rc 42
+exits 42 "$run" -- sh -c 'exit 42'
 "$run" sh -c 'echo $$' >number &
 wait $!
 assert_eq "process" "$(cat number)" $!
 assert_eq "standard input" "$(echo line | "$run" cat)" line
-rc=0
-"$run" sh -c 'kill -TERM $$' || rc=$?
-assert_eq "a signal" $rc 143
+exits 143 "$run" sh -c 'kill -TERM $$'
 say "one exec"
 
 assert_fails 125 "expected a PROGRAM, see 'datasetfs-run --help'" "$run"

@@ -40,9 +40,7 @@ scrub 0 vol/a
 assert_contains "the line" "$(cat out)" "clean: "
 diff -r vol kept >diff.log || fail "scrub writes: $(cat diff.log)"
 flock -x vol/b datasetfsctl scrub vol/a >out || fail "a lock stops it: $(cat out)"
-rc=0
-flock -x vol/b datasetfsctl scrub --repair vol/a >out 2>err || rc=$?
-assert_eq "status while somebody changes the volume" $rc 2
+exits 2 flock -x vol/b datasetfsctl scrub --repair vol/a >out 2>err
 assert_contains "the line" "$(cat err)" "cannot scrub 'vol/a': volume 'vol/a': "
 scrub 0 --repair vol/a
 rows same vol kept || fail "nothing was to be repaired"
@@ -272,15 +270,11 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     name=abc
     broken=(env FAULT_KIND=read FAULT_AT=1 FAULT_TIMES=1000000 "FAULT_VOLUME=$PWD/vol/${name:member:1}"
         FAULT_FROM=$((offset + 5000)) FAULT_TO=$((offset + 5001)) "LD_PRELOAD=$PWD/fault.so")
-    rc=0
-    "${broken[@]}" datasetfsctl scrub vol/a >out || rc=$?
-    assert_eq "status" $rc 1
+    exits 1 "${broken[@]}" datasetfsctl scrub vol/a >out
     assert_contains "the place" "$(grep ^damaged. out)" "damaged chunk: it cannot be read, right on member"
     assert_eq "places" "$(grep -c '^damaged ' out)" 1
     spoil vol/${name:member:1} $((offset + 6000))
-    rc=0
-    "${broken[@]}" datasetfsctl scrub --repair vol/a >out || rc=$?
-    assert_eq "status when it stays so" $rc 1
+    exits 1 "${broken[@]}" datasetfsctl scrub --repair vol/a >out
     assert_contains "the place" "$(cat out)" \
         "failed chunk: it cannot be read, and its repair failed: Input/output error, right on member"
     rows same vol kept || fail "it was not written all the same"

@@ -72,9 +72,7 @@ END
     [ "$(stats mnt retries)" -ge 1 ] || fail "no second read was counted"
     [ "$(stats mnt read_failures)" -ge 1 ] || fail "no failed read was counted"
     unmount mnt
-    rc=0
-    datasetfsctl verify volume >verify.log 2>&1 || rc=$?
-    assert_eq "exit status of verify" $rc 1
+    exits 1 datasetfsctl verify volume >verify.log 2>&1
     assert_contains "verify" "$(cat verify.log)" "damaged 'sub/large file'"
     assert_contains "verify" "$(cat verify.log)" "offset=$offset"
 done

@@ -112,9 +112,7 @@ mount_volume volume mnt
 ! grep -vE "^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z datasetfs: " daemon.log || fail "lines without a time"
 kill -INT "$DAEMON"
 wait_end "$DAEMON" || fail "it runs on"
-rc=0
-wait "$DAEMON" || rc=$?
-assert_eq "status" $rc 0
+exits 0 wait "$DAEMON"
 ! is_mounted mnt || fail "still mounted"
 
 say "foreground: an abort ends it with status 1 and one line, and takes the dead mount away"
@@ -122,9 +120,7 @@ mount_volume volume mnt
 : >daemon.log
 if abort_connection mnt; then
     wait_end "$DAEMON" || fail "it runs on"
-    rc=0
-    wait "$DAEMON" || rc=$?
-    assert_eq "status" $rc 1
+    exits 1 wait "$DAEMON"
     assert_eq "lines" "$(grep -c . daemon.log)" 1
     assert_contains "the line" "$(cat daemon.log)" "the FUSE connection was aborted"
     ! is_mounted mnt || fail "still mounted"

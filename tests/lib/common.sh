@@ -189,6 +189,13 @@ assert_contains() {
     [[ $2 == *"$3"* ]] || fail "$1: no '$3' in: $2"
 }
 
+# exits STATUS COMMAND…: the command ends with that. If not, a log says so, as our output may be the command's.
+exits() {
+    local rc=0
+    "${@:2}" || rc=$?
+    [ $rc = "$1" ] || fail "exit status $rc instead of $1: ${*:2}" >"$DATASETFS_TEST_DIR/exits.log"
+}
+
 # assert_fails STATUS MESSAGE COMMAND…: that exit status, and one line on stderr that contains MESSAGE
 assert_fails() {
     local status=$1 message=$2 rc=0 lines

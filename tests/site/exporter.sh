@@ -288,9 +288,7 @@ fi
 
 say "the end"
 kill -TERM $EXPORTER
-rc=0
-wait $EXPORTER || rc=$?
-assert_eq "status" $rc 0
+exits 0 wait $EXPORTER
 start
 address=${URL#http://}
 assert_fails 1 "cannot listen at '${address%/metrics}': Address already in use" \
