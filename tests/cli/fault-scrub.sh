@@ -43,7 +43,8 @@ for kind in write flush read alloc; do
     injected $kind 0
     assert_eq "status without a failure: $(cat out err)" $rc 0
     total=$(cat count) failed=0
-    for ((n = 1; n <= total; n += total > 100 ? $(length $((total / 25)) $((total / 100 + 1))) : $(length 3 1))); do
+    turns "$total" 4
+    for n in "${TURNS[@]}"; do
         injected $kind "$n"
         case $rc in
         0) ;;
@@ -52,14 +53,15 @@ for kind in write flush read alloc; do
         esac
         mended "$kind $n"
     done
-    [ $failed -gt 0 ] || [ $kind = read ] || fail "no failure of kind $kind was noticed"
+    [ $kind = read ] || noticed $failed $kind "$total"
     say "$kind: $total calls, $failed failures reported"
 done
 
 say "killed before a write"
 injected write 0
 total=$(cat count)
-for ((n = 1; n <= total; n += $(length 5 1))); do
+turns "$total" 1
+for n in "${TURNS[@]}"; do
     restore
     env FAULT_KIND=write FAULT_AT=$n FAULT_STOP=1 FAULT_VOLUME="$(named "$PWD/work.vol")" LD_PRELOAD="$PWD/fault.so" \
         "${repair[@]}" >out 2>err &

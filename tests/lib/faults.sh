@@ -7,6 +7,9 @@
 
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
 _survivable=
+_seed=${SEED:-$RANDOM}
+say "SEED=$_seed"
+RANDOM=$_seed
 _parts=("")
 _in_force='; (the change is in force, but a power loss may take it back|'
 _in_force+='published, degraded: the change is in force, but perhaps not on members? [0-9, ]+)$'
@@ -133,24 +136,30 @@ decided() {
     assert_contains "$1: the next publish" "$(cat next.out)" "a publisher did not finish: process"
 }
 
+# one N COMMAND…: of each(), with that call failing, none with N = 0; sets rc
+one() {
+    fresh
+    rc=0
+    FAULT_KIND=$kind FAULT_AT=$1 FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol LD_PRELOAD=$PWD/fault.so \
+        "${@:2}" >said 2>err || rc=$?
+}
+
 # each STATUS PATTERN COMMAND…: a program that reads v.vol and changes no volume, with each of its allocations, then of
-# its reads failing, every third without --all: one line of that pattern and this status (A|B: or that), or it did what
+# its reads failing in turn: one line of that pattern and this status (A|B: or that), or it did what
 # it should. The test has the functions fresh: before each run; complete: what is there when nothing failed;
 # remains WHAT: what may be there when something did.
 each() {
     local status=$1 pattern=$2 kind rc total n failed
     shift 2
     for kind in alloc read; do
-        failed=0 total=1
-        for ((n = 0; n <= total; n += n ? $(length 3 1) : 1)); do # 0 fails nothing, and counts
-            fresh
-            rc=0
-            FAULT_KIND=$kind FAULT_AT=$n FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol LD_PRELOAD=$PWD/fault.so \
-                "$@" >said 2>err || rc=$?
-            if [ $n = 0 ]; then
-                assert_eq "status without a failure" $rc 0
-                total=$(cat count)
-            fi
+        failed=0
+        one 0 "$@"
+        assert_eq "status without a failure" $rc 0
+        complete || fail "$kind: something else"
+        total=$(cat count)
+        turns "$total" 1
+        for n in "${TURNS[@]}"; do
+            one "$n" "$@"
             if [ $rc = 0 ]; then
                 complete || fail "$kind $n: something else"
                 continue
@@ -160,23 +169,36 @@ each() {
             assert_eq "lines of $kind $n" "$(grep -c "$pattern" err) $(wc -l <err)" "1 1"
             remains "$kind $n"
         done
-        [ $failed -gt 0 ] || fail "no $kind of $total failed"
+        noticed $failed $kind "$total"
         say "$kind: $failed failures of $total"
     done
 }
 
-# every KIND STEP [VAR=VALUE…]: each call of the kind in turn; with --all the first 60, then every STEP-th, else a
-# quarter of that
+# turns TOTAL STEP: which of so many calls are to fail, one run for each, into TURNS: with --all the first 60, then
+# every STEP-th; else ten of them, from a random one on
+turns() {
+    local apart=$((($1 + 9) / 10)) begin
+    begin=$((RANDOM % apart + 1))
+    mapfile -t TURNS < <(seq $begin $apart "$1")
+    [ "$DATASETFS_FULL" = 0 ] || mapfile -t TURNS < <(seq $(($1 < 60 ? $1 : 60)); seq 61 "$2" "$1")
+}
+
+# noticed FAILED KIND TOTAL: at least one of those was, or some calls had no turn
+noticed() {
+    [ "$1" -gt 0 ] || [ ${#TURNS[@]} -lt "$3" ] || fail "no failure of kind $2 was noticed"
+}
+
+# every KIND STEP [VAR=VALUE…]: each call of the kind in turn
 every() {
-    local what=$1 step=$(($2 * 4)) first=15 total n failed=0 undecided=0
-    [ "$DATASETFS_FULL" = 0 ] || step=$2 first=60
+    local what=$1 total n failed=0 undecided=0
     injected "$what" 0 "${@:3}"
     [ $rc = 0 ] || fail "counting run: exit $rc: $(cat err)"
     total=$(cat count)
     [ "$total" -gt 0 ] || fail "no call of kind $what was counted"
     _before=$(held "$(named base.vol)")
     _after=$(held "$(named work.vol)")
-    for ((n = 1; n <= total; n += n < first ? 1 : step)); do
+    turns "$total" "$2"
+    for n in "${TURNS[@]}"; do
         injected "$what" "$n" "${@:3}"
         case $rc in
         0) assert_contains "$what $n" "$(cat out)" "$_done"
@@ -188,6 +210,6 @@ every() {
         *) fail "$what $n: exit $rc: $(cat err)" ;;
         esac
     done
-    [ $failed -gt 0 ] || [ "$what" = "$_survivable" ] || fail "no failure of kind $what was noticed"
+    [ "$what" = "$_survivable" ] || noticed $failed "$what" "$total"
     say "$what ${*:3}: $total calls, $failed injected failures reported, $undecided from the superblock slot on"
 }
