@@ -208,6 +208,11 @@ class Target(Machine):
     def uuid(self, nsid=1):
         return self.run(f"cat /sys/kernel/config/nvmet/subsystems/{self.nqn}/namespaces/{nsid}/device_uuid").strip()
 
+    def forget(self, nqn=NQN):
+        """The subsystem is gone, and the first disk is no volume."""
+        self.nvmet(f"down {nqn}")
+        self.run("dd if=/dev/zero of=/dev/vda bs=1M count=1 conv=fsync 2>/dev/null")
+
     def takes_no_reservations(self):
         """As with kernels before 6.13, which offer none."""
         self.run(f"cd /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/1; [ ! -e resv_enable ] || "
@@ -220,8 +225,11 @@ class Host(Machine):
     def configure(self):
         self.run("".join(f"ip addr add {network}.{self.address}/24 dev eth{number}\nip link set eth{number} up\n"
                          for number, network in enumerate(NETWORKS[:self.link_count]))
-                 + "mkdir -p /src && tar -xf /dev/vda -C /src\n"
-                 f"mkdir -p /etc/nvme\necho {self.nqn} >/etc/nvme/hostnqn\necho {self.hostid} >/etc/nvme/hostid")
+                 + "mkdir -p /src && tar -xf /dev/vda -C /src\n")
+        self.take_name()
+
+    def take_name(self):
+        self.run(f"mkdir -p /etc/nvme\necho {self.nqn} >/etc/nvme/hostnqn\necho {self.hostid} >/etc/nvme/hostid")
 
     @property
     def nqn(self):

@@ -9,7 +9,7 @@ from guest import Failed
 
 UNFENCED = "nothing keeps other hosts from publishing at the same time: the target has no reservations, ignoring"
 
-# Stops the publisher when chunks are being written: 2 MiB of some 25.
+# Stops the publisher when chunks are being written: 2 MiB of 10 and more.
 HALFWAY = """written() {{
     sectors=0
     for counts in /sys/block/nvme*c*/stat; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once queue=fabric timeout=900
+# tests/run: once queue=fabric in=none timeout=900
 """Two hosts that publish on a namespace with reservations: the device itself refuses the second one, and the first one
 when it was given up too early; killed publishers and lost power leave a volume that goes on; write protection."""
 import json
@@ -124,7 +124,7 @@ def protected(a, b, device, seen):
 def scenarios():
     first = make_tree("v1", 1)
     second = make_tree("v2", 2, like=first)
-    large = make_tree("large", 3, count=300)
+    large = make_tree("large", 3, count=120)
     with Fabric("newest", ["a", "b"], {"v1": first, "v2": second, "large": large}) as net:
         a, b = net.hosts
         device, seen = attach(net)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once queue=fabric timeout=900
+# tests/run: once queue=fabric in=none timeout=900
 """contrib/nvmet/nvmet-target: what it sets up, what it refuses, that it may be repeated, that nothing stays behind."""
-from fabric import NQN, PORTALS, Fabric, check, check_contains, main, say, usual_kernel
+from fabric import NQN, PORTALS, Fabric, check, check_contains, main, say
 
 LEFT = "find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 ! -name 'nqn.2014-08.org.nvmexpress.discovery'"
 
@@ -62,13 +62,19 @@ def admits(target, host):
     say(f"a namespace of its own UUID is {host.device('01234567-89ab-4def-8123-456789abcdef')}")
 
 
+def target(net, host):
+    """All of it; nothing is offered before."""
+    net.target.run("mkdir /ram && mount -t ramfs none /ram && "
+                   "dd if=/dev/zero of=/ram/volume bs=1M count=8 2>/dev/null")
+    sets_up(net.target)
+    refuses(net.target)
+    admits(net.target, host)
+
+
 def scenarios():
-    with Fabric(usual_kernel(), ["a"]) as net:
-        net.target.run("mkdir /ram && mount -t ramfs none /ram && "
-                       "dd if=/dev/zero of=/ram/volume bs=1M count=8 2>/dev/null")
-        sets_up(net.target)
-        refuses(net.target)
-        admits(net.target, net.hosts[0])
+    """With the kernel of this Debian release."""
+    with Fabric("stable", ["a"]) as net:
+        target(net, net.hosts[0])
 
 
 if __name__ == "__main__":

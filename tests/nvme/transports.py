@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once queue=fabric timeout=900
+# tests/run: once queue=fabric in=none timeout=900
 """The transports beside TCP against real targets: RDMA between two hosts (RoCE without a card for it), loop on one."""
 from fabric import NQN, PORTALS, Fabric, check, check_contains, main, make_tree, say, sums, wait_for
 from kernel import Missing
