@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: smoke in=asan
+# tests/run: smoke
 # Archives as a source: the digest of the unpacked tree, in every compression, from a pipe, of several archives, of
 # archives in archives, with names taken off, in any order; the same bytes with any number of threads.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -8,6 +8,8 @@
 tree random source --seed 8 --files 400
 head -c 9M /dev/urandom >source/large
 seq 200000 >source/text
+jobs_tried="1 8"
+[ "$DATASETFS_FULL" = 0 ] || jobs_tried="1 2 8"
 uuid=01234567-89ab-cdef-0123-456789abcdef
 export SOURCE_DATE_EPOCH=1700000000
 
@@ -24,7 +26,7 @@ expected=$(digest one)
 for protection in none mirror:2 mirror:3; do
     for mode in none zstd:3; do
         hashes=
-        for jobs in 1 2 8; do
+        for jobs in $jobs_tried; do
             rm -f a b c d
             pack a,b,c,d source --uuid $uuid --segment-size 1M --protect $protection --compress $mode -j$jobs
             [ -n "$hashes" ] || hashes=$(hashes)
@@ -37,7 +39,7 @@ for protection in none mirror:2 mirror:3; do
         head -c 3M /dev/zero | tr '\0' x >more/other
         rm -rf kept && mkdir kept && cp a b c d kept/
         hashes=
-        for jobs in 1 2 8; do
+        for jobs in $jobs_tried; do
             cp kept/* .
             mkdatasetfs --progress none --label next -j$jobs a more >/dev/null 2>&1 || fail "the second publish"
             datasetfsctl list --json a | python3 -c '

@@ -52,7 +52,7 @@ publish() {
 
 # start HOST LABEL: a publisher that is stopped in the middle; its number is in PUBLISHER
 start() {
-    head -c 24M /dev/urandom >slow/file # what is on the volume already would be packed at once
+    head -c 12M /dev/urandom >slow/file # what is on the volume already would be packed at once
     host "$1"
     env --default-signal=INT,QUIT "${HOST[@]}" mkdatasetfs --progress none --label "$2" --compress zstd:19 \
         $volume slow >slow.out 2>slow.err &

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
 # mkdatasetfs --order random: classes are mixed, the digest is that of the tree's order, the bytes are the same with any
 # number of threads; also after a republish, after compact, from archives, on several members. The order is the one that
 # the table of places says.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan
+# tests/run: in=asan
 """The Python package over a volume, with its extension and by ctypes alone: structures as in the header, reads by path
 and by id, errors, views that outlive everything, data sets without a list, processes that fork and that are spawned."""
 import ctypes

@@ -8,9 +8,9 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 seed=${SEED:-$RANDOM}
-rounds=$(length_in_gcc 3 20)
-every=$(length_in_gcc 8 1) # after every so many crashes somebody publishes
-lose=$(length_in_gcc 2 1)  # and a member is lost
+rounds=$(length_in_gcc 2 20)
+every=$(length_in_gcc 16 1) # after every so many crashes somebody publishes
+lose=$(length_in_gcc 4 1)  # and a member is lost
 say "seed $seed"
 
 spare=.

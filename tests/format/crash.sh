@@ -7,7 +7,7 @@
 . "$LIB/clock.sh"
 
 seed=${SEED:-$RANDOM}
-rounds=$(length 20 40)
+rounds=$(length 10 40)
 say "seed $seed"
 
 # change: some of the files
@@ -83,7 +83,7 @@ rounds=$((rounds * 2))
 # Block checksums, zstd frames, chunks of another size. What lies behind the first version is free in one piece, so
 # that there is one run.
 volume=large
-rounds=$((rounds / 10))
+rounds=$((rounds / 5))
 mkdir data
 head -c 3000000 /dev/urandom >data/large
 seq 300000 >data/text

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan,gcc timeout=300
+# tests/run: daemon in=asan timeout=300
 # Programs that read past a mount with a cache read that as the mount does: the library, datasetfs-run and Python read
 # nothing of the volume once it has everything; and the bytes are right whatever becomes of the cache, of the server, of
 # the folder and of the mount.

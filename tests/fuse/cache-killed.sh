@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan timeout=300
+# tests/run: daemon in=asan timeout=300
 # The server of a mount with a cache is killed while it fills: between a slot and its bytes, the bytes and their words,
 # two words, and at any time under readers. They see nothing, and the next server goes on with what there is, or leaves
 # the cache to other mounts.

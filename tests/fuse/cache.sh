@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan,gcc:ring timeout=300
+# tests/run: daemon channels in=asan timeout=300
 # A mount with a cache: what was read once comes from this machine, after another mount, after a kill and in the next
 # version as well; a cache that holds half gives half of each epoch; several mounts share one.
 . "$DATASETFS_SOURCE/tests/lib/cache.sh"

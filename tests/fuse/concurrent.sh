@@ -12,7 +12,7 @@ for io in uring threads; do
     pack $io.dsfs source --compress auto
     mount_volume $io.dsfs mnt -o io=$io
     drop_caches
-    python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 256 5000 || fail "io=$io"
+    python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 256 "$(length 2000 5000)" || fail "io=$io"
     # Only the one that asks.
     wait_for 10 sh -c '[ "$(python3 "$LIB/json_value.py" in_flight mnt/.datasetfs/stats.json)" = 1 ]' ||
         fail "$(stats mnt in_flight) requests are in flight when nobody reads"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: smoke in=asan queue=loops timeout=300
+# tests/run: smoke queue=loops timeout=300
 # A version that the kernel serves by itself (-o kernel) is to the last byte what our mount shows, whatever the tree
 # holds, whatever the volume is made of, and nothing of the mount stays when it goes.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan,tsan timeout=240
+# tests/run: daemon in=asan timeout=240
 # libdatasetfs through a mount says and reads what it does past it: for root, for other users, without the directory of
 # versions, without openat2(2), while others fork, with few descriptors; damage is EIO where it is and nowhere else.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan,tsan queue=stuck timeout=1800
+# tests/run: daemon in=asan queue=stuck timeout=1800
 # A member of a mirrored volume hangs, fails, is cut off or becomes slow under readers, over /dev/fuse: nobody notices.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

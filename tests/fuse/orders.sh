@@ -11,6 +11,6 @@ mkdir source
 for i in $(seq 0 40); do head -c $((RANDOM * (i % 7))) /dev/urandom >"source/f$i"; done
 pack volume source --label r0 --segment-size 1M
 mount_volume volume mnt -o version=r0
-python3 "$DATASETFS_SOURCE/tests/fuse/orders.py" ${SEED:-$RANDOM} "$(length 30 60)" || fail "see above"
+python3 "$DATASETFS_SOURCE/tests/fuse/orders.py" ${SEED:-$RANDOM} "$(length 20 60)" || fail "see above"
 unmount mnt
 datasetfsctl verify volume >/dev/null || fail "verify in the end"

@@ -56,7 +56,7 @@ for options in channel=ring channel=auto,nosupervisor channel=ring,workers=1; do
     mount_volume volume mnt -o $options
     assert_eq "the channel of $options" "$(stats mnt channel)" ring
     compare source mnt
-    python3 "$(dirname "$0")/concurrent.py" source mnt 256 5000 || fail "256 readers over $options"
+    python3 "$(dirname "$0")/concurrent.py" source mnt 256 "$(length 1500 5000)" || fail "256 readers over $options"
     check_budget $options
     unmount mnt
     ! grep -qiE 'error|failed|workers=' daemon.log || fail "$options: $(cat daemon.log)"

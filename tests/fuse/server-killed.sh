@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan timeout=900
+# tests/run: daemon in=asan timeout=900
 # The server of a mount gets SIGKILL again and again while eight readers compare files: no error, no wrong byte. The
 # same with a switch every second and with members, one of which fails; old versions are closed in the end.
 . "$(dirname "$0")/../lib/common.sh"

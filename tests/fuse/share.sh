@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain channels timeout=300
+# tests/run: plain channels in=none timeout=300
 # /usr/share: tens of thousands of real files of every kind.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -106,7 +106,7 @@ for how in all one-cpu one-worker born-offline; do
     esac
     assert_eq "channel" "$(stats mnt channel)" ring
     load
-    for ((turn = 0; turn < 2; turn++)); do
+    for ((turn = 0; turn < $(length 1 2); turn++)); do
         echo 3 >/proc/sys/vm/drop_caches
         progress
         if [ -n "$cpu" ]; then

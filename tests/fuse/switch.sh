@@ -9,8 +9,8 @@ need_fuse
 need_root
 need_command python3
 
-rounds=$(length 400 1200)
-[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 100 1000)
+rounds=$(length 200 1200)
+[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 60 1000)
 
 python3 - <<'END'
 import os, random

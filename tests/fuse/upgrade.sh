@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan timeout=400
+# tests/run: daemon in=asan timeout=400
 # The program of a mount is replaced under readers, again and again; a program that cannot take over is refused, and
 # the old one goes on.
 . "$(dirname "$0")/../lib/common.sh"

@@ -73,6 +73,6 @@ def itself():
 
 itself()
 caps()
-for count in (200,) if SHORT else (200, 1000):
+for count in (200, 1000) if FULL and not SHORT else (200,):
     faults(count)
 end()

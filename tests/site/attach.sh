@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan timeout=300
+# tests/run: timeout=300
 # One mount per key, shared by any number of consumers: who asks twice gets the same, whoever comes at the same time as
 # well, the last one to go ends it. A killed daemon, attach or detach is made good by the next call. Nothing of a job
 # reaches the daemon, and what a job leaves is cleared away. remove and compact know the consumers.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan timeout=900
+# tests/run: timeout=900
 # datasetfs-csi as the kubelet calls it: each method, again and at the same time; refusals, in one line; paths that
 # lead out; dead and silent mounts; a first mount that takes long, or whose pod goes away; a plugin that is killed
 # under load.

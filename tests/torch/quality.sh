@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: once timeout=600
+# tests/run: once in=none timeout=600
 # tests/bench/quality.py trains in every shuffle, with few images, and the sampler warns where classes are sorted and
 # the buffer is small, and nowhere else. Nothing about how well a network learns.
 . "$(dirname "$0")/../lib/common.sh"
