@@ -42,7 +42,9 @@ mkdir tree next
 without=()
 for i in $(seq 0 9); do head -c $((i * 3000)) /dev/urandom >tree/f$i; done
 echo next >next/file
-for protection in none mirror:2; do
+protections="none mirror:2" # without --all the unprotected ones every other time
+[ "$DATASETFS_FULL" = 1 ] || [ $((seed % 2)) = 0 ] || protections=mirror:2
+for protection in $protections; do
     say "protection $protection"
     losing=()
     [ $protection = none ] || losing=(--lose "$lose")

@@ -377,9 +377,11 @@ static struct superblock superblock_of(uint32_t member, uint64_t sequence)
 /* With each catalogue all groups are new ones; else they stay those of the first. */
 static bool is_written_anew = true;
 
+static struct members m; /* of the volume */
+static struct multi_member volume;
+
 /* Publishes a catalogue on these members as superblock sequence, with the sizes that they all have. */
-static struct superblock publish(struct multi_member *volume, const struct members *members, uint64_t sequence,
-				 uint32_t from, uint32_t to)
+static struct superblock publish(const struct members *members, uint64_t sequence, uint32_t from, uint32_t to)
 {
 	struct catalogue catalogue = { .next_sequence = 1, .members = *members };
 	struct superblock super = { 0 };
@@ -393,9 +395,9 @@ static struct superblock publish(struct multi_member *volume, const struct membe
 		super = superblock_of(i, sequence);
 		CHECK_OK(catalogue_encode(&catalogue, &bytes, &super.catalogue_length, &err));
 		CHECK_OK(sha256_of(bytes, super.catalogue_length, super.catalogue_sha256, &err));
-		CHECK_OK(source_write(&volume->source, i, address_offset(super.catalogue_address), bytes,
+		CHECK_OK(source_write(&volume.source, i, address_offset(super.catalogue_address), bytes,
 				      super.catalogue_length, &err));
-		CHECK_OK(superblock_write(&volume->source, &super, &err));
+		CHECK_OK(superblock_write(&volume.source, &super, &err));
 		free(bytes);
 	}
 	return super;
@@ -404,185 +406,165 @@ static struct superblock publish(struct multi_member *volume, const struct membe
 /* Each has something that no other one has. */
 static struct members plain_members(void)
 {
-	struct members m = { .segment_log = 20, .count = COUNT, .list = calloc(COUNT, sizeof(*m.list)) };
+	struct members plain = { .segment_log = 20, .count = COUNT, .list = calloc(COUNT, sizeof(*plain.list)) };
 	const struct member_group group = { .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1 };
 
 	for (uint32_t i = 0; i < COUNT; i++)
-		m.list[i] = (struct member){ .uuid = { (uint8_t)(i + 1) }, .size = SIZE };
+		plain.list[i] = (struct member){ .uuid = { (uint8_t)(i + 1) }, .size = SIZE };
 	for (uint32_t i = 0; i < COUNT; i++) {
 		const uint64_t column = address_make(i, 6 * MIB);
 
-		CHECK_OK(members_add_group(&m, &group, &column, &err));
+		CHECK_OK(members_add_group(&plain, &group, &column, &err));
 	}
-	snprintf(m.list[1].identity, sizeof(m.list[1].identity), "nvme:uuid:of-one");
-	return m;
+	snprintf(plain.list[1].identity, sizeof(plain.list[1].identity), "nvme:uuid:of-one");
+	return plain;
 }
 
-static void loads(struct multi_member *volume, uint64_t sequence, uint32_t member)
+static int begin(void **state)
+{
+	m = plain_members();
+	multi_member_init(&volume, COUNT, SIZE);
+	is_written_anew = true;
+	return 0;
+}
+
+static int end(void **state)
+{
+	multi_member_done(&volume);
+	members_free(&m);
+	return 0;
+}
+
+static void loads(uint64_t sequence, uint32_t member)
 {
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_OK(catalogue_load(&volume->source, &super, &found, &err));
+	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
 	assert_int_equal(super.sequence, sequence);
 	assert_int_equal(super.member, member);
 	assert_int_equal(found.members.count, COUNT);
 	catalogue_free(&found);
 }
 
-static void does_not_load(struct multi_member *volume, int code, const char *reason)
+static void does_not_load(int code, const char *reason)
 {
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_FAILS(catalogue_load(&volume->source, &super, &found, &err), code, reason);
+	CHECK_FAILS(catalogue_load(&volume.source, &super, &found, &err), code, reason);
 	assert_int_equal(found.members.count, 0);
 }
 
 static void all_at_one(void **state)
 {
-	struct members m = plain_members();
-	struct multi_member volume;
-
-	multi_member_init(&volume, COUNT, SIZE);
-	publish(&volume, &m, 1, 0, COUNT);
-	loads(&volume, 1, 0);
+	publish(&m, 1, 0, COUNT);
+	loads(1, 0);
 	volume.members[0].bytes[DSFS_DATA_AT + 8192 + 70] ^= 1; /* any other copy will do */
-	loads(&volume, 1, 1);
+	loads(1, 1);
 	for (uint32_t i = 1; i < COUNT; i++)
 		volume.members[i].bytes[DSFS_DATA_AT + 8192 + 70] ^= 1;
-	does_not_load(&volume, -EBADMSG, "its SHA-256 is not the one in the superblock");
-	multi_member_done(&volume);
-	members_free(&m);
+	does_not_load(-EBADMSG, "its SHA-256 is not the one in the superblock");
 }
 
 static void missing_ones(void **state)
 {
-	struct members m = plain_members();
-	struct multi_member volume;
-
-	multi_member_init(&volume, COUNT, SIZE);
-	publish(&volume, &m, 1, 0, COUNT);
+	publish(&m, 1, 0, COUNT);
 	volume.is_missing[1] = true;
-	does_not_load(&volume, -ENOLINK,
+	does_not_load(-ENOLINK,
 		      "1 of 3 members are missing: member 1 (nvme:uuid:of-one 02000000-0000-0000-0000-000000000000): "
 		      "not found, nothing here has its superblock");
 	volume.is_missing[0] = true;
-	does_not_load(&volume, -ENOLINK, "2 of 3 members are missing: member 0 (01000000-");
+	does_not_load(-ENOLINK, "2 of 3 members are missing: member 0 (01000000-");
 	volume.is_missing[2] = true;
-	does_not_load(&volume, -EBADMSG, "it has only 0 bytes");
+	does_not_load(-EBADMSG, "it has only 0 bytes");
 	volume.is_missing[0] = volume.is_missing[1] = volume.is_missing[2] = false;
 	volume.members[2].size = 4 * MIB;
-	does_not_load(&volume, -ENOLINK, "truncated");
-	multi_member_done(&volume);
-	members_free(&m);
+	does_not_load(-ENOLINK, "truncated");
 }
 
 /* A publisher is cut off between two slots: everything else had been written to all of them. */
 static void one_step_behind(void **state)
 {
-	struct members m = plain_members();
 	struct superblock before;
-	struct multi_member volume;
 
-	multi_member_init(&volume, COUNT, SIZE);
-	before = publish(&volume, &m, 1, 0, COUNT);
+	before = publish(&m, 1, 0, COUNT);
 	members_remember(&m, &before);
-	publish(&volume, &m, 2, 0, 1);
-	loads(&volume, 2, 0);
-	publish(&volume, &m, 2, 1, 2);
-	loads(&volume, 2, 0);
+	publish(&m, 2, 0, 1);
+	loads(2, 0);
+	publish(&m, 2, 1, 2);
+	loads(2, 0);
 	m.list[2].state = DSFS_MEMBER_STALE, m.list[2].stale_sequence = 1;
-	publish(&volume, &m, 2, 0, 2);
-	does_not_load(&volume, -ENOLINK,
+	publish(&m, 2, 0, 2);
+	does_not_load(-ENOLINK,
 		      "1 of 3 members are missing: member 2 (03000000-0000-0000-0000-000000000000): "
 		      "stale since superblock 1");
-	multi_member_done(&volume);
-	members_free(&m);
 }
 
 static void further_behind(void **state)
 {
-	struct members m = plain_members();
 	struct superblock before;
-	struct multi_member volume;
 
-	multi_member_init(&volume, COUNT, SIZE);
-	before = publish(&volume, &m, 1, 0, COUNT);
+	before = publish(&m, 1, 0, COUNT);
 	members_remember(&m, &before);
-	before = publish(&volume, &m, 2, 1, COUNT);
+	before = publish(&m, 2, 1, COUNT);
 	members_remember(&m, &before);
-	publish(&volume, &m, 3, 1, COUNT);
-	does_not_load(&volume, -ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
-	multi_member_done(&volume);
-	members_free(&m);
+	publish(&m, 3, 1, COUNT);
+	does_not_load(-ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
 }
 
 /* A stale member has what is older than it. */
 static void stale_and_needed(void **state)
 {
-	struct members m = plain_members();
 	struct catalogue found = { 0 };
 	struct superblock before;
-	struct multi_member volume;
 
 	is_written_anew = false;
-	multi_member_init(&volume, COUNT, SIZE);
-	before = publish(&volume, &m, 1, 0, COUNT);
+	before = publish(&m, 1, 0, COUNT);
 	members_remember(&m, &before);
-	before = publish(&volume, &m, 2, 1, COUNT);
+	before = publish(&m, 2, 1, COUNT);
 	members_remember(&m, &before);
-	publish(&volume, &m, 3, 1, COUNT);
-	does_not_load(&volume, -ENOLINK, "stale since superblock 1"); /* an old copy: nobody published without it */
+	publish(&m, 3, 1, COUNT);
+	does_not_load(-ENOLINK, "stale since superblock 1"); /* an old copy: nobody published without it */
 	m.list[0].state = DSFS_MEMBER_STALE, m.list[0].stale_sequence = 1;
-	publish(&volume, &m, 3, 1, COUNT);
+	publish(&m, 3, 1, COUNT);
 	CHECK_OK(catalogue_load(&volume.source, &before, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 2);
 	assert_int_equal(found.members.list[1].missing_from, 0);
 	assert_int_equal(found.members.list[2].missing_from, 0);
 	catalogue_free(&found);
 	m.groups[0].birth = 2; /* a group that it does not know */
-	publish(&volume, &m, 3, 1, COUNT);
-	does_not_load(&volume, -ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
-	multi_member_done(&volume);
-	members_free(&m);
-	is_written_anew = true;
+	publish(&m, 3, 1, COUNT);
+	does_not_load(-ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
 }
 
 /* So many changes were made without it that the history does not go back to its last superblock. */
 static void stale_for_long(void **state)
 {
-	struct members m = plain_members();
 	struct catalogue found = { 0 };
 	struct superblock super;
-	struct multi_member volume;
 
 	is_written_anew = false;
-	multi_member_init(&volume, COUNT, SIZE);
-	super = publish(&volume, &m, 1, 0, COUNT);
+	super = publish(&m, 1, 0, COUNT);
 	m.list[0].state = DSFS_MEMBER_STALE, m.list[0].stale_sequence = 1;
 	memcpy(m.list[0].stale_sha256, super.catalogue_sha256, sizeof(super.catalogue_sha256));
 	super.sequence = 7;
 	members_remember(&m, &super);
-	publish(&volume, &m, 8, 1, COUNT);
+	publish(&m, 8, 1, COUNT);
 	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 2);
 	catalogue_free(&found);
 	m.list[0].stale_sha256[0] ^= 1;
-	publish(&volume, &m, 8, 1, COUNT);
-	does_not_load(&volume, -EBADMSG, "of another branch, superblock 1 of it did not come before 8");
+	publish(&m, 8, 1, COUNT);
+	does_not_load(-EBADMSG, "of another branch, superblock 1 of it did not come before 8");
 	m.list[0].stale_sequence = 2; /* whose slot did not reach it */
-	publish(&volume, &m, 8, 1, COUNT);
-	does_not_load(&volume, -ENOLINK, "stale since superblock 1");
-	multi_member_done(&volume);
-	members_free(&m);
-	is_written_anew = true;
+	publish(&m, 8, 1, COUNT);
+	does_not_load(-ENOLINK, "stale since superblock 1");
 }
 
 /* Another member has all that the missing one had; the copy that is there comes first. */
 static void missing_and_copied(void **state)
 {
-	struct members m = plain_members();
 	const struct member_group mirror = {
 		.birth = 1, .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1, .redundant = 1
 	};
@@ -590,12 +572,10 @@ static void missing_and_copied(void **state)
 	const bool none[COUNT] = { false };
 	struct catalogue found = { 0 };
 	struct superblock super;
-	struct multi_member volume;
 
 	members_keep_groups(&m, none);
 	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
-	multi_member_init(&volume, COUNT, SIZE);
-	publish(&volume, &m, 1, 0, COUNT);
+	publish(&m, 1, 0, COUNT);
 	volume.is_missing[0] = volume.is_missing[2] = true;
 	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 1);
@@ -611,127 +591,106 @@ static void missing_and_copied(void **state)
 	catalogue_free(&found);
 	volume.is_missing[1] = true;
 	volume.is_missing[2] = false;
-	does_not_load(&volume, -ENOLINK, "2 of 3 members are missing");
-	multi_member_done(&volume);
-	members_free(&m);
+	does_not_load(-ENOLINK, "2 of 3 members are missing");
 }
 
-static void shows(struct multi_member *volume, uint64_t seen, uint64_t sequence, uint32_t member)
+static void shows(uint64_t seen, uint64_t sequence, uint32_t member)
 {
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_OK(catalogue_load_shown(&volume->source, seen, &super, &found, &err));
+	CHECK_OK(catalogue_load_shown(&volume.source, seen, &super, &found, &err));
 	assert_int_equal(super.sequence, sequence);
 	assert_int_equal(super.member, member);
 	for (uint32_t i = 0; i < COUNT; i++)
-		assert_int_equal(found.members.list[i].missing_from, volume->is_missing[i]);
+		assert_int_equal(found.members.list[i].missing_from, volume.is_missing[i]);
 	catalogue_free(&found);
 }
 
 /* An open volume follows only a state that cannot be lost: one member more than every group can lose must show it. */
 static void shown_by_enough(void **state)
 {
-	struct members m = plain_members();
 	const struct member_group mirror = {
 		.birth = 1, .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1, .redundant = 1
 	};
 	uint64_t pair[2] = { address_make(0, 7 * MIB), address_make(1, 7 * MIB) };
 	bool kept[COUNT + 1] = { false, false, false, true };
 	struct superblock super;
-	struct multi_member volume;
 
-	multi_member_init(&volume, COUNT, SIZE);
 	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
 	assert_int_equal(members_spare(&m), 0);
-	super = publish(&volume, &m, 1, 0, COUNT);
+	super = publish(&m, 1, 0, COUNT);
 	members_remember(&m, &super);
-	publish(&volume, &m, 2, 0, 1);
-	shows(&volume, 1, 2, 0); /* some groups can lose nobody */
+	publish(&m, 2, 0, 1);
+	shows(1, 2, 0); /* some groups can lose nobody */
 	members_keep_groups(&m, kept);
 	assert_int_equal(members_spare(&m), 1);
-	super = publish(&volume, &m, 2, 0, COUNT);
+	super = publish(&m, 2, 0, COUNT);
 	members_remember(&m, &super);
-	publish(&volume, &m, 3, 0, 1);
-	shows(&volume, 2, 2, 1);
+	publish(&m, 3, 0, 1);
+	shows(2, 2, 1);
 	volume.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
-	shows(&volume, 2, 2, 2); /* another one has it */
+	shows(2, 2, 2); /* another one has it */
 	volume.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
-	shows(&volume, 3, 3, 0); /* it was seen */
-	loads(&volume, 3, 0);
+	shows(3, 3, 0); /* it was seen */
+	loads(3, 0);
 	CHECK_OK(catalogue_load_newest(&volume.source, &super, &err));
 	assert_int_equal(super.sequence, 3);
 	volume.is_missing[0] = true;
-	shows(&volume, 2, 2, 1);
-	publish(&volume, &m, 3, 1, 2);
-	shows(&volume, 2, 2, 2);
+	shows(2, 2, 1);
+	publish(&m, 3, 1, 2);
+	shows(2, 2, 2);
 	CHECK_OK(catalogue_load_newest(&volume.source, &super, &err));
 	assert_int_equal(super.member, 1);
 	volume.is_missing[2] = true; /* nobody else is there to show it */
-	shows(&volume, 2, 3, 1);
+	shows(2, 3, 1);
 	volume.is_missing[0] = volume.is_missing[2] = false;
-	shows(&volume, 2, 3, 0);
-	multi_member_done(&volume);
-	members_free(&m);
+	shows(2, 3, 0);
 }
 
 /* Both halves of a volume were published without the other. */
 static void branches(void **state)
 {
-	struct members m = plain_members(), other = plain_members();
+	struct members other = plain_members();
 	struct superblock before;
-	struct multi_member volume;
 
-	multi_member_init(&volume, COUNT, SIZE);
-	before = publish(&volume, &m, 1, 0, COUNT);
+	before = publish(&m, 1, 0, COUNT);
 	members_remember(&m, &before);
 	members_remember(&other, &before);
 	other.nonce = 5;
-	publish(&volume, &m, 2, 0, 1);
-	publish(&volume, &other, 2, 1, COUNT);
-	does_not_load(&volume, -EBADMSG,
+	publish(&m, 2, 0, 1);
+	publish(&other, 2, 1, COUNT);
+	does_not_load(-EBADMSG,
 		      "member 1 ('nvme:uuid:of-one') is of another branch, superblock 2 of it did not come before 2");
-	publish(&volume, &m, 3, 0, 1);
-	does_not_load(&volume, -EBADMSG, "of another branch, superblock 2 of it did not come before 3");
-	multi_member_done(&volume);
-	members_free(&m);
+	publish(&m, 3, 0, 1);
+	does_not_load(-EBADMSG, "of another branch, superblock 2 of it did not come before 3");
 	members_free(&other);
 }
 
 static void strangers(void **state)
 {
-	struct members m = plain_members();
-	struct multi_member volume;
 	struct memory one;
 
-	multi_member_init(&volume, COUNT, SIZE);
-	publish(&volume, &m, 1, 0, COUNT);
+	publish(&m, 1, 0, COUNT);
 	one = volume.members[1], volume.members[1] = volume.members[2], volume.members[2] = one;
-	does_not_load(&volume, -ENOLINK, "2 of 3 members are missing: member 1 (nvme:uuid:of-one "
+	does_not_load(-ENOLINK, "2 of 3 members are missing: member 1 (nvme:uuid:of-one "
 		      "02000000-0000-0000-0000-000000000000): member 2 in its place");
 	one = volume.members[1], volume.members[1] = volume.members[2], volume.members[2] = one;
 	m.list[2].uuid[0] = 99; /* its superblock has the UUID 3 */
-	publish(&volume, &m, 2, 0, COUNT - 1);
-	does_not_load(&volume, -ENOLINK,
+	publish(&m, 2, 0, COUNT - 1);
+	does_not_load(-ENOLINK,
 		      "member 2 (63000000-0000-0000-0000-000000000000): another member in its place");
-	multi_member_done(&volume);
-	members_free(&m);
 }
 
 /* Every superblock agrees with the table, not only the one that led to it. */
 static void another_size(void **state)
 {
-	struct members m = plain_members();
-	struct multi_member volume;
 	struct superblock super;
 
-	multi_member_init(&volume, COUNT, SIZE);
-	super = publish(&volume, &m, 1, 0, COUNT);
+	super = publish(&m, 1, 0, COUNT);
 	super.member_size -= 4096;
 	CHECK_OK(superblock_write(&volume.source, &super, &err));
-	does_not_load(&volume, -EBADMSG, "member 2 has another UUID or size in its superblock");
-	multi_member_done(&volume);
-	members_free(&m);
+	does_not_load(-EBADMSG, "member 2 has another UUID or size in its superblock");
 }
 
 /* No copy of the catalogue may lie in a group, on whichever member. */
@@ -739,26 +698,23 @@ static void catalogue_in_a_column(void **state)
 {
 	const struct member_group group = { .birth = 1, .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1 };
 	const uint64_t column = UINT64_C(1) << 56 | 2 * MIB;
-	struct members m = plain_members();
-	struct multi_member volume;
 	struct superblock super;
 
-	multi_member_init(&volume, COUNT, SIZE);
 	CHECK_OK(members_add_group(&m, &group, &column, &err));
-	super = publish(&volume, &m, 1, 0, COUNT);
-	loads(&volume, 1, 0);
+	super = publish(&m, 1, 0, COUNT);
+	loads(1, 0);
 	super.member = 1, super.member_uuid[0] = 2, super.catalogue_address = column;
 	memcpy(volume.members[1].bytes + 2 * MIB, volume.members[1].bytes + DSFS_DATA_AT + 8192, 8192);
 	CHECK_OK(superblock_write(&volume.source, &super, &err));
-	does_not_load(&volume, -EBADMSG, "the column at 0x100000000200000 holds a catalogue");
-	multi_member_done(&volume);
-	members_free(&m);
+	does_not_load(-EBADMSG, "the column at 0x100000000200000 holds a catalogue");
 }
+
+#define VOLUME_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 CHECK_MAIN(cmocka_unit_test(round_trip), cmocka_unit_test(refused_members), cmocka_unit_test(refused_groups),
 	   cmocka_unit_test(refused_versions), cmocka_unit_test(refused_bytes), cmocka_unit_test(look_ups),
-	   cmocka_unit_test(history), cmocka_unit_test(extents), cmocka_unit_test(chunks), cmocka_unit_test(all_at_one),
-	   cmocka_unit_test(missing_ones), cmocka_unit_test(one_step_behind), cmocka_unit_test(further_behind),
-	   cmocka_unit_test(stale_and_needed), cmocka_unit_test(stale_for_long), cmocka_unit_test(missing_and_copied),
-	   cmocka_unit_test(shown_by_enough), cmocka_unit_test(branches), cmocka_unit_test(strangers),
-	   cmocka_unit_test(another_size), cmocka_unit_test(catalogue_in_a_column))
+	   cmocka_unit_test(history), cmocka_unit_test(extents), cmocka_unit_test(chunks), VOLUME_TEST(all_at_one),
+	   VOLUME_TEST(missing_ones), VOLUME_TEST(one_step_behind), VOLUME_TEST(further_behind),
+	   VOLUME_TEST(stale_and_needed), VOLUME_TEST(stale_for_long), VOLUME_TEST(missing_and_copied),
+	   VOLUME_TEST(shown_by_enough), VOLUME_TEST(branches), VOLUME_TEST(strangers), VOLUME_TEST(another_size),
+	   VOLUME_TEST(catalogue_in_a_column))

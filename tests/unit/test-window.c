@@ -221,7 +221,6 @@ static void test_no_limit_at_first(void **state)
 	assert_int_equal(take(WINDOW_DEMAND, 1000), 1000);
 	give(WINDOW_DEMAND, 1000, now - 700 * US);
 	assert_int_equal(take(WINDOW_DEMAND, 1000), 1000);
-	window_free(window);
 }
 
 /* Reads one after the other, as a tool opens a volume, say nothing of how many a device serves at once. */
@@ -233,7 +232,6 @@ static void test_background_never_opens(void **state)
 		one(WINDOW_BACKGROUND, 100 * MS, 4096);
 	assert_false(is_open());
 	assert_true(take(WINDOW_BACKGROUND, 9) <= 2);
-	window_free(window);
 }
 
 /* Reads that somebody waits for are not held back, those in the background by their own size. */
@@ -255,7 +253,6 @@ static void test_background_in_an_open_window(void **state)
 	give(WINDOW_BACKGROUND, 2, begun);
 	assert_true(is_open());
 	assert_int_equal(take(WINDOW_BACKGROUND, 9), 1);
-	window_free(window);
 }
 
 /* A round trip with this many reads; returns how many began. */
@@ -282,7 +279,6 @@ static void test_background_is_steep(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		round_trip(WINDOW_BACKGROUND, 64, 100 * US);
 	assert_true(size(WINDOW_BACKGROUND) < 30);
-	window_free(window);
 }
 
 /* One read of 16 takes longer than the others, as on any device now and then. */
@@ -305,7 +301,6 @@ static void test_background_stays_steep(void **state)
 	for (unsigned i = 0; i < 20; i++)
 		round_trip(WINDOW_BACKGROUND, 64, 100 * US);
 	assert_true(size(WINDOW_BACKGROUND) > 30);
-	window_free(window);
 }
 
 /* All reads of a round trip are slow: the window is cut once. */
@@ -321,7 +316,6 @@ static void test_one_cut_a_round_trip(void **state)
 	assert_true(size(WINDOW_DEMAND) > 32 && size(WINDOW_DEMAND) <= 32 + WINDOW_GROWTH);
 	assert_int_equal(round_trip(WINDOW_DEMAND, 64, 1 * MS), 33); /* hardly too slow */
 	assert_true(size(WINDOW_DEMAND) > 25 && size(WINDOW_DEMAND) < 26);
-	window_free(window);
 }
 
 /* A member that stalls is no reason to keep the reads of others waiting. */
@@ -336,7 +330,6 @@ static void test_one_slow_member(void **state)
 		round_trip(WINDOW_DEMAND, 64, 20 * MS);
 	}
 	assert_true(size(WINDOW_DEMAND) >= 64);
-	window_free(window);
 }
 
 /* On any device single reads are slow. */
@@ -355,7 +348,6 @@ static void test_single_slow_reads(void **state)
 		give(WINDOW_DEMAND, 4, begun);
 	}
 	assert_true(size(WINDOW_DEMAND) > 64);
-	window_free(window);
 }
 
 /* A read of 1 MiB takes longer than one of 4 KiB without any queue. */
@@ -368,7 +360,6 @@ static void test_sizes_apart(void **state)
 	for (unsigned i = 0; i < 2; i++) /* the first one closes it */
 		one(WINDOW_DEMAND, 2 * MS, 4096);
 	assert_true(size(WINDOW_DEMAND) < WINDOW_MOST);
-	window_free(window);
 }
 
 static void test_never_below_one(void **state)
@@ -381,7 +372,6 @@ static void test_never_below_one(void **state)
 	assert_int_equal(take(WINDOW_DEMAND, 9), 1);
 	assert_int_equal(take(WINDOW_AHEAD, 9), 1);
 	assert_true(size(WINDOW_BACKGROUND) < 1);
-	window_free(window);
 }
 
 /* Nothing is held back, and nothing counted together, until more than single reads are slow. Then a thread's reads
@@ -411,7 +401,6 @@ static void test_open(void **state)
 	window_drop(window, WINDOW_DEMAND, &threads[1]);
 	assert_int_equal(*together, 7998);
 	assert_false(window_take(window, WINDOW_DEMAND, &threads[0], 4096, now));
-	window_free(window);
 }
 
 /* A window that holds nothing back any more opens. */
@@ -439,7 +428,6 @@ static void test_opens_again(void **state)
 	assert_true(size(WINDOW_DEMAND) == WINDOW_MOST);
 	assert_true(window_take(window, WINDOW_DEMAND, &thread, 4096, now));
 	assert_int_equal(window->shares[WINDOW_DEMAND].under_way, 0);
-	window_free(window);
 }
 
 /* Where reads take a few microseconds there is no device that others share, and some hundred are no sign of load. */
@@ -451,7 +439,6 @@ static void test_memory(void **state)
 	assert_true(is_open());
 	one(WINDOW_DEMAND, 1100 * US, 4096);
 	assert_false(is_open()); /* of a thread that waits for each read */
-	window_free(window);
 }
 
 /* While the reader itself was busy, the device may long have been ready. */
@@ -469,7 +456,6 @@ static void test_own_time(void **state)
 		window_end(window, NULL, &read, now, 4096);
 		assert_true((size(WINDOW_DEMAND) == WINDOW_MOST) == (i < 5));
 	}
-	window_free(window);
 }
 
 /* Nothing is known of the load while nothing is under way. */
@@ -479,7 +465,6 @@ static void test_idle(void **state)
 	for (unsigned i = 0; i < 100; i++)
 		one(WINDOW_DEMAND, 20 * MS, 4096);
 	assert_true(size(WINDOW_DEMAND) == 2 * WINDOW_SMALL);
-	window_free(window);
 }
 
 /* A device that has become slower for good is taken for what it is. */
@@ -490,7 +475,6 @@ static void test_base_follows(void **state)
 		one(WINDOW_DEMAND, 4 * MS, 4096);
 	assert_true(atomic_load(&window->members[0].bases[0].base) > 3 * MS);
 	assert_true(size(WINDOW_DEMAND) > 1.5);
-	window_free(window);
 }
 
 static void test_failures_teach_nothing(void **state)
@@ -506,7 +490,6 @@ static void test_failures_teach_nothing(void **state)
 	}
 	assert_true(size(WINDOW_DEMAND) == WINDOW_MOST);
 	assert_int_equal(atomic_load(&window->shares[WINDOW_DEMAND].under_way), 0);
-	window_free(window);
 }
 
 /* Many threads against few: each mount has about a half of the device, and the device stays busy. */
@@ -594,7 +577,6 @@ static void test_allowances(void **state)
 	window = make(1, 500, 1 << 20); /* what one allowance refuses is not taken from the other */
 	assert_in_range(allowed(2000, 1 << 18), 7, 10);
 	assert_true(atomic_load(&window->iops.due) <= now);
-	window_free(window);
 }
 
 /* Threads whose reads wait have equal parts. */
@@ -624,7 +606,6 @@ static void test_threads(void **state)
 	window_tell(window, &none, false);
 	assert_int_equal(atomic_load(&window->claimants), 0);
 	assert_int_equal(atomic_load(&window->hungry), 0);
-	window_free(window);
 }
 
 static void test_late(void **state)
@@ -646,7 +627,6 @@ static void test_late(void **state)
 		hedges += window_hedge(window);
 	}
 	assert_int_equal(hedges, WINDOW_SAVED + 100); /* 2 % */
-	window_free(window);
 }
 
 /* While the window shrinks, the device is busy, and more reads would make it worse. */
@@ -660,17 +640,22 @@ static void test_late_in_a_queue(void **state)
 	one(WINDOW_DEMAND, 900 * US, 4096);
 	assert_true(window_late(window, 4096) == INT64_MAX);
 	assert_false(window_hedge(window));
-	window_free(window);
 }
 
-CHECK_MAIN(cmocka_unit_test(test_no_limit_at_first), cmocka_unit_test(test_background_never_opens),
-	   cmocka_unit_test(test_background_in_an_open_window), cmocka_unit_test(test_background_is_steep),
-	   cmocka_unit_test(test_background_stays_steep), cmocka_unit_test(test_one_cut_a_round_trip),
-	   cmocka_unit_test(test_sizes_apart), cmocka_unit_test(test_single_slow_reads),
-	   cmocka_unit_test(test_one_slow_member), cmocka_unit_test(test_never_below_one), cmocka_unit_test(test_open),
-	   cmocka_unit_test(test_opens_again), cmocka_unit_test(test_memory), cmocka_unit_test(test_own_time),
-	   cmocka_unit_test(test_idle), cmocka_unit_test(test_base_follows),
-	   cmocka_unit_test(test_failures_teach_nothing), cmocka_unit_test(test_shares),
-	   cmocka_unit_test(test_background), cmocka_unit_test(test_background_paces),
-	   cmocka_unit_test(test_allowances), cmocka_unit_test(test_threads), cmocka_unit_test(test_late),
-	   cmocka_unit_test(test_late_in_a_queue))
+static int free_window(void **state)
+{
+	window_free(window);
+	return 0;
+}
+
+#define WINDOW_TEST(test) cmocka_unit_test_teardown(test, free_window)
+
+CHECK_MAIN(WINDOW_TEST(test_no_limit_at_first), WINDOW_TEST(test_background_never_opens),
+	   WINDOW_TEST(test_background_in_an_open_window), WINDOW_TEST(test_background_is_steep),
+	   WINDOW_TEST(test_background_stays_steep), WINDOW_TEST(test_one_cut_a_round_trip),
+	   WINDOW_TEST(test_sizes_apart), WINDOW_TEST(test_single_slow_reads), WINDOW_TEST(test_one_slow_member),
+	   WINDOW_TEST(test_never_below_one), WINDOW_TEST(test_open), WINDOW_TEST(test_opens_again),
+	   WINDOW_TEST(test_memory), WINDOW_TEST(test_own_time), WINDOW_TEST(test_idle), WINDOW_TEST(test_base_follows),
+	   WINDOW_TEST(test_failures_teach_nothing), cmocka_unit_test(test_shares), cmocka_unit_test(test_background),
+	   cmocka_unit_test(test_background_paces), WINDOW_TEST(test_allowances), WINDOW_TEST(test_threads),
+	   WINDOW_TEST(test_late), WINDOW_TEST(test_late_in_a_queue))
