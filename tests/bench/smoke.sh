@@ -28,7 +28,7 @@ measure() {
 measure smoke.json --rows "$ROWS"
 files=(smoke.json)
 if [ "$DATASETFS_FULL" = 0 ]; then
-    measure torch.json --rows $torch --columns dev,lib-blocks,shards,carry
+    measure torch.json --rows $torch --columns dev,lib-blocks,shards-raw,carry
     files+=(torch.json)
     ROWS+=,$torch
 fi
