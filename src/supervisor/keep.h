@@ -71,8 +71,8 @@ struct keep_answer {
 	char name[32]; /* of the request */
 	struct error why; /* code 0: this server is of the new program */
 };
-/* The end of an upgrade that the supervisor told of last; NULL: of none. By the thread that calls keep_next(), which may
- * change it. */
+/* The end of an upgrade that the supervisor told of last; NULL: of none. Only for the thread that calls keep_next(),
+ * which may change it. */
 const struct keep_answer *keep_upgraded(const struct keep *keep);
 /* Says that this rehearsal could take over, or why it could not. */
 void keep_prepared(struct keep *keep);
