@@ -90,6 +90,9 @@ class Sized(Stream):
         super().__init__(data, **words)
         self.size, self.at = size, 0
 
+    def seekable(self):
+        return True
+
     def tell(self):
         return self.at
 
@@ -258,6 +261,12 @@ def check_data():
             ("a short file", Sized(b"short", 6), OSError, "'x': its file changed while it was read"),
             ("a growing file", Sized(b"grown", 4), OSError, "'x': its file changed while it was read")):
         unchanged(what, lambda p: p.add("x", data), kind, pattern)
+    def compressed_pipe(p):  # it reads to the end to tell its size, and cannot go back
+        with subprocess.Popen(["gzip", "-c", "random"], stdout=subprocess.PIPE) as made:
+            p.add("x", gzip.open(made.stdout))
+
+    pathlib.Path("random").write_bytes(os.urandom(1 << 20))
+    unchanged("a compressed pipe", compressed_pipe, OSError, "seek")
     unchanged("mtime", lambda p: p.add("x", b"", mtime=float("nan")), ValueError, "'x': mtime is nan")
     unchanged("mode", lambda p: p.add("x", b"", mode="0644"), TypeError, "str")
 
@@ -270,6 +279,19 @@ def check_exceptions():
         refused("inside", OSError, "changed", p.add, "x", Sized(b"short", 6))
         refused("after it", ValueError, "'y' cannot be added: 'x' could not be added", p.add, "y", b"")
 
+    def lost(p):
+        refused("inside", RuntimeError, "the stream is broken", p.add, "x", Stream(LARGE, 5000))
+        refused("after it", ValueError, "'y' cannot be added: 'x' could not be added", p.add, "y", b"")
+
+    def nested(p):
+        class Adds(Sized):
+            def read(self, size):
+                p.add("y", b"")
+
+        p.add("x", Adds(LARGE, len(LARGE)))
+
+    unchanged("a stream that is lost", lost, ValueError, "the version cannot be published: 'x' could not be added")
+    unchanged("a file that adds", nested, ValueError, "'y' cannot be added: the file that is being added calls")
     unchanged("an exception", raises, KeyError, "of the program")
     unchanged("a signal", lambda p: signal.raise_signal(signal.SIGINT), KeyboardInterrupt, "")
     unchanged("an exit", lambda p: sys.exit(5), SystemExit, "5")

@@ -152,6 +152,7 @@ class Publisher:
         self.version: Published | None = None  # when it is published
         self._lock = threading.RLock()
         self._closed: str | None = None  # why nothing can be added
+        self._writes = False  # a file is being added, by the thread that has the lock
         self._progress, self._next_report = progress, 0.0
         self._temp_dir = options.get("temp_dir")
         self._packer = _Packer(volume, {"label": label, "order": order, "sums": sums,
@@ -216,8 +217,12 @@ class Publisher:
             self._write(member, size, _pieces(member.name, file, size))
             return
         with tempfile.SpooledTemporaryFile(IN_MEMORY, dir=self._temp_dir) as spool:
-            for piece in _pieces(member.name, file):
-                spool.write(piece)
+            try:
+                for piece in _pieces(member.name, file):
+                    spool.write(piece)
+            except BaseException:
+                self._end(f"{member.name!r} could not be added")
+                raise
             size = spool.tell()
             spool.seek(0)
             self._write(member, size, _pieces(member.name, spool))
@@ -226,6 +231,7 @@ class Publisher:
         header = member.header(size)
         with self._lock:
             self._check(f"{member.name!r} cannot be added")
+            self._writes = True
             try:
                 self._packer.send(header)
                 for piece in pieces:
@@ -236,6 +242,8 @@ class Publisher:
             except BaseException:
                 self._end(f"{member.name!r} could not be added")
                 raise
+            finally:
+                self._writes = False
             self._report()
 
     def _report(self) -> None:
@@ -247,6 +255,8 @@ class Publisher:
     def _check(self, what: str) -> None:
         if self._closed is not None:
             raise ValueError(f"{what}: {self._closed}")
+        if self._writes:
+            raise ValueError(f"{what}: the file that is being added calls the publisher")
 
     def _failure(self) -> CommandError:
         """Of the packer, which has ended."""
@@ -286,14 +296,20 @@ def _buffer(name: str, data: Any) -> memoryview:
 
 
 def _size(file: Any) -> int:
-    """Bytes from where the file is to its end; 0: it does not know, as a stream or a file in /proc."""
+    """Bytes from where the file is to its end; 0: it does not know, as a stream or a file in /proc. A decompressor of a
+    pipe reads to the end to tell, and cannot go back: that is an error, as what it read is gone."""
     try:
-        at = file.tell()
-        file.seek(0, os.SEEK_END)
-        end = file.tell()
-        file.seek(at)
+        at = end = file.tell()
+        if not file.seekable():
+            return 0
     except (AttributeError, OSError, ValueError):
         return 0
+    try:
+        file.seek(0, os.SEEK_END)
+        end = file.tell()
+    except (OSError, ValueError):
+        pass
+    file.seek(at)
     return max(end - at, 0)
 
 
