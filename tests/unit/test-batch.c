@@ -37,7 +37,6 @@ static void device_read(struct engine *engine, struct io_read *read)
 {
 	uint64_t at = read->offset;
 
-	(void)engine;
 	reads_seen++;
 	if (failures) {
 		failures--;
@@ -51,9 +50,6 @@ static void device_read(struct engine *engine, struct io_read *read)
 
 static int device_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
-	(void)engine;
-	(void)block;
-	(void)err;
 	*ret_readable = false;
 	return 0;
 }
@@ -167,8 +163,6 @@ static void late_read(struct engine *engine, struct io_read *read)
 
 static int late_wait(struct engine *engine, bool block, bool *ret_readable, struct error *why)
 {
-	(void)block;
-	(void)why;
 	((struct late *)engine)->waits++;
 	engine->kept = 0;
 	*ret_readable = false;
@@ -441,16 +435,10 @@ static void test_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_path),
-		cmocka_unit_test(test_block),
-		cmocka_unit_test(test_gather),
-		cmocka_unit_test(test_buffers),
-		cmocka_unit_test(test_damaged_neighbour),
-		cmocka_unit_test(test_damaged_neighbour_in_an_arena),
-		cmocka_unit_test(test_gathered_neighbours),
-		cmocka_unit_test(test_peek),
-		cmocka_unit_test(test_array),
-		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_path), cmocka_unit_test(test_block), cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_buffers), cmocka_unit_test(test_damaged_neighbour),
+		cmocka_unit_test(test_damaged_neighbour_in_an_arena), cmocka_unit_test(test_gathered_neighbours),
+		cmocka_unit_test(test_peek), cmocka_unit_test(test_array), cmocka_unit_test(test_held)
 	};
 	int r;
 

@@ -53,11 +53,4 @@ static void test_among(void **state)
 	index_close(index_of);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_among),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_among))

@@ -23,13 +23,11 @@ static uint64_t named; /* and a bit for each chunk of a list that it was told of
 
 static void done(struct read_op *op, int64_t bytes)
 {
-	(void)op;
 	result = bytes;
 }
 
 static void add_done(struct read_op *op, int64_t bytes)
 {
-	(void)op;
 	assert_int_equal(bytes, 10000);
 	result += bytes;
 }
@@ -45,7 +43,6 @@ static void failed(struct read_op *op, const struct chunk *chunk, const struct e
 /* A device whose reads somebody ends. */
 static void cancel(struct engine *engine, struct io_read *read)
 {
-	(void)engine;
 	read->done(read, -ECANCELED);
 }
 
@@ -268,7 +265,6 @@ static void bad_read(struct engine *engine, struct io_read *read)
 {
 	uint64_t at = read->offset;
 
-	(void)engine;
 	device_reads++;
 	wanted = device_reads != wanted_reads;
 	for (int i = 0; i < read->iov_count; at += read->iov[i++].iov_len)
@@ -371,18 +367,11 @@ static void test_spread(void **state)
 	assert_int_equal(named, 1 << 3 | 1 << 9);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_chunks, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_gap, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_damaged_in_a_list, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_unreadable_in_a_list, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_spread, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_lead, open_reader, close_reader),
-		cmocka_unit_test_setup_teardown(test_threads, open_reader, close_reader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_chunks, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_gap, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_damaged_in_a_list, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_unreadable_in_a_list, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_spread, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_lead, open_reader, close_reader),
+	   cmocka_unit_test_setup_teardown(test_threads, open_reader, close_reader))

@@ -31,7 +31,6 @@ static void test_limits(void **state)
 {
 	struct run run;
 
-	(void)state;
 	assert_int_equal(fill(&run, 65536, 65536, 0), READ_MAX / 65536);
 	assert_int_equal(run.content, READ_MAX);
 	assert_int_equal(run.stored, READ_MAX);
@@ -47,7 +46,6 @@ static void test_gaps(void **state)
 {
 	struct run run;
 
-	(void)state;
 	assert_int_equal(fill(&run, 4096, 4096, GAP), READ_MAX / (4096 + GAP));
 	assert_int_equal(run.stored, READ_MAX - GAP);
 	assert_int_equal(fill(&run, 4096, 4096, GAP + 1), READ_MAX / 4096);
@@ -60,7 +58,6 @@ static void test_backwards(void **state)
 	struct chunk chunks[2] = { chunk_at(AT + 8192, 100, 100), chunk_at(AT, 200, 200) };
 	struct run run = { .gap = GAP };
 
-	(void)state;
 	assert_true(run_add(&run, &chunks[0]) && run_add(&run, &chunks[1]));
 	assert_int_equal(run.stored, 300);
 	assert_int_equal(run.end, AT + 200);
@@ -73,7 +70,6 @@ static void test_without_device(void **state)
 	struct chunk first = chunk_at(AT, 100, 100), last = chunk_at(AT + 100 + GAP, 100, 100);
 	struct run run = { .gap = GAP };
 
-	(void)state;
 	assert_true(run_add(&run, &first) && run_add(&run, &hole) && run_add(&run, &in_index));
 	assert_int_equal(run.content, 1600);
 	assert_int_equal(run.stored, 100);
@@ -88,7 +84,6 @@ static void test_refused(void **state)
 	struct chunk all = chunk_at(AT, READ_MAX, READ_MAX), more = chunk_at(AT + READ_MAX, 1, 1);
 	struct run run = { .gap = GAP }, before;
 
-	(void)state;
 	assert_true(run_add(&run, &all));
 	before = run;
 	assert_false(run_add(&run, &more));
@@ -134,7 +129,6 @@ static void test_turns(void **state)
 	struct run run;
 	char name[2] = "a";
 
-	(void)state;
 	section_init(&section);
 	for (unsigned i = 0; i < 12; i++, name[0]++)
 		section_file(&section, 1, name, CHUNK,
@@ -159,7 +153,6 @@ static void test_whole_files(void **state)
 	struct run run;
 	uint64_t first;
 
-	(void)state;
 	section_init(&section);
 	for (unsigned i = 0; i < 3; i++) {
 		first = section_chunk(&section, SECTION_ON(0) + 3 * i * CHUNK, 1, CHUNK, DSFS_CODEC_RAW);
@@ -196,7 +189,6 @@ static void test_places(void **state)
 {
 	uint64_t at = SECTION_ON(0), first;
 
-	(void)state;
 	section_init(&section);
 	first = section_chunk(&section, at, 1, CHUNK, DSFS_CODEC_RAW);
 	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
@@ -213,14 +205,6 @@ static void test_places(void **state)
 	index_close(index_of);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),	       cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_backwards),      cmocka_unit_test(test_without_device),
-		cmocka_unit_test(test_refused),	       cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_whole_files),    cmocka_unit_test(test_places),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test(test_limits), cmocka_unit_test(test_gaps), cmocka_unit_test(test_backwards),
+	   cmocka_unit_test(test_without_device), cmocka_unit_test(test_refused), cmocka_unit_test(test_turns),
+	   cmocka_unit_test(test_whole_files), cmocka_unit_test(test_places))

@@ -49,8 +49,6 @@ bool __wrap_store_is_written(const struct store *of, uint64_t staged)
 
 static void tell(const void *owner, const struct error *why)
 {
-	(void)owner;
-	(void)why;
 }
 
 /* ---- a volume ---- */
@@ -286,15 +284,11 @@ static struct io_read *held;
 
 static void hold_read(struct engine *engine, struct io_read *read)
 {
-	(void)engine;
 	held = read;
 }
 
 static int hold_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
-	(void)engine;
-	(void)block;
-	(void)err;
 	*ret_readable = false;
 	return 0;
 }
@@ -331,18 +325,11 @@ static void test_a_stuck_leg_is_left(void **state)
 	wake_close(&wake);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_files_are_read, begin, end),
-		cmocka_unit_test_setup_teardown(test_each_file_with_damaged_records_counts, begin, end),
-		cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_after_it, begin, end),
-		cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_before_it, begin, end),
-		cmocka_unit_test_setup_teardown(test_an_unreadable_file_hides_no_other, begin, end),
-		cmocka_unit_test_setup_teardown(test_a_pass_names_a_file_of_its_own, begin, end),
-		cmocka_unit_test_setup_teardown(test_ended_jobs_make_room_while_one_runs, begin, end),
-		cmocka_unit_test_setup_teardown(test_a_stuck_leg_is_left, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+CHECK_MAIN(cmocka_unit_test_setup_teardown(test_files_are_read, begin, end),
+	   cmocka_unit_test_setup_teardown(test_each_file_with_damaged_records_counts, begin, end),
+	   cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_after_it, begin, end),
+	   cmocka_unit_test_setup_teardown(test_a_damaged_file_hides_no_other_before_it, begin, end),
+	   cmocka_unit_test_setup_teardown(test_an_unreadable_file_hides_no_other, begin, end),
+	   cmocka_unit_test_setup_teardown(test_a_pass_names_a_file_of_its_own, begin, end),
+	   cmocka_unit_test_setup_teardown(test_ended_jobs_make_room_while_one_runs, begin, end),
+	   cmocka_unit_test_setup_teardown(test_a_stuck_leg_is_left, begin, end))
