@@ -127,7 +127,7 @@ static int mount_record_put(const char *folder, const char *name, const struct m
 {
 	int fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	auto_fclose FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	char open_file[FDNAME_LINK_SIZE], path[PATH_MAX];
+	char open_file[FDNAME_LINK_SIZE], path[PATH_MAX], complete[PATH_MAX];
 
 	if (!out) {
 		close_fd(&fd);
@@ -138,9 +138,11 @@ static int mount_record_put(const char *folder, const char *name, const struct m
 		return error_errno(err, "cannot write in '%s'", folder);
 	fdname_link(fd, open_file);
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	unlink(path);
-	return linkat(AT_FDCWD, open_file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ?
-		       error_errno(err, "cannot make '%s'", path) : 0;
+	snprintf(complete, sizeof(complete), "%s/.%s", folder, name);
+	unlink(complete); /* of a process that was killed */
+	if (linkat(AT_FDCWD, open_file, AT_FDCWD, complete, AT_SYMLINK_FOLLOW) < 0 || rename(complete, path) < 0)
+		return error_errno(err, "cannot make '%s'", path);
+	return 0;
 }
 
 int mount_record_write(enum mount_record_kind kind, uint64_t id, const struct mount_record *record, struct error *err)
