@@ -28,7 +28,7 @@ static const struct mount_record_field {
 	bool is_text, is_shown;
 } mount_record_fields[] = {
 	MOUNT_RECORD_FIELD(options, false),    MOUNT_RECORD_FIELD(seen, false),    MOUNT_RECORD_FIELD(date, false),
-	MOUNT_RECORD_FIELD(pointed, false),    MOUNT_RECORD_FIELD(replaces, false),
+	MOUNT_RECORD_FIELD(pointed, false),    MOUNT_RECORD_FIELD(replaces, false),   MOUNT_RECORD_FIELD(first, false),
 	MOUNT_RECORD_FIELD(volume, true),      MOUNT_RECORD_FIELD(volume_uuid, true),
 	MOUNT_RECORD_FIELD(label, true),       MOUNT_RECORD_FIELD(uuid, true),     MOUNT_RECORD_FIELD(digest, true),
 	MOUNT_RECORD_FIELD(sequence, true),    MOUNT_RECORD_FIELD(since, true),    MOUNT_RECORD_FIELD(switches, true),

@@ -19,6 +19,7 @@ struct mount_record {
 	uint64_t date;     /* of the version, as signed; 0: without trust= */
 	char *pointed;     /* UUID of the version that was current when the mount last followed */
 	uint64_t replaces; /* id of the mount that this one was put below, to replace it; 0: none */
+	uint64_t first;    /* id of the mount from which switches led to this one; its own if there were none */
 	/* For all; NULL or 0 is not known: */
 	char *volume;      /* a path, or an identity (device/locate.h) */
 	char *volume_uuid;

@@ -18,6 +18,7 @@ static int kernel_keep(struct built *built, const char *list, uint64_t id, struc
 	auto_mount_record struct mount_record record = { 0 };
 	int r = built_record(built, list, &record, err);
 
+	record.first = id;
 	return r < 0 ? r : mount_record_write(MOUNT_RECORD_OWN, id, &record, err);
 }
 

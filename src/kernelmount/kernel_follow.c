@@ -32,10 +32,10 @@ static int kernel_follow_is_due(const struct mount_record *record, bool *ret, st
 	return r;
 }
 
-static int kernel_follow_go(const char *mountpoint, struct error *err)
+static int kernel_follow_go(const char *mountpoint, uint64_t first, struct error *err)
 {
 	struct dsfs_switch command = { 0 };
-	int r = kernel_switch_follow(mountpoint, &command, err);
+	int r = kernel_switch_follow(mountpoint, first, &command, err);
 
 	if (r == 0 && *command.label)
 		log_info("the kernel serves '%s': version '%s', which is the volume's current one", mountpoint,
@@ -43,18 +43,25 @@ static int kernel_follow_go(const char *mountpoint, struct error *err)
 	return r;
 }
 
-static void kernel_follow_look(const char *mountpoint, const struct mount_record *record)
+static void kernel_follow_failed(const char *mountpoint, const struct error *err)
 {
 	static struct log_limit limit = { .burst = 2 };
+	unsigned suppressed;
+
+	if (log_allow(&limit, &suppressed))
+		log_error(err, "'%s' cannot follow the volume's current version, trying again", mountpoint);
+}
+
+static void kernel_follow_look(const char *mountpoint, const struct mount_record *record)
+{
 	struct error err = { 0 };
 	bool is_due = false;
-	unsigned suppressed;
 	int r = kernel_follow_is_due(record, &is_due, &err);
 
 	if (r == 0 && is_due)
-		r = kernel_follow_go(mountpoint, &err);
-	if (r < 0 && log_allow(&limit, &suppressed))
-		log_error(&err, "'%s' cannot follow the volume's current version, trying again", mountpoint);
+		r = kernel_follow_go(mountpoint, record->first, &err);
+	if (r < 0)
+		kernel_follow_failed(mountpoint, &err);
 }
 
 static int kernel_follow_period(const struct mount_record *record, unsigned *ret, struct error *err)
@@ -72,23 +79,44 @@ static int kernel_follow_period(const struct mount_record *record, unsigned *ret
 	return r;
 }
 
+/* Reads the record of what is mounted there. A switch may end between the look at the mount and that at its record.
+ * -ENOENT: no mount is there that has one. */
+static int kernel_follow_read(const char *mountpoint, struct mount_record *ret, struct error *err)
+{
+	uint64_t id = 0, looked;
+	int r;
+
+	do {
+		looked = id;
+		r = mount_record_id(AT_FDCWD, mountpoint, &id, err);
+		if (r == 0)
+			r = mount_record_read(MOUNT_RECORD_OWN, id, ret, err);
+	} while (r == -ENOENT && id != looked);
+	return r;
+}
+
 int kernel_follow(const char *mountpoint, struct error *err)
 {
 	unsigned period = 0;
-	uint64_t id;
-	int r;
+	uint64_t first = 0;
 
 	for (bool is_first = true;; is_first = false) {
 		auto_mount_record struct mount_record record = { 0 };
+		struct error why = { 0 };
+		int r = kernel_follow_read(mountpoint, &record, is_first ? err : &why);
 
-		r = mount_record_id(AT_FDCWD, mountpoint, &id, err);
-		if (r == 0)
-			r = mount_record_read(MOUNT_RECORD_OWN, id, &record, err);
 		if (r == 0 && is_first)
 			r = kernel_follow_period(&record, &period, err);
+		if (r < 0 && is_first)
+			return r;
+		if (is_first)
+			first = record.first;
+		if (r == -ENOENT || (r == 0 && record.first != first))
+			return 0;
 		if (r < 0)
-			return r == -ENOENT && !is_first ? 0 : r;
-		kernel_follow_look(mountpoint, &record);
+			kernel_follow_failed(mountpoint, &why);
+		else
+			kernel_follow_look(mountpoint, &record);
 		clock_sleep((int64_t)period * 1000000000);
 	}
 }

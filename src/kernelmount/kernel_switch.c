@@ -32,6 +32,7 @@ struct kernel_switch {
 	struct mount_record record; /* of the mount on top */
 	bool is_lost;               /* its record was not there */
 	bool follows;               /* goes where kernel_switch_goal() says */
+	uint64_t first;             /* switches only a mount that began as this one; 0: any */
 	char *list;                 /* cut into words, to which options point */
 	struct mount_options options;
 	struct built built;
@@ -96,6 +97,7 @@ static int kernel_switch_remake(struct kernel_switch *to, const char *list, stru
 	if (!record->volume || !record->label || !record->image)
 		return error_no_memory(err);
 	to->is_lost = true;
+	record->first = to->top.id;
 	r = option_list_absolute(list, &record->options, err);
 	return r < 0 ? r : mount_record_disk(image, &record->disk, err);
 }
@@ -148,6 +150,8 @@ static int kernel_switch_open(struct kernel_switch *to, const char *path, const 
 		r = kernel_switch_finish(to, err);
 	if (r == 0)
 		r = kernel_switch_know(to, list, err);
+	if (r == 0 && to->first && to->first != to->record.first)
+		r = error_set(err, -ENOENT, "it was unmounted, and another one is mounted there");
 	if (r == 0 && *expected && strcmp(expected, to->record.label) != 0)
 		r = error_set(err, -ECANCELED, "the mount serves '%s', expected '%s'", to->record.label, expected);
 	return r < 0 ? r : kernel_switch_take_options(to, err);
@@ -264,6 +268,7 @@ static int kernel_switch_note(struct kernel_switch *to, uint64_t *ret_id, struct
 		return r;
 	record.switches = to->record.switches + 1;
 	record.replaces = to->top.id;
+	record.first = to->record.first;
 	return mount_record_write(MOUNT_RECORD_OWN, *ret_id, &record, err);
 }
 
@@ -373,10 +378,10 @@ int kernel_switch(const char *path, const char *options, struct dsfs_switch *com
 	return kernel_switch_do(&to, path, options, err);
 }
 
-int kernel_switch_follow(const char *path, struct dsfs_switch *ret, struct error *err)
+int kernel_switch_follow(const char *path, uint64_t first, struct dsfs_switch *ret, struct error *err)
 {
 	struct kernel_switch to = { .command = ret, .lock = -1, .top = MOUNTPOINT_NONE, .began = clock_now(),
-				    .follows = true };
+				    .follows = true, .first = first };
 
 	*ret = (struct dsfs_switch){ 0 };
 	return kernel_switch_do(&to, path, NULL, err);

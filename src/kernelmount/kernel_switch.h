@@ -11,9 +11,9 @@
  * is lost; else NULL. Every error leaves the mount as it was. Waits for other switches of it. */
 must_check int kernel_switch(const char *path, const char *options, struct dsfs_switch *command, struct error *err);
 
-/* Switches the mount to what it has to follow, if there is that, and never to a version with an older date. The label
- * in *ret is "" if nothing was switched. */
-must_check int kernel_switch_follow(const char *path, struct dsfs_switch *ret, struct error *err);
+/* Switches the mount that began as the one with the id first to what it has to follow, if there is that, and never to a
+ * version with an older date. The label in *ret is "" if nothing was switched. -ENOENT: another mount is there. */
+must_check int kernel_switch_follow(const char *path, uint64_t first, struct dsfs_switch *ret, struct error *err);
 /* Finds the version that a mount which follows has to show: the volume's current one, if it has just become that, so
  * that a switch by hand is not undone; otherwise the one that it shows, if compaction moved it. NULL: it shows it. */
 const struct version *kernel_switch_goal(const struct catalogue *catalogue, const struct mount_record *record);

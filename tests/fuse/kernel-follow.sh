@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: in=gcc queue=loops timeout=300
 # A mount that the kernel serves follows its volume's current version, which another host publishes: a process looks, is
-# killed and goes on, and the mount serves on without it. A switch by hand stays, and nothing older is followed.
+# killed and goes on, and the mount serves on without it. A switch by hand stays, nothing older is followed, and what is
+# mounted there later is left alone.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/kernel.sh"
 need_root
@@ -27,9 +28,9 @@ follower_of() {
 read_by() {
     awk '/^rchar/ { print $2 }' "/proc/$1/io"
 }
-# looked PROCESS: several times since it had read $before
+# looked PROCESS [TIMES]: since it had read $before
 looked() {
-    [ "$(read_by "$1")" -ge $((before + 3 * 8 * 4096)) ]
+    [ "$(read_by "$1")" -ge $((before + ${2:-3} * 8 * 4096)) ]
 }
 
 truncate -s 64M volume
@@ -75,9 +76,16 @@ say "its death"
 
 kernel_mount volume -o follow=current:1
 follower=$(follower_of)
-kill "$follower" || fail "nothing follows"
-wait_end "$follower"
+end_process_at_exit "$follower"
+wait_for 30 looked "$follower" 1 || fail "nothing follows"
+kill -STOP "$follower"
 umount theirs
+kernel_mount volume -o version=v1
+kill -CONT "$follower"
+wait_end "$follower" || fail "it stays with another mount"
+shows v1 || fail "it switched a mount that came in place of its own: $(cat theirs/file)"
+umount theirs
+say "another mount in its place"
 mkdir absent
 assert_fails 1 "not on a datasetfs mount" datasetfsctl follow absent
 assert_fails 2 "mount option 'follow' cannot be combined with 'version', which pins the mount" \
