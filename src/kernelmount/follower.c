@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -33,15 +34,25 @@ static bool follower_unit(const char *mountpoint, char ret[FOLLOWER_MOST + 1])
 	return n <= FOLLOWER_MOST;
 }
 
+/* Whether a unit would see the mount, as this process is in the mount namespace of systemd. */
+static bool follower_is_seen(void)
+{
+	struct stat own, first;
+
+	return stat("/proc/self/ns/mnt", &own) == 0 && stat("/proc/1/ns/mnt", &first) == 0 &&
+	       own.st_ino == first.st_ino;
+}
+
 static bool follower_start_unit(const char *mountpoint)
 {
 	char unit[FOLLOWER_MOST + 1];
-	const char *const words[] = { "systemctl", "--no-block", "start", "--", unit, NULL };
+	const char *const words[] = { "systemctl", "--no-block", "restart", "--", unit, NULL };
 	const struct invoke_streams streams = { -1, -1, -1 };
 	struct error why = { 0 };
 
-	if (access(FOLLOWER_BOOTED, F_OK) < 0 || !follower_unit(mountpoint, unit))
+	if (access(FOLLOWER_BOOTED, F_OK) < 0 || !follower_is_seen() || !follower_unit(mountpoint, unit))
 		return false;
+	/* One that runs may not have noticed yet that its mount is gone. */
 	if (invoke_run(words, streams, NULL, &why) == 0)
 		return true;
 	log_warn("systemd does not start '%s'%s%s: '%s' follows without a unit, ignoring", unit,
