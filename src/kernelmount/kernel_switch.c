@@ -275,14 +275,15 @@ static int kernel_switch_note(struct kernel_switch *to, uint64_t *ret_id, struct
 static int kernel_switch_exchange(struct kernel_switch *to, uint64_t id, struct error *err)
 {
 	int64_t start = clock_now();
-	int r = mountpoint_exchange(&to->top, to->built.tree, err);
+	bool is_below;
+	int r = mountpoint_exchange(&to->top, to->built.tree, &is_below, err);
 
 	to->command->prepare_us = (uint64_t)(start - to->began) / 1000;
 	to->command->switch_us = (uint64_t)(clock_now() - start) / 1000;
 	step("kernel-exchanged");
 	if (r == 0)
 		prepared_move(to->top.id, id);
-	if (r != -EBUSY) /* then both are there */
+	if (!is_below) /* else both are there */
 		mount_record_remove(MOUNT_RECORD_OWN, r == 0 ? to->top.id : id);
 	return r;
 }

@@ -77,23 +77,35 @@ static int mountpoint_see_others(void *argument, const struct mountinfo *info, s
 	return 0;
 }
 
-static int mountpoint_find(struct mountpoint *found, struct error *err)
+static int mountpoint_search_for(struct mountpoint_search *search, struct error *err)
 {
-	struct mountpoint_search search = { .found = found };
-	int r = mountinfo_each(mountpoint_see, &search, err);
+	int r = mountinfo_each(mountpoint_see, search, err);
 
 	if (r == 0)
 		return error_set(err, -ENOENT, "its mount is not in /proc/self/mountinfo: it was unmounted, or is of "
 				 "another mount namespace");
-	r = r < 0 ? r : mountinfo_each(mountpoint_see_others, &search, err);
+	return r < 0 ? r : mountinfo_each(mountpoint_see_others, search, err);
+}
+
+static int mountpoint_check_child(const struct mountpoint_search *search, struct error *err)
+{
+	return *search->child ? error_set(err, -EBUSY, "'%s' is mounted in it, and would go with it: unmount that "
+					  "first", search->child) : 0;
+}
+
+static int mountpoint_find(struct mountpoint *found, struct error *err)
+{
+	struct mountpoint_search search = { .found = found };
+	int r = mountpoint_search_for(&search, err);
+
 	if (r < 0)
 		return r;
 	if (!search.is_whole)
 		return error_set(err, -EOPNOTSUPP, "only a folder of the data set is mounted on '%s', as by 'mount "
 				 "--bind': mount it again instead", found->path);
-	if (*search.child)
-		return error_set(err, -EBUSY, "'%s' is mounted in it, and would go with it: unmount that first",
-				 search.child);
+	r = mountpoint_check_child(&search, err);
+	if (r < 0)
+		return r;
 	if (search.has_root)
 		return error_set(err, -EOPNOTSUPP, "the kernel switches no mount that lies right on the root of its "
 				 "mount namespace, as on an initramfs: it needs a mount between them, such as 'mount "
@@ -165,6 +177,11 @@ int mountpoint_open(const char *path, struct mountpoint *ret, struct error *err)
 	return r;
 }
 
+static int mountpoint_is_gone(const struct mountpoint *mountpoint, struct error *err)
+{
+	return error_set(err, -ENOENT, "'%s' was unmounted meanwhile", mountpoint->path);
+}
+
 int mountpoint_renew(struct mountpoint *mountpoint, struct error *err)
 {
 	struct mountpoint found;
@@ -172,6 +189,10 @@ int mountpoint_renew(struct mountpoint *mountpoint, struct error *err)
 
 	if (r < 0)
 		return r;
+	if (strcmp(found.path, mountpoint->path) != 0) {
+		mountpoint_close(&found);
+		return mountpoint_is_gone(mountpoint, err);
+	}
 	mountpoint_close(mountpoint);
 	*mountpoint = found;
 	return 0;
@@ -197,7 +218,7 @@ int mountpoint_lock(struct mountpoint *mountpoint, int *ret_lock, struct error *
 static int mountpoint_refused(const struct mountpoint *mountpoint, struct error *err)
 {
 	if (errno == ENOENT)
-		return error_set(err, -ENOENT, "'%s' was unmounted meanwhile", mountpoint->path);
+		return mountpoint_is_gone(mountpoint, err);
 	if (errno != EINVAL)
 		return error_errno(err, "cannot mount below '%s'", mountpoint->path);
 	return error_set(err, -EINVAL, "the kernel lets nothing be mounted below '%s', which is locked, as it is of "
@@ -205,20 +226,20 @@ static int mountpoint_refused(const struct mountpoint *mountpoint, struct error 
 			 "it was mounted", mountpoint->path);
 }
 
-/* Whether the old mount lies right on the tree. */
-static int mountpoint_check_order(const struct mountpoint *mountpoint, int tree, struct error *err)
+/* Looks at the mount once more: what was mounted in it meanwhile would be detached with it. parent: the mount right
+ * below it; 0: any. */
+static int mountpoint_look_again(const struct mountpoint *mountpoint, uint64_t parent, struct error *err)
 {
 	struct mountpoint found = *mountpoint;
 	struct mountpoint_search search = { .found = &found };
-	uint64_t number = 0;
-	int r = mountpoint_number(tree, &number, err);
+	int r = mountpoint_search_for(&search, err);
 
-	if (r == 0)
-		r = mountinfo_each(mountpoint_see, &search, err);
+	if (r == -ENOENT)
+		return mountpoint_is_gone(mountpoint, err);
 	if (r < 0)
 		return r;
-	if (search.parent == number)
-		return 0;
+	if (!parent || search.parent == parent)
+		return mountpoint_check_child(&search, err);
 	return error_set(err, -EBUSY, "something was mounted over '%s' meanwhile: unmount that, and the new version is "
 			 "there, and below it the old one", mountpoint->path);
 }
@@ -228,17 +249,39 @@ int mountpoint_detach(const struct mountpoint *mountpoint, struct error *err)
 	char root[FDNAME_LINK_SIZE];
 
 	fdname_link(mountpoint->fd, root);
-	return umount2(root, MNT_DETACH) < 0 ? error_errno(err, "cannot unmount '%s'", mountpoint->path) : 0;
+	if (umount2(root, MNT_DETACH) == 0)
+		return 0;
+	return errno == EINVAL ? mountpoint_is_gone(mountpoint, err) :
+				 error_errno(err, "cannot unmount '%s'", mountpoint->path);
 }
 
-int mountpoint_exchange(const struct mountpoint *mountpoint, int tree, struct error *err)
+/* Detaches the tree, which is seen since the mount above it has gone, unless something is mounted in it. */
+static bool mountpoint_withdraw(int tree)
 {
-	int r;
+	struct mountpoint found = { .fd = tree };
+	struct mountpoint_search search = { .found = &found };
 
+	return mountpoint_number(tree, &found.number, NULL) == 0 && mountpoint_search_for(&search, NULL) == 0 &&
+	       !*search.child && mountpoint_detach(&found, NULL) == 0;
+}
+
+int mountpoint_exchange(const struct mountpoint *mountpoint, int tree, bool *ret_is_below, struct error *err)
+{
+	uint64_t number = 0;
+	int r = mountpoint_number(tree, &number, err);
+
+	if (r == 0)
+		r = mountpoint_look_again(mountpoint, 0, err);
+	*ret_is_below = false;
+	if (r < 0)
+		return r;
 	if (move_mount(tree, "", mountpoint->fd, "",
 		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | MOVE_MOUNT_BENEATH) < 0)
 		return mountpoint_refused(mountpoint, err);
 	step("kernel-beneath");
-	r = mountpoint_check_order(mountpoint, tree, err);
-	return r < 0 ? r : mountpoint_detach(mountpoint, err);
+	r = mountpoint_look_again(mountpoint, number, err);
+	if (r == 0)
+		r = mountpoint_detach(mountpoint, err);
+	*ret_is_below = r < 0 && !(r == -ENOENT && mountpoint_withdraw(tree));
+	return r;
 }

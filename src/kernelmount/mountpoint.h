@@ -33,8 +33,9 @@ must_check int mountpoint_lock(struct mountpoint *mountpoint, int *ret_lock, str
 must_check int mountpoint_renew(struct mountpoint *mountpoint, struct error *err); /* opens it again */
 
 /* Puts the tree into the place of the mount on top: at each moment paths lead to one of them. What is open stays so. On
- * failure nothing has changed; but with -EBUSY both are there, as something was mounted over the old one just before,
- * below which the tree is now. */
-must_check int mountpoint_exchange(const struct mountpoint *mountpoint, int tree, struct error *err);
-/* Detaches the mount on top, and no other one, so that the one right below is seen. */
+ * failure nothing has changed, unless *ret_is_below: then the tree is mounted below, as something was mounted over the
+ * old one, or in it, just before. -ENOENT: the old one was unmounted. */
+must_check int mountpoint_exchange(const struct mountpoint *mountpoint, int tree, bool *ret_is_below,
+				   struct error *err);
+/* Detaches the mount on top, and no other one, so that the one right below is seen. -ENOENT: it was unmounted. */
 must_check int mountpoint_detach(const struct mountpoint *mountpoint, struct error *err);

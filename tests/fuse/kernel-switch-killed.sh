@@ -113,6 +113,35 @@ assert_contains "the reason" "$(cat err)" "'$PWD/theirs' was unmounted meanwhile
 assert_eq "content of the mount that came meanwhile" "$(cat theirs/file)" one
 datasetfsctl switch theirs v2 >/dev/null
 is_clean "after a mount between the steps"
+# A mount in it would go with it, at each step.
+for step in kernel-recorded kernel-beneath; do
+    at_step $step s
+    datasetfsctl switch theirs v1 2>err >/dev/null &
+    stopped=$!
+    end_process_at_exit $stopped
+    wait_for 10 passed $step
+    mount --bind source2/file theirs/file
+    kill -CONT $stopped
+    wait $stopped && fail "it switched, at $step, although something was mounted in it"
+    assert_contains "the reason" "$(cat err)" "'$PWD/theirs/file' is mounted in it, and would go with it"
+    umount theirs/file || fail "what was mounted in it, at $step, has gone"
+    datasetfsctl switch theirs v1 >/dev/null || fail "the switch after that"
+    datasetfsctl switch theirs v2 >/dev/null
+    is_clean "after a mount in it, at $step"
+done
+at_step kernel-beneath s
+datasetfsctl switch theirs v1 2>err >/dev/null &
+stopped=$!
+end_process_at_exit $stopped
+wait_for 10 passed kernel-beneath
+umount --lazy theirs
+kill -CONT $stopped
+wait $stopped && fail "it mounted again what was unmounted"
+assert_contains "the reason" "$(cat err)" "'$PWD/theirs' was unmounted meanwhile"
+! is_mounted theirs || fail "what was unmounted between the steps is mounted again"
+assert_eq "records" "$(kernel_records | wc -l)" 1
+kernel_mount volume -o version=v2
+is_clean "after the end of the mount between the steps"
 say "two at once"
 
 if [ -n "${DATASETFS_SANITIZER:-}" ]; then
