@@ -37,12 +37,13 @@ int follow_run(int argc, char **argv)
 {
 	struct verb_options options = { 0 };
 	struct error err = { 0 };
-	int operands, status;
+	int operands, status, r;
 
 	if (!verb_parse(&follow_line, argc, argv, &options, &operands, &status))
 		return status;
-	if (follow_mount(argv[1], &err) == 0)
+	r = follow_mount(argv[1], &err);
+	if (r == 0)
 		return VERB_DONE;
 	log_error(&err, "'%s' cannot follow", argv[1]);
-	return VERB_FAILED;
+	return r == -ENOENT ? FOLLOW_NO_MOUNT : VERB_FAILED;
 }

@@ -11,6 +11,7 @@
 
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
 enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's and scrub's own */
+enum { FOLLOW_NO_MOUNT = 3 }; /* follow's own */
 
 /* The command line of each verb, for --help; its program ends with the verb's name. */
 extern const struct command_line attach_line, attached_line, cache_line, cat_line, compact_line, current_line,

@@ -87,7 +87,7 @@ shows v1 || fail "it switched a mount that came in place of its own: $(cat their
 umount theirs
 say "another mount in its place"
 mkdir absent
-assert_fails 1 "not on a datasetfs mount" datasetfsctl follow absent
+assert_fails 3 "not on a datasetfs mount" datasetfsctl follow absent
 assert_fails 2 "mount option 'follow' cannot be combined with 'version', which pins the mount" \
     datasetfs -o kernel,follow=current,version=v1 volume theirs
 mount_volume volume ours
