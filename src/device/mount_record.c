@@ -39,6 +39,7 @@ static const char *const mount_record_prefixes[] = { "", "prepared-" };
 #define STATX_MNT_ID_UNIQUE 0x4000U
 #endif
 #define MOUNT_RECORD_NAME_SIZE 40u
+#define MOUNT_RECORD_LOOP_SIZE (sizeof(SYSFS_BLOCKS) + SYSFS_NAME_SIZE)
 #define MOUNT_RECORD_FIELDS (sizeof(mount_record_fields) / sizeof(*mount_record_fields))
 
 static void *mount_record_at(const struct mount_record_field *field, const struct mount_record *record)
@@ -78,12 +79,17 @@ int mount_record_folders(struct error *err)
 
 /* ---- the image ---- */
 
+static void mount_record_loop(const char *loop, char ret[MOUNT_RECORD_LOOP_SIZE])
+{
+	snprintf(ret, MOUNT_RECORD_LOOP_SIZE, SYSFS_BLOCKS "%s", loop);
+}
+
 int mount_record_disk(const char *loop, uint64_t *ret, struct error *err)
 {
-	char folder[sizeof(SYSFS_BLOCKS) + SYSFS_NAME_SIZE];
+	char folder[MOUNT_RECORD_LOOP_SIZE];
 	int64_t disk;
 
-	snprintf(folder, sizeof(folder), SYSFS_BLOCKS "%s", loop);
+	mount_record_loop(loop, folder);
 	if (!sysfs_number(folder, "diskseq", &disk))
 		return error_set(err, -EOPNOTSUPP, "the kernel does not number the disks in '%s': that needs Linux "
 				 "5.15, and /sys", loop);
@@ -97,6 +103,17 @@ bool mount_record_has_image(const struct mount_record *record)
 	uint64_t disk;
 
 	return record->image && mount_record_disk(record->image, &disk, NULL) == 0 && disk == record->disk;
+}
+
+bool mount_record_lost_image(const struct mount_record *record)
+{
+	char folder[MOUNT_RECORD_LOOP_SIZE];
+	uint64_t disk;
+
+	if (mount_record_disk(record->image, &disk, NULL) == 0)
+		return disk != record->disk;
+	mount_record_loop(record->image, folder);
+	return access(folder, F_OK) < 0 && errno == ENOENT;
 }
 
 /* ---- a file ---- */

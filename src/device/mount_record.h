@@ -41,6 +41,7 @@ must_check int mount_record_folders(struct error *err);
 /* Finds the number of the disk that is in a loop device now. */
 must_check int mount_record_disk(const char *loop, uint64_t *ret, struct error *err);
 bool mount_record_has_image(const struct mount_record *record); /* whether its image is still there */
+bool mount_record_lost_image(const struct mount_record *record); /* whether it is gone; false also if sysfs fails */
 
 /* There are two records of the mount with an id: its own, and one of what is prepared to replace it. */
 enum mount_record_kind { MOUNT_RECORD_OWN, MOUNT_RECORD_PREPARED };

@@ -88,18 +88,24 @@ void prepared_move(uint64_t from, uint64_t to)
 static int prepared_sweep_mount(void *argument, enum mount_record_kind kind, uint64_t id, struct mount_record *record)
 {
 	(void)argument;
-	if (kind == MOUNT_RECORD_OWN && !mount_record_has_image(record))
+	if (kind == MOUNT_RECORD_OWN && mount_record_lost_image(record))
 		mount_record_remove(kind, id);
 	return 0;
 }
 
+/* A switch moves what is prepared before it removes the mount's own record. */
+static bool prepared_is_left(uint64_t id)
+{
+	auto_mount_record struct mount_record own = { 0 }, record = { 0 };
+
+	return mount_record_read(MOUNT_RECORD_OWN, id, &own, NULL) == -ENOENT &&
+	       mount_record_read(MOUNT_RECORD_PREPARED, id, &record, NULL) == 0;
+}
+
 static int prepared_sweep(void *argument, enum mount_record_kind kind, uint64_t id, struct mount_record *record)
 {
-	auto_mount_record struct mount_record own = { 0 };
-
 	(void)argument;
-	if (kind == MOUNT_RECORD_PREPARED &&
-	    (!mount_record_has_image(record) || mount_record_read(MOUNT_RECORD_OWN, id, &own, NULL) < 0))
+	if (kind == MOUNT_RECORD_PREPARED && (mount_record_lost_image(record) || prepared_is_left(id)))
 		prepared_drop(id, record);
 	return 0;
 }
