@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -24,6 +25,10 @@
 #include "kernelmount/prepared.h"
 #include "options/option_list.h"
 #include "trust/statement.h"
+
+#ifndef ST_NOSYMFOLLOW
+#define ST_NOSYMFOLLOW 0x2000
+#endif
 
 struct kernel_switch {
 	struct dsfs_switch *command;
@@ -98,7 +103,7 @@ static int kernel_switch_remake(struct kernel_switch *to, const char *list, stru
 		return error_no_memory(err);
 	to->is_lost = true;
 	record->first = to->top.id;
-	r = option_list_absolute(list, &record->options, err);
+	r = option_list_absolute(*list ? list : "defaults", &record->options, err);
 	return r < 0 ? r : mount_record_disk(image, &record->disk, err);
 }
 
@@ -106,7 +111,7 @@ static int kernel_switch_know(struct kernel_switch *to, const char *list, struct
 {
 	int r = mount_record_read(MOUNT_RECORD_OWN, to->top.id, &to->record, err);
 
-	if (r == -ENOENT)
+	if (r == -ENOENT || (r == -EINVAL && list)) /* what cannot be read is lost as well */
 		return kernel_switch_remake(to, list, err);
 	if (r == 0 && list)
 		return error_set(err, -EINVAL, "it keeps the options that it was mounted with ('%s'), -o is for a "
@@ -288,11 +293,26 @@ static int kernel_switch_exchange(struct kernel_switch *to, uint64_t id, struct 
 	return r;
 }
 
+/* Keeps what 'mount -o remount,bind' has forbidden since. */
+static int kernel_switch_tighten(struct kernel_switch *to, struct error *err)
+{
+	struct statvfs now;
+
+	if (fstatvfs(to->top.fd, &now) < 0)
+		return error_errno(err, "cannot look at its mount");
+	to->options.noexec |= (now.f_flag & ST_NOEXEC) != 0;
+	to->options.nosymfollow |= (now.f_flag & ST_NOSYMFOLLOW) != 0;
+	to->options.suid &= !(now.f_flag & ST_NOSUID);
+	return 0;
+}
+
 static int kernel_switch_go(struct kernel_switch *to, struct error *err)
 {
 	uint64_t id;
-	int r = built_mount(&to->built, err);
+	int r = kernel_switch_tighten(to, err);
 
+	if (r == 0)
+		r = built_mount(&to->built, err);
 	step("kernel-built");
 	if (r == 0)
 		r = kernel_switch_note(to, &id, err);
@@ -325,11 +345,9 @@ static void kernel_switch_answer(struct kernel_switch *to)
 /* The version that is to be shown is there already. */
 static int kernel_switch_stay(struct kernel_switch *to, struct error *err)
 {
-	int r;
+	int r = kernel_switch_point(to, &to->record, err);
 
-	if (!to->follows)
-		return 0;
-	r = kernel_switch_point(to, &to->record, err);
+	to->record.seen = to->built.super.sequence;
 	return r < 0 ? r : mount_record_write(MOUNT_RECORD_OWN, to->top.id, &to->record, err);
 }
 

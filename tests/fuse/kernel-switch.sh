@@ -166,6 +166,16 @@ assert_fails 1 "with its mount options (trust, digest and others): give them aga
 datasetfsctl switch theirs v1 --prepare -o noexec >/dev/null
 datasetfsctl switch theirs v1 >/dev/null
 findmnt -no OPTIONS theirs | grep -q noexec || fail "the options that were given again do not count"
+: >"$(kernel_records)"
+datasetfsctl switch theirs v0 -o "" >/dev/null || fail "a record that cannot be read is in the way"
+datasetfsctl switch theirs v1 >/dev/null || fail "the switch after '-o \"\"'"
+umount theirs
+kernel_mount volume
+mount -o remount,bind,noexec,nosymfollow theirs
+datasetfsctl switch theirs v1 >/dev/null
+for option in noexec nosymfollow; do
+    findmnt -no VFS-OPTIONS theirs | grep -qw $option || fail "a switch takes back $option"
+done
 umount theirs
 digest=$(datasetfsctl list volume --json | json versions.0.digest /dev/stdin)
 kernel_mount volume -o digest="$digest"
