@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/crc.h"
@@ -115,4 +116,17 @@ int erofs_super_write(const struct index *index, const struct version *version,
 		r = erofs_sink_flush(&sink, err);
 	erofs_sink_close(&sink);
 	return r;
+}
+
+int erofs_super_read_uuid(int fd, uint8_t ret[16], struct error *err)
+{
+	struct erofs_super disk;
+	ssize_t n = pread(fd, &disk, sizeof(disk), EROFS_SUPER_AT);
+
+	if (n < 0)
+		return error_errno(err, "cannot read the image");
+	if (n != sizeof(disk) || dsfs_le32_get(disk.magic) != EROFS_MAGIC)
+		return error_set(err, -EINVAL, "the image is not an EROFS");
+	memcpy(ret, disk.uuid, sizeof(disk.uuid));
+	return 0;
 }

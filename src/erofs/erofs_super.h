@@ -22,3 +22,5 @@ uint64_t erofs_super_bytes(const struct index *index);
 must_check int erofs_super_number(const struct index *index, struct erofs_geometry *geometry, struct error *err);
 must_check int erofs_super_write(const struct index *index, const struct version *version,
 				 const struct erofs_geometry *geometry, int fd, struct error *err);
+/* Reads the UUID of the version from an image of ours. */
+must_check int erofs_super_read_uuid(int fd, uint8_t ret[16], struct error *err);

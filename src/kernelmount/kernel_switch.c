@@ -20,6 +20,7 @@
 #include "device/mount_record.h"
 #include "device/nvme/sysfs.h"
 #include "device/occupied.h"
+#include "erofs/erofs_super.h"
 #include "kernelmount/built.h"
 #include "kernelmount/mountpoint.h"
 #include "kernelmount/prepared.h"
@@ -36,6 +37,7 @@ struct kernel_switch {
 	struct mountpoint top;
 	struct mount_record record; /* of the mount on top */
 	bool is_lost;               /* its record was not there */
+	uint8_t shown[16];          /* UUID of the version there; only if is_lost */
 	bool follows;               /* goes where kernel_switch_goal() says */
 	uint64_t first;             /* switches only a mount that began as this one; 0: any */
 	char *list;                 /* cut into words, to which options point */
@@ -81,6 +83,24 @@ static int kernel_switch_finish(struct kernel_switch *to, struct error *err)
 	return mountpoint_renew(&to->top, err);
 }
 
+/* The name of the image has no more bytes than a memory file can have: a longer one was cut. */
+static bool kernel_switch_is_named(const struct kernel_switch *to, struct occupied_view *ret)
+{
+	return occupied_by_kernel(to->top.device, ret) && *ret->volume &&
+	       strlen(OCCUPIED_IMAGE) + strlen(ret->label) + strlen(ret->volume) + 2 < OCCUPIED_NAME_SIZE - 1;
+}
+
+static int kernel_switch_read_shown(struct kernel_switch *to, const char *image, struct error *err)
+{
+	struct loop loop = LOOP_NONE;
+	int r = loop_open(image, &loop, err);
+
+	if (r == 0)
+		r = erofs_super_read_uuid(loop.fd, to->shown, err);
+	loop_close(&loop);
+	return r;
+}
+
 /* Makes the record anew from what can be seen, and from the options that the user gives again. */
 static int kernel_switch_remake(struct kernel_switch *to, const char *list, struct error *err)
 {
@@ -93,8 +113,7 @@ static int kernel_switch_remake(struct kernel_switch *to, const char *list, stru
 		return error_set(err, -ENOENT, "there is no '" MOUNT_RECORD_FOLDER "/%" PRIu64 "' with its mount "
 				 "options (trust, digest and others): give them again with -o, '-o defaults' if it had "
 				 "none", to->top.id);
-	if (!occupied_by_kernel(to->top.device, &view) || !*view.volume ||
-	    !sysfs_block_name(to->top.device, image))
+	if (!kernel_switch_is_named(to, &view) || !sysfs_block_name(to->top.device, image))
 		return error_set(err, -ENOENT, "the kernel does not say which volume it is: unmount and mount again");
 	record->volume = strdup(view.volume);
 	record->label = strdup(view.label);
@@ -104,6 +123,8 @@ static int kernel_switch_remake(struct kernel_switch *to, const char *list, stru
 	to->is_lost = true;
 	record->first = to->top.id;
 	r = option_list_absolute(*list ? list : "defaults", &record->options, err);
+	if (r == 0)
+		r = kernel_switch_read_shown(to, image, err);
 	return r < 0 ? r : mount_record_disk(image, &record->disk, err);
 }
 
@@ -174,6 +195,15 @@ int kernel_switch_check_volume(const struct mount_record *record, const struct s
 	if (r == 0 && record->volume_uuid)
 		r = superblock_check_volume(super, uuid, err);
 	return r < 0 ? r : superblock_check_seen(super, record->seen, err);
+}
+
+/* Without a record only the version tells whether the name still leads to the same volume. */
+static int kernel_switch_check_shown(const struct kernel_switch *to, struct error *err)
+{
+	if (!to->is_lost || catalogue_by_uuid(&to->built.catalogue, to->shown))
+		return 0;
+	return error_set(err, -ESTALE, "'%s' lacks the version '%s' that is mounted, so it may be another volume by "
+			 "now: unmount and mount again", to->record.volume, to->record.label);
 }
 
 static bool kernel_switch_is(const struct version *version, const char *uuid)
@@ -357,6 +387,8 @@ static int kernel_switch_run(struct kernel_switch *to, struct error *err)
 
 	if (r == 0)
 		r = kernel_switch_check_volume(&to->record, &to->built.super, err);
+	if (r == 0)
+		r = kernel_switch_check_shown(to, err);
 	if (r == 0)
 		r = kernel_switch_choose(to, err);
 	if (r < 0 || !to->built.version)

@@ -163,6 +163,12 @@ say "refusals leave the mount as it was"
 rm "$(kernel_records)"
 assert_fails 1 "with its mount options (trust, digest and others): give them again with -o, '-o defaults' if it had" \
     datasetfsctl switch theirs v1
+mv volume away
+mv other volume
+assert_fails 1 "lacks the version 'v0' that is mounted, so it may be another volume by now" \
+    datasetfsctl switch theirs v1 -o defaults
+mv volume other
+mv away volume
 datasetfsctl switch theirs v1 --prepare -o noexec >/dev/null
 datasetfsctl switch theirs v1 >/dev/null
 findmnt -no OPTIONS theirs | grep -q noexec || fail "the options that were given again do not count"
