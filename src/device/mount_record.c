@@ -100,7 +100,7 @@ int mount_record_disk(const char *loop, uint64_t *ret, struct error *err)
 /* A loop device gets another number when it lets go of its file. */
 bool mount_record_has_image(const struct mount_record *record)
 {
-	uint64_t disk;
+	uint64_t disk = 0;
 
 	return record->image && mount_record_disk(record->image, &disk, NULL) == 0 && disk == record->disk;
 }
@@ -108,7 +108,7 @@ bool mount_record_has_image(const struct mount_record *record)
 bool mount_record_lost_image(const struct mount_record *record)
 {
 	char folder[MOUNT_RECORD_LOOP_SIZE];
-	uint64_t disk;
+	uint64_t disk = 0;
 
 	if (mount_record_disk(record->image, &disk, NULL) == 0)
 		return disk != record->disk;
