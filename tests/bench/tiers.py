@@ -13,7 +13,7 @@ import volumes
 from machine import Trouble
 
 SPARE = 700 << 20  # bytes of the drive's filesystem beside twice the data: XFS has 300 MiB at least
-PASSES = 6         # epochs in which a cache is filled: what its drive was too slow for comes in the next one
+PASSES = 50        # epochs in which a cache is filled: what its drive was too slow for comes in the next one
 PATIENCE = 120     # s until what was read is written
 OTHER_SEEDS = 1000  # of the orders in which it is filled
 HELD = 0.999       # of the reads, by a full cache
