@@ -85,7 +85,8 @@ for command in "way sums" "way parts" one_by_one; do
     from_cache 195 $command
 done
 WAY=direct from_cache 1 eval 'library-way mnt queue | sort | cmp queue.through -'
-WAY=direct from_cache 1 eval 'library-way mnt fork >fork.past'
+# ThreadSanitizer does not bear threads that start in a forked process.
+[ "${DATASETFS_SANITIZER:-}" = thread ] || WAY=direct from_cache 1 eval 'library-way mnt fork >fork.past'
 [ "$(stats mnt client_local_cache_bytes)" -gt 20000000 ] || fail "bytes: $(stats mnt client_local_cache_bytes)"
 
 if [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ]; then

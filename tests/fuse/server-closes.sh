@@ -126,7 +126,8 @@ is_as_before() {
 wait_for 20 is_as_before || fail "kept: $(kept), at first $kept_before: $(ls -l "/proc/$DAEMON/fd")"
 after=$(memory)
 say "memory: $after KiB"
-[ $((after * 100)) -le $((before * 105)) ] && [ $((after * 100)) -ge $((before * 95)) ] ||
-    fail "memory: $after KiB, at first $before KiB"
+# ThreadSanitizer remembers accesses, for which its own memory grows.
+[ "${DATASETFS_SANITIZER:-}" = thread ] || { [ $((after * 100)) -le $((before * 105)) ] &&
+    [ $((after * 100)) -ge $((before * 95)) ]; } || fail "memory: $after KiB, at first $before KiB"
 ! grep -E "wrong|refused|lost|cannot" daemon.log || fail "see above"
 unmount mnt
