@@ -6,11 +6,7 @@
 # mounted there later is left alone.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/kernel.sh"
-need_root
-own_machine
-need_loop
-need_mount
-need_filesystem erofs
+need_kernel_mounts
 
 mkdir source
 # publish LABEL [OPTIONS…]: as another host does, past the lock on the file

@@ -6,11 +6,7 @@
 # kernel, or a place, that cannot switch is refused in a line that says what is needed.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/kernel.sh"
-need_root
-own_machine
-need_loop
-need_mount
-need_filesystem erofs
+need_kernel_mounts
 . "$LIB/steps.sh"
 
 mkdir source1 source2

@@ -5,11 +5,8 @@
 # open fails; what is open stays; what a mount or a daemon's switch would refuse is refused, and changes nothing.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/kernel.sh"
-need_root
-own_machine
-need_loop
-need_mount
-need_filesystem erofs
+. "$LIB/two_sources.sh"
+need_kernel_mounts
 need_command python3
 
 label() {
@@ -22,19 +19,7 @@ image_of() {
 }
 
 rounds=$(length 20 1000)
-python3 - <<'END'
-import os, random
-rng = random.Random(4)
-for version in range(2):
-    for number in range(120):
-        if number % 10 == 3 + version:
-            continue
-        folder = ["", "a/", "b/deep/", f"only{version}/"][number % 4]
-        path = f"source{version}/{folder}{number}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(bytes(f"{version}.{number} ", "ascii") * rng.choice([1, 30, 700, 9000, 40000]))
-END
+two_sources
 pack volume source0 --label v0
 pack volume source1 --label v1 --no-current
 

@@ -5,6 +5,7 @@
 # channels and by both ways to tell the kernel: every file is wholly of one version, no open after a switch sees the old
 # one, memory and descriptors stay what they were, and a version is closed when the kernel has forgotten it.
 . "$(dirname "$0")/../lib/common.sh"
+. "$LIB/two_sources.sh"
 need_fuse
 need_root
 need_command python3
@@ -12,19 +13,7 @@ need_command python3
 rounds=$(length 200 1200)
 [ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 60 1000)
 
-python3 - <<'END'
-import os, random
-rng = random.Random(4)
-for version in range(2):
-    for number in range(120):
-        if number % 10 == 3 + version:
-            continue
-        folder = ["", "a/", "b/deep/", f"only{version}/"][number % 4]
-        path = f"source{version}/{folder}{number}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(bytes(f"{version}.{number} ", "ascii") * rng.choice([1, 30, 700, 9000, 40000]))
-END
+two_sources
 pack volume source0 --label v0
 pack volume source1 --label v1 --compress auto --chunk-size 64K --no-current
 

@@ -2,6 +2,15 @@
 # SPDX-License-Identifier: MIT
 # Mounts that the kernel serves by itself: compares them with ours, and ends what is left of them.
 
+# need_kernel_mounts: for tests that mount by the kernel and look at all records of such mounts
+need_kernel_mounts() {
+    need_root
+    own_machine
+    need_loop
+    need_mount
+    need_filesystem erofs
+}
+
 # kernel_end MOUNTPOINT: for clean-up only
 kernel_end() {
     ! is_mounted "$1" || umount --lazy "$1"
