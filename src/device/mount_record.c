@@ -209,7 +209,6 @@ static int mount_record_read_at(const char *folder, const char *name, struct mou
 int mount_record_read(enum mount_record_kind kind, uint64_t id, struct mount_record *ret, struct error *err)
 {
 	char name[MOUNT_RECORD_NAME_SIZE];
-
 	int r;
 
 	mount_record_name(kind, id, name);
