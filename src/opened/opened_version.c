@@ -7,6 +7,16 @@
 #include "image/catalogue/index_load.h"
 #include "opened/version_record.h"
 
+int opened_version_load_sums(struct backing backing, struct opened_version *opened, struct error *ret_damage,
+			     struct error *err)
+{
+	block_sums_close(opened->block_sums);
+	opened->block_sums = NULL;
+	if (block_sums_load(backing, &opened->version, &opened->block_sums, ret_damage) == -ENOMEM)
+		return error_no_memory(err);
+	return 0;
+}
+
 int opened_version_load(struct backing backing, const struct version *version, struct opened_version *ret,
 			struct error *ret_damage, struct error *err)
 {
@@ -16,8 +26,8 @@ int opened_version_load(struct backing backing, const struct version *version, s
 		ret->version = *version;
 		r = version_copy_lists(version, &ret->version, err);
 	}
-	if (r == 0 && !ret->block_sums && block_sums_load(backing, version, &ret->block_sums, ret_damage) == -ENOMEM)
-		r = error_no_memory(err);
+	if (r == 0 && !ret->block_sums)
+		r = opened_version_load_sums(backing, ret, ret_damage, err);
 	if (r < 0)
 		opened_version_close(ret);
 	return r;

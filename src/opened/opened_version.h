@@ -22,6 +22,9 @@ struct opened_version {
  * may be NULL, then says why. On failure *ret is closed. */
 must_check int opened_version_load(struct backing backing, const struct version *version, struct opened_version *ret,
 				   struct error *ret_damage, struct error *err);
+/* Loads the block checksums from the volume, also in place of those that *opened has. Damage: as above. */
+must_check int opened_version_load_sums(struct backing backing, struct opened_version *opened,
+					struct error *ret_damage, struct error *err);
 /* Writes the record (opened/version_record.h) by which another process opens the version. */
 must_check int opened_version_record(const struct opened_version *opened, int *ret_fd, struct error *err);
 /* Opens a version that another process has open, from its record and its index (index->memfd). Reads nothing of the

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "image/catalogue/block_sums.h"
 #include "image/catalogue/dump.h"
 #include "image/catalogue/index_load.h"
 
@@ -50,19 +49,6 @@ static int trusted_compare(const struct catalogue *catalogue, struct link_versio
 	return r;
 }
 
-/* Without damaged block checksums, parts of large files are read in whole chunks. */
-static int trusted_load_block_sums(struct link_version *got, struct error *err)
-{
-	struct opened_version *opened = &got->opened;
-
-	block_sums_close(opened->block_sums);
-	opened->block_sums = NULL;
-	if (block_sums_load(backing_of(&got->volume->source, &opened->index->members), &opened->version,
-			    &opened->block_sums, NULL) == -ENOMEM)
-		return error_no_memory(err);
-	return 0;
-}
-
 int trusted_handed(struct link_version *got, const struct query *query, struct error *err)
 {
 	struct catalogue catalogue = { 0 };
@@ -75,5 +61,7 @@ int trusted_handed(struct link_version *got, const struct query *query, struct e
 	if (r == 0)
 		r = trusted_compare(&catalogue, got, query, err);
 	catalogue_free(&catalogue);
-	return r < 0 ? r : trusted_load_block_sums(got, err);
+	/* Nothing proves those that the daemon sent. */
+	return r < 0 ? r : opened_version_load_sums(backing_of(&got->volume->source, &got->opened.index->members),
+						    &got->opened, NULL, err);
 }
