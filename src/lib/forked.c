@@ -14,6 +14,7 @@ enum { FORKED_UNSEEN, FORKED_LOOKING, FORKED_SEEN };
 static _Atomic uint32_t *word; /* FORKED_* */
 static _Atomic uint64_t generation = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t forking; /* the generation in which the thread that forks took the lock */
 static void (*_Atomic child_hook)(void);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int watch_failure;
@@ -51,10 +52,19 @@ void forked_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void forked_before(void)
+{
+	forked_lock();
+	forking = forked_generation();
+}
+
 static void forked_in_child(void)
 {
 	void (*hook)(void) = atomic_load(&child_hook);
 
+	/* The thread that forked is this one. A handler of another library may have replaced the lock already. */
+	if (atomic_load(&generation) == forking)
+		forked_unlock();
 	atomic_store(word, FORKED_UNSEEN); /* for kernels that cannot zero the page */
 	forked_arrive();
 	if (hook)
@@ -73,7 +83,7 @@ static void forked_prepare(void)
 	(void)madvise(map, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK);
 	word = map;
 	atomic_store(word, FORKED_SEEN);
-	watch_failure = -pthread_atfork(forked_lock, forked_unlock, forked_in_child);
+	watch_failure = -pthread_atfork(forked_before, forked_unlock, forked_in_child);
 }
 
 int forked_watch(struct error *err)
