@@ -116,7 +116,7 @@ by_kernel() {
 
 at_exit umount -lq mnt theirs
 MOUNTED=0 ACCEPTED=0 COUNT=0 KERNELS=0
-each=$(($(length 7 700) / ${#SOUNDS[@]}))
+each=$(($(length 7 140) / ${#SOUNDS[@]}))
 for SOUND in "${SOUNDS[@]}"; do
     LABEL=v1
     [[ $SOUND != *@(versions|mirror|stale)* ]] || LABEL=two

@@ -10,7 +10,7 @@ need_command ssh-keygen setfattr
 seed=${SEED:-$RANDOM}
 say "seed $seed"
 hostile_volumes
-count=$(($(length 700 35000) / ${#SOUNDS[@]}))
+count=$(($(length 700 7000) / ${#SOUNDS[@]}))
 for volume in "${SOUNDS[@]}"; do
     say "$volume"
     "$DATASETFS_BUILD/tests/format/hostile" "$volume" "$seed" 1 $count || fail "seed $seed, $volume"
