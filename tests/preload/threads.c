@@ -373,6 +373,16 @@ static void case_little_memory(void)
 	case_many();
 }
 
+/* None is left for the report. */
+static void case_no_memory(void)
+{
+	const struct rlimit limit = { 0, 0 };
+
+	open_and_read(NULL);
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	CHECK(mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
+}
+
 /* --- paths and memory --- */
 
 /* The directory is the one below a mountpoint. */
@@ -424,8 +434,8 @@ static const struct {
 } cases[] = {
 	CASE(numbers_as_names), CASE(unshare), CASE(system_close), CASE(limit), CASE(long_list), CASE(vfork),
 	CASE(handler), CASE(exit_in_handler), CASE(strict), CASE(small_stack), CASE(constructor),
-	CASE(stopped_daemon), CASE(collector), CASE(cancel), CASE(many), CASE(little_memory), CASE(covered),
-	CASE(long_path), CASE(kept),
+	CASE(stopped_daemon), CASE(collector), CASE(cancel), CASE(many), CASE(little_memory), CASE(no_memory),
+	CASE(covered), CASE(long_path), CASE(kept),
 };
 
 int main(int argc, char **argv)

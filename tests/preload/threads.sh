@@ -47,7 +47,7 @@ cc -shared -fPIC -o constructor.so begin.c
 program=$PWD/threads
 
 for name in numbers_as_names unshare system_close limit long_list vfork handler exit_in_handler strict small_stack \
-    constructor stopped_daemon collector cancel many little_memory long_path kept; do
+    constructor stopped_daemon collector cancel many little_memory no_memory long_path kept; do
     tried $name
     [ $name != numbers_as_names ] || grep -q '"opened": 2, .*"made_real": {}' report ||
         fail "a path in the data set makes a number real: $(cat report)"

@@ -36,6 +36,7 @@ struct report_counts {
 };
 
 static void *_Atomic report;
+static void *_Atomic spare_line; /* for a process that has no memory left at its end; NULL while it is in use */
 
 /* The first data set that was refused, and why. */
 static char report_root[512], report_why[512];
@@ -44,11 +45,6 @@ static int report_fd = -1;
 static struct report_counts *report_counts(void)
 {
 	return report;
-}
-
-bool report_make(void)
-{
-	return private_new(&report, sizeof(struct report_counts));
 }
 
 void report_opened(void)
@@ -101,6 +97,32 @@ struct report_line {
 	char text[REPORT_SIZE];
 	size_t length;
 };
+
+bool report_make(void)
+{
+	return private_new(&report, sizeof(struct report_counts)) &&
+	       private_new(&spare_line, sizeof(struct report_line));
+}
+
+static struct report_line *report_take_line(void)
+{
+	struct report_line *line = atomic_exchange(&spare_line, NULL);
+
+	if (line)
+		return line;
+	/* A signal handler may have a small stack. */
+	line = mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return line == MAP_FAILED ? NULL : line;
+}
+
+static void report_put_line(struct report_line *line)
+{
+	void *none = NULL;
+
+	line->length = 0;
+	if (!atomic_compare_exchange_strong(&spare_line, &none, line))
+		munmap(line, sizeof(*line));
+}
 
 static void report_add(struct report_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -187,14 +209,13 @@ void report_write(bool is_last)
 	if (report_fd < 0 || private_is_anothers())
 		return;
 	has_entered = inside_enter(&inside); /* false: a signal interrupted our own code */
-	/* A signal handler may have a small stack. */
-	line = mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (line != MAP_FAILED) {
+	line = report_take_line();
+	if (line) {
 		report_fill(line);
 		if (write(report_fd, line->text, line->length) < 0) {
 			/* there is nowhere to report it */
 		}
-		munmap(line, sizeof(*line));
+		report_put_line(line);
 	}
 	if (report)
 		memset((void *)report_counts(), 0, sizeof(struct report_counts));
