@@ -157,6 +157,8 @@ def check_words():
     for call in (reader.stat, reader.list):
         refused("neither", TypeError, "expected a path or an id, found None", call, None)
         refused("a name of nothing", FileNotFoundError, "none", call, "cat/none")
+    refused("a way", ValueError, "^way='fast', expected None, 'direct' or 'mount'$", datasetfs.Reader, "volume", None,
+            None, "fast")
 
 
 def check_reader():

@@ -11,6 +11,7 @@ from . import library as dsfs
 
 Info = collections.namedtuple("Info", "way label uuid digest sequence files bytes root ids why order")
 PATH = (str, bytes, os.PathLike)
+FLAGS = {None: 0, "direct": dsfs.DSFS_OPEN_DIRECT, "mount": dsfs.DSFS_OPEN_MOUNT}
 RACES = 3  # a switch can come between look-up and read; that often in a row it does not
 
 
@@ -21,6 +22,12 @@ def describe(fs):
     return Info(dsfs.WAYS.get(found.way, str(found.way)), os.fsdecode(found.label), uuid,
                 found.digest.decode(), found.sequence, found.files, found.bytes, found.root, found.ids,
                 os.fsdecode(found.why), dsfs.ORDERS.get(found.order))
+
+
+def flags_of(way):
+    if way not in FLAGS:
+        raise ValueError(f"way={way!r}, expected None, 'direct' or 'mount'")
+    return FLAGS[way]
 
 
 def listed(items, what):
@@ -42,8 +49,7 @@ class Reader:
         self._handle = None
         self.where, self.way = os.path.abspath(os.fspath(where)) if os.path.exists(where) else os.fspath(where), way
         self._trust = trust, revoked
-        flags = {None: 0, "direct": dsfs.DSFS_OPEN_DIRECT, "mount": dsfs.DSFS_OPEN_MOUNT}[way]
-        options = dsfs.Options(ctypes.sizeof(dsfs.Options), flags, version and os.fsencode(version),
+        options = dsfs.Options(ctypes.sizeof(dsfs.Options), flags_of(way), version and os.fsencode(version),
                                digest and digest.encode(), trust and os.fsencode(trust),
                                revoked and os.fsencode(revoked))
         fs = ctypes.c_void_p()
