@@ -246,13 +246,28 @@ static PyObject *arena_new(void)
 	return NULL;
 }
 
+/* ranges: a list of (offset, size), as long as that of ids, or None for whole files. */
+static void set_reads(struct dsfs_read *reads, PyObject *ids, PyObject *ranges, Py_ssize_t count)
+{
+	for (Py_ssize_t i = 0; !PyErr_Occurred() && i < count; i++) {
+		unsigned long long offset = 0, size = UINT64_MAX;
+
+		if (ranges != Py_None && !PyArg_ParseTuple(PyList_GetItem(ranges, i), "KK", &offset, &size))
+			return;
+		reads[i].id = PyLong_AsUnsignedLongLongMask(PyList_GetItem(ids, i));
+		reads[i].offset = offset;
+		reads[i].size = size;
+	}
+}
+
 static PyObject *fast_read_many(PyObject *module, PyObject *arguments)
 {
-	PyObject *address, *ids, *list = NULL;
+	PyObject *address, *ids, *ranges = Py_None, *list = NULL;
 	struct dsfs *fs;
 
 	(void)module;
-	if (!PyArg_ParseTuple(arguments, "OO!", &address, &PyList_Type, &ids) || !(fs = PyLong_AsVoidPtr(address)))
+	if (!PyArg_ParseTuple(arguments, "OO!|O", &address, &PyList_Type, &ids, &ranges) ||
+	    !(fs = PyLong_AsVoidPtr(address)))
 		return NULL;
 	Py_ssize_t count = PyList_Size(ids);
 	struct dsfs_read *reads = calloc(count + 1, sizeof(*reads));
@@ -260,10 +275,7 @@ static PyObject *fast_read_many(PyObject *module, PyObject *arguments)
 
 	if (!reads && arena)
 		PyErr_NoMemory();
-	for (Py_ssize_t i = 0; !PyErr_Occurred() && i < count; i++) {
-		reads[i].id = PyLong_AsUnsignedLongLongMask(PyList_GetItem(ids, i));
-		reads[i].size = UINT64_MAX;
-	}
+	set_reads(reads, ids, ranges, count);
 	if (!PyErr_Occurred()) {
 		struct dsfs_arena *memory = ((struct arena *)arena)->memory;
 

@@ -161,6 +161,27 @@ def check_words():
             None, "fast")
 
 
+def check_ranges(reader, paths, ids, expected):
+    """By path and by id, into arenas and into a buffer."""
+    ranges = [(number % 70, number % 90) for number in range(len(ids))]
+    wanted = [content[offset:offset + size] for content, (offset, size) in zip(expected, ranges)]
+    check("ranges by path", [bytes(view) for view in reader.read_many(paths, ranges=ranges)], wanted)
+    check("ranges by id", [bytes(view) for view in reader.read_many(ids, ranges=ranges)], wanted)
+    found = reader.read_many(["none", paths[1]], "return", [(0, 1), (2, library.WHOLE)])
+    check("behind what is not there", (type(found[0]).__name__, bytes(found[1])),
+          ("FileNotFoundError", expected[1][2:]))
+    check("none", reader.read_many([], ranges=[]), [])
+    refused("too few", ValueError, "1 ranges for 2 files", reader.read_many, paths[:2], "raise", [(0, 1)])
+    for pair in ((-1, 1), (0, -1), (0, 1 << 64)):
+        refused("a range", ValueError, r"the range .*\)", reader.read_many, paths[:1], "raise", [pair])
+    buffer = bytearray(50)
+    check("into a buffer", (reader.read_into(ids[1], memoryview(buffer), 7), bytes(buffer)),
+          (50, expected[1][7:57]))
+    check("into none", reader.read_into(ids[1], bytearray(), 7), 0)
+    link = next(number for name, number, _ in reader.list("cat") if name == "soft.jpg")
+    check("the target of a link", reader.readlink(link), "../eel/003.jpg")
+
+
 def check_reader():
     with datasetfs.Reader("volume") as reader:
         check("files", reader.info.files, len(regular("tree")))
@@ -172,6 +193,7 @@ def check_reader():
         check("nothing", reader.read_many([]), [])
         check("an array of ids", list(map(bytes, reader.read_many(array("Q", ids)))), expected)
         check("one", reader.read("cat/001.jpg"), content_of("cat/001.jpg"))
+        check_ranges(reader, paths, ids, expected)
         check("one by id", reader.read(ids[5]), expected[5])
         check("paths", [reader.path(number) for number in ids], paths)
         check("two names, one file", len(set(reader.lookup([LINK, LINKED]))), 1)

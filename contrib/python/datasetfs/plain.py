@@ -2,6 +2,7 @@
 """The calls that are made for every file or every batch, by ctypes alone; fast.c has the same in C. fs is the address
 of a handle."""
 import ctypes
+import itertools
 
 from .library import EACH_ENTRY, Read, WHOLE, check, library
 
@@ -69,11 +70,11 @@ def placed(fs, numbers):
     return ids
 
 
-def read_many(fs, ids):
-    """A view or a negative errno for each."""
+def read_many(fs, ids, ranges=None):
+    """A view or a negative errno for each. ranges: a list of (offset, size); None: whole files."""
     arena, reads = Arena(), (Read * len(ids))()
-    for one, number in zip(reads, ids):
-        one.id, one.size = number, WHOLE
+    for one, number, (offset, size) in zip(reads, ids, ranges or itertools.repeat((0, WHOLE))):
+        one.id, one.offset, one.size = number, offset, size
     library().dsfs_read_many(fs, reads, len(ids), arena.pointer)
     return [arena.view(one.buffer, one.result) if one.result >= 0 else one.result for one in reads]
 

@@ -119,11 +119,18 @@ class Reader:
         dsfs.check(dsfs.library().dsfs_stat(self._fs, self._id(item), ctypes.byref(found)))
         return found.result()
 
+    def _text(self, call, number):
+        buffer = ctypes.create_string_buffer(4096)
+        dsfs.check(call(self._fs, number, buffer, len(buffer)))
+        return os.fsdecode(buffer.value)
+
     def path(self, number):
         """The first path of a file, relative to the root of the data set."""
-        buffer = ctypes.create_string_buffer(4096)
-        dsfs.check(dsfs.library().dsfs_path(self._fs, number, buffer, len(buffer)))
-        return os.fsdecode(buffer.value)
+        return self._text(dsfs.library().dsfs_path, number)
+
+    def readlink(self, number):
+        """The target of a symbolic link by its id."""
+        return self._text(dsfs.library().dsfs_readlink, number)
 
     def list(self, directory):
         """(name, id, type) of the entries of a directory, which is a path or an id, in bytewise order of names; types
@@ -165,26 +172,36 @@ class Reader:
         """The contents of one file by its path or id, as bytes."""
         return bytes(self.read_many([item])[0])
 
-    def read_many(self, items, errors="raise"):
+    def read_into(self, number, buffer, offset):
+        """Fills a buffer with the bytes of a file, by its id, from an offset on; how many these were."""
+        if not len(buffer):
+            return 0
+        place = ctypes.byref(ctypes.c_char.from_buffer(buffer))
+        return dsfs.check(dsfs.library().dsfs_pread(self._fs, number, place, len(buffer), offset))
+
+    def read_many(self, items, errors="raise", ranges=None):
         """The contents of files, by paths or by ids, as memoryviews; one call without the interpreter's lock.
 
         The views lie in memory that is freed with the last of them. errors="raise": the first file that cannot be
         read raises OSError, whose filename is the item; "return": its place has the OSError instead of a view.
+        ranges: (offset, size) for each, of which a view has what is in the file.
         """
         items = listed(items, "paths or ids")
+        ranges = None if ranges is None else _pairs(ranges, len(items))
         if items and isinstance(items[0], PATH):
-            views, reasons = self._read_paths(_each(os.fsencode, items))
+            views, reasons = self._read_paths(_each(os.fsencode, items), ranges)
         else:
-            views = dsfs.calls().read_many(self._fs, _each(operator.index, items))
+            views = dsfs.calls().read_many(self._fs, _each(operator.index, items), ranges)
             reasons = reason_of(views)
         return resolve(items, views, reasons, errors)
 
-    def _read_paths(self, paths):
+    def _read_paths(self, paths, ranges=None):
         for _ in range(RACES):
             ids = dsfs.calls().lookup(self._fs, paths)
             reasons = reason_of(ids)
             found = [number for number in ids if number > 0]
-            views = dsfs.calls().read_many(self._fs, found)
+            wanted = ranges and [pair for pair, number in zip(ranges, ids) if number > 0]
+            views = dsfs.calls().read_many(self._fs, found, wanted)
             reasons = {**reason_of(views), **reasons}
             if errno.ESTALE not in reasons:
                 break
@@ -200,6 +217,16 @@ def _each(convert, items):
     except TypeError:
         kinds = sorted({type(item).__name__ for item in items})
         raise TypeError(f"expected paths or ids, not both, found {' and '.join(kinds)}") from None
+
+
+def _pairs(ranges, count):
+    pairs = [(operator.index(offset), operator.index(size)) for offset, size in ranges]
+    if len(pairs) != count:
+        raise ValueError(f"{len(pairs)} ranges for {count} files")
+    for pair in pairs:
+        if not (0 <= pair[0] <= dsfs.WHOLE and 0 <= pair[1] <= dsfs.WHOLE):
+            raise ValueError(f"the range {pair}, expected (offset, size), neither of them negative")
+    return pairs
 
 
 def reason_of(results):
