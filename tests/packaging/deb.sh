@@ -85,7 +85,8 @@ use() {
     assert_eq "python3-datasetfs" "$(within python3 -c 'if True:
         import datasetfs, datasetfs.library, importlib.metadata
         assert datasetfs.read("/mnt/stdio.h") == open("/data/tree/stdio.h", "rb").read()
-        print(importlib.metadata.version("datasetfs"), datasetfs.library.calls().__name__)')" "$1 datasetfs._fast"
+        print(importlib.metadata.version("datasetfs"), datasetfs.library.calls().__name__,
+              *importlib.metadata.entry_points(group="fsspec.specs").names)')" "$1 datasetfs._fast datasetfs"
     within sh -c 'cd /data && cc -Wall -Werror $(pkg-config --cflags datasetfs) program.c -o shared \
         $(pkg-config --libs datasetfs) && cc -static program.c -o static $(pkg-config --static --libs datasetfs)' \
         2>compile.log || fail "libdatasetfs-dev: $(cat compile.log)"

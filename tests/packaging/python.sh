@@ -56,7 +56,8 @@ try:
     contents = datasetfs.Reader("volume").read("file").decode().strip()
 except ImportError as error:
     sys.exit(str(error))
-print(importlib.metadata.version("datasetfs"), datasetfs.library.calls().__name__.split(".")[-1], contents)
+print(importlib.metadata.version("datasetfs"), datasetfs.library.calls().__name__.split(".")[-1], contents,
+      *(point.value for point in importlib.metadata.entry_points(group="fsspec.specs", name="datasetfs")))
 END_PYTHON
 
 # In a virtual environment nothing is taken from the tree.
@@ -72,7 +73,8 @@ for wheel in plain/*.whl plain/*.tar.gz fast/*.whl; do
        calls=plain ;;
     esac
     assert_eq "$wheel" "$(LD_LIBRARY_PATH=$DATASETFS_BUILD/root$(pkg-config --variable=libdir \
-        "$DATASETFS_BUILD/meson-private/datasetfs.pc") venv/bin/python reads.py)" "$release $calls contents"
+        "$DATASETFS_BUILD/meson-private/datasetfs.pc") venv/bin/python reads.py)" \
+        "$release $calls contents datasetfs.filesystem:FileSystem"
 done
 if ! ldconfig -p | grep -q 'libdatasetfs\.so\.0'; then
     assert_fails 1 "install the package libdatasetfs0 that" venv/bin/python reads.py

@@ -13,9 +13,11 @@ from .prefetch import PrefetchSampler
 from .programs import CommandError
 from .publisher import Publisher
 from .reader import Reader
+from .register import register as _register
 from .sampler import Sampler
 from .volume import describe, diff, switch, verify, versions
 
+_register()
 __version__: str
 
 

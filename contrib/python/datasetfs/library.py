@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """libdatasetfs by ctypes: where it is, its structures and calls as include/datasetfs/datasetfs.h has them, its errors
 as exceptions. It is loaded by the first call that needs it."""
+import contextlib
 import ctypes
 import functools
 import importlib
@@ -167,8 +168,17 @@ def named(code, why, path):
     if given and end and name.startswith("'") and f"/{given}".endswith("/" + name[1:].lstrip("/")):
         why = rest
     elif given:
-        why = re.sub(r"^id \d+ is ", "", why.removeprefix(f"'{given}' is "))
+        why = re.sub(r"^(id|inode) \d+ is ", "", why.removeprefix(f"'{given}' is "))
     return OSError(code, why, path)
+
+
+@contextlib.contextmanager
+def naming(path):
+    """Errors name a file as it was named here."""
+    try:
+        yield
+    except OSError as error:
+        raise named(error.errno, error.strerror, path) from None
 
 
 def failure(code, path=None):
