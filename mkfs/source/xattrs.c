@@ -79,50 +79,41 @@ static int xattrs_sort(char *list, size_t length, const struct xattrs_wanted *wa
 	return 0;
 }
 
-static int xattrs_encode_one(int fd, const char *path, const char *name, uint8_t *set, size_t *used,
-			     struct error *err)
+static int xattrs_encode_one(int fd, const char *path, const char *name, struct xattr_set *set, struct error *err)
 {
-	size_t name_length = strlen(name);
-	struct dsfs_xattr head = { .name_length = dsfs_le32_of((uint32_t)name_length) };
-	size_t at = *used + sizeof(head) + name_length;
-	size_t room = at < DSFS_XATTRS_MAX ? DSFS_XATTRS_MAX - at : 0;
+	struct span key = span_text(name);
+	size_t room = 0;
+	uint8_t *value = xattr_set_value(set, key.size, &room);
 	ssize_t length = -1;
 
 	if (room)
-		length = path ? lgetxattr(path, name, set + at, room) : fgetxattr(fd, name, set + at, room);
-	if (!room || (length < 0 && errno == ERANGE))
+		length = path ? lgetxattr(path, name, value, room) : fgetxattr(fd, name, value, room);
+	if (room && length < 0 && errno != ERANGE)
+		return error_errno(err, "cannot read attribute '%s'", name);
+	if (length < 0 || !xattr_set_add(set, key, span_of(value, (uint64_t)length)))
 		return error_set(err, -E2BIG, "its user attributes take more than %u bytes" XATTRS_HINT,
 				 DSFS_XATTRS_MAX);
-	if (length < 0)
-		return error_errno(err, "cannot read attribute '%s'", name);
-	head.value_length = dsfs_le32_of((uint32_t)length);
-	memcpy(set + *used, &head, sizeof(head));
-	memcpy(set + *used + sizeof(head), name, name_length);
-	*used = at + (size_t)length;
 	return 0;
 }
 
 static int xattrs_encode(int fd, const char *path, const struct xattrs_names *names, uint8_t **ret_set,
 			 uint32_t *ret_length, struct error *err)
 {
-	auto_free uint8_t *set = malloc(DSFS_XATTRS_MAX);
-	struct dsfs_xattr_set head = { .count = dsfs_le32_of(names->count) };
-	size_t used = sizeof(head);
+	auto_free uint8_t *bytes = malloc(DSFS_XATTRS_MAX);
+	struct xattr_set set = xattr_set_begin(bytes);
 	int r;
 
-	if (!set)
+	if (!bytes)
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < names->count; i++) {
-		r = xattrs_encode_one(fd, path, names->list[i], set, &used, err);
+		r = xattrs_encode_one(fd, path, names->list[i], &set, err);
 		if (r < 0)
 			return r;
 	}
-	head.length = dsfs_le32_of((uint32_t)used);
-	memcpy(set, &head, sizeof(head));
-	*ret_set = realloc(set, used); /* shrinks */
+	*ret_length = xattr_set_end(&set);
+	*ret_set = realloc(bytes, *ret_length); /* shrinks */
 	if (*ret_set)
-		(void)take_ptr(&set);
-	*ret_length = (uint32_t)used;
+		(void)take_ptr(&bytes);
 	return *ret_set ? 0 : error_no_memory(err);
 }
 

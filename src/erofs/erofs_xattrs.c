@@ -52,7 +52,7 @@ static int xattrs_number(void *argument, struct span name, struct span value)
 static int xattrs_collect_set(struct erofs_xattrs_table *table, uint64_t offset, struct error *err)
 {
 	struct xattrs_collection c = { .table = table, .set = { .offset = offset }, .err = err };
-	int r = xattr_each(table->index, offset - 1, xattrs_count, &c, err);
+	int r = xattr_each(table->index->blob, offset - 1, xattrs_count, &c, err);
 
 	if (r == 0)
 		r = grow(table->sets, table->set_room, table->set_count + 1, err);
@@ -64,7 +64,7 @@ static int xattrs_collect_set(struct erofs_xattrs_table *table, uint64_t offset,
 				 (c.set.count <= EROFS_SHARED_MAX ? 4 * (uint64_t)c.set.count : c.own));
 	c.set.first = (uint32_t)table->number_count;
 	table->sets[table->set_count++] = c.set;
-	return c.set.count <= EROFS_SHARED_MAX ? xattr_each(table->index, offset - 1, xattrs_number, &c, err) : 0;
+	return c.set.count <= EROFS_SHARED_MAX ? xattr_each(table->index->blob, offset - 1, xattrs_number, &c, err) : 0;
 }
 
 int erofs_xattrs_collect(const struct index *index, struct erofs_xattrs_table *ret, struct error *err)
@@ -145,7 +145,7 @@ int erofs_xattrs_put(const struct erofs_xattrs_table *table, const struct erofs_
 		number = dsfs_le32_of(table->numbers[set->first + i]);
 		r = erofs_sink_put(sink, &number, sizeof(number), err);
 	}
-	return r < 0 || is_shared ? r : xattr_each(table->index, set->offset - 1, xattrs_put_entry, &output, err);
+	return r < 0 || is_shared ? r : xattr_each(table->index->blob, set->offset - 1, xattrs_put_entry, &output, err);
 }
 
 int erofs_xattrs_put_shared(const struct erofs_xattrs_table *table, struct erofs_sink *sink, struct error *err)
@@ -155,6 +155,6 @@ int erofs_xattrs_put_shared(const struct erofs_xattrs_table *table, struct erofs
 
 	for (size_t i = 0; r == 0 && i < table->set_count; i++)
 		if (table->sets[i].count <= EROFS_SHARED_MAX)
-			r = xattr_each(table->index, table->sets[i].offset - 1, xattrs_put_entry, &output, err);
+			r = xattr_each(table->index->blob, table->sets[i].offset - 1, xattrs_put_entry, &output, err);
 	return r;
 }

@@ -160,7 +160,7 @@ uint32_t inode_io_size(const struct inode *inode, uint32_t largest)
 int inode_xattrs(const struct index *index, const struct inode *inode,
 		 int (*each)(void *argument, struct span name, struct span value), void *argument, struct error *err)
 {
-	return inode->xattrs ? xattr_each(index, inode->xattrs - 1, each, argument, err) : 0;
+	return inode->xattrs ? xattr_each(index->blob, inode->xattrs - 1, each, argument, err) : 0;
 }
 
 struct inode_search {

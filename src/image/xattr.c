@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of extended attributes: decodes them with every bound checked. */
+/* Sets of extended attributes: decodes them with every bound checked, and encodes them. */
 #include "image/xattr.h"
 
 #include <errno.h>
@@ -15,22 +15,22 @@ static int xattr_damaged(uint64_t offset, struct error *err)
 }
 
 /* Returns the set's bytes; base is NULL if there is no set. */
-static struct span xattr_span(const struct index *index, uint64_t offset)
+static struct span xattr_span(struct span blob, uint64_t offset)
 {
-	const struct dsfs_xattr_set *set = span_at(index->blob, offset, sizeof(*set));
+	const struct dsfs_xattr_set *set = span_at(blob, offset, sizeof(*set));
 	struct span span = { 0 };
 
 	if (!set || dsfs_le32_get(set->length) < sizeof(*set) || dsfs_le32_get(set->length) > DSFS_XATTRS_MAX)
 		return span;
 	span.size = dsfs_le32_get(set->length);
-	span.base = span_at(index->blob, offset, span.size);
+	span.base = span_at(blob, offset, span.size);
 	return span;
 }
 
-int xattr_each(const struct index *index, uint64_t offset,
+int xattr_each(struct span blob, uint64_t offset,
 	       int (*each)(void *argument, struct span name, struct span value), void *argument, struct error *err)
 {
-	struct span set = xattr_span(index, offset), name, value;
+	struct span set = xattr_span(blob, offset), name, value;
 	uint64_t at = sizeof(struct dsfs_xattr_set);
 	const struct dsfs_xattr *head;
 	uint32_t count;
@@ -110,10 +110,53 @@ int xattr_check(const struct index *index, struct error *err)
 			return error_set(err, -EBADMSG,
 					 "class %" PRIu64 ": its xattr set at %" PRIu64 " begins before %" PRIu64, i,
 					 names.offset, end);
-		r = xattr_each(index, names.offset, xattr_check_name, &names, err);
+		r = xattr_each(index->blob, names.offset, xattr_check_name, &names, err);
 		if (r < 0)
 			return r;
-		end = names.offset + xattr_span(index, names.offset).size;
+		end = names.offset + xattr_span(index->blob, names.offset).size;
 	}
 	return 0;
+}
+
+/* --- encoding --- */
+
+struct xattr_set xattr_set_begin(uint8_t *bytes)
+{
+	return (struct xattr_set){ .bytes = bytes, .used = sizeof(struct dsfs_xattr_set) };
+}
+
+uint8_t *xattr_set_value(const struct xattr_set *set, uint64_t name_length, size_t *ret_room)
+{
+	uint64_t at = set->used + sizeof(struct dsfs_xattr) + name_length;
+
+	if (name_length > DSFS_NAME_MAX || at > DSFS_XATTRS_MAX)
+		return NULL;
+	*ret_room = DSFS_XATTRS_MAX - at;
+	return set->bytes + at;
+}
+
+bool xattr_set_add(struct xattr_set *set, struct span name, struct span value)
+{
+	struct dsfs_xattr head = { .name_length = dsfs_le32_of((uint32_t)name.size),
+				   .value_length = dsfs_le32_of((uint32_t)value.size) };
+	size_t room;
+	uint8_t *to = xattr_set_value(set, name.size, &room);
+
+	if (!to || value.size > room)
+		return false;
+	if (value.size)
+		memmove(to, value.base, value.size);
+	memcpy(to - name.size, name.base, name.size);
+	memcpy(to - name.size - sizeof(head), &head, sizeof(head));
+	set->used = (uint32_t)(to + value.size - set->bytes);
+	set->count++;
+	return true;
+}
+
+uint32_t xattr_set_end(const struct xattr_set *set)
+{
+	struct dsfs_xattr_set head = { dsfs_le32_of(set->count), dsfs_le32_of(set->used) };
+
+	memcpy(set->bytes, &head, sizeof(head));
+	return set->count ? set->used : 0;
 }

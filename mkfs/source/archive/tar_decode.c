@@ -343,34 +343,14 @@ static size_t tar_decode_list_xattrs(struct archive_entry *entry, const struct x
 	return count;
 }
 
-static int tar_decode_add_xattr(struct tar_decode *decode, const struct tar_decode_xattr *xattr, size_t *used,
-				const char *path, struct error *err)
-{
-	size_t name_length = strlen(xattr->name);
-	struct dsfs_xattr head = { .name_length = dsfs_le32_of((uint32_t)name_length),
-				   .value_length = dsfs_le32_of((uint32_t)xattr->length) };
-
-	if (xattr->length > DSFS_XATTRS_MAX || name_length > DSFS_NAME_MAX ||
-	    *used + sizeof(head) + name_length + xattr->length > DSFS_XATTRS_MAX)
-		return error_set(err, -E2BIG, "'%s': the user attributes of '%.200s' take more than %u bytes"
-				 XATTRS_HINT, decode->name, path, DSFS_XATTRS_MAX);
-	memcpy(decode->xattrs + *used, &head, sizeof(head));
-	memcpy(decode->xattrs + *used + sizeof(head), xattr->name, name_length);
-	if (xattr->length)
-		memcpy(decode->xattrs + *used + sizeof(head) + name_length, xattr->value, xattr->length);
-	*used += sizeof(head) + name_length + xattr->length;
-	return 0;
-}
-
 /* Encodes the attributes as a volume stores them; *ret_length is 0 if there are none. Symbolic links have none on
  * Linux. */
 static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *entry, const char *path,
 			     uint32_t *ret_length, struct error *err)
 {
+	struct xattr_set set = xattr_set_begin(decode->xattrs);
 	auto_free struct tar_decode_xattr *list = NULL;
-	struct dsfs_xattr_set head;
-	size_t used = sizeof(head), count, kept = 0;
-	int r = 0;
+	size_t count;
 
 	*ret_length = 0;
 	if (archive_entry_filetype(entry) == AE_IFLNK || archive_entry_hardlink(entry) ||
@@ -380,16 +360,15 @@ static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *en
 	if (!list)
 		return error_no_memory(err);
 	count = tar_decode_list_xattrs(entry, decode->setup->xattrs, list);
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (i + 1 < count && !strcmp(list[i].name, list[i + 1].name))
 			continue;
-		r = tar_decode_add_xattr(decode, &list[i], &used, path, err);
-		kept++;
+		if (!xattr_set_add(&set, span_text(list[i].name), span_of(list[i].value, list[i].length)))
+			return error_set(err, -E2BIG, "'%s': the user attributes of '%.200s' take more than %u bytes"
+					 XATTRS_HINT, decode->name, path, DSFS_XATTRS_MAX);
 	}
-	head = (struct dsfs_xattr_set){ dsfs_le32_of((uint32_t)kept), dsfs_le32_of((uint32_t)used) };
-	memcpy(decode->xattrs, &head, sizeof(head));
-	*ret_length = kept ? (uint32_t)used : 0;
-	return r;
+	*ret_length = xattr_set_end(&set);
+	return 0;
 }
 
 /* --- entries --- */
