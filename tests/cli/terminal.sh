@@ -32,7 +32,7 @@ tar cf "archive$E" "$source"
 head -c 1500 "archive$E" >"short$E"
 
 say "packing"
-v=volume$E
+v=volume$E$C
 tame mkdatasetfs --progress plain "$v" "$source"
 tame mkdatasetfs --progress none --dry-run "$v" "$source"
 tame mkdatasetfs --progress none --json "$v" "$source"

@@ -47,7 +47,6 @@ EXCUSED = {
     "tools/site/exporter/devices.c": "metrics: labels go through label.c",
     "tools/site/exporter/exposition.c": "escapes as the formats of Prometheus demand",
     "tools/grid.c": "lines of cells that text.h and shown.h have filled",
-    "tools/mounts/reported.c": "JSON, which json-c escapes",
 }
 
 CALL = re.compile(r"(?<!\w)(vfprintf|vprintf|vdprintf|fprintf|printf|dprintf|fputs|puts|fwrite|putchar|putc|fputc)\(")

@@ -416,18 +416,21 @@ bool reported_old_version(const struct reported *reported, size_t index, const c
 
 /* --- the report as a whole --- */
 
-int reported_write(const struct reported *reported, const char *mount, const char *source, FILE *out, struct error *err)
+int reported_json(const struct reported *reported, const char *mount, const char *source, char **ret, struct error *err)
 {
 	struct json_object *all = json_object_new_object();
 	const char *text = NULL;
+	char *copy;
 
 	if (all && json_object_object_add(all, "mount", json_object_new_string(mount)) == 0 &&
 	    json_object_object_add(all, "source", json_object_new_string(source)) == 0 &&
 	    json_object_object_add(all, "version", json_object_get(reported->version)) == 0 &&
 	    json_object_object_add(all, "stats", json_object_get(reported->stats)) == 0)
 		text = json_object_to_json_string_ext(all, JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		fprintf(out, "%s\n", text);
+	copy = text ? strdup(text) : NULL;
 	json_object_put(all);
-	return text ? 0 : error_no_memory(err);
+	if (!copy)
+		return error_no_memory(err);
+	*ret = copy;
+	return 0;
 }

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "datasetfs/control.h"
@@ -93,9 +92,9 @@ bool reported_option(const struct reported *reported, size_t index, struct repor
 bool reported_option_by_name(const struct reported *reported, const char *name, struct reported_field *ret);
 /* Returns an open version other than the served one, and how many of its names the kernel holds. False: no more. */
 bool reported_old_version(const struct reported *reported, size_t index, const char **ret_label, uint64_t *ret_lookups);
-/* Writes the whole report as it was read, as one JSON object on a line. */
-must_check int reported_write(const struct reported *reported, const char *mount, const char *source, FILE *out,
-			      struct error *err);
+/* Makes one JSON object of the whole report, to be printed by json_copy(). The caller frees the text. */
+must_check int reported_json(const struct reported *reported, const char *mount, const char *source, char **ret,
+			     struct error *err);
 
 static inline void reported_close_ptr(struct reported **reported)
 {

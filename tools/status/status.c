@@ -465,6 +465,7 @@ static int status_check_answer(const char *name, struct error *err)
 static int status_show_mount(const struct mounted *mounted, bool json, struct error *err)
 {
 	cleanup(reported_close_ptr) struct reported *reported = NULL;
+	auto_free char *text = NULL;
 	int r;
 
 	if (mounted->label) {
@@ -474,9 +475,14 @@ static int status_show_mount(const struct mounted *mounted, bool json, struct er
 	r = reported_open(mounted->point, &reported, err);
 	if (r < 0)
 		return r;
-	if (json)
-		return reported_write(reported, mounted->point, mounted->source, stdout, err);
-	return status_page(mounted, reported, err);
+	if (!json)
+		return status_page(mounted, reported, err);
+	r = reported_json(reported, mounted->point, mounted->source, &text, err);
+	if (r == 0) {
+		json_copy(stdout, text);
+		putchar('\n');
+	}
+	return r;
 }
 
 int status_run(int argc, char **argv)

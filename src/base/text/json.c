@@ -16,27 +16,40 @@ static void json_escape(FILE *out, uint32_t point)
 		fprintf(out, "\\u%04x", point);
 }
 
+/* Writes one character of a string. Returns how many bytes of text that took. */
+static size_t json_put(FILE *out, const uint8_t *text, size_t left)
+{
+	uint32_t point;
+	size_t n = utf8_decode(text, left, &point);
+
+	if (!n)
+		fprintf(out, "\\udc%02x", *text);
+	else if (!utf8_shown(text, n))
+		json_escape(out, point);
+	else
+		fwrite(text, 1, n, out);
+	return n ? n : 1;
+}
+
 static void json_quote(FILE *out, const void *bytes, size_t length)
 {
 	const uint8_t *text = bytes;
-	uint32_t point;
-	size_t n;
 
 	fputc('"', out);
-	for (size_t i = 0; i < length; i += n) {
-		n = utf8_decode(text + i, length - i, &point);
-		if (!n) {
-			n = 1;
-			fprintf(out, "\\udc%02x", text[i]);
-		} else if (text[i] == '"' || text[i] == '\\') {
-			fprintf(out, "\\%c", text[i]);
-		} else if (!utf8_shown(text + i, n)) {
-			json_escape(out, point);
-		} else {
-			fwrite(text + i, 1, n, out);
-		}
+	for (size_t i = 0; i < length;) {
+		if (text[i] == '"' || text[i] == '\\')
+			fputc('\\', out);
+		i += json_put(out, text + i, length - i);
 	}
 	fputc('"', out);
+}
+
+void json_copy(FILE *out, const char *text)
+{
+	const size_t length = strlen(text);
+
+	for (size_t i = 0; i < length;)
+		i += json_put(out, (const uint8_t *)text + i, length - i);
 }
 
 static void json_key(struct json *json, const char *key)

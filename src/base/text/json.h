@@ -12,6 +12,9 @@ struct json {
 	bool comma; /* a value was already written at this level */
 };
 
+/* Writes a line of JSON that another library made, which leaves some characters as they are that a terminal obeys. */
+void json_copy(FILE *out, const char *text);
+
 /* In all of these, key may be NULL inside an array or at the top level. */
 void json_begin_object(struct json *json, const char *key);
 void json_end_object(struct json *json);
