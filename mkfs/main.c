@@ -14,6 +14,7 @@
 #include "base/text/parse.h"
 #include "image/codec.h"
 #include "image/sums/sum.h"
+#include "options/meta_option.h"
 #include "output/target.h"
 #include "pack.h"
 #include "source/archive/tar_charset.h"
@@ -43,6 +44,11 @@ static int set_compress(void *target, const char *argument, struct error *err)
 		r = parse_u64(argument + 5, CODEC_LEVEL_MIN, CODEC_LEVEL_MAX, &level, err);
 	options->level = (int)level;
 	return r;
+}
+
+static int set_meta(void *target, const char *argument, struct error *err)
+{
+	return meta_option_add(&((struct pack_options *)target)->meta, argument, err);
 }
 
 static int set_trust_mtime(void *target, const char *argument, struct error *err)
@@ -160,6 +166,7 @@ static int set_degraded(void *target, const char *argument, struct error *err)
 
 static const struct option_spec options_table[] = {
 	{ "label", 0, "L", PACK_TEXT(label, version_check_label), "name the version (default v1, v2, ...)" },
+	{ "meta", 0, "KEY=VALUE", OPTION_CALL(set_meta), "say this about the version, such as licence=MIT" },
 	{ "force", 0, NULL, PACK_TRUE(force), "replace another filesystem or other content" },
 	{ "format", 0, NULL, PACK_TRUE(format), "start the volume afresh, without its versions" },
 	{ "no-current", 0, NULL, PACK_TRUE(no_current), "do not make the version the current one" },

@@ -614,7 +614,9 @@ static int packer_index(struct packer *packer, struct error *err)
 	allocator_settle(&packer->transaction->allocator);
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
-	r = packer_rank(packer, err);
+	r = records_add_meta(&packer->layout.records, &packer->options->meta, err);
+	if (r == 0)
+		r = packer_rank(packer, err);
 	if (r < 0)
 		return r;
 	r = assemble_section(&assemble, &packer->layout.records, take_ptr(&packer->names), &fd, err);

@@ -102,3 +102,13 @@ int records_set_inode(struct records *records, const struct item *item, struct i
 	inode_encode(&inode, class, records_inode(records, item->ordinal));
 	return 0;
 }
+
+int records_add_meta(struct records *records, const struct meta *meta, struct error *err)
+{
+	struct dsfs_inode *root = records_inode(records, INODE_ROOT);
+	uint32_t class = dsfs_le32_get(root->class);
+	int r = meta->count ? classes_add_meta(&records->classes, &records->blob, class, meta, &class, err) : 0;
+
+	root->class = dsfs_le32_of(class);
+	return r;
+}

@@ -32,5 +32,7 @@ must_check int records_add_hole(struct records *records, struct error *err);
 /* Writes the item's inode. Size, where, sparse and nlink come from inode, everything else from the item. */
 must_check int records_set_inode(struct records *records, const struct item *item, struct inode inode,
 				 struct error *err);
+/* Adds metadata to the attributes of the root, after the last item. */
+must_check int records_add_meta(struct records *records, const struct meta *meta, struct error *err);
 /* Returns an inode that was written. The pointer is valid until the next one is written. */
 struct dsfs_inode *records_inode(const struct records *records, uint64_t ordinal);

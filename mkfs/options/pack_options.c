@@ -15,4 +15,5 @@ void pack_options_free(struct pack_options *options)
 	options->filter = NULL;
 	override_close(&options->override);
 	xattrs_wanted_close(&options->xattrs);
+	meta_free(&options->meta);
 }

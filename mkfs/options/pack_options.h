@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/program/progress.h"
+#include "image/meta.h"
 #include "source/override.h"
 #include "source/xattrs.h"
 
@@ -27,6 +28,7 @@ struct pack_options {
 	unsigned degraded; /* enum degraded: which members may be missing */
 	uint32_t copies; /* copies of everything written; 0: as many as last time */
 	const char *label; /* NULL: v1, v2, … */
+	struct meta meta; /* of the version */
 	const char *sign; /* key to sign the version with, as ssh-keygen -f names it; NULL: it is not signed */
 	bool force, format, no_current;
 	bool write_protect; /* keep namespaces write-protected between publishes */

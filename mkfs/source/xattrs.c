@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
+#include "image/meta.h"
 #include "image/xattr.h"
 
 #define XATTRS_NAMES_MAX 65536u /* most bytes that listxattr(2) returns */
@@ -58,7 +59,8 @@ bool xattrs_wants_all(const struct xattrs_wanted *wanted)
 
 bool xattrs_wants(const struct xattrs_wanted *wanted, const char *name)
 {
-	if (wanted->none || (!filter_is_empty(wanted->include) && filter_match(wanted->include, name, false)))
+	if (wanted->none || !strncmp(name, META_PREFIX, strlen(META_PREFIX)) ||
+	    (!filter_is_empty(wanted->include) && filter_match(wanted->include, name, false)))
 		return false;
 	return filter_match(wanted->exclude, name, false);
 }

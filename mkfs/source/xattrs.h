@@ -9,8 +9,7 @@
 /* Ends the reason of attributes that do not fit. */
 #define XATTRS_HINT ": --no-xattrs or --xattrs-exclude leaves attributes out"
 
-
-/* The user.* attributes to pack. A zeroed one packs all. */
+/* The user.* attributes to pack. A zeroed one packs all, but for metadata, which no source can give. */
 struct xattrs_wanted {
 	bool none;
 	struct filter *include; /* if it has patterns, a name must match one */
