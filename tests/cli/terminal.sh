@@ -44,6 +44,7 @@ tame mkdatasetfs --progress none "$v" "short$E"
 tame mkdatasetfs --progress none "$v" "nowhere$E"
 tame mkdatasetfs --progress none "no$E/volume" "$source"
 tame mkdatasetfs --progress none --label "label$E" "$v" "$source"
+tame mkdatasetfs --progress none --meta "key$E=value" "$v" "$source"
 tame mkdatasetfs --progress none --from-list "list$E" "$v" "$source"
 tame mkdatasetfs "--option$E"
 tame mkdatasetfs --progress none --force "$source" "$source"
@@ -51,8 +52,8 @@ tame mkdatasetfs --progress none "two$E.a,two$E.b" "$source" --protect mirror:2
 
 say "reading"
 for volume in "$v" "two$E.a"; do
-    for verb in list "list --space" "list --json" describe "describe --json" dump "dump --json" verify "verify --json" \
-        scrub "member list" "member list --json" "compact --dry-run" "compact --dry-run --json" \
+    for verb in list "list --space" "list --verbose" "list --json" describe "describe --json" dump "dump --json" \
+        verify "verify --json" scrub "member list" "member list --json" "compact --dry-run" "compact --dry-run --json" \
         "plan --workers 1 --gpus 1 --rate 1" "plan --workers 1 --gpus 1 --rate 1 --json"; do
         # shellcheck disable=SC2086
         tame datasetfsctl $verb "$volume"

@@ -14,6 +14,7 @@
 #include "image/members/address.h"
 #include "image/members/publisher.h"
 #include "image/sums/sum.h"
+#include "list/metas.h"
 #include "list/own.h"
 #include "list/signed.h"
 #include "list/space.h"
@@ -32,13 +33,16 @@ struct list_publisher {
 
 struct list_options {
 	struct verb_options common;
-	bool space;
+	bool space, verbose;
 	const struct version *only; /* NULL: all versions */
+	struct metas_one *metas;    /* with --verbose: of each version */
 };
 
 static const struct option_spec list_table[] = {
 	{ "space", 0, NULL, OPTION_TRUE(struct list_options, space),
 	  "show which versions pin which segments, and what compact would free" },
+	{ "verbose", 0, NULL, OPTION_TRUE(struct list_options, verbose),
+	  "show the metadata of versions, for which their indexes are read" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -100,9 +104,12 @@ static unsigned list_protection(const struct list_share *share)
 	return share->filled_mirrored && !percent ? 1 : percent;
 }
 
-static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v,
-			      const struct list_share *share, bool has_own)
+static void list_json_version(struct json *json, const struct list_options *options,
+			      const struct catalogue *catalogue, const struct version *v,
+			      const struct list_space *space)
 {
+	const struct list_share *share = &space->shares[v - catalogue->versions];
+
 	json_begin_object(json, NULL);
 	json_string(json, "label", v->label);
 	json_number(json, "sequence", v->sequence);
@@ -126,12 +133,14 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	if (catalogue->members.count)
 		json_number(json, "protected_percent", list_protection(share));
 	json_number(json, "unique_bytes", share->unique);
-	if (has_own)
+	if (space->has_own)
 		json_number(json, "own_bytes", share->own);
 	json_number(json, "shared_bytes", share->shared);
 	json_number(json, "index_bytes", v->index.length);
 	json_number(json, "source_bytes", v->source.length);
 	json_number(json, "block_checksum_bytes", v->block_sums.length);
+	if (options->metas)
+		metas_json(&options->metas[v - catalogue->versions], json, "meta");
 	signed_json(json, "signatures", v);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index.extents);
@@ -272,8 +281,7 @@ static void list_json(const struct list_options *options, const struct volume *v
 	json_begin_array(&json, "versions");
 	for (uint32_t i = 0; i < volume->catalogue.version_count; i++)
 		if (list_shows(options, &volume->catalogue.versions[i]))
-			list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i], &space->shares[i],
-					  space->has_own);
+			list_json_version(&json, options, &volume->catalogue, &volume->catalogue.versions[i], space);
 	json_end_array(&json);
 	list_json_space(&json, &volume->catalogue, space);
 	json_end_object(&json);
@@ -411,6 +419,8 @@ static int list_text_versions(const struct list_options *options, const struct c
 			list_text_version(grid, catalogue, &catalogue->versions[i], space, is_signed);
 	putchar('\n');
 	r = grid_print(grid, 0, err);
+	if (r == 0 && options->metas)
+		r = metas_text(options->metas, catalogue, err);
 	if (r < 0)
 		return r;
 	putchar('\n');
@@ -505,8 +515,11 @@ int list_run(int argc, char **argv)
 		r = list_space_measure(volume, &space, &err);
 	if (r == 0 && options.space && own_measure(volume, &space, &err) < 0)
 		log_warn("what 'compact' would free is not known: %s", err.reason);
+	if (r == 0 && options.verbose)
+		r = metas_load(volume, options.only, &options.metas, &err);
 	if (r == 0)
 		r = list_show(&options, volume, &space, &err);
+	metas_free(options.metas, volume);
 	list_space_free(&space);
 	if (r < 0) {
 		log_error(&err, "cannot list '%s'", argv[1]);

@@ -142,7 +142,9 @@ int diff_text(const struct chart *chart, const struct subject *from, const struc
 	text_write(stdout, to->volume->path, strlen(to->volume->path));
 	printf("'\n");
 	subject_text(from, "from");
+	subject_meta_text(from);
 	subject_text(to, "to");
+	subject_meta_text(to);
 	r = diff_text_files(chart, diff, err);
 	if (r == 0)
 		r = diff_text_others(diff, err);

@@ -26,6 +26,7 @@ static void survey_text_head(const struct subject *subject, const struct survey 
 	text_write(stdout, subject->volume->path, strlen(subject->volume->path));
 	printf("'\n");
 	subject_text(subject, "version");
+	subject_meta_text(subject);
 	kept_text(subject->volume);
 	if (subject->below) {
 		printf("folder       '");
