@@ -207,13 +207,14 @@ struct dsfs_daemon_facts {
 };
 #define DSFS_IOC_DAEMON _IOR('d', 5, struct dsfs_daemon_facts)
 
-/* Fields of DSFS_CONTROL_VERSION and of the objects of DSFS_CONTROL_CATALOGUE. Only the first has those of the volume;
- * only the second has DSFS_CONTROL_IS_CURRENT. */
+/* Fields of DSFS_CONTROL_VERSION and of the objects of DSFS_CONTROL_CATALOGUE. Only the first has DSFS_CONTROL_META and
+ * those of the volume; only the second has DSFS_CONTROL_IS_CURRENT. */
 #define DSFS_CONTROL_LABEL       "label"
 #define DSFS_CONTROL_UUID        "uuid"        /* of the version */
 #define DSFS_CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */
 #define DSFS_CONTROL_SUMS        "sums"        /* kind of the sums of its contents: "xxh3-64" or "sha256" */
 #define DSFS_CONTROL_SEQUENCE    "sequence"    /* of the version on its volume */
+#define DSFS_CONTROL_META        "meta"        /* its metadata, an object: the root's attributes user.datasetfs.KEY */
 #define DSFS_CONTROL_VOLUME_UUID "volume_uuid"
 #define DSFS_CONTROL_VOLUME      "volume"      /* path of the volume, as given to the daemon */
 #define DSFS_CONTROL_FILES       "files"       /* regular files */

@@ -12,6 +12,7 @@
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "datasetfs/control.h"
+#include "image/meta.h"
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
 #include "serve/dotdir/describe.h"
@@ -26,12 +27,26 @@
 
 #define DOTDIR_LISTED UINT64_C(3) /* inode number in a listing of the first file of the table */
 
+static void dotdir_meta_write(const struct index *index, struct json *json)
+{
+	struct meta meta;
+
+	if (meta_load(index, &meta, NULL) < 0) {
+		json_null(json, DSFS_CONTROL_META);
+		return;
+	}
+	meta_json(&meta, json, DSFS_CONTROL_META);
+	meta_free(&meta);
+}
+
 static void dotdir_version_write(struct serve *serve, struct json *json)
 {
+	const struct opened_version *opened = &atomic_load(&serve->generations.announced)->opened;
 	char uuid[UUID_TEXT_SIZE];
 
 	json_begin_object(json, NULL);
-	describe_version(&atomic_load(&serve->generations.announced)->opened.version, json);
+	describe_version(&opened->version, json);
+	dotdir_meta_write(opened->index, json);
 	format_uuid(serve->volume.uuid, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME_UUID, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME, serve->options.volume);
