@@ -407,7 +407,7 @@ def check_versions():
         p.add("a/1", b"changed")
         p.add("b/2", LARGE)
         p.add("b/\udcff", b"added")
-    found = datasetfs.versions("v")
+    found = datasetfs.versions("v", verbose=True)
     check("versions", [(version.label, version.current, version.files) for version in found],
           [("old", True, 2), ("new", False, 3)])
     check("digest", found[1].digest, p.version.digest)
@@ -427,6 +427,22 @@ def check_versions():
     refused("no such field", AttributeError, "'colour'", getattr, seen, "colour")
     damage("v")
     check("damage", datasetfs.verify("v").state, "damaged")
+
+
+def check_meta():
+    meta = {"licence": "CC-BY-4.0", "description": "one = two,\n\tna\u00efve"}
+    for label, said in ("none", {}), ("said", meta), ("again", dict(reversed(meta.items()))):
+        with Publisher("m", label=label, meta=said) as p:
+            p.add("x", b"x")
+    check("identical", p.version.identical_to, "said")
+    check("metadata", [version.meta for version in datasetfs.versions("m", verbose=True)], [{}, meta, meta])
+    check("unasked", "meta" in datasetfs.versions("m")[0], False)
+    check("of one version", datasetfs.describe("m", "said").version.meta.licence, "CC-BY-4.0")
+    check("of two", datasetfs.diff("m", "none", "said").to.meta, meta)
+    for what, said in ("no text", {"size": 5}), ("an equals sign", {"a=b": "c"}):
+        refused(what, ValueError, "^meta: found ", Publisher, "m", meta=said)
+    publish = Publisher("m", meta={"the licence": "MIT"}).publish
+    refused("a key", datasetfs.CommandError, "option '--meta': key 'the licence': expected letters", publish)
 
 
 def damage(name):
@@ -470,4 +486,5 @@ check_volume()
 check_rights()
 check_killed()
 check_versions()
+check_meta()
 check_hints()

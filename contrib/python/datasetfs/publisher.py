@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import loads
 from types import TracebackType
 from typing import Any, Protocol
@@ -142,20 +142,21 @@ class _Packer:
 class Publisher:
     """A new version of what is added, which is published when the with block ends without an exception.
 
-    volume: a file, a device, or a list of them. progress: is called with files, bytes, seconds and more, by add() and
-    publish(). Further words are options of mkdatasetfs(8): compress="zstd", no_current=True. Threads may add together,
-    forked processes may not.
+    volume: a file, a device, or a list of them. meta: metadata, such as {"licence": "CC-BY-4.0"}. progress: is called
+    with files, bytes, seconds and more, by add() and publish(). Further words are options of mkdatasetfs(8):
+    compress="zstd", no_current=True. Threads may add together, forked processes may not.
     """
 
     def __init__(self, volume: Volume, *, label: str | None = None, order: str | None = None, sums: str | None = None,
-                 progress: Callable[[Record], object] | None = None, **options: Any):
+                 meta: Mapping[str, str] | None = None, progress: Callable[[Record], object] | None = None,
+                 **options: Any):
         self.version: Published | None = None  # when it is published
         self._lock = threading.RLock()
         self._closed: str | None = None  # why nothing can be added
         self._writes = False  # a file is being added, by the thread that has the lock
         self._progress, self._next_report = progress, 0.0
         self._temp_dir = options.get("temp_dir")
-        self._packer = _Packer(volume, {"label": label, "order": order, "sums": sums,
+        self._packer = _Packer(volume, {"label": label, "order": order, "sums": sums, "meta": _texts(meta or {}),
                                         "progress": "json" if progress else "none", **options})
         _publishers.add(self)
 
@@ -284,6 +285,13 @@ class Publisher:
         if self._closed is None:
             self._closed = "it belongs to the process that made it"
             self._packer.leave()
+
+
+def _texts(meta: Mapping[str, str]) -> list[str]:
+    for key, value in meta.items():
+        if not isinstance(value, str) or "=" in key:
+            raise ValueError(f"meta: found {key!r}: {value!r}, expected texts, and no '=' in a key")
+    return [f"{key}={value}" for key, value in meta.items()]
 
 
 def _buffer(name: str, data: Any) -> memoryview:

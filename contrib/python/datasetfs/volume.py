@@ -26,6 +26,7 @@ class ListedVersion(Record):
     index_bytes: int
     unique_bytes: int
     shared_bytes: int
+    meta: Record | None  # only of versions(volume, verbose=True); None: the index cannot be read
 
 
 class Difference(Record):
@@ -66,9 +67,10 @@ class Verification(Record):
     bytes: int
 
 
-def versions(volume: Volume) -> list[ListedVersion]:
-    """The oldest first."""
-    return [ListedVersion(version) for version in ask("list", [volume_name(volume)], {}).versions]
+def versions(volume: Volume, *, verbose: bool = False) -> list[ListedVersion]:
+    """The oldest first. verbose: with their metadata, for which their indexes are read."""
+    found = ask("list", [volume_name(volume)], {"verbose": verbose}).versions
+    return [ListedVersion(version) for version in found]
 
 
 def describe(volume: Volume, label: str | None = None, **options: Any) -> Description:
