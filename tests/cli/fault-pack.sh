@@ -26,8 +26,9 @@ every read 7 FAULT_OTHER=1
 every alloc 5
 every grow 1 # the superblock slot, which is written only when it has its block
 
-say "in random order, for which contents wait in temporary files"
-faults_of '^mkdatasetfs: .' "version 'two'" mkdatasetfs --progress none --order random -j2 --label two work.vol tree
+say "in random order, for which contents wait in temporary files, and with metadata"
+faults_of '^mkdatasetfs: .' "version 'two'" \
+    mkdatasetfs --progress none --order random -j2 --label two --meta licence=MIT --meta commit=5c1a9f0 work.vol tree
 every write 7 FAULT_OTHER=1
 every read 7 FAULT_OTHER=1
 every write 3

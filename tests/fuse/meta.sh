@@ -59,6 +59,16 @@ mount_volume volume mnt
 assert_eq "length" "$(version | wc -c) $(attributes mnt | wc -c)" "130015 65025"
 unmount mnt
 
+say "hostile metadata"
+pack volume source --label hostile --meta description=XX31mX
+"$DATASETFS_BUILD/tests/format/forge" volume index XX31mX $'\xc2\x9b31m\a' || fail "forge"
+mount_volume volume mnt
+assert_eq "version" "$(version)" '{"description": "\u009b31m\u0007"}'
+datasetfsctl status --json mnt >out
+assert_eq "status --json" "$(json version.meta out)" '{"description": "\u009b31m\u0007"}'
+! LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f-\xff]' out mnt/.datasetfs/version || fail "JSON has control characters"
+unmount mnt
+
 if command -v ssh-keygen >/dev/null; then
     say "a mount with trust= serves it, or no other"
     chmod go-w .

@@ -13,6 +13,7 @@
 #include "image/extent.h"
 #include "image/index.h"
 #include "image/inode.h"
+#include "image/meta.h"
 #include "image/names/names.h"
 #include "image/places.h"
 
@@ -71,8 +72,11 @@ static void use_inode(struct index *index, uint64_t ordinal)
 static void use_index(struct index *index)
 {
 	uint64_t entries = 0, found;
+	struct meta meta = { 0 };
 	struct inode inode;
 
+	(void)!meta_load(index, &meta, NULL);
+	meta_free(&meta);
 	for (uint64_t i = 0; i < index->shape.places_count; i++)
 		if (inode_get(index, places_get(index, i), &inode, NULL) < 0 || !S_ISREG(inode.mode))
 			__builtin_trap();
