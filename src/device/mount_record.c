@@ -33,6 +33,7 @@ static const struct mount_record_field {
 	MOUNT_RECORD_FIELD(label, true),       MOUNT_RECORD_FIELD(uuid, true),     MOUNT_RECORD_FIELD(digest, true),
 	MOUNT_RECORD_FIELD(sequence, true),    MOUNT_RECORD_FIELD(since, true),    MOUNT_RECORD_FIELD(switches, true),
 	MOUNT_RECORD_FIELD(members, true),     MOUNT_RECORD_FIELD(image, true),    MOUNT_RECORD_FIELD(disk, true),
+	MOUNT_RECORD_FIELD(wanted, true),
 };
 static const char *const mount_record_prefixes[] = { "", "prepared-" };
 #ifndef STATX_MNT_ID_UNIQUE

@@ -24,6 +24,7 @@ struct mount_record {
 	char *volume;      /* a path, or an identity (device/locate.h) */
 	char *volume_uuid;
 	char *label, *uuid, *digest; /* of the version */
+	char *wanted;                /* label that the mount option version= gave, whatever the mount was switched to */
 	uint64_t sequence;           /* of the version */
 	uint64_t since;    /* seconds since the epoch: when the version was mounted */
 	uint64_t switches; /* up to this version */

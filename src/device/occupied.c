@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/mountinfo.h"
+#include "device/mount_record.h"
 #include "device/nvme/sysfs.h"
 
 struct occupied {
@@ -67,9 +68,22 @@ static bool occupied_is_source(const struct occupied_same *same, const char *sou
 	return expected && !strcmp(source, expected);
 }
 
-static bool occupied_is_view(const struct occupied_same *same, const struct occupied_view *view)
+static bool occupied_was_mounted_as(const char *mountpoint, const char *label)
 {
-	return same && !strcmp(view->volume, same->volume) && (!same->label || !strcmp(view->label, same->label));
+	auto_mount_record struct mount_record record = { 0 };
+	uint64_t id;
+
+	return mount_record_id(AT_FDCWD, mountpoint, &id, NULL) == 0 &&
+	       mount_record_read_shown(id, &record, NULL) == 0 && record.wanted && !strcmp(record.wanted, label);
+}
+
+static bool occupied_is_view(const struct occupied *occupied, const struct occupied_view *view)
+{
+	const struct occupied_same *same = occupied->same;
+
+	return same && !strcmp(view->volume, same->volume) &&
+	       (!same->label || !strcmp(view->label, same->label) ||
+		occupied_was_mounted_as(occupied->mountpoint, same->label));
 }
 
 static int occupied_visit(void *argument, const struct mountinfo *info, struct error *err)
@@ -85,7 +99,7 @@ static int occupied_visit(void *argument, const struct mountinfo *info, struct e
 			error_set(err, -EBUSY, "'%s' is mounted there already: '%s %s', then mount again", info->source,
 				  umount, info->point);
 	if (!strcmp(info->type, "erofs") && occupied_by_kernel(info->device, &view))
-		return occupied_is_view(occupied->same, &view) ? 1 :
+		return occupied_is_view(occupied, &view) ? 1 :
 			error_set(err, -EBUSY, "the kernel serves a volume there already: '%s %s', then mount again",
 				  umount, info->point);
 	return 0;

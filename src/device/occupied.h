@@ -25,7 +25,7 @@ bool occupied_by_kernel(dev_t device, struct occupied_view *ret);
 /* Returns -EBUSY if a daemon or the kernel has a volume mounted on exactly this mountpoint and nothing covers it:
  * another mount would hide it, with its daemon and memory, from everybody who is not already inside. Other filesystems,
  * and directories below a mount, may be covered. The path is absolute and free of symbolic links. With `same`, a volume
- * and the label that was asked for or NULL, returns 1 if that is mounted there. */
+ * and the label that was asked for or NULL, returns 1 if that is mounted there, even if it was switched since. */
 struct occupied_same {
 	const char *volume, *label;
 };

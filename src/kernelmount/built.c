@@ -283,6 +283,7 @@ int built_record(const struct built *built, const char *list, struct mount_recor
 	record.volume = strdup(built->options->volume);
 	record.options = strdup(list);
 	record.label = strdup(built->version->label);
+	record.wanted = built->options->version ? strdup(built->options->version) : NULL;
 	record.members = built_list_members(built);
 	record.image = strdup(loop_name(&built->loop));
 	record.uuid = built_uuid(built->version->uuid);
@@ -290,7 +291,7 @@ int built_record(const struct built *built, const char *list, struct mount_recor
 	record.digest = built_digest(built->version->digest);
 	record.volume_uuid = built_uuid(built->super.volume_uuid);
 	if (!record.volume || !record.options || !record.label || !record.image || !record.uuid || !record.digest ||
-	    !record.pointed || !record.volume_uuid)
+	    !record.pointed || !record.volume_uuid || !record.wanted != !built->options->version)
 		return error_no_memory(err);
 	record.sequence = built->version->sequence;
 	record.seen = built->super.sequence;

@@ -107,6 +107,11 @@ assert_eq "the current version" "$(datasetfsctl switch theirs --json | json labe
 assert_eq "the version that is there" "$(datasetfsctl switch theirs v0 --json | json label /dev/stdin)" v0
 say "--prepare"
 
+ln -s "$(command -v datasetfs)" mount.datasetfs
+./mount.datasetfs volume theirs -o kernel,version=v1 2>err || fail "'mount -a' after a switch: $(cat err)"
+assert_fails 32 "the kernel serves a volume there already: 'umount" ./mount.datasetfs volume theirs -o kernel,version=v9
+say "mount -a after a switch"
+
 before=$(kernel_records)
 # refused REASON OPERAND…: by a switch, which changes nothing
 refused() {
