@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -66,16 +65,12 @@ static void kernel_follow_look(const char *mountpoint, const struct mount_record
 
 static int kernel_follow_period(const struct mount_record *record, unsigned *ret, struct error *err)
 {
-	auto_free char *list = strdup(record->options);
+	auto_free char *words = NULL;
 	struct mount_options options;
-	int r;
+	int r = option_list_read(record->options, &options, &words, err);
 
-	if (!list)
-		return error_no_memory(err);
-	mount_options_init(&options);
-	options.ignores_rw = true;
-	r = option_list_set(list, &options, err);
-	*ret = options.follow ? options.follow : KERNEL_FOLLOW_PERIOD;
+	if (r == 0)
+		*ret = options.follow ? options.follow : KERNEL_FOLLOW_PERIOD;
 	return r;
 }
 

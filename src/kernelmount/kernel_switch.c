@@ -40,7 +40,7 @@ struct kernel_switch {
 	uint8_t shown[16];          /* UUID of the version there; only if is_lost */
 	bool follows;               /* goes where kernel_switch_goal() says */
 	uint64_t first;             /* switches only a mount that began as this one; 0: any */
-	char *list;                 /* cut into words, to which options point */
+	char *words;                /* to which options point */
 	struct mount_options options;
 	struct built built;
 	int64_t began; /* ns, monotonic */
@@ -49,7 +49,7 @@ struct kernel_switch {
 static void kernel_switch_close(struct kernel_switch *to)
 {
 	built_close(&to->built);
-	free(to->list);
+	free(to->words);
 	mount_record_free(&to->record);
 	mountpoint_close(&to->top);
 	close_fd(&to->lock);
@@ -142,14 +142,8 @@ static int kernel_switch_know(struct kernel_switch *to, const char *list, struct
 
 static int kernel_switch_take_options(struct kernel_switch *to, struct error *err)
 {
-	int r;
+	int r = option_list_read(to->record.options, &to->options, &to->words, err);
 
-	mount_options_init(&to->options);
-	to->options.ignores_rw = true; /* mount(8) may have given it */
-	to->list = strdup(to->record.options);
-	if (!to->list)
-		return error_no_memory(err);
-	r = option_list_set(to->list, &to->options, err);
 	if (r == 0) {
 		to->options.kernel = true;
 		r = mount_options_check(&to->options, err);

@@ -95,3 +95,21 @@ int option_list_set(char *list, struct mount_options *options, struct error *err
 		r = mount_options_set(options, word, err);
 	return r;
 }
+
+int option_list_read(const char *list, struct mount_options *ret, char **ret_words, struct error *err)
+{
+	auto_free char *words = strdup(list);
+	struct mount_options options;
+	int r;
+
+	if (!words)
+		return error_no_memory(err);
+	mount_options_init(&options);
+	options.ignores_rw = true; /* mount(8) may have given it */
+	r = option_list_set(words, &options, err);
+	if (r < 0)
+		return r;
+	*ret = options;
+	*ret_words = take_ptr(&words);
+	return 0;
+}
