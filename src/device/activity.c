@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 
-#define ACTIVITY_SECTOR 512u /* bytes, whatever the device's own are */
-
 bool activity_read(struct activity *activity)
 {
 	char folder[sizeof(SYSFS_BLOCKS) + SYSFS_NAME_SIZE], text[256];
@@ -22,7 +20,7 @@ bool activity_read(struct activity *activity)
 	    sscanf(text, "%" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %*u %*u %*u %*u %" SCNu64, &activity->reads, &sectors,
 		   &activity->waited, &activity->in_flight) != 4)
 		return false;
-	activity->bytes = sectors * ACTIVITY_SECTOR;
+	activity->bytes = sectors * SYSFS_SECTOR;
 	return true;
 }
 

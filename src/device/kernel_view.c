@@ -24,7 +24,7 @@ static int kernel_view_measure(struct kernel_view *view, dev_t device, struct er
 	snprintf(folder, sizeof(folder), SYSFS_BLOCKS "%s", view->record.image);
 	if (sysfs_device(folder) != device || !sysfs_number(folder, "size", &sectors))
 		return error_set(err, -ENOENT, "its record is of another mount");
-	view->image_bytes = (uint64_t)sectors * 512;
+	view->image_bytes = (uint64_t)sectors * SYSFS_SECTOR;
 	view->count = view->record.members ? activity_since(view->record.members, &view->devices, err) : 0;
 	return view->count < 0 ? view->count : 0;
 }

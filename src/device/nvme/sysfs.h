@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+#define SYSFS_SECTOR 512u /* bytes: the unit of sizes and counters, whatever the blocks of the device are */
+
 /* Reads the first line of DIRECTORY/NAME, without surrounding blanks. False, with empty text, if there is none. */
 bool sysfs_text(const char *directory, const char *name, char *text, size_t size);
 /* Reads a decimal number; false if there is none. */

@@ -26,7 +26,6 @@
 #include "device/nvme/sysfs.h"
 
 #define DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"
-#define SECTOR        512u /* unit of sizes in sysfs, whatever the device's blocks are */
 
 const char *topology_root(void)
 {
@@ -153,11 +152,11 @@ static int topology_add_namespace(struct topology *t, const char *directory, con
 	snprintf(namespace->name, sizeof(namespace->name), "%.31s", name);
 	namespace->device = sysfs_device(directory);
 	namespace->nsid = (uint32_t)topology_number(directory, "nsid");
-	namespace->size = (uint64_t)topology_number(directory, "size") * SECTOR;
+	namespace->size = (uint64_t)topology_number(directory, "size") * SYSFS_SECTOR;
 	n = topology_number(directory, "queue/logical_block_size");
 	namespace->lba_size = n > 0 ? (uint32_t)n : 0;
 	n = topology_number(directory, "queue/chunk_sectors");
-	namespace->boundary = n > 0 ? (uint32_t)n * SECTOR : 0;
+	namespace->boundary = n > 0 ? (uint32_t)n * SYSFS_SECTOR : 0;
 	n = topology_number(directory, "queue/read_ahead_kb");
 	namespace->read_ahead = n < 0 ? -1 : n * 1024;
 	namespace->read_only = topology_number(directory, "ro") == 1;
