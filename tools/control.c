@@ -3,6 +3,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "datasetfs/control.h"
 #include "device/dotfile.h"
@@ -10,7 +11,7 @@
 
 int control_find(const char *mount, const char *advice, struct mounted *ret, struct error *err)
 {
-	int r = mounted_at(mount, ret, err);
+	int r = mounted_at(mount, AT_STATX_FORCE_SYNC, ret, err);
 
 	if (r < 0 || !ret->label || !advice)
 		return r;

@@ -3,6 +3,7 @@
 #include "volume.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,12 +55,12 @@ static int volume_find_mount(const char *name, struct mounted *ret, struct stat 
 
 	if (lstat(name, st) < 0)
 		return volume_refuse(name, errno, err);
-	r = mounted_find(st->st_dev, ret, err);
+	r = mounted_at(name, AT_SYMLINK_NOFOLLOW, ret, err);
 	if (r != -ENOENT || !S_ISLNK(st->st_mode))
 		return r;
 	if (stat(name, st) < 0)
 		return volume_refuse(name, errno, err);
-	return mounted_find(st->st_dev, ret, err);
+	return mounted_at(name, 0, ret, err);
 }
 
 /* Finds the volume's path by its mount: from the daemon, which knows it best, or from the mount table if that does not

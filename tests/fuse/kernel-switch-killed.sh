@@ -96,6 +96,18 @@ wait $first || fail "a switch beside others"
 wait $second || fail "a switch beside others"
 datasetfsctl switch theirs v1 >/dev/null
 is_clean "after many switches at once"
+for verb in list "top --batch 1" status; do
+    at_step mount-looked s
+    # shellcheck disable=SC2086 # a verb and its options
+    datasetfsctl $verb theirs/. >out 2>err &
+    stopped=$!
+    end_process_at_exit $stopped
+    wait_for 10 is_stopped $stopped || fail "'$verb' did not look"
+    datasetfsctl switch theirs v2 >/dev/null
+    kill -CONT $stopped
+    wait $stopped || fail "'$verb' during a switch: $(cat err)"
+    datasetfsctl switch theirs v1 >/dev/null
+done
 at_step kernel-recorded s
 datasetfsctl switch theirs v2 2>err >/dev/null &
 stopped=$!

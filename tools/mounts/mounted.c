@@ -3,9 +3,11 @@
 #include "mounts/mounted.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "assembly/naming.h"
@@ -13,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "base/mountinfo.h"
+#include "base/program/step.h"
 #include "device/leftover.h"
 #include "device/locate.h"
 #include "device/occupied.h"
@@ -138,7 +141,7 @@ static int mounted_match(void *argument, const struct mounted *mounted, struct e
 	return r < 0 ? r : 1;
 }
 
-int mounted_find(dev_t device, struct mounted *ret, struct error *err)
+static int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 {
 	struct mounted_wanted wanted = { device, ret };
 	int r = mounted_each(mounted_match, &wanted, err);
@@ -148,17 +151,28 @@ int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 	return r < 0 ? r : 0;
 }
 
-/* A switch by the kernel may end between the two looks: then another device is there. */
-int mounted_at(const char *path, struct mounted *ret, struct error *err)
+static int mounted_device(const char *path, int flags, dev_t *ret, struct error *err)
 {
-	struct stat st, now;
-	int r = leftover_stat(path, &st, err);
+	struct statx info;
 
+	if (statx(AT_FDCWD, path, flags, STATX_TYPE, &info) < 0)
+		return leftover_error(errno, path, err);
+	*ret = makedev(info.stx_dev_major, info.stx_dev_minor);
+	return 0;
+}
+
+/* A switch by the kernel may end between the two looks: then another device is there. */
+int mounted_at(const char *path, int flags, struct mounted *ret, struct error *err)
+{
+	dev_t device, now;
+	int r = mounted_device(path, flags, &device, err);
+
+	step("mount-looked");
 	while (r == 0) {
-		r = mounted_find(st.st_dev, ret, err);
-		if (r != -ENOENT || leftover_stat(path, &now, NULL) < 0 || now.st_dev == st.st_dev)
+		r = mounted_find(device, ret, err);
+		if (r != -ENOENT || mounted_device(path, flags, &now, NULL) < 0 || now == device)
 			break;
-		st = now;
+		device = now;
 		r = 0;
 	}
 	return r;

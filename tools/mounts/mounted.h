@@ -13,10 +13,9 @@ struct mounted {
 	char *label;  /* of the version that the kernel serves by itself, "" if unknown; NULL: a daemon serves */
 };
 
-/* Finds the mount with this device number. -ENOENT: it is no mount of datasetfs. */
-must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err);
-/* Finds the mount on which path lies, also while the kernel switches it. -ENOENT: it is no mount of datasetfs. */
-must_check int mounted_at(const char *path, struct mounted *ret, struct error *err);
+/* Finds the mount on which path lies, also while the kernel switches it. flags: how statx(2) looks at the path.
+ * -ENOENT: it is no mount of datasetfs. */
+must_check int mounted_at(const char *path, int flags, struct mounted *ret, struct error *err);
 /* A callback for each mount. The struct is valid only during the call. */
 typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
 /* Calls visit for each mount, in the order of the mount table, but last for those that the caller may not reach, until

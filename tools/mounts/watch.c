@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -164,7 +163,6 @@ static int watch_resolve(const char *name, struct mounted *ret, struct error *er
 {
 	auto_free char *path = NULL;
 	struct watch_name wanted = { .found = ret };
-	struct stat st;
 	int r = mounted_absolute(name, &path, err);
 
 	if (r < 0)
@@ -173,9 +171,7 @@ static int watch_resolve(const char *name, struct mounted *ret, struct error *er
 	r = mounted_each(watch_match, &wanted, err);
 	if (r)
 		return r < 0 ? r : 0;
-	if (stat(name, &st) < 0)
-		return error_set(err, -errno, "%s", strerror(errno));
-	return mounted_find(st.st_dev, ret, err);
+	return mounted_at(name, 0, ret, err);
 }
 
 static int watch_name(struct watch *watch, const char *name, struct error *err)

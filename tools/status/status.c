@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* datasetfsctl status: prints a page about one mount, problems first, or its whole report as JSON. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
@@ -496,7 +497,7 @@ int status_run(int argc, char **argv)
 		return status;
 	r = status_check_answer(argv[1], &err);
 	if (r == 0)
-		r = mounted_at(argv[1], &mounted, &err);
+		r = mounted_at(argv[1], AT_STATX_FORCE_SYNC, &mounted, &err);
 	if (r == 0)
 		r = status_show_mount(&mounted, options.json, &err);
 	mounted_free(&mounted);
