@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/mountinfo.h"
 #include "device/mount_record.h"
 #include "device/nvme/sysfs.h"
 
@@ -61,6 +60,14 @@ bool occupied_by_kernel(dev_t device, struct occupied_view *ret)
 	return true;
 }
 
+enum occupied_by occupied_server(const struct mountinfo *info, struct occupied_view *ret_view)
+{
+	if (!strcmp(info->type, MOUNTINFO_OURS))
+		return OCCUPIED_BY_DAEMON;
+	return !strcmp(info->type, "erofs") && occupied_by_kernel(info->device, ret_view) ? OCCUPIED_BY_KERNEL :
+											    OCCUPIED_BY_OTHERS;
+}
+
 static bool occupied_is_source(const struct occupied_same *same, const char *source)
 {
 	auto_free char *expected = same ? occupied_source(same->volume, same->label) : NULL;
@@ -94,14 +101,18 @@ static int occupied_visit(void *argument, const struct mountinfo *info, struct e
 
 	if (info->device != occupied->device || strcmp(info->point, occupied->mountpoint) != 0)
 		return 0;
-	if (!strcmp(info->type, MOUNTINFO_OURS))
+	switch (occupied_server(info, &view)) {
+	case OCCUPIED_BY_DAEMON:
 		return occupied_is_source(occupied->same, info->source) ? 1 :
 			error_set(err, -EBUSY, "'%s' is mounted there already: '%s %s', then mount again", info->source,
 				  umount, info->point);
-	if (!strcmp(info->type, "erofs") && occupied_by_kernel(info->device, &view))
+	case OCCUPIED_BY_KERNEL:
 		return occupied_is_view(occupied, &view) ? 1 :
 			error_set(err, -EBUSY, "the kernel serves a volume there already: '%s %s', then mount again",
 				  umount, info->point);
+	case OCCUPIED_BY_OTHERS:
+		break;
+	}
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/mountinfo.h"
 
 /* Makes the source of a mount by a daemon, as the mount table shows it, to be freed with free(). label: NULL, or of the
  * version that was asked for. NULL: no memory. */
@@ -21,6 +22,9 @@ struct occupied_view {
 };
 /* True if device is a kernel mount of a volume of ours. */
 bool occupied_by_kernel(dev_t device, struct occupied_view *ret);
+/* Says who serves a mount of the table. *ret_view: of one by the kernel. */
+enum occupied_by { OCCUPIED_BY_OTHERS, OCCUPIED_BY_DAEMON, OCCUPIED_BY_KERNEL };
+enum occupied_by occupied_server(const struct mountinfo *info, struct occupied_view *ret_view);
 
 /* Returns -EBUSY if a daemon or the kernel has a volume mounted on exactly this mountpoint and nothing covers it:
  * another mount would hide it, with its daemon and memory, from everybody who is not already inside. Other filesystems,

@@ -20,8 +20,6 @@
 #include "device/locate.h"
 #include "device/occupied.h"
 
-#define MOUNTED_BY_KERNEL "erofs"
-
 void mounted_free(struct mounted *mounted)
 {
 	free(mounted->source);
@@ -59,16 +57,17 @@ static int mounted_pass(void *argument, const struct mountinfo *info, struct err
 {
 	const struct mounted_visitor *visitor = argument;
 	struct mounted mounted = { info->source, info->point, info->device, NULL };
+	enum occupied_by server;
 	struct occupied_view view;
 
 	if (mounted_is_hidden(info->point) != visitor->hidden)
 		return 0;
-	if (!strcmp(info->type, MOUNTED_BY_KERNEL) && occupied_by_kernel(info->device, &view)) {
+	server = occupied_server(info, &view);
+	if (server == OCCUPIED_BY_KERNEL) {
 		mounted.source = view.volume;
 		mounted.label = view.label;
 	}
-	return strcmp(info->type, MOUNTINFO_OURS) != 0 && !mounted.label ?
-		       0 : visitor->visit(visitor->argument, &mounted, err);
+	return server == OCCUPIED_BY_OTHERS ? 0 : visitor->visit(visitor->argument, &mounted, err);
 }
 
 int mounted_each(mounted_visit *visit, void *argument, struct error *err)

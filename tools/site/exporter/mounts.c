@@ -89,13 +89,12 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, bool 
 int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err)
 {
 	struct occupied_view view;
-	bool is_kernels = !strcmp(info->type, "erofs") && occupied_by_kernel(info->device, &view);
+	enum occupied_by server = occupied_server(info, &view);
 
 	/* A bind mount of a folder has no .datasetfs at its top. */
-	if ((!is_kernels && strcmp(info->type, MOUNTINFO_OURS) != 0) || strcmp(info->root, "/") != 0 ||
-	    mounts_has(mounts, info->device))
+	if (server == OCCUPIED_BY_OTHERS || strcmp(info->root, "/") != 0 || mounts_has(mounts, info->device))
 		return 0;
-	return mounts_add(mounts, info, is_kernels, err);
+	return mounts_add(mounts, info, server == OCCUPIED_BY_KERNEL, err);
 }
 
 static int mounts_visit(void *argument, const struct mountinfo *info, struct error *err)
