@@ -14,6 +14,7 @@ bool activity_read(struct activity *activity)
 {
 	char folder[sizeof(SYSFS_BLOCKS) + SYSFS_NAME_SIZE], text[256];
 	uint64_t sectors;
+	int64_t disk;
 
 	snprintf(folder, sizeof(folder), SYSFS_BLOCKS "%s", activity->name);
 	if (!sysfs_text(folder, "stat", text, sizeof(text)) ||
@@ -21,6 +22,7 @@ bool activity_read(struct activity *activity)
 		   &activity->waited, &activity->in_flight) != 4)
 		return false;
 	activity->bytes = sectors * SYSFS_SECTOR;
+	activity->disk = sysfs_number(folder, "diskseq", &disk) ? (uint64_t)disk : 0;
 	return true;
 }
 
@@ -28,8 +30,9 @@ char *activity_add(char *list, const struct activity *activity)
 {
 	char *longer;
 
-	if (asprintf(&longer, "%s%s%s:%" PRIu64 ":%" PRIu64 ":%" PRIu64, list ? list : "", list ? "," : "",
-		     activity->name, activity->reads, activity->bytes, activity->waited) < 0)
+	if (asprintf(&longer, "%s%s%s:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64, list ? list : "",
+		     list ? "," : "", activity->name, activity->reads, activity->bytes, activity->waited,
+		     activity->disk) < 0)
 		longer = NULL;
 	free(list);
 	return longer;
@@ -45,11 +48,11 @@ static bool activity_one(const char *word, struct activity *ret)
 {
 	struct activity before = { .name = "" };
 
-	if (sscanf(word, "%63[^:]:%" SCNu64 ":%" SCNu64 ":%" SCNu64, before.name, &before.reads, &before.bytes,
-		   &before.waited) != 4)
+	if (sscanf(word, "%63[^:]:%" SCNu64 ":%" SCNu64 ":%" SCNu64 ":%" SCNu64, before.name, &before.reads,
+		   &before.bytes, &before.waited, &before.disk) < 4)
 		return false;
 	*ret = before;
-	if (!activity_read(ret))
+	if (!activity_read(ret) || (before.disk && ret->disk != before.disk))
 		return false;
 	ret->reads = activity_grown(ret->reads, before.reads);
 	ret->bytes = activity_grown(ret->bytes, before.bytes);
@@ -57,18 +60,21 @@ static bool activity_one(const char *word, struct activity *ret)
 	return true;
 }
 
-int activity_since(const char *list, struct activity **ret, struct error *err)
+int activity_since(const char *list, struct activity **ret, unsigned *ret_gone, struct error *err)
 {
 	auto_free char *copy = strdup(list);
 	auto_free struct activity *found = NULL;
 	struct activity one;
+	unsigned gone = 0;
 	size_t count = 0;
 	char *rest = copy;
 	int r = copy ? 0 : error_no_memory(err);
 
 	while (r == 0 && rest) {
-		if (!activity_one(strsep(&rest, ","), &one))
+		if (!activity_one(strsep(&rest, ","), &one)) {
+			gone++;
 			continue;
+		}
 		r = grow_one(found, count, err);
 		if (r == 0)
 			found[count++] = one;
@@ -76,5 +82,6 @@ int activity_since(const char *list, struct activity **ret, struct error *err)
 	if (r < 0)
 		return r;
 	*ret = take_ptr(&found);
+	*ret_gone = gone;
 	return (int)count;
 }

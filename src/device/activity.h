@@ -12,6 +12,7 @@ struct activity {
 	uint64_t reads, bytes;
 	uint64_t waited;            /* ms that these reads took, added up */
 	uint64_t in_flight;         /* reads and writes that are under way */
+	uint64_t disk;              /* number that no other disk has had (diskseq); 0: none, as a partition */
 };
 
 /* Reads the counters of the device in activity->name. False: it is gone. */
@@ -19,5 +20,5 @@ bool activity_read(struct activity *activity);
 /* Writes counters as one word, to be kept, behind what is in the list; NULL: no memory. The list is for free(3). */
 char *activity_add(char *list, const struct activity *activity);
 /* Reads the devices of such a list as they are now, less the counters there. Returns how many are in *ret, for
- * free(3); a negative errno: no memory. */
-int activity_since(const char *list, struct activity **ret, struct error *err);
+ * free(3); *ret_gone are gone, even if another one has their name. A negative errno: no memory. */
+int activity_since(const char *list, struct activity **ret, unsigned *ret_gone, struct error *err);

@@ -25,7 +25,8 @@ static int kernel_view_measure(struct kernel_view *view, dev_t device, struct er
 	if (sysfs_device(folder) != device || !sysfs_number(folder, "size", &sectors))
 		return error_set(err, -ENOENT, "its record is of another mount");
 	view->image_bytes = (uint64_t)sectors * SYSFS_SECTOR;
-	view->count = view->record.members ? activity_since(view->record.members, &view->devices, err) : 0;
+	view->count = view->record.members ?
+			      activity_since(view->record.members, &view->devices, &view->gone, err) : 0;
 	return view->count < 0 ? view->count : 0;
 }
 

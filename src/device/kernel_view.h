@@ -11,6 +11,7 @@ struct kernel_view {
 	uint64_t image_bytes;       /* of its metadata, in memory */
 	struct activity *devices;   /* of the members: reads since the version was mounted, also those of others */
 	int count;
+	unsigned gone; /* members whose devices are gone for good: reads of them fail */
 };
 
 /* Looks at the mount of this device on point. -ENOENT: it has no record, or another mount is there; -EOPNOTSUPP: the

@@ -88,6 +88,9 @@ done
 grep -qF "datasetfs_version_info{mountpoint=\"$PWD/theirs\",version=\"v1\",digest=\"$(json digest status)\"," metrics ||
     fail "the version: $(grep version_info metrics)"
 unmount ours
+assert_eq "devices that are gone" "$(json devices_gone status)" 0
+sed -i '/^members /s/[0-9]*$/1/' "/run/datasetfs/shown/$(basename "$(kernel_records)")" # another one has its name now
+assert_contains "a device that is gone" "$(datasetfsctl status theirs)" "gone              1 device: reads of what lies"
 say "status, top and the exporter"
 
 assert_eq "--prepare" "$(datasetfsctl switch theirs v0 --prepare --json | json prepared_only /dev/stdin)" true

@@ -49,6 +49,9 @@ void by_kernel_print(const struct mounted *mounted)
 	text_print("  metadata          %s in memory\n", format_size(view.image_bytes, bytes));
 	for (int i = 0; i < view.count; i++)
 		by_kernel_device(&view.devices[i]);
+	if (view.gone)
+		text_print("  gone              %u device%s: reads of what lies there fail; unmount, and mount again\n",
+			   view.gone, format_plural(view.gone));
 }
 
 static void by_kernel_view_json(const struct kernel_view *view, struct json *json)
@@ -61,6 +64,7 @@ static void by_kernel_view_json(const struct kernel_view *view, struct json *jso
 	json_number(json, "serving_since", record->since);
 	json_number(json, "switches", record->switches);
 	json_number(json, "image_bytes", view->image_bytes);
+	json_number(json, "devices_gone", view->gone);
 	json_begin_array(json, "devices");
 	for (int i = 0; i < view->count; i++) {
 		json_begin_object(json, NULL);
