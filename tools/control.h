@@ -6,7 +6,7 @@
 struct mounted;
 
 /* Finds a mount. The caller frees *ret with mounted_free(). mount: any path on it. advice: for one that the kernel
- * serves by itself, and that takes no commands; NULL: finds that as well. */
+ * serves by itself, and that takes no commands; NULL: finds that as well, unless it is attached. */
 must_check int control_find(const char *mount, const char *advice, struct mounted *ret, struct error *err);
 /* The same, and opens its control file. */
 must_check int control_open(const char *mount, const char *advice, int *ret, struct error *err);

@@ -92,7 +92,6 @@ assert_fails 1 "'plain/x' is not a directory" datasetfsctl attach "$V" plain/x
 assert_fails 1 "a symbolic link is on the way" datasetfsctl attach "$V" deep/link/a
 assert_fails 1 "which holds the mounts themselves" datasetfsctl attach "$V" /run/datasetfs/attach
 assert_fails 1 "'/' cannot be covered" datasetfsctl attach "$V" /
-assert_fails 2 "option 'kernel': the kernel's mounts say nothing" datasetfsctl attach -o kernel "$V" a
 assert_fails 2 "option 'io' is given twice" datasetfsctl attach -o io=auto,io=threads "$V" a
 assert_fails 2 "'follow' cannot be combined with 'version'" datasetfsctl attach -o follow=current,version=v1 "$V" a
 assert_fails 2 "holds a control character" datasetfsctl attach -o version=$'v1\nsuid' "$V" a
@@ -142,6 +141,126 @@ cp "$V" another
 attach --want version=v2 -o max_mounts=1 "$PWD/another" a
 for place in a p/{1..4}; do detach $place; done
 all_is_gone
+
+if can_loop && (need_filesystem erofs) >/dev/null; then
+    . "$LIB/kernel.sh"
+    # kernel_is_gone: no mount, image or loop device of the volume is left, and no record
+    kernel_is_gone() {
+        all_is_gone
+        wait_for 10 kernel_has_images 0 || fail "images are left: $(losetup)"
+        wait_for 10 has_no_loops "$V" || fail "loop devices are left: $(losetup)"
+        assert_eq "records" "$(kernel_records)" ""
+    }
+
+    say "by the kernel: one mount beside the daemon's, by any spelling, of which nothing is left"
+    before=$(starts)
+    attach -o version=v2 "$V" a
+    attach -o version=v2,kernel "$V" b
+    attach --want engine=kernel --want version=v2 "$V" c
+    attach --want engine=fuse --want version=v2 "$V" p/1
+    for place in a b c p/1; do cmp source/new $place/new; done
+    assert_eq "mounts started" "$(starts)" $((before + 2))
+    assert_eq "types" "$(for place in a b c p/1; do findmnt -no FSTYPE $place; done | xargs)" \
+        "fuse.datasetfs erofs erofs fuse.datasetfs"
+    assert_eq "engines" "$(attached mounts.0.engine) $(attached mounts.1.engine)" "fuse kernel"
+    assert_contains "attached" "$(datasetfsctl attached)" "the kernel serves version 'v2' of '$V' on '/run/"
+    assert_contains "status" "$(datasetfsctl status b)" "v2, sequence "
+    assert_eq "daemons" "$(daemons)" 2
+    detach b
+    cmp source/new c/new
+    assert_eq "images" "$(kernel_images)" 1
+    detach c
+    wait_for 10 kernel_has_images 0 || fail "the image is left: $(losetup)"
+    detach a
+    detach p/1
+    kernel_is_gone
+
+    say "by the kernel: many at once, killed at each step, from other namespaces"
+    before=$(starts)
+    for i in {1..4}; do attach -o kernel "$V" "p/$i" & done
+    wait
+    for i in {1..4}; do cmp source/1 "p/$i/1"; done
+    assert_eq "mounts started" "$(starts)" $((before + 1))
+    for i in {1..4}; do detach "p/$i" & done
+    wait
+    kernel_is_gone
+    for step in attach-locked attach-mounted attach-bound; do
+        at_step $step k
+        exits 137 bash -c 'exec datasetfsctl attach -o kernel "$0" a 2>/dev/null' "$V"
+        attach -o kernel "$V" a
+        cmp source/1 a/1
+        assert_eq "$step: mounts on a" "$(grep -c " $PWD/a " /proc/self/mountinfo)" 1
+        detach a
+        kernel_is_gone
+    done
+    touch hold
+    before=$(starts)
+    datasetfsctl attach -o kernel "$V" a 2>killed.log & first=$!
+    more_starts_than "$before"
+    kill -KILL "$(tail -n 1 starts)"
+    ! wait $first || fail "the mount was made by a process that was killed"
+    assert_contains "the reason" "$(cat killed.log)" "datasetfs was killed by signal 9"
+    rm hold
+    unshare --mount --propagation private bash -c 'datasetfsctl attach -o kernel "$0" b && cmp source/1 b/1' "$V" \
+        >>attach.log
+    wait_for 20 eval 'detach --ended && nothing_is_left' || fail "left: $(find /run/datasetfs/attach)"
+    unshare --pid --fork datasetfsctl attach -o kernel "$V" a >>attach.log
+    cmp source/1 a/1
+    detach a
+    kernel_is_gone
+
+    say "by the kernel: who has a version keeps it, and who comes later gets the current one"
+    truncate -s 64M beside
+    loop_device beside # publishes past the lock on the file, as another host does
+    pack "$LOOP" source --label v1
+    attach -o kernel "$PWD/beside" a
+    cp -r source newer
+    echo newer >newer/newer
+    pack "$LOOP" newer --label v2
+    attach -o kernel "$PWD/beside" b
+    cmp newer/newer b/newer
+    [ ! -e a/newer ] || fail "what was attached has the new version"
+    for place in a b "$(attached mounts.0.mount)"; do
+        assert_fails 1 "it is attached, and the kernel serves it: those who have it keep their version" \
+            datasetfsctl switch "$place" v2
+        assert_fails 1 "it is attached, and the kernel serves it" datasetfsctl follow "$place"
+    done
+    detach a
+    detach b
+    kernel_is_gone
+    loop_end "$LOOP"
+    wait_for 10 has_no_loops beside || fail "loop devices are left: $(losetup)"
+
+    say "by the kernel: a mount of which a device is gone serves nobody new"
+    before=$(starts)
+    attach -o kernel "$V" a
+    sed -i '/^members /s/[0-9]*$/1/' /run/datasetfs/shown/* # the number of the disk that had this name
+    assert_contains "attached" "$(datasetfsctl attached)" "is dead: a device of the mount is gone"
+    attach -o kernel "$V" b
+    attach -o kernel "$V" a
+    assert_eq "mounts started" "$(starts)" $((before + 2))
+    assert_eq "mounts" "$(datasetfsctl attached | grep -c 'the kernel serves')" 1
+    detach a
+    detach b
+    kernel_is_gone
+
+    say "by the kernel: refusals"
+    for option in cache=/x direct_group=1 readahead=4M; do
+        assert_fails 1 "mount option 'kernel' cannot be combined with '${option%=*}': no daemon runs" \
+            datasetfsctl attach -o kernel,$option "$V" a
+    done
+    assert_fails 2 "option 'follow' cannot be combined with 'kernel', as what was attached keeps its version" \
+        datasetfsctl attach -o kernel,follow=current "$V" a
+    assert_fails 2 "option 'engine=xfs': expected engine=kernel or engine=fuse" \
+        datasetfsctl attach --want engine=xfs "$V" a
+    assert_fails 2 "option 'kernel': the engine was chosen before, by 'kernel' or 'engine'" \
+        datasetfsctl attach -o kernel --want engine=kernel "$V" a
+    assert_fails 2 "where 'trust' says who may sign, as the kernel verifies no content" \
+        datasetfsctl attach --want engine=kernel -o trust=/etc/datasetfs/signers "$V" a
+    kernel_is_gone
+else
+    say "the kernel has no erofs, or no loop device: mounts by the kernel were left out"
+fi
 
 say "many at once"
 count=64
@@ -524,6 +643,12 @@ python3 "$LIB/unit.py" "$unit" "$(cat units)" ExecReload || fail "ExecReload"
 detach a
 detach b
 all_is_gone
+if declare -F kernel_is_gone >/dev/null; then
+    attach -o kernel "$V" a
+    assert_eq "units, as no process stays" "$(wc -l <units)" 1
+    detach a
+    kernel_is_gone
+fi
 attach -o follow=current "$V" a
 python3 "$LIB/unit.py" "$unit" "$(tail -n 1 units)" ExecStop || fail "ExecStop"
 attach -o follow=current "$V" b

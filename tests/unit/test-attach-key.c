@@ -38,6 +38,9 @@ static void test_names(void **state)
 	assert_names("io=auto", "io=threads", false);
 	assert_names("exec", "noexec", false);
 	assert_names("follow=current", "", false);
+	assert_names("kernel", "engine=kernel", true);
+	assert_names("kernel", "", false);
+	assert_names("engine=fuse", "", true);
 }
 
 static void test_uuid(void **state)
@@ -74,7 +77,7 @@ static void test_consumers(void **state)
 	static const char *const not_theirs[] = {
 		"suid", "allow_suid", "allow_other", "control_group=0", "direct_group=0", "verify=never", "workers=9",
 		"io=threads", "readahead=4M", "nosupervisor", "deadline=1", "versionx=1", "Version=v1", "trust=/x",
-		"revoked=/x",
+		"revoked=/x", "kernel",
 		"cache=/x", "prefetch=off", "follow=current:1", "follow",
 	};
 	auto_key struct key key = { 0 };
@@ -100,7 +103,6 @@ static void test_refusals(void **state)
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version=../x", &err), -EINVAL, "expected letters");
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "version", &err), -EINVAL, "needs a value");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "=v1", &err), -EINVAL, "has no name");
-	CHECK_FAILS(key_say(&key, KEY_ADMIN, "kernel", &err), -EINVAL, "nobody could tell a dead one");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "trust=signers", &err), -EINVAL, "expected 'trust=' and an absolute path");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "revoked", &err), -EINVAL, "expected 'revoked=' and an absolute path");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "cache=folder", &err), -EINVAL, "expected 'cache=' and an absolute path");
@@ -112,6 +114,33 @@ static void test_refusals(void **state)
 	CHECK_OK(key_begin("/volume", &follows, &err));
 	CHECK_OK(key_say(&follows, KEY_CONSUMER, "follow=current", &err));
 	CHECK_FAILS(key_say(&follows, KEY_CONSUMER, DIGEST, &err), -EINVAL, "combined with 'digest'");
+}
+
+static void test_engine(void **state)
+{
+	auto_key struct key key = { 0 };
+	auto_key struct key follows = { 0 };
+	auto_key struct key theirs = { 0 };
+	auto_key struct key admins = { 0 };
+
+	CHECK_OK(key_begin("/volume", &key, &err));
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "engine", &err), -EINVAL, "expected engine=kernel or engine=fuse");
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "engine=Kernel", &err), -EINVAL, "expected engine=kernel");
+	CHECK_FAILS(key_say(&key, KEY_ADMIN, "kernel=1", &err), -EINVAL, "expected engine=kernel");
+	CHECK_OK(key_say(&key, KEY_ADMIN, "engine=fuse", &err));
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "engine=kernel", &err), -EINVAL, "the engine was chosen before");
+	assert_false(key.is_kernel);
+	CHECK_OK(key_begin("/volume", &follows, &err));
+	CHECK_OK(key_say(&follows, KEY_ADMIN, "follow=current:9", &err));
+	CHECK_FAILS(key_say(&follows, KEY_CONSUMER, "engine=kernel", &err), -EINVAL,
+		    "cannot be combined with 'kernel', as what was attached keeps its version");
+	CHECK_OK(key_begin("/volume", &theirs, &err));
+	CHECK_OK(key_say(&theirs, KEY_CONSUMER, "engine=kernel", &err));
+	CHECK_FAILS(key_say(&theirs, KEY_ADMIN, "trust=/signers", &err), -EPERM, "the kernel verifies no content");
+	CHECK_OK(key_begin("/volume", &admins, &err));
+	CHECK_OK(key_say_list(&admins, KEY_ADMIN, "kernel,trust=/signers", &err));
+	CHECK_OK(key_say(&admins, KEY_CONSUMER, "version=v1", &err));
+	assert_true(admins.is_kernel);
 }
 
 /* A mount serves a version; somebody who can write the volume has given its UUID to another one since. */
@@ -132,18 +161,14 @@ static void test_served(void **state)
 	assert_false(key_is_served(&key, uuid, digest)); /* no volume has it */
 }
 
-static void test_command(void **state)
+static void assert_command(const char *list, const char *const *expected)
 {
-	static const char *const expected[] = {
-		"datasetfs", "-o", "io=auto", "-o", "suid", "-o", "version=v1", "-o", "idmap", "--",
-		"/volume", "/mount", NULL,
-	};
 	auto_free const char **words = NULL;
 	auto_free char *version = NULL;
 	auto_key struct key key = { 0 };
 	size_t i;
 
-	key_of(&key, "version=v1,suid,io=auto");
+	key_of(&key, list);
 	CHECK_OK(key_command(&key, "/mount", &words, &version, &err));
 	for (i = 0; words[i] && expected[i]; i++)
 		assert_string_equal(words[i], expected[i]);
@@ -151,6 +176,19 @@ static void test_command(void **state)
 	assert_null(expected[i]);
 }
 
+static void test_command(void **state)
+{
+	static const char *const by_daemon[] = {
+		"datasetfs", "-o", "io=auto", "-o", "suid", "-o", "version=v1", "-o", "idmap", "--",
+		"/volume", "/mount", NULL,
+	};
+	static const char *const by_kernel[] = { "datasetfs", "-o", "kernel", "-o", "noexec", "--", "/volume", "/mount",
+						 NULL };
+
+	assert_command("version=v1,suid,io=auto", by_daemon);
+	assert_command("noexec,engine=kernel", by_kernel);
+}
+
 CHECK_MAIN(cmocka_unit_test(test_names), cmocka_unit_test(test_uuid), cmocka_unit_test(test_consumers),
 	   cmocka_unit_test(test_digest), cmocka_unit_test(test_refusals), cmocka_unit_test(test_command),
-	   cmocka_unit_test(test_served))
+	   cmocka_unit_test(test_engine), cmocka_unit_test(test_served))

@@ -128,16 +128,19 @@ static bool departure_differs(const char *kind, int *ret_first)
 	       first.st_ino != own.st_ino;
 }
 
-/* A daemon would keep the network of a container alive. No process can move to a PID namespace further out, and what is
- * in one ends with it. */
+int departure_check(struct error *err)
+{
+	auto_close int pid = -1;
+
+	return departure_differs("pid", &pid) ? error_set(err, -EINVAL, "the daemon would end with the caller's PID "
+							  "namespace: attach outside of it") : 0;
+}
+
+/* A daemon would keep the network of a container alive. */
 static int departure_leave_namespaces(struct error *err)
 {
 	static const char *const kinds[] = { "net", "ipc", "uts", "cgroup" };
-	auto_close int pid = -1;
 
-	if (departure_differs("pid", &pid))
-		return error_set(err, -EINVAL, "the daemon would end with the caller's PID namespace: attach outside "
-				 "of it");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		auto_close int first = -1;
 

@@ -3,35 +3,80 @@
 #include "attach/health.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/program/step.h"
+#include "base/text/parse.h"
 #include "device/dotfile.h"
+#include "device/kernel_view.h"
+#include "device/occupied.h"
 
 #define HEALTH_PATIENCE 10000 /* ms: a server that was killed is replaced in less */
 
 struct health_answer {
 	int code;
 	struct dsfs_version_facts facts;
+	struct error why; /* of a mount by the kernel */
 };
 
 /* ---- in the child ---- */
 
+int health_of_kernel(const char *mount, dev_t device, struct dsfs_version_facts *ret, struct error *err)
+{
+	auto_kernel_view struct kernel_view view = { .count = 0 };
+	const struct mount_record *record = &view.record;
+	struct dsfs_version_facts facts = { .sequence = 0 };
+	int r = kernel_view_read(mount, device, &view, err);
+
+	if (r == 0 && view.gone)
+		r = error_set(err, -ENODEV, "a device of the mount is gone");
+	if (r == 0)
+		r = parse_uuid(record->uuid ? record->uuid : "", facts.uuid, err);
+	if (r == 0)
+		r = parse_digest(record->digest ? record->digest : "", facts.digest, err);
+	if (r < 0)
+		return r;
+	snprintf(facts.label, sizeof(facts.label), "%s", record->label);
+	facts.sequence = record->sequence;
+	*ret = facts;
+	return 0;
+}
+
+static int health_of_daemon(const char *mount, struct dsfs_version_facts *ret)
+{
+	auto_close int control = -1;
+	int r = dotfile_open(mount, DSFS_CONTROL_CONTROL, &control, NULL);
+
+	return r == 0 && ioctl(control, DSFS_IOC_VERSION, ret) < 0 ? -errno : r;
+}
+
 static void health_child(const void *mount, int fd)
 {
 	struct health_answer answer = { 0 };
-	int control = -1;
+	struct occupied_view view;
+	struct statx info;
+	dev_t device;
 
-	answer.code = dotfile_open(mount, DSFS_CONTROL_CONTROL, &control, NULL);
-	if (answer.code == 0 && ioctl(control, DSFS_IOC_VERSION, &answer.facts) < 0)
+	/* DONT_SYNC: the kernel answers, even if the daemon is dead. */
+	if (statx(AT_FDCWD, mount, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) < 0) {
 		answer.code = -errno;
+	} else {
+		device = makedev(info.stx_dev_major, info.stx_dev_minor);
+		answer.code = occupied_by_kernel(device, &view) ?
+				      health_of_kernel(mount, device, &answer.facts, &answer.why) :
+				      health_of_daemon(mount, &answer.facts);
+	}
 	(void)!write(fd, &answer, sizeof(answer));
 }
 
@@ -43,9 +88,11 @@ static void health_judge(struct health *health, const struct health_answer *answ
 	health->facts.label[sizeof(health->facts.label) - 1] = 0;
 	if (answer->code == -ENOTCONN || answer->code == -ECONNABORTED)
 		health->code = error_set(&health->reason, -ENOTCONN, "the daemon of the mount is gone");
+	else if (answer->code == -ENODEV)
+		health->code = error_pass(&health->reason, -ENOTCONN, &answer->why);
 	else if (answer->code < 0)
-		health->code = error_set(&health->reason, answer->code, "the mount does not tell its version: %s",
-					 strerror(-answer->code));
+		health->code = error_set(&health->reason, answer->code, "the mount does not tell its version: %.400s",
+					 *answer->why.reason ? answer->why.reason : strerror(-answer->code));
 }
 
 static void health_end(struct health *health)

@@ -16,6 +16,7 @@
 #include "attach/uses.h"
 #include "base/cleanup.h"
 #include "base/program/utab.h"
+#include "device/mount_record.h"
 
 struct instance instance_of(const char *key, unsigned number)
 {
@@ -211,6 +212,15 @@ static void instance_remove_holds(const struct instance *instance)
 		(void)!runtime_each(users, instance_remove_hold, &users, NULL);
 }
 
+/* Removes the record of a mount by the kernel, which the next command for such a mount would do as well. */
+static void instance_forget(const struct instance *instance)
+{
+	uint64_t id;
+
+	if (mount_record_id(AT_FDCWD, instance->mount, &id, NULL) == 0)
+		mount_record_remove(MOUNT_RECORD_OWN, id);
+}
+
 /* Begins with the innermost. A mount that is in use stays, and so does the folder. */
 static void instance_remove(const struct instance *instance)
 {
@@ -233,6 +243,7 @@ void instance_end(const struct instance *instance)
 	char kept[STATE_PATH_SIZE + 32];
 	bool was_mounted = false;
 
+	instance_forget(instance);
 	instance_path(instance, STATE_KEPT, kept);
 	while (umount2(kept, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
 		continue;

@@ -19,8 +19,9 @@
 #include "trust/trust.h"
 
 /* Options that consumers may give: they choose the data, and grant no rights. */
-static const char *const key_consumer_names[] = { "digest", "version" };
+static const char *const key_consumer_names[] = { "digest", "engine", "version" };
 #define KEY_CONSUMER_FOLLOW "follow=current"
+#define KEY_KERNEL          "kernel" /* the mount option, which engine=kernel stands for, too */
 #define KEY_MOUNTS          16u
 #define KEY_MOUNTS_MAX      65536u
 
@@ -85,9 +86,6 @@ static int key_check(enum key_who who, const char *word, struct error *err)
 		if ((unsigned char)*c < ' ' || *c == ',' || *c == 0x7f)
 			return error_set(err, -EINVAL, "an option holds %s",
 					 *c == ',' ? "a comma" : "a control character");
-	if (key_is_named(word, "kernel"))
-		return error_set(err, -EINVAL, "option 'kernel': the kernel's mounts say nothing of themselves, so "
-				 "nobody could tell a dead one");
 	if (who == KEY_CONSUMER && !key_is_consumers(word))
 		return error_set(err, -EPERM, "option '%s' is for the administrator of the machine", word);
 	return mount_options_names_file(word) ? key_check_file(word, err) : 0;
@@ -156,6 +154,21 @@ static int key_say_digest(struct key *key, const char *word, struct error *err)
 	return key_insert(key, said, err);
 }
 
+static int key_say_engine(struct key *key, enum key_who who, const char *word, struct error *err)
+{
+	bool is_kernel = !strcmp(word, KEY_KERNEL) || !strcmp(word, "engine=" KEY_KERNEL);
+
+	if (!is_kernel && strcmp(word, "engine=fuse") != 0)
+		return error_set(err, -EINVAL, "option '%s': expected engine=kernel or engine=fuse", word);
+	if (key->has_engine)
+		return error_set(err, -EINVAL, "option '%s': the engine was chosen before, by 'kernel' or 'engine'",
+				 word);
+	key->has_engine = true;
+	key->is_kernel = is_kernel;
+	key->asks_kernel = is_kernel && who == KEY_CONSUMER;
+	return is_kernel ? key_insert(key, KEY_KERNEL, err) : 0;
+}
+
 static int key_say_max_mounts(struct key *key, const char *word, struct error *err)
 {
 	const char *value = word + key_length(word);
@@ -177,6 +190,21 @@ static const char *key_value(const struct key *key, const char *name)
 	return NULL;
 }
 
+/* Checks what was said by now: nothing that stands there may be without effect. */
+static int key_check_together(const struct key *key, struct error *err)
+{
+	if (key->follows && (key->label || key->has_digest))
+		return error_set(err, -EINVAL, "option 'follow' cannot be combined with '%s', which pins the mount",
+				 key->label ? "version" : "digest");
+	if (key->follows && key->is_kernel)
+		return error_set(err, -EINVAL, "option 'follow' cannot be combined with 'kernel', as what was attached "
+				 "keeps its version: without it, the next attach gets what is current then");
+	if (key->asks_kernel && key_value(key, "trust"))
+		return error_set(err, -EPERM, "option 'engine=kernel' is for the administrator of the machine where "
+				 "'trust' says who may sign, as the kernel verifies no content");
+	return 0;
+}
+
 int key_say(struct key *key, enum key_who who, const char *word, struct error *err)
 {
 	int r = key_check(who, word, err);
@@ -185,6 +213,8 @@ int key_say(struct key *key, enum key_who who, const char *word, struct error *e
 		r = key_say_version(key, word, err);
 	else if (r == 0 && key_is_named(word, "digest"))
 		r = key_say_digest(key, word, err);
+	else if (r == 0 && (key_is_named(word, "engine") || key_is_named(word, KEY_KERNEL)))
+		r = key_say_engine(key, who, word, err);
 	else if (r == 0 && key_is_named(word, "max_mounts"))
 		r = key_say_max_mounts(key, word, err);
 	else if (r == 0)
@@ -193,10 +223,7 @@ int key_say(struct key *key, enum key_who who, const char *word, struct error *e
 		return r;
 	key->is_asked = key->is_asked || who == KEY_CONSUMER;
 	key->follows = key_value(key, "follow");
-	if (key->follows && (key->label || key->has_digest))
-		return error_set(err, -EINVAL, "option 'follow' cannot be combined with '%s', which pins the mount",
-				 key->label ? "version" : "digest");
-	return 0;
+	return key_check_together(key, err);
 }
 
 int key_say_list(struct key *key, enum key_who who, const char *list, struct error *err)
@@ -334,8 +361,10 @@ int key_command(const struct key *key, const char *mountpoint, const char ***ret
 		*word++ = "-o";
 		*word++ = version;
 	}
-	*word++ = "-o";
-	*word++ = "idmap"; /* a consumer may be a container with a user namespace */
+	if (!key->is_kernel) { /* whose mounts can always be idmapped */
+		*word++ = "-o";
+		*word++ = "idmap"; /* a consumer may be a container with a user namespace */
+	}
 	*word++ = "--";
 	*word++ = key->volume;
 	*word++ = mountpoint;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The key of a mount; requests with equal keys share one. It has the volume, the version or that it follows the current
  * one, and every option. The origin of a request decides which options it may set: consumers, such as pods and jobs,
- * say which version they want, in one spelling for each; all that concerns rights, memory and trust is for the
- * administrator. */
+ * say which version they want and whether the kernel is to serve it, in one spelling for each; all that concerns
+ * rights, memory and trust is for the administrator. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,8 @@ struct key {
 	char *label;      /* of the version; NULL: the current one, until key_resolve() */
 	uint8_t uuid[16]; /* of the version, from key_resolve(); zero if the mount follows */
 	bool follows, has_digest;
+	bool has_engine, is_kernel; /* somebody said who serves; the kernel does, no daemon */
+	bool asks_kernel;           /* a consumer said so */
 	bool is_asked;       /* a consumer said something */
 	unsigned max_mounts; /* of the volume on the machine, if is_asked: see attach/limit.h */
 	uint8_t digest[32]; /* that the version must have, if has_digest; its own, from key_resolve() */

@@ -170,15 +170,18 @@ static int launch_daemon(const struct instance *instance, const struct key *key,
 {
 	auto_free const char **words = NULL;
 	auto_free char *version = NULL;
-	int r = key_command(key, instance->mount, &words, &version, err);
+	int r = key->is_kernel ? 0 : departure_check(err);
 
+	if (r == 0)
+		r = key_command(key, instance->mount, &words, &version, err);
 	return r < 0 ? r : launch_run(words, starting, launch_leave, err);
 }
 
+/* Where the kernel serves, no process stays that a unit could be for. */
 int launch_start(const struct instance *instance, const struct key *key, int starting, struct error *err)
 {
-	return access(LAUNCH_BOOTED, F_OK) == 0 ? launch_unit(instance, err) :
-						launch_daemon(instance, key, starting, err);
+	return access(LAUNCH_BOOTED, F_OK) == 0 && !key->is_kernel ? launch_unit(instance, err) :
+								     launch_daemon(instance, key, starting, err);
 }
 
 /* ---- in the unit ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts the daemon of a mount, so that it belongs to the machine: as a unit of systemd where that runs, else directly,
- * out of the control groups of who asked. */
+ * out of the control groups of who asked. If the kernel is to serve, that process makes the mount and ends. */
 #pragma once
 #include "attach/instance.h"
 #include "attach/key.h"

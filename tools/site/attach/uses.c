@@ -10,6 +10,7 @@
 #include "attach/state.h"
 #include "base/grow.h"
 #include "base/mountinfo.h"
+#include "device/occupied.h"
 
 void uses_free(struct uses *uses)
 {
@@ -51,16 +52,19 @@ static void uses_sort(struct use *use)
 static int uses_visit(void *argument, const struct mountinfo *info, struct error *err)
 {
 	struct uses *uses = argument;
-	struct use use = { .device = info->device, .is_part = strcmp(info->root, "/") != 0 };
+	struct occupied_view view;
+	enum occupied_by server = occupied_server(info, &view);
+	struct use use = { .device = info->device, .is_part = strcmp(info->root, "/") != 0,
+			   .is_kernels = server == OCCUPIED_BY_KERNEL };
 	int r;
 
-	if (strcmp(info->type, MOUNTINFO_OURS) != 0)
+	if (server == OCCUPIED_BY_OTHERS)
 		return 0;
 	r = grow_one(uses->items, uses->count, err);
 	if (r < 0)
 		return r;
 	use.point = strdup(info->point);
-	use.source = strdup(info->source);
+	use.source = strdup(use.is_kernels ? view.volume : info->source);
 	uses->items[uses->count++] = use;
 	if (!use.point || !use.source)
 		return error_no_memory(err);

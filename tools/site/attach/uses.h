@@ -19,6 +19,7 @@ enum use_kind {
 struct use {
 	enum use_kind kind;
 	bool is_part; /* a directory in it is mounted, or another version: attach does not do that */
+	bool is_kernels; /* the kernel serves it, no daemon */
 	dev_t device;
 	char *point, *source;
 	char key[KEY_NAME_SIZE]; /* unless it is a USE_PLACE, as the next one */
@@ -31,7 +32,7 @@ struct uses {
 	size_t count;
 };
 
-/* Reads the table of the mount namespace that the process is in: all mounts that daemons of datasetfs serve. */
+/* Reads the table of the mount namespace that the process is in: all mounts of volumes. */
 must_check int uses_read(struct uses *ret, struct error *err);
 void uses_free(struct uses *uses); /* frees its contents only */
 /* Finds a key's mount, or the bind of it, by its number. NULL: there is none. */

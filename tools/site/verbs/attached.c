@@ -76,6 +76,7 @@ static void attached_json(const struct attach_view *view, struct json *json)
 	json_begin_object(json, NULL);
 	json_string(json, "mount", view->mount->point);
 	json_string(json, "source", view->mount->source);
+	json_string(json, "engine", view->mount->is_kernels ? "kernel" : "fuse");
 	json_string(json, "state", attached_state(view));
 	if (view->code == 0)
 		json_string(json, "version", view->serves.label);
@@ -115,7 +116,10 @@ static void attached_text_consumers(const struct attach_view *view)
 
 static void attached_text(const struct attach_view *view)
 {
-	if (view->code == 0)
+	if (view->code == 0 && view->mount->is_kernels)
+		text_print("the kernel serves version '%s' of '%s' on '%s'\n", view->serves.label,
+			   view->mount->source, view->mount->point);
+	else if (view->code == 0)
 		text_print("'%s' serves version '%s' on '%s'\n", view->mount->source, view->serves.label,
 			   view->mount->point);
 	else
