@@ -56,7 +56,8 @@ def judge(line, unit, calls):
         return None if re.match(r"\w+", rest)[0] in families else line
     if name in ("mmap", "mprotect") and "PROT_WRITE" in rest and "PROT_EXEC" in rest:
         return line
-    opened = re.match(r'\w+, "(/dev/[^"]*)"', rest) if name == "openat" else None
+    is_closed = "DevicePolicy=closed\n" in unit or "PrivateDevices=yes\n" in unit
+    opened = re.match(r'\w+, "(/dev/[^"]*)"', rest) if name == "openat" and is_closed else None
     return line if opened and refused_device(opened[1], unit) else None
 
 

@@ -221,6 +221,63 @@ echo "# nothing" >csi.conf
 for pod in a b c; do unpublish $pod; done
 all_is_gone
 
+if can_loop && (need_filesystem erofs) >/dev/null; then
+    . "$LIB/kernel.sh"
+    # kernel_is_gone: no mount, image or loop device of the volume is left
+    kernel_is_gone() {
+        all_is_gone
+        wait_for 10 kernel_has_images 0 || fail "images are left: $(losetup)"
+        wait_for 10 has_no_loops "$V" || fail "loop devices are left: $(losetup)"
+    }
+
+    say "pods that have the kernel serve share one mount, beside the daemon's"
+    publish a dataset=train engine=kernel
+    publish b dataset=train engine=fuse
+    publish c dataset=train engine=kernel version=v2
+    assert_eq "types" "$(for pod in a b c; do findmnt -no FSTYPE "$(target $pod)"; done | xargs)" \
+        "erofs fuse.datasetfs erofs"
+    for pod in a b c; do cmp source/new "$(target $pod)/new"; done
+    assert_eq "mounts" "$(datasetfsctl attached | grep -c 'serves version')" 2
+    assert_contains "condition" "$(node NodeGetVolumeStats "1=$INLINE" "2=$(target a)")" "2=the data set is served"
+    sed -i '/^members /s/[0-9]*$/1/' /run/datasetfs/shown/* # a device that is gone, and another one has its name
+    gone=$(node NodeGetVolumeStats "1=$INLINE" "2=$(target a)")
+    assert_contains "condition" "$gone" "2=a device of the data set is gone: pods that begin now get another mount"
+    publish d dataset=train engine=kernel
+    assert_contains "condition" "$(node NodeGetVolumeStats "1=$INLINE" "2=$(target d)")" "2=the data set is served"
+    for pod in a b c d; do unpublish $pod; done
+    kernel_is_gone
+
+    say "a pod keeps its version, and the next one gets the current one"
+    truncate -s 64M beside
+    loop_device beside # publishes past the lock on the file, as another host does
+    pack "$LOOP" source --label v1
+    persistent a dataset="$PWD/beside" engine=kernel
+    cp -r source newer
+    echo newer >newer/newer
+    pack "$LOOP" newer --label v2
+    persistent b dataset="$PWD/beside" engine=kernel
+    cmp newer/newer "$(target b)/newer"
+    [ ! -e "$(target a)/newer" ] || fail "a pod that runs has the new version"
+    assert_fails 1 "those who have it keep their version" datasetfsctl switch "$(target a)" v2
+    for pod in a b; do unpublish $pod; done
+    kernel_is_gone
+    loop_end "$LOOP"
+    wait_for 10 has_no_loops beside || fail "loop devices are left: $(losetup)"
+
+    say "what a pod cannot have of the kernel"
+    refused 3 "option 'engine=xfs': expected engine=kernel or engine=fuse" publish a dataset=train engine=xfs
+    refused 3 "unknown attribute 'kernel'" publish a dataset=train kernel=1
+    refused 3 "'follow' cannot be combined with 'kernel'" publish a dataset=train engine=kernel follow=current
+    refused 9 "cannot be combined with 'control_group': no daemon" publish a dataset=train-job engine=kernel
+    echo "trust /etc/datasetfs/signers" >csi.conf
+    refused 3 "as the kernel verifies no content" publish a dataset=train engine=kernel
+    echo "direct_group 65534" >csi.conf
+    publish a dataset=train engine=kernel
+    unpublish a
+    echo "# nothing" >csi.conf
+    kernel_is_gone
+fi
+
 say "places that are none"
 placed() { node NodePublishVolume 1=pv "4=$1" '5{' '2{' '}' '}' '8{' 1=dataset 2=train '}'; }
 mkdir -p outside
@@ -425,6 +482,10 @@ if command -v systemd-analyze >/dev/null && (strace -D -f -qq -o none true) 2>/d
     publish traced dataset=train
     node NodeGetVolumeStats "1=$INLINE" "2=$(target traced)"
     unpublish traced
+    if declare -F kernel_is_gone >/dev/null; then # which no unit of its own makes
+        publish traced dataset=train engine=kernel
+        unpublish traced
+    fi
     stop
     datasetfsctl detach other
     python3 "$LIB/unit_allows.py" "$DATASETFS_BUILD/contrib/datasetfs-csi.service" trace >refused

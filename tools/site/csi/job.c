@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
+#include "attach/health.h"
 #include "attach/uses.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -59,19 +60,32 @@ static int job_detach(const struct job *job, struct error *err)
 	return attach_detach(job->target, &was, err) < 0 ? JOB_FAILED : 0;
 }
 
+/* A mount by the kernel answers whatever has become of its devices. */
+static int job_check_kernels(const struct uses *uses, const struct use *there)
+{
+	const struct use *shared = there->is_kernels ? uses_shared(uses, there->device) : NULL;
+	struct dsfs_version_facts facts;
+
+	return shared && health_of_kernel(shared->point, shared->device, &facts, NULL) == -ENODEV ? ENODEV : 0;
+}
+
 /* Asks the mount, which may hang and which nothing but this process waits for. */
 static void job_run_stats(const char *target, int fd)
 {
 	auto_uses struct uses uses = { 0 };
 	struct statvfs facts;
-	int r;
+	int code = 0;
 
-	if (uses_read(&uses, NULL) == 0 && !uses_at(&uses, target))
-		_exit(ENOENT);
-	r = statvfs(target, &facts);
-	if (r == 0)
+	if (uses_read(&uses, NULL) == 0) {
+		const struct use *there = uses_at(&uses, target);
+
+		code = there ? job_check_kernels(&uses, there) : ENOENT;
+	}
+	if (code == 0 && statvfs(target, &facts) < 0)
+		code = errno;
+	if (code == 0)
 		(void)!write(fd, &facts, sizeof(facts));
-	_exit(r == 0 ? 0 : errno);
+	_exit(code);
 }
 
 static void job_run(const void *argument, int fd)

@@ -275,6 +275,8 @@ static const char *node_trouble(const struct job *job)
 		return "the data set does not answer: its daemon or its device hangs";
 	if (code == ENOTCONN || code == ECONNABORTED)
 		return "the daemon of the data set is gone: pods that begin now get another one";
+	if (code == ENODEV)
+		return "a device of the data set is gone: pods that begin now get another mount";
 	return code ? strerror(code) : "the process that asks the data set has ended";
 }
 

@@ -13,7 +13,7 @@
 
 #define WISH_EPHEMERAL "csi.storage.k8s.io/ephemeral"
 
-static const char *const wish_attributes[] = { "dataset", "digest", "follow", "version" };
+static const char *const wish_attributes[] = { "dataset", "digest", "engine", "follow", "version" };
 
 /* The attributes before anything is looked up. */
 struct wish_said {
@@ -63,7 +63,7 @@ static int wish_refuse(const char *name, struct error *err)
 	if (*nearest.found)
 		return error_set(err, -EINVAL, "unknown attribute '%s', did you mean '%s'?", name, nearest.found);
 	return error_set(err, -EINVAL,
-			 "unknown attribute '%s', expected dataset, digest, follow or version", name);
+			 "unknown attribute '%s', expected dataset, digest, engine, follow or version", name);
 }
 
 static bool wish_knows(const char *name)
@@ -140,7 +140,7 @@ static int wish_find(const struct wish_said *said, const struct named_list *name
 	return r < 0 ? r : wish_copy(&wish->options, found->options, err);
 }
 
-/* Whether the data set has this option, whose name is given with the equals sign. */
+/* Whether the data set has an option that begins so: the name of one with a value, with the equals sign. */
 static bool wish_has(const struct wish *wish, const char *name)
 {
 	const char *options = wish->options;
@@ -166,7 +166,16 @@ static int wish_append(struct wish *wish, const char *name, const char *value, s
 	return 0;
 }
 
-/* Adds what csi.conf says of all volumes, unless the data set says that itself. */
+static bool wish_is_kernels(const struct wish *wish)
+{
+	for (size_t i = 0; i < wish->want_count; i++)
+		if (!strcmp(wish->wants[i], "engine=kernel"))
+			return true;
+	return wish_has(wish, "kernel") || wish_has(wish, "engine=kernel");
+}
+
+/* Adds what csi.conf says of all volumes, unless the data set says that itself. Nobody can read past a mount by the
+ * kernel, so it needs no group for that. */
 static int wish_add_conf(const struct conf *conf, struct wish *wish, struct error *err)
 {
 	int r = 0;
@@ -175,7 +184,7 @@ static int wish_add_conf(const struct conf *conf, struct wish *wish, struct erro
 		r = wish_append(wish, "trust=", conf->trust, err);
 		r = r < 0 ? r : wish_append(wish, "revoked=", conf->revoked, err);
 	}
-	if (r == 0 && !wish_has(wish, "direct_group="))
+	if (r == 0 && !wish_has(wish, "direct_group=") && !wish_is_kernels(wish))
 		r = wish_append(wish, "direct_group=", conf->direct_group, err);
 	return r;
 }

@@ -9,7 +9,7 @@
 #include "csi/conf.h"
 #include "csi/request.h"
 
-#define WISH_WANTS 3u /* the attributes that are options */
+#define WISH_WANTS 4u /* the attributes that are options */
 
 struct wish {
 	char *volume;
