@@ -20,7 +20,7 @@ pack train source --label v2@x
 own_names
 printf '%s\n' "train $PWD/train" "gone $PWD/gone" "v1 $PWD/train version=v1" \
     "wrong $PWD/train digest=sha256:$(printf '%064d' 1)" \
-    "signed $PWD/train trust=/etc/datasetfs/signers" >/etc/datasetfs/datasets.conf
+    "signed $PWD/train trust=/etc/datasetfs/signers" "fast $PWD/train kernel" >/etc/datasetfs/datasets.conf
 echo "alice ssh-ed25519 $(sed -n 's/^#define SIGNED_KEY "\(.*\)".*/\1/p' "$LIB/signed.h")" >/etc/datasetfs/signers
 chmod 644 /etc/datasetfs/signers
 chmod 755 . "$DATASETFS_TEST_DIR"
@@ -55,6 +55,12 @@ assert_eq "below a folder of the site" "$(mkdir shared/a; step "train,$PWD/share
 assert_eq "from the job's environment" "$(SLURM_DATASETFS_1="train@v1,$PWD/here" step train -- \
     bash -c 'ls here "$0/train" | grep -c new' "$folder")" 1
 assert_eq "without a data set" "$(step -- readlink /proc/self/ns/mnt)" "$(readlink /proc/self/ns/mnt)"
+if can_loop && (need_filesystem erofs) >/dev/null; then
+    . "$LIB/kernel.sh"
+    assert_eq "by the kernel" "$(step fast@v1 -- bash -c 'findmnt -no FSTYPE "$0"; ls "$0" | wc -l' "$folder/fast")" \
+        $'erofs\n50'
+    wait_for 10 has_no_loops train || fail "loop devices are left: $(losetup)"
+fi
 [ -z "$(find "$folder" here shared -type f)" ] || fail "a data set outside of the step"
 all_is_gone
 
