@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes versions as JSON, and keeps a text as a snapshot for the user who looked it up. */
+/* Writes the versions of a volume as JSON, and keeps a text as a snapshot for the user who looked it up. */
 #include "serve/dotdir/describe.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/text/format.h"
+#include "base/text/json.h"
 #include "datasetfs/control.h"
-#include "image/sums/sum.h"
+#include "image/catalogue/version_json.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
-
-void describe_version(const struct version *version, struct json *json)
-{
-	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
-
-	json_string(json, DSFS_CONTROL_LABEL, version->label);
-	format_uuid(version->uuid, uuid);
-	json_string(json, DSFS_CONTROL_UUID, uuid);
-	format_digest(version->digest, digest);
-	json_string(json, DSFS_CONTROL_DIGEST, digest);
-	json_string(json, DSFS_CONTROL_SUMS, sum_name(version->shape.chunk_sum));
-	json_number(json, DSFS_CONTROL_SEQUENCE, version->sequence);
-	json_number(json, DSFS_CONTROL_FILES, version->file_count);
-	json_number(json, DSFS_CONTROL_BYTES, version->content_bytes);
-	json_number(json, DSFS_CONTROL_INODES, version->shape.inode_count);
-}
 
 int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *ret_length)
 {
@@ -39,7 +23,7 @@ int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *re
 	json_begin_array(&json, NULL);
 	for (uint32_t i = 0; i < catalogue->version_count; i++) {
 		json_begin_object(&json, NULL);
-		describe_version(&catalogue->versions[i], &json);
+		version_json(&catalogue->versions[i], &json);
 		json_bool(&json, DSFS_CONTROL_IS_CURRENT, catalogue->versions[i].sequence == catalogue->current);
 		json_end_object(&json);
 	}

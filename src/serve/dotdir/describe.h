@@ -3,14 +3,11 @@
 #pragma once
 #include <stddef.h>
 
-#include "base/text/json.h"
 #include "image/catalogue/catalogue.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-/* Writes the fields of a version into an object that the caller has begun. */
-void describe_version(const struct version *version, struct json *json);
 /* Describes all versions of a volume, as an array of objects. The caller frees the text with free(3). */
 must_check int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *ret_length);
 /* Answers the LOOKUP of a file with a new snapshot that holds the text. Takes the text, which was allocated with

@@ -12,6 +12,7 @@
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "datasetfs/control.h"
+#include "image/catalogue/version_json.h"
 #include "image/meta.h"
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
@@ -45,7 +46,7 @@ static void dotdir_version_write(struct serve *serve, struct json *json)
 	char uuid[UUID_TEXT_SIZE];
 
 	json_begin_object(json, NULL);
-	describe_version(&opened->version, json);
+	version_json(&opened->version, json);
 	dotdir_meta_write(opened->index, json);
 	format_uuid(serve->volume.uuid, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME_UUID, uuid);
