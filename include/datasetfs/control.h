@@ -207,8 +207,12 @@ struct dsfs_daemon_facts {
 };
 #define DSFS_IOC_DAEMON _IOR('d', 5, struct dsfs_daemon_facts)
 
-/* Fields of DSFS_CONTROL_VERSION and of the objects of DSFS_CONTROL_CATALOGUE. Only the first has DSFS_CONTROL_META and
- * those of the volume; only the second has DSFS_CONTROL_IS_CURRENT. */
+/* Attribute of the root of an EROFS with a version, such as a mount that the kernel serves, which has no
+ * DSFS_CONTROL_FOLDER: the version, as one JSON object. */
+#define DSFS_VERSION_ATTRIBUTE "user.datasetfs-version"
+
+/* Fields of DSFS_CONTROL_VERSION, of the objects of DSFS_CONTROL_CATALOGUE, and of DSFS_VERSION_ATTRIBUTE. Only the
+ * first has DSFS_CONTROL_META and those of the volume; only the second has DSFS_CONTROL_IS_CURRENT. */
 #define DSFS_CONTROL_LABEL       "label"
 #define DSFS_CONTROL_UUID        "uuid"        /* of the version */
 #define DSFS_CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */

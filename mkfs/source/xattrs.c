@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 
 #include "base/cleanup.h"
+#include "datasetfs/control.h"
 #include "datasetfs/format.h"
 #include "image/meta.h"
 #include "image/xattr.h"
@@ -57,9 +58,14 @@ bool xattrs_wants_all(const struct xattrs_wanted *wanted)
 	return !wanted->none && filter_is_empty(wanted->include) && filter_is_empty(wanted->exclude);
 }
 
+static bool xattrs_is_ours(const char *name)
+{
+	return !strncmp(name, META_PREFIX, strlen(META_PREFIX)) || !strcmp(name, DSFS_VERSION_ATTRIBUTE);
+}
+
 bool xattrs_wants(const struct xattrs_wanted *wanted, const char *name)
 {
-	if (wanted->none || !strncmp(name, META_PREFIX, strlen(META_PREFIX)) ||
+	if (wanted->none || xattrs_is_ours(name) ||
 	    (!filter_is_empty(wanted->include) && filter_match(wanted->include, name, false)))
 		return false;
 	return filter_match(wanted->exclude, name, false);

@@ -20,7 +20,8 @@ struct xattrs_wanted {
 must_check int xattrs_add_pattern(struct filter **filter, const char *pattern, struct error *err);
 void xattrs_wanted_close(struct xattrs_wanted *wanted);
 bool xattrs_wants_all(const struct xattrs_wanted *wanted);
-/* Returns whether to pack the attribute, which need not be one of user.*. */
+/* Returns whether to pack the attribute, which need not be one of user.*. Never DSFS_VERSION_ATTRIBUTE: it tells of the
+ * version that the source is a mount of, or a copy. */
 bool xattrs_wants(const struct xattrs_wanted *wanted, const char *name);
 /* Reads the attributes of path, without following symlinks, or of the open file fd if path is NULL. The caller frees
  * *ret_set, which is NULL if there are none. The error does not name the file. */

@@ -465,7 +465,7 @@ int erofs_image_plan(struct array_source *array, const struct version *version, 
 	if (r == 0)
 		r = erofs_content_open(&array->source, index, &image->content, err);
 	if (r == 0)
-		r = erofs_xattrs_collect(index, &image->xattrs, err);
+		r = erofs_xattrs_collect(index, version, &image->xattrs, err);
 	if (r == 0)
 		r = image_find_ends(image, array, err);
 	if (r == 0)

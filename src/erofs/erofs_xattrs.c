@@ -10,7 +10,10 @@
 
 #include "base/grow.h"
 #include "base/round.h"
+#include "base/text/json.h"
+#include "datasetfs/control.h"
 #include "erofs/erofs_format.h"
+#include "image/catalogue/version_json.h"
 #include "image/xattr.h"
 
 static uint64_t xattrs_entry_bytes(struct span name, struct span value)
@@ -67,7 +70,45 @@ static int xattrs_collect_set(struct erofs_xattrs_table *table, uint64_t offset,
 	return c.set.count <= EROFS_SHARED_MAX ? xattr_each(table->index->blob, offset - 1, xattrs_number, &c, err) : 0;
 }
 
-int erofs_xattrs_collect(const struct index *index, struct erofs_xattrs_table *ret, struct error *err)
+static int xattrs_describe(struct erofs_xattrs_table *table, const struct version *version, struct error *err)
+{
+	struct json json = { .out = open_memstream(&table->text, &table->text_length) };
+
+	if (!json.out)
+		return error_no_memory(err);
+	json_begin_object(&json, NULL);
+	version_json(version, &json);
+	json_end_object(&json);
+	return fclose(json.out) == 0 ? 0 : error_no_memory(err);
+}
+
+static struct span xattrs_text(const struct erofs_xattrs_table *table)
+{
+	return span_of(table->text, table->text_length);
+}
+
+static int xattrs_collect_root(struct erofs_xattrs_table *table, const struct version *version, struct error *err)
+{
+	const struct erofs_xattr_set *set;
+	struct inode root;
+	int r = inode_get(table->index, INODE_ROOT, &root, err);
+
+	if (r == 0)
+		r = xattrs_describe(table, version, err);
+	if (r < 0)
+		return r;
+	set = erofs_xattrs_of(table, &root);
+	if (set)
+		table->root = *set;
+	else
+		table->root.bytes = sizeof(struct erofs_xattrs);
+	table->root.bytes += (uint32_t)xattrs_entry_bytes(span_text(DSFS_VERSION_ATTRIBUTE), xattrs_text(table));
+	table->root.is_root = true;
+	return 0;
+}
+
+int erofs_xattrs_collect(const struct index *index, const struct version *version, struct erofs_xattrs_table *ret,
+			 struct error *err)
 {
 	struct erofs_xattrs_table table = { .index = index };
 	const struct dsfs_class *class;
@@ -80,6 +121,8 @@ int erofs_xattrs_collect(const struct index *index, struct erofs_xattrs_table *r
 		if (offset)
 			r = xattrs_collect_set(&table, offset, err);
 	}
+	if (r == 0)
+		r = xattrs_collect_root(&table, version, err);
 	if (r < 0)
 		erofs_xattrs_free(&table);
 	else
@@ -91,6 +134,7 @@ void erofs_xattrs_free(struct erofs_xattrs_table *table)
 {
 	free(table->sets);
 	free(table->numbers);
+	free(table->text);
 	*table = (struct erofs_xattrs_table){ 0 };
 }
 
@@ -98,6 +142,8 @@ const struct erofs_xattr_set *erofs_xattrs_of(const struct erofs_xattrs_table *t
 {
 	size_t low = 0, high = table->set_count, middle;
 
+	if (inode->ordinal == INODE_ROOT && table->root.is_root)
+		return &table->root;
 	while (inode->xattrs && low < high) {
 		middle = low + (high - low) / 2;
 		if (table->sets[middle].offset == inode->xattrs)
@@ -145,6 +191,9 @@ int erofs_xattrs_put(const struct erofs_xattrs_table *table, const struct erofs_
 		number = dsfs_le32_of(table->numbers[set->first + i]);
 		r = erofs_sink_put(sink, &number, sizeof(number), err);
 	}
+	/* Where the version has an attribute of this name itself, the kernel gives the one that it finds first. */
+	if (r == 0 && set->is_root)
+		r = xattrs_put_entry(&output, span_text(DSFS_VERSION_ATTRIBUTE), xattrs_text(table));
 	return r < 0 || is_shared ? r : xattr_each(table->index->blob, set->offset - 1, xattrs_put_entry, &output, err);
 }
 

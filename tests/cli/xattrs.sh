@@ -13,6 +13,7 @@ setfattr -n user.a -v 1 source/file 2>/dev/null || skip "no user attributes here
 setfattr -n user.stream.a/b -v 2 source/file
 setfattr -n user.stream.long -v "$(head -c 3000 /dev/zero | tr '\0' x)" source/file
 setfattr -n user.folder -v 3 source
+setfattr -n user.datasetfs-version -v 4 source # what a mount by the kernel says of itself, or a copy of it
 tar --xattrs -cf tree.tar -C source .
 
 # publish OPTIONS…

@@ -19,6 +19,7 @@ import sys
 BLOCK = 1 << 20
 WHOLE = 256 << 20  # larger files are read where either side has data, and sampled in holes
 SHOWN = 50
+VERSION = "user.datasetfs-version"  # only in an EROFS; the packer leaves it out
 
 
 class Differences:
@@ -83,7 +84,7 @@ class Comparison:
                 if error.errno == 95:  # EOPNOTSUPP
                     return {}
                 raise
-            return {name: os.getxattr(fd, name) for name in names if name.startswith("user.")}
+            return {name: os.getxattr(fd, name) for name in names if name.startswith("user.") and name != VERSION}
 
         source, copy = of(source_fd), of(copy_fd)
         if source != copy:

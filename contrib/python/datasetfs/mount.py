@@ -15,6 +15,9 @@ DSFS_SWITCH_BY_UUID = 2
 LAYOUT = struct.Struct("=II128s128s16sQQQ504s")
 DSFS_IOC_SWITCH = 3 << 30 | LAYOUT.size << 16 | ord("d") << 8 | 1
 
+# Attribute of the root of a mount that the kernel serves without a daemon
+DSFS_VERSION_ATTRIBUTE = "user.datasetfs-version"
+
 BUSY_PAUSE = 0.05  # seconds
 
 Version = collections.namedtuple("Version", "label uuid sequence prepare_us switch_us")
@@ -33,6 +36,13 @@ def _label(text):
 
 def _reason(answer):
     return LAYOUT.unpack(answer)[-1].split(b"\0")[0].decode(errors="replace")
+
+
+def _is_erofs(path):
+    device = os.stat(path).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+        return any(line.split()[2] == number and " - erofs " in line for line in mounts)
 
 
 class Mount:
@@ -54,9 +64,28 @@ class Mount:
 
     @property
     def version(self):
-        """What .datasetfs/version says now: a dict with label, uuid, digest, sequence and more."""
-        with open(self._file("version"), encoding="utf-8") as file:
-            return json.load(file)
+        """Says what is mounted now: a dict with label, uuid, digest, sequence and more."""
+        try:
+            with open(self._file("version"), encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            text = self._attribute()
+            if text is None:
+                raise
+            return json.loads(text)
+
+    @property
+    def is_by_kernel(self):
+        """Whether the kernel serves it without a daemon, as with -o kernel."""
+        return self._attribute() is not None
+
+    def _attribute(self):
+        """None: it is no such mount. Elsewhere the attribute says what was copied."""
+        try:
+            text = os.getxattr(self.path, DSFS_VERSION_ATTRIBUTE)
+            return text if _is_erofs(self.path) else None
+        except OSError:
+            return None
 
     def prepare(self, label=None, *, uuid=None, if_current=None):
         """Loads and verifies a version, by default the volume's current one, so that the switch to it is quick."""
