@@ -2,11 +2,9 @@
 """What prefetch.sh tells a mount, and what it finds then: prefetch.py WHAT MOUNT ARGUMENT…"""
 import array
 import contextlib
-import ctypes
 import errno
 import fcntl
 import json
-import mmap
 import os
 import random
 import signal
@@ -20,6 +18,7 @@ import datasetfs  # noqa: E402
 from datasetfs import prefetch as module  # noqa: E402
 
 sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "lib"))
+from cached import absent  # noqa: E402
 from patience import Patience  # noqa: E402
 
 MOST = module.DSFS_PREFETCH_MOST
@@ -110,18 +109,6 @@ def replace(path, text):
 def compare(mount, source, names):
     for name in names:
         check(name, content(os.path.join(mount, name)), content(os.path.join(source, name)))
-
-
-def absent(path):
-    """Pages of a file that are not in the page cache: the kernel takes cold ones away at any time, DAMON even when
-    there is memory."""
-    size = os.path.getsize(path)
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) as pages:
-        present = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
-        start = ctypes.c_ubyte.from_buffer(pages)
-        failed = ctypes.CDLL(None).mincore(ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(size), present)
-        del start
-    return sys.exit("fail: mincore()") if failed else sum(not page & 1 for page in present)
 
 
 def known(mount, source):

@@ -2,9 +2,11 @@
 """A sampler that tells a mount some batches ahead which files come; layout and numbers: include/datasetfs/control.h."""
 import array
 import collections
+import contextlib
 import fcntl
 import os
 import struct
+import threading
 import warnings
 
 from .mount import Mount
@@ -15,6 +17,14 @@ HEAD = struct.Struct("=II32sIIII504s")
 DSFS_IOC_PREFETCH = 3 << 30 | HEAD.size + 8 * DSFS_PREFETCH_MOST << 16 | ord("d") << 8 | 2
 
 NO_FILE = 0  # the mount passes it over
+
+# Where the kernel serves the mount:
+KERNEL_BYTES = 256 << 20  # of files that it reads before they are handed out
+KERNEL_FILE = 1 << 20  # of each; it reads on by itself when the file is read
+
+
+def _path_of(sample):
+    return sample[0] if isinstance(sample, (tuple, list)) else sample
 
 
 class _Numbers:
@@ -33,7 +43,7 @@ class _Numbers:
         if self.device is None:
             self.device = os.stat(self.mount.path).st_dev
         try:
-            found = os.stat(sample[0] if isinstance(sample, (tuple, list)) else sample)
+            found = os.stat(_path_of(sample))
         except OSError:
             return NO_FILE  # whoever opens it is told why
         return found.st_ino if found.st_dev == self.device else NO_FILE
@@ -63,6 +73,16 @@ def _numbers_of(files, mount):
     if hasattr(files, "dataset") and hasattr(files, "indices"):
         return _Subset(files, mount)
     return files
+
+
+def _paths_of(files):
+    """A function from an index to a path; None: the data set knows no paths."""
+    if hasattr(files, "samples"):
+        return lambda index: _path_of(files.samples[index])
+    if hasattr(files, "dataset") and hasattr(files, "indices"):
+        paths = _paths_of(files.dataset)
+        return paths and (lambda index: paths(files.indices[index]))
+    return None
 
 
 def prefetch(mount, digest, files):
@@ -100,6 +120,9 @@ class _Ahead:
 
     def hand_out(self, _item, count):
         self.passed += count
+
+    def close(self):
+        pass
 
     def _drop_passed(self):
         """Those that were handed out are left out: it is too late for them."""
@@ -156,12 +179,88 @@ class _AheadOfWindows(_Ahead):
             self.told -= min(max(self.told - at, 0), count)
 
 
+class _AheadByKernel:
+    """The same of a mount that the kernel serves: a thread opens each file and has the kernel read it, as that may wait
+    for the device."""
+
+    def __init__(self, paths):
+        self.paths = paths
+        self.changed = threading.Condition()
+        self.waiting = collections.deque()  # (number in the epoch, path)
+        self.added = self.passed = 0  # how many of the epoch were added; how many were handed out
+        self.sizes = {}  # by number: what was read and not handed out
+        self.bytes = 0  # their sum
+        self.thread = None
+        self.is_closed = False
+
+    def add(self, _item, indices):
+        files = [(number, self.paths(index)) for number, index in enumerate(indices, self.added)]
+        self.added += len(files)
+        with self.changed:
+            self.waiting.extend(files)
+
+    def tell(self):
+        if not self.thread:
+            self.thread = threading.Thread(target=self._read, name="datasetfs-prefetch", daemon=True)
+            self.thread.start()
+        with self.changed:
+            self.changed.notify()
+
+    def hand_out(self, _item, count):
+        with self.changed:
+            for number in range(self.passed, self.passed + count):
+                self.bytes -= self.sizes.pop(number, 0)
+            self.passed += count
+            if self.waiting:
+                self.changed.notify()
+
+    def close(self):
+        with self.changed:
+            self.is_closed = True
+            self.changed.notify()
+
+    def _next(self):
+        """The next file that was not handed out; None: the end."""
+        with self.changed:
+            while not self.is_closed:
+                while self.waiting and self.waiting[0][0] < self.passed:
+                    self.waiting.popleft()
+                if self.waiting and self.bytes < KERNEL_BYTES:
+                    return self.waiting.popleft()
+                self.changed.wait()
+        return None
+
+    def _has_read(self, number, size):
+        with self.changed:
+            if number >= self.passed:
+                self.sizes[number] = size
+                self.bytes += size
+
+    def _read(self):
+        while file := self._next():
+            number, path = file
+            with contextlib.suppress(OSError):  # whoever opens it is told why
+                self._has_read(number, _read_by_kernel(path))
+
+
+def _read_by_kernel(path):
+    """Starts reading the file, and returns how much of it."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        size = min(os.fstat(fd).st_size, KERNEL_FILE)
+        os.posix_fadvise(fd, 0, size, os.POSIX_FADV_WILLNEED)
+        return size
+    finally:
+        os.close(fd)
+
+
 class PrefetchSampler:
     """Yields what another sampler yields, and tells a mount some batches ahead which files that will be.
 
     sampler yields indices or, as a batch sampler, lists of them. files says which file an index is: a data set with
     `samples` as torchvision's ImageFolder has them, a Subset of one, or anything that gives the number of a file
-    (st_ino) by index, such as array('Q'). The files are on `mount`, a path or a Mount.
+    (st_ino) by index, such as array('Q'). The files are on `mount`, a path or a Mount; one that the kernel serves needs
+    `samples`, and a thread reads ahead.
 
     The inner sampler is asked for items batches_ahead batches (of batch_size, if it yields single indices) before they
     are needed. If it mixes blocks of files, the mount is told of whole windows: of the one that is read and the next
@@ -173,7 +272,7 @@ class PrefetchSampler:
     def __init__(self, sampler, mount, files, batches_ahead=4, batch_size=256):
         self.sampler = sampler
         self.mount = mount if isinstance(mount, Mount) else Mount(mount)
-        self.numbers = _numbers_of(files, self.mount)
+        self.files, self.numbers = files, _numbers_of(files, self.mount)
         self.batches_ahead, self.batch_size = batches_ahead, batch_size
         if getattr(sampler, "workers", 1) is None:
             sampler.workers = 1  # what the mount keeps is for all workers, so they share the windows
@@ -211,9 +310,19 @@ class PrefetchSampler:
         if digest != self._digest and self._digest:
             getattr(self.numbers, "forget", lambda: None)()  # the files of another version have other numbers
         self._digest = digest
+        if self.mount.is_by_kernel:
+            return self._begin_by_kernel()
         if getattr(self.sampler, "mixes_blocks", False):
             return _AheadOfWindows(self.mount, digest, self.numbers, self.sampler)
         return _Ahead(self.mount, digest, self.numbers)
+
+    def _begin_by_kernel(self):
+        paths = _paths_of(self.files)
+        if paths:
+            return _AheadByKernel(paths)
+        self._give_up("a mount that the kernel serves needs paths: give a data set with 'samples', not numbers of"
+                      " files")
+        return None
 
     def _tell(self, ahead):
         try:
@@ -230,8 +339,15 @@ class PrefetchSampler:
             yield item, (item,) if hasattr(item, "__index__") else item, state()
 
     def __iter__(self):
-        ahead, waiting, self._state = self._begin(), collections.deque(), None
-        untold = 0  # items
+        ahead, self._state = self._begin(), None
+        try:
+            yield from self._iterate(ahead)
+        finally:
+            if ahead:
+                ahead.close()
+
+    def _iterate(self, ahead):
+        waiting, untold = collections.deque(), 0  # items
         for item, indices, state in self._items():
             unit = self.batch_size if indices is not item else 1
             waiting.append((item, len(indices), state))
