@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A look opens nothing of the mount, so that it can be unmounted meanwhile, unless a switch is due. */
+/* A look opens nothing of the mount, so that it can be unmounted meanwhile, unless a switch is due; between looks the
+ * process reads ahead. */
 #include "kernelmount/kernel_follow.h"
 
 #include <errno.h>
@@ -7,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "device/mount_record.h"
 #include "kernelmount/built.h"
 #include "kernelmount/kernel_switch.h"
+#include "kernelmount/walks.h"
 #include "options/option_list.h"
 
 #define KERNEL_FOLLOW_PERIOD 5 /* seconds, without the mount option */
@@ -76,7 +77,7 @@ static int kernel_follow_period(const struct mount_record *record, unsigned *ret
 
 /* Reads the record of what is mounted there. A switch may end between the look at the mount and that at its record.
  * -ENOENT: no mount is there that has one. */
-static int kernel_follow_read(const char *mountpoint, struct mount_record *ret, struct error *err)
+static int kernel_follow_read(const char *mountpoint, uint64_t *ret_id, struct mount_record *ret, struct error *err)
 {
 	uint64_t id = 0, looked;
 	int r;
@@ -87,18 +88,19 @@ static int kernel_follow_read(const char *mountpoint, struct mount_record *ret, 
 		if (r == 0)
 			r = mount_record_read(MOUNT_RECORD_OWN, id, ret, err);
 	} while (r == -ENOENT && id != looked);
+	*ret_id = id;
 	return r;
 }
 
-int kernel_follow(const char *mountpoint, struct error *err)
+static int kernel_follow_on(const char *mountpoint, struct walks *walks, struct error *err)
 {
 	unsigned period = 0;
-	uint64_t first = 0;
+	uint64_t first = 0, id;
 
 	for (bool is_first = true;; is_first = false) {
 		auto_mount_record struct mount_record record = { 0 };
 		struct error why = { 0 };
-		int r = kernel_follow_read(mountpoint, &record, is_first ? err : &why);
+		int r = kernel_follow_read(mountpoint, &id, &record, is_first ? err : &why);
 
 		if (r == 0 && is_first)
 			r = kernel_follow_period(&record, &period, err);
@@ -112,6 +114,17 @@ int kernel_follow(const char *mountpoint, struct error *err)
 			kernel_follow_failed(mountpoint, &why);
 		else
 			kernel_follow_look(mountpoint, &record);
-		clock_sleep((int64_t)period * 1000000000);
+		if (r == 0)
+			walks_watch(walks, id);
+		walks_wait(walks, (int64_t)period * 1000000000);
 	}
+}
+
+int kernel_follow(const char *mountpoint, struct error *err)
+{
+	struct walks *walks = walks_open(mountpoint);
+	int r = kernel_follow_on(mountpoint, walks, err);
+
+	walks_close(walks);
+	return r;
 }
