@@ -12,7 +12,7 @@ import resource
 import sys
 import time
 
-from listed import files_of, read_file
+from listed import files_of, known_to, read_file
 
 BATCH, BLOCK, BLOCKS, QUEUE = 256, 128, 64, 2  # QUEUE: batches that each process has before it, as in PyTorch
 
@@ -50,13 +50,13 @@ class Blocks(Full):
         return self.windows[name[1]]
 
 
-def sampler_of(way, root, numbers, seed):
-    order = (Blocks if way == "blocks" else Full)(len(numbers), seed)
+def sampler_of(way, root, files, seed):
+    order = (Blocks if way == "blocks" else Full)(len(files[0]), seed)
     if way == "full":
         return order
     import datasetfs
 
-    return datasetfs.PrefetchSampler(order, root, numbers)
+    return datasetfs.PrefetchSampler(order, root, known_to(root, *files))
 
 
 def work(pipe, paths, sizes):
@@ -89,7 +89,7 @@ def read_all(batches, pipes, deadline):
 def main():
     root, listed, seconds, seed, processes, way = sys.argv[1:]
     paths, sizes, numbers = files_of(root, listed)
-    order, pipes = sampler_of(way, root, numbers, int(seed)), []
+    order, pipes = sampler_of(way, root, (paths, numbers), int(seed)), []
     for _ in range(int(processes)):
         ours, theirs = multiprocessing.Pipe()
         multiprocessing.get_context("fork").Process(target=work, args=(theirs, paths, sizes), daemon=True).start()

@@ -9,15 +9,15 @@ import resource
 import sys
 import time
 
-from listed import files_of, read_file
+from listed import files_of, known_to, read_file
 
 
-def sampler_of(order, mount, numbers, way):
+def sampler_of(order, mount, files, way):
     if way == "plain":
         return order
     import datasetfs
 
-    return datasetfs.PrefetchSampler(order, mount, numbers)
+    return datasetfs.PrefetchSampler(order, mount, known_to(mount, *files))
 
 
 def read_all(order, paths, sizes, deadline):
@@ -42,7 +42,7 @@ def main():
     sys.stdin.readline()
     begun, usage = time.monotonic_ns(), resource.getrusage(resource.RUSAGE_SELF)
     deadline = begun + int(seconds * 1e9) if seconds else 0
-    total, latencies = read_all(sampler_of(order, root, numbers, way), paths, sizes, deadline)
+    total, latencies = read_all(sampler_of(order, root, (paths, numbers), way), paths, sizes, deadline)
     took, after = (time.monotonic_ns() - begun) / 1e9, resource.getrusage(resource.RUSAGE_SELF)
     latencies.sort()
     print(json.dumps({

@@ -86,17 +86,22 @@ class Ours:
 
 
 class OursByKernel:
-    """A version that the kernel serves by itself; nothing in it may be compressed."""
+    """A version that the kernel serves by itself; nothing in it may be compressed. follows: a process of ours stays."""
 
     image = "datasetfs"
+
+    def __init__(self, follows=False):
+        self.follows = follows
 
     def missing(self, _programs, _work):
         return None if machine.has_filesystem("erofs") else "the kernel has no erofs"
 
     @contextlib.contextmanager
     def mounted(self, programs, device, mountpoint):
-        sh(programs.datasetfs, "-o", "kernel", device, mountpoint)
+        sh(programs.datasetfs, "-o", "kernel,follow=current:1" if self.follows else "kernel", device, mountpoint)
         try:
+            if self.follows:
+                wait_watched()
             yield None
         finally:
             machine.unmount(mountpoint)
@@ -118,6 +123,17 @@ def uring_enabled(wanted):
             yield
         finally:
             machine.ENABLE_URING.write_text(before + "\n")
+
+
+def wait_watched():
+    """Until the process that follows is told of what is opened; others that are on the machine do no harm."""
+    deadline = time.monotonic() + 30
+    while not any("fanotify sdev" in machine.read(info) for process in pathlib.Path("/proc").glob("[0-9]*")
+                  if machine.read(process / "comm").startswith("datasetfs")
+                  for info in list((process / "fdinfo").glob("*"))):
+        if time.monotonic() > deadline:
+            raise Trouble("the process that follows watches nothing")
+        time.sleep(0.01)
 
 
 def own_stats(mountpoint):
@@ -338,7 +354,7 @@ def contestant(name, compress=None, by_volume=False):
     if base in ("lib", "run"):
         return Ours("dev", compress, OPTIONS.get(variant_of(name), ()), OTHERWISE.get(variant_of(name), "datasetfs"))
     if base == "kernel":
-        return OursByKernel()
+        return OursByKernel(variant_of(name) == "follow")
     if base in OURS and variant_of(name) in OTHERWISE:
         return Ours(base, image=OTHERWISE[variant_of(name)])
     if base in OURS:
