@@ -14,7 +14,13 @@
  * --log                all calls as well
  * --skip I,J…          these calls of each sequence are left out
  * --warm               files were read before the first sequence
- * --preload LIBRARY    into the second side */
+ * --preload LIBRARY    into the second side
+ *
+ * To add a call: a function in one of sequences_*.c, and its row with a weight in the table at the end of that file. It
+ * takes its arguments from choose_…(), sets errno to 0, makes the call, and logs with log_result() or log_bytes(). Its
+ * log must not vary: no address, no process number, no inode of another filesystem. Afterwards
+ * 'PRELOAD= LENGTH=100000 tests/run --quick preload/sequences.sh' must find no difference between the mount and
+ * itself. A sequence that once differed becomes a function in sequences_cases.c. */
 #include "sequences.h"
 
 #include <errno.h>
