@@ -631,7 +631,7 @@ static int packer_index(struct packer *packer, struct error *err)
 	return r;
 }
 
-/* Signs what the index says, before anything refers to it. */
+/* Signs the index before anything refers to it. */
 static int packer_sign(struct packer *packer, struct error *err)
 {
 	const uint8_t *volume = packer->transaction->super.volume_uuid;

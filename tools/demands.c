@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks signatures before the index is loaded, and its digest afterwards: both prove only together what it says. */
+/* Checks signatures before the index is loaded, and its digest afterwards: only both together prove it. */
 #include "demands.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads the index of a version if it is what the user, or the mount that was named, relies on: --trust, --revoked and
- * --digest, and the version or the options of the mount. */
+/* Loads the index of a version if it meets the demands of the user (--trust, --revoked and --digest) or of the named
+ * mount (its version or its options). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,8 +19,8 @@ struct demands {
 
 /* Checks that the options go together. */
 must_check int demands_check(const struct demands *demands, struct error *err);
-/* Loads the index. -EKEYREJECTED: the version is not signed by somebody who counts; -EBADMSG: it has another digest
- * than the user expects, was signed, or the mount serves. If the mount serves another version, its options trust,
+/* Loads the index. -EKEYREJECTED: no signer who counts has signed the version; -EBADMSG: it has another digest than the
+ * user expects, the signature covers, or the mount serves. If the mount serves another version, its options trust,
  * revoked and digest count. */
 must_check int demands_load(const struct demands *demands, const struct volume *volume, const struct version *version,
 			    struct index **ret, struct error *err);

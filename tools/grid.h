@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints tables whose columns are as wide as what is in them. */
+/* Prints tables with columns as wide as their contents. */
 #pragma once
 #include <stddef.h>
 #include <stdio.h>

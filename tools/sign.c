@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl sign: adds signatures to a version, or shows what a signature of it has to cover. */
+/* datasetfsctl sign: adds signatures to a version, or shows the text that a signature of it has to cover. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #include "text.h"
 #include "verb.h"
 
-#define UPGRADE_PATIENCE 60000 /* ms for the answer of one of all mounts, any user of which can let it hang */
+#define UPGRADE_PATIENCE 60000 /* ms for the answer of one of all mounts, as any user's may hang */
 
 struct upgrade_options {
 	struct verb_options verb;

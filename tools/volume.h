@@ -41,8 +41,8 @@ must_check int volume_load(struct volume *volume, struct error *err);
 /* Opens the volume and loads superblock and catalogue. */
 must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);
 void volume_close(struct volume *volume);
-/* Paces reads of the volume's, or its transaction's, members from now on: they take what others leave, and bandwidth
- * bytes a second at most if that is not 0. */
+/* Paces reads of the volume's, or its transaction's, members from now on: they give way to others, and read at most
+ * bandwidth bytes a second if that is not 0. */
 must_check int volume_pace(struct array_source *array, uint64_t bandwidth, struct error *err);
 
 /* Returns the sources from which the volume's sections are read; valid as long as the loaded catalogue. */

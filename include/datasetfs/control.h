@@ -41,7 +41,7 @@
  * The version prepared last stays loaded. Every error leaves the mount as it was:
  *   ENOENT      the volume has no such version
  *   EBADMSG     the version is damaged, or its digest is not the one that the mount is pinned to
- *   EKEYREJECTED  nobody whom the mount option trust allows has signed the version
+ *   EKEYREJECTED  no signer that the mount option trust allows has signed the version
  *   EOPNOTSUPP  the version needs a newer release
  *   ENOMEM      the machine or the memory cgroup has no room for its index
  *   ENFILE      too many versions are open
@@ -95,8 +95,8 @@ struct dsfs_prefetch {
 /* Replaces the program that serves the mount by the one that is installed now at its path; options stay as they were
  * mounted. Root with CAP_SYS_ADMIN in the user namespace of the daemon and the user who mounted may use it. Readers
  * see a pause. Every error leaves the mount with the program that it had:
- *   EPERM       not permitted, or the program, or a folder above it, belongs to or is writable by somebody else than
- *               root and the user who mounted
+ *   EPERM       not permitted, or the program, or a folder above it, belongs to or is writable by others than root
+ *               and the user who mounted
  *   ENOENT      there is no program at this path now
  *   EACCES      it is no regular file that may be executed
  *   ENOEXEC     it cannot be executed
@@ -115,13 +115,13 @@ struct dsfs_upgrade {
 #define DSFS_IOC_UPGRADE _IOWR('d', 6, struct dsfs_upgrade)
 
 /* Fills the cache of the mount option cache= with files of the version that the mount serves, so that their first read
- * comes from there as well. The daemon reads what is missing in the order of the volume, and gives way to
+ * comes from there as well. The daemon reads missing files in the order of the volume, and gives way to
  * readers. Users who may switch the mount may use it.
  *
  * The first command, with job 0, begins a job, and each further one names it. Files are added until DSFS_WARM_GO says
- * that all are there. A command returns at once; state says how far the job is, and a job of which nobody asks for
+ * that all are there. A command returns at once; state says how far the job is, and a job that no command names for
  * half a minute ends. It is gone when its end was told, and when the server of the mount is replaced: begin again, as
- * what was read is not read again. Jobs of a mount wait for each other. A switch ends them. Errors:
+ * files that were read are not read again. Jobs of a mount wait for each other. A switch ends them. Errors:
  *   EBUSY       too many jobs wait
  *   EINVAL      unknown flags, or too many files
  *   ENOENT      there is no such job
@@ -325,7 +325,7 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_AHEAD_BYTES      "ahead_bytes"    /* bytes of their content */
 #define DSFS_CONTROL_AHEAD_STORED     "ahead_stored"   /* files read ahead into the page cache: no READ comes */
 #define DSFS_CONTROL_AHEAD_SERVED     "ahead_served"   /* READs answered with what was read ahead */
-#define DSFS_CONTROL_AHEAD_DROPPED    "ahead_dropped"  /* files read ahead, kept, and dropped as nobody read them */
+#define DSFS_CONTROL_AHEAD_DROPPED    "ahead_dropped"  /* files read ahead, kept, and dropped unread */
 #define DSFS_CONTROL_AHEAD_FAILURES   "ahead_failures" /* reads ahead that failed: the files' READs report it */
 #define DSFS_CONTROL_AHEAD_READS      "ahead_device_reads" /* device_reads that were reads ahead */
 #define DSFS_CONTROL_PREFETCH_ANNOUNCED "prefetch_announced" /* files that DSFS_IOC_PREFETCH took */

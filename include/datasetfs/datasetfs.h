@@ -223,8 +223,8 @@ int64_t dsfs_shuffle_batch(struct dsfs_shuffle *shuffle, const struct dsfs_shuff
 /* Tells where in the sequence a window of a worker begins and how many samples it has; 0: it has no such window. */
 int dsfs_shuffle_window(const struct dsfs_shuffle *shuffle, const struct dsfs_shuffle_deal *deal, uint64_t worker,
 			uint64_t number, uint64_t *ret_position, uint64_t *ret_count);
-/* Goes on after an interruption, when each rank of the deal has had so many batches: the sequence is then what is left,
- * to be dealt anew in any way. */
+/* Goes on after an interruption, when each rank of the deal has had so many batches: the sequence is then the rest, to
+ * be dealt anew in any way. */
 int dsfs_shuffle_resume(struct dsfs_shuffle *shuffle, const struct dsfs_shuffle_deal *deal, uint64_t batches);
 
 /* Extents tell where a file lies, for programs that read the device themselves. */

@@ -95,8 +95,8 @@ struct dsfs_superblock {
 	dsfs_le64 checksum;                /* ff8: XXH3-64 of the bytes before it */
 };
 
-/* The publisher record: who is publishing; all zero when nobody is. It only informs people: the lock is an exclusive
- * open of the device or a lock on the file. */
+/* The publisher record, all zero when nothing is published. It only informs people: the lock is an exclusive open of
+ * the device or a lock on the file. */
 struct dsfs_publisher {
 	uint8_t magic[8];       /* 000: DSFS_PUBLISHER_MAGIC, without the NUL */
 	dsfs_le64 since;             /* 008: when the publish began, seconds since the epoch */

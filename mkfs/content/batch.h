@@ -15,7 +15,7 @@
 #define BATCH_ITEMS  256u
 #define BATCH_DIRS   8u /* directories whose descriptors a batch keeps open */
 #define BATCH_CHUNKS (BATCH_BYTES / (1u << DSFS_CHUNK_LOG_MIN) + BATCH_ITEMS)
-/* Bytes of block checksums: 8 for each DSFS_BLOCK, or 32 for every four of them, or what is left at the end. */
+/* Bytes of block checksums: 8 for each DSFS_BLOCK, or 32 for every four of them or fewer at the end. */
 #define BATCH_BLOCKS (BATCH_BYTES / DSFS_BLOCK * sizeof(dsfs_le64) + DSFS_SUM_MAX)
 
 enum item_kind {

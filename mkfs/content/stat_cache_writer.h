@@ -19,8 +19,8 @@ must_check int stat_cache_writer_open(struct stat_cache_writer *writer, const st
 void stat_cache_writer_close(struct stat_cache_writer *writer); /* a zeroed one may be closed, too */
 must_check int stat_cache_writer_add(struct stat_cache_writer *writer, uint64_t ordinal,
 				     const struct attributes *attributes, struct error *err);
-/* Builds the section after the last file, for a source on the filesystem: *ret has whole blocks, or no bytes if nothing
- * is to be recorded. It is valid until stat_cache_writer_close(). */
+/* Builds the section after the last file, for a source on the filesystem: *ret has whole blocks, or no bytes if there
+ * is nothing to record. It is valid until stat_cache_writer_close(). */
 must_check int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count,
 				     const struct filesystem *filesystem, const struct mapped **ret,
 				     struct error *err);

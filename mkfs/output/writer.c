@@ -125,7 +125,7 @@ int writer_append(struct writer *writer, const void *bytes, size_t length, uint6
 	return r;
 }
 
-/* Returns where to read bytes of an older version, of which only a copy may be there. */
+/* Returns where to read bytes of an older version; only a copy may be present. */
 static uint64_t writer_copy(const struct writer *writer, uint64_t address)
 {
 	uint64_t copies[DSFS_COPIES_MAX] = { address };

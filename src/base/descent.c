@@ -63,7 +63,7 @@ static int descent_check_writers(const struct descent *descent, const struct sta
 	return 0;
 }
 
-/* The user who has mounted a filesystem in user space. If the mount is gone from the table, it was anybody's. */
+/* The user who has mounted a filesystem in user space; any user, if the mount is gone from the table. */
 struct descent_mounter {
 	dev_t device;
 	uint32_t user;
@@ -128,7 +128,7 @@ static int descent_to_root(struct descent *descent, struct error *err)
 }
 
 /* Puts the target of a link in front of the rest. The folder of the link was checked; in one with the sticky bit
- * somebody else could have put the link there. */
+ * another user could have put the link there. */
 static int descent_follow(struct descent *descent, int link, const struct stat *st, struct error *err)
 {
 	char target[PATH_MAX], rest[PATH_MAX];

@@ -27,7 +27,7 @@ void huge_empty(void *bytes, size_t size)
 	(void)madvise(bytes, huge_whole(size), MADV_DONTNEED);
 }
 
-/* The kernel's huge page is what one page of its tables can map, whose entries have 8 bytes. */
+/* A huge page of the kernel is as large as one page of its tables, with entries of 8 bytes, can map. */
 static bool huge_is_ours(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

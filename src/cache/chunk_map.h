@@ -43,6 +43,6 @@ bool chunk_map_put(struct chunk_map *map, uint64_t key, uint64_t block);
 bool chunk_map_has(const struct chunk_map *map, uint64_t key, uint64_t block);
 /* Removes the word that says so, if it is still there. */
 void chunk_map_clear(struct chunk_map *map, uint64_t key, uint64_t block);
-/* Removes the words of which gone() says that nothing is at their block any more. Returns how many are left. */
+/* Removes the words for which gone() says that their block is free. Returns how many are left. */
 uint64_t chunk_map_sweep(struct chunk_map *map, bool (*gone)(const void *argument, uint64_t block),
 			 const void *argument);

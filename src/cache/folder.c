@@ -26,8 +26,8 @@
 #define FOLDER_TEXT   "datasetfs cache %u\n"
 #define FOLDER_LENGTH 64u /* of the text, at most */
 
-/* Filesystems whose files other machines may change, or that are as slow as the volume: magic numbers of statfs(2), of
- * which <linux/magic.h> lacks some. */
+/* Filesystems whose files other machines may change, or that are as slow as the volume, by their magic numbers of
+ * statfs(2); <linux/magic.h> lacks some. */
 static const struct folder_kind {
 	uint32_t magic;
 	const char *name;

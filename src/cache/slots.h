@@ -28,7 +28,7 @@ struct slots {
 };
 
 void slots_open(struct slots *slots, struct slot *list, uint32_t count);
-/* Counts what is free. Others may note hits meanwhile. */
+/* Counts free slots. Others may note hits meanwhile. */
 void slots_count(struct slots *slots);
 
 static inline void slots_hit(struct slots *slots, uint32_t slot, uint32_t now)

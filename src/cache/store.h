@@ -5,8 +5,8 @@
  *   data  slots; a chunk lies in one, as far behind a block as on the volume
  *   map   the table that says which chunks are where, as it was saved
  *
- * A thread loads what was saved, writes what readers stage, and saves the table. It never holds up a reader: what it
- * cannot take is dropped. Of several processes that have the cache open one fills it; the others load what it saves,
+ * A thread loads the saved table, writes chunks that readers stage, and saves the table. It never holds up a reader: it
+ * drops chunks that do not fit. Of several processes that have the cache open one fills it; the others load its table,
  * and one of them goes on when it has ended. A process can have a successor instead, which takes over the table as it
  * is in memory, the data and the lock. */
 #pragma once
@@ -119,8 +119,8 @@ static inline int store_failure(const struct store *store)
 	return atomic_load(&store->failure);
 }
 
-/* Whether much can be offered at once, and the readers of the mount find room for what they offer as well. Any thread
- * may call it, store_staged(), and store_is_written(). */
+/* Whether there is room for many chunks at once, and for those of the mount's readers as well. Any thread may call it,
+ * store_staged(), and store_is_written(). */
 bool store_has_room(const struct store *store);
 /* Returns how many chunks were offered and taken until now. */
 uint64_t store_staged(const struct store *store);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/same.h"
 
-#define VIEW_WRONG 8192u /* buckets for words that were wrong: 512 KiB, of which untouched pages take no memory */
+#define VIEW_WRONG 8192u /* buckets for words that were wrong: 512 KiB; untouched pages take no memory */
 
 struct view_lent {
 	struct view view; /* must be first */

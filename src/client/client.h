@@ -6,8 +6,8 @@
  *   client  open       asks for one version: the one that is served, or one by number and UUID
  *   daemon  opened     with descriptors: the volume, the state (state.h) and, if the daemon has opened the version, its
  *                      index and its record (opened/version_record.h); then the other members of the volume
- *   client  report     at any time after that, without an answer: what it read and what it found
- *   client  cache      asks for what the mount keeps of the volume on a drive of this machine
+ *   client  report     at any time after that, without an answer: counts of reads and failures
+ *   client  cache      asks for the mount's cache of the volume on a drive of this machine
  *   daemon  cached     with descriptors: the table, and the file with the chunks; or a refusal
  *   client  hits       with a report: which slots of that file it read
  *

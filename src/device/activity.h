@@ -17,7 +17,7 @@ struct activity {
 
 /* Reads the counters of the device in activity->name. False: it is gone. */
 bool activity_read(struct activity *activity);
-/* Writes counters as one word, to be kept, behind what is in the list; NULL: no memory. The list is for free(3). */
+/* Appends the counters to the list as one word; NULL: no memory. The list is for free(3). */
 char *activity_add(char *list, const struct activity *activity);
 /* Reads the devices of such a list as they are now, less the counters there. Returns how many are in *ret, for
  * free(3); *ret_gone are gone, even if another one has their name. A negative errno: no memory. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts whose daemon was killed: the kernel keeps them, and fails what it has not cached with ENOTCONN. */
+/* Mounts whose daemon was killed: the kernel keeps them, and answers uncached requests with ENOTCONN. */
 #pragma once
 #include <sys/stat.h>
 

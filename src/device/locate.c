@@ -144,8 +144,7 @@ int locate_node(const struct topology_namespace *namespace, char **ret, struct e
 	return *ret ? 0 : error_no_memory(err);
 }
 
-/* Finds the node of the mapping on a namespace, as nobody reads what lies below one; of the namespace if there is
- * none. */
+/* Finds the node of the mapping on a namespace, as reads go through it, or of the namespace if there is none. */
 static int locate_highest(const struct topology_namespace *namespace, char **ret, struct error *err)
 {
 	char path[sizeof("/dev/mapper/") + MAPPING_NAME_SIZE];

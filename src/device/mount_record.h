@@ -44,7 +44,7 @@ must_check int mount_record_disk(const char *loop, uint64_t *ret, struct error *
 bool mount_record_has_image(const struct mount_record *record); /* whether its image is still there */
 bool mount_record_lost_image(const struct mount_record *record); /* whether it is gone; false also if sysfs fails */
 
-/* There are two records of the mount with an id: its own, and one of what is prepared to replace it. */
+/* There are two records of the mount with an id: its own, and one of its prepared replacement. */
 enum mount_record_kind { MOUNT_RECORD_OWN, MOUNT_RECORD_PREPARED };
 /* Writes a record in one step, in place of a former one. Needs the folders. */
 must_check int mount_record_write(enum mount_record_kind kind, uint64_t id, const struct mount_record *record,

@@ -15,7 +15,7 @@ struct erofs_packing {
 };
 
 must_check int erofs_packing_open(int fd, uint64_t first, struct erofs_packing *ret, struct error *err);
-void erofs_packing_close(struct erofs_packing *packing); /* drops what was not flushed */
+void erofs_packing_close(struct erofs_packing *packing); /* drops unflushed bytes */
 /* Reserves length bytes at a multiple of EROFS_SLOT, inside one block if they fit; ret->start says where. The caller
  * writes, flushes and closes ret before the next call. */
 must_check int erofs_packing_place(struct erofs_packing *packing, uint64_t length, struct erofs_sink *ret,

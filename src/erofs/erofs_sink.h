@@ -18,7 +18,7 @@ struct erofs_sink {
 
 bool erofs_sink_is_real(const struct erofs_sink *sink); /* false: only measures */
 must_check int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, struct error *err);
-void erofs_sink_close(struct erofs_sink *sink); /* drops what was not flushed */
+void erofs_sink_close(struct erofs_sink *sink); /* drops unflushed bytes */
 /* Writes length bytes; bytes NULL: zeros. */
 must_check int erofs_sink_put(struct erofs_sink *sink, const void *bytes, uint64_t length, struct error *err);
 /* Pads with zeros to a multiple of to. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks by a FUSE_NOTIFY_STORE of no bytes, which touches no page. The kernel looks for the node first, then refuses
- * what is no regular file. */
+/* Asks by a FUSE_NOTIFY_STORE of no bytes, which touches no page. The kernel looks for the node first, then refuses it
+ * if it is not a regular file. */
 #include "fuse/known.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts a FUSE filesystem on a directory and unmounts it. It does not know what is served: a server needs only the
+/* Mounts a FUSE filesystem on a directory and unmounts it. It does not know the contents: a server needs only the
  * descriptor. The only user of libfuse. */
 #pragma once
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct mount_setup {
 
 struct mount;
 
-/* The name of a mount that somebody else has made, who left its /dev/fuse open to this program: this and the number. */
+/* The name of a mount that another program made and whose /dev/fuse this program inherits: this and the number. */
 #define MOUNT_GIVEN "/dev/fd/"
 
 /* A successor's part of a mount beside its descriptors, see mount_adopt(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Has the kernel send requests again that were read and not answered, because who read them is gone. */
+/* Has the kernel send requests again that a dead server had read and not answered. */
 #pragma once
 #include "base/error.h"
 

@@ -8,9 +8,10 @@
  * shrinks when a part of them took several times that; single ones do on any device. How many times is the class: a
  * background read gives way first, then read-ahead.
  *
- * A window that did not shrink for WINDOW_CALM, and for which no read had to wait, opens: reads that somebody waits
- * for begin, and threads write to nothing that they share. When many reads of one are slow it closes, and all are
- * counted together. Background reads are always counted, and only as many begin as their own size allows. */
+ * A window that did not shrink for WINDOW_CALM, and for which no read had to wait, opens: reads
+ * that a program waits for begin, and threads write to nothing that they share. When many reads of one are slow it
+ * closes, and all are counted together. Background reads are always counted, and only as many begin as their own size
+ * allows. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

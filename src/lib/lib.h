@@ -82,7 +82,7 @@ struct opened {
 	struct dsfs_info info;
 };
 
-/* Refuses to read what is no regular file: -EISDIR, -EINVAL. */
+/* Refuses to read anything but a regular file: -EISDIR, -EINVAL. */
 int lib_refuse_kind(uint64_t id, mode_t mode, struct error *err);
 /* Makes a folder of the version the root of the handle. -EBADMSG: the id is not of this version. */
 must_check int lib_set_root(struct dsfs_info *info, uint64_t id, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An opened version: what a process holds of it in memory. It is opened from a volume, or from what another process has
- * open. Nobody changes it afterwards, so that any thread may read it. */
+/* An opened version, as a process holds it in memory. It comes from a volume, or from another process that has it open.
+ * It does not change afterwards, so any thread may read it. */
 #pragma once
 #include <stdint.h>
 
@@ -28,7 +28,7 @@ must_check int opened_version_load_sums(struct backing backing, struct opened_ve
 /* Writes the record (opened/version_record.h) by which another process opens the version. */
 must_check int opened_version_record(const struct opened_version *opened, int *ret_fd, struct error *err);
 /* Opens a version that another process has open, from its record and its index (index->memfd). Reads nothing of the
- * volume, and does not check the index again. Takes *index_fd on success. -EPROTO says what is wrong with either. */
+ * volume, and does not check the index again. Takes *index_fd on success. -EPROTO: one of them is bad. */
 must_check int opened_version_receive(int record_fd, int *index_fd, struct opened_version *ret, struct error *err);
 /* Closes what the structure holds, not the structure itself. */
 void opened_version_close(struct opened_version *opened);

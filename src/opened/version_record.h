@@ -24,8 +24,8 @@ struct version_record {
 
 /* Writes the file; *ret_fd is close-on-exec and sealed. */
 must_check int version_record_write(const struct version_record *record, int *ret_fd, struct error *err);
-/* Reads and checks the file, which may be any, and whose descriptor stays the caller's. -EPROTO says what is wrong with
- * it, -EOPNOTSUPP which feature this release does not know. */
+/* Reads and checks a file, which may be hostile; the caller keeps its descriptor. -EPROTO: it is malformed;
+ * -EOPNOTSUPP: it needs a feature that this release does not know. */
 must_check int version_record_read(int fd, struct version_record *ret, struct error *err);
 /* Reads and checks the bytes of such a file, which must be aligned to 8 bytes. */
 must_check int version_record_decode(struct span bytes, struct version_record *ret, struct error *err);

@@ -24,7 +24,7 @@ struct mount_group {
 struct mount_options {
 	const char *volume; /* a path, or an identity (device/locate.h) */
 	const char *mountpoint;
-	bool is_given; /* somebody else has mounted: the mountpoint is MOUNT_GIVEN and the number of a descriptor */
+	bool is_given; /* another program has mounted: the mountpoint is MOUNT_GIVEN and the number of a descriptor */
 	int given;     /* that descriptor */
 	bool ignores_rw;         /* mount(8) calls, which says rw unless the user says ro */
 	const char *daemon_word; /* an option that only a daemon can fulfil; NULL: none was given */

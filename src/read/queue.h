@@ -121,6 +121,6 @@ static inline bool queue_may_leave(const struct queue *queue, unsigned count)
 	return queue->left + count <= queue->spare;
 }
 
-/* Leaves a slot that is being read, with its memory, to the device (read_leave()), because nobody wants its request any
- * more. */
+/* Leaves a slot that is being read, with its memory, to the device (read_leave()), because its request is not wanted
+ * any more. */
 void queue_leave(struct queue_slot *slot);

@@ -65,8 +65,8 @@ struct reader_events {
 	void (*copy_failed)(struct read_op *op, uint32_t member, int code);
 	/* The bytes on a member are damaged or unreadable; another member has the same bytes. */
 	void (*copy_wrong)(struct read_op *op, const struct reader_place *place, const struct error *err);
-	/* Called before and after the work on a read that read_begin() has left under way: it looks at what a device
-	 * returned, or tries again. done() may have been called in between. Both or none may be NULL. */
+	/* Called before and after the work on a read that read_begin() has left under way: it looks at a device's
+	 * answer, or tries again. done() may have been called in between. Both or none may be NULL. */
 	void (*works)(struct read_op *op);
 	void (*rests)(struct reader *reader);
 };

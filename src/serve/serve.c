@@ -44,7 +44,7 @@ void serve_be_patient(const struct serve *serve, uint32_t slot, struct file_sour
 	file->inherited_until = serve->adopts ? clock_now() + FILE_PATIENCE : 0;
 }
 
-/* Since when a member has not answered workers or anybody else, also when former servers asked. */
+/* Returns since when a member has answered no thread, those of former servers included. */
 static int64_t serve_silent_since(const struct serve *serve, uint32_t slot, int64_t silence)
 {
 	int64_t since = 0, now = clock_now();

@@ -14,7 +14,7 @@ struct keep;
 enum keep_kind {
 	KEEP_NOTHING,
 	KEEP_SIGNAL, /* number: of the signal that the supervisor got */
-	KEEP_GONE,   /* number: an earlier server, no thread of which takes requests any more; maybe several times */
+	KEEP_GONE,   /* number: no thread of this earlier server takes requests any more; may come again */
 	KEEP_UPGRADED, /* an upgrade has ended: keep_upgraded() */
 	KEEP_STOP,   /* another program is to go on: answer the open requests, and exit with SUPERVISOR_AGAIN */
 	KEEP_LOST,   /* once: the supervisor has ended, and would not replace this server */
@@ -54,7 +54,7 @@ must_check int keep_put(struct keep *keep, int fd, struct error *err, const char
 void keep_drop(struct keep *keep, const char *fmt, ...) printf_like(2, 3);
 /* Whether there are names that begin so, that were kept when this server began, and that it has not taken. */
 bool keep_has_left(const struct keep *keep, const char *prefix);
-/* Drops all whose names begin so, that were kept when this server began, and that it has not taken. */
+/* Drops descriptors with this prefix that were kept when this server began and that it has not taken. */
 void keep_drop_left(struct keep *keep, const char *prefix);
 
 /* Says that the server serves, and from then on every KEEP_BEAT seconds that it still does: see supervisor.h. */

@@ -39,7 +39,7 @@ struct supervisor_message {
 	char name[SUPERVISOR_NAME]; /* of a descriptor, or a request */
 };
 
-/* A message with a text, of which only the bytes up to its NUL are sent. */
+/* A message with a text, which is sent up to its NUL. */
 struct supervisor_packet {
 	struct supervisor_message message;
 	char text[SUPERVISOR_TEXT];

@@ -368,8 +368,8 @@ static void supervisor_look_at_stuck(struct supervisor *supervisor)
 	}
 }
 
-/* The server of now hears of a process also when nothing is left of it but threads that sleep, which may be for ever:
- * what they had taken from the kernel is theirs no more. A server that begins later has that sent again anyway. */
+/* The present server also hears of a process of which only sleeping threads are left, perhaps for ever: their requests
+ * are free. A later server has the kernel send them again anyway. */
 static void supervisor_look_at_remains(struct supervisor *supervisor)
 {
 	pid_t process;
@@ -636,7 +636,7 @@ static short supervisor_waits_for_room(const struct server *server)
 	return outbox_is_empty(&server->outbox) || server->outbox.is_crowded ? 0 : POLLOUT;
 }
 
-/* The connection, of which poll(2) tells the end alone; -1: a server would notice it. */
+/* The connection, for which poll(2) reports only its end; -1: a server would notice it. */
 static int supervisor_awaited_end(const struct supervisor *supervisor)
 {
 	bool waits = !supervisor->server.process && supervisor->cannot_start;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The replacement of the program. First a rehearsal: a process of the new program does beside the server what a
- * successor does before it serves, with a copy of the record and descriptors of its own, and ends. If it could, the
- * server stops, and the next one, of the new program, takes over as after a crash. If that one does not come up, the
- * old program goes on. */
+/* The replacement of the program. First a rehearsal: beside the server, a process of the new program prepares to serve
+ * like a successor, with a copy of the record and descriptors of its own, and ends. If it succeeds, the server stops,
+ * and one of the new program takes over as after a crash. If that one does not come up, the old program goes on. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,7 +51,7 @@ void upgrade_stops(struct upgrade *upgrade, int64_t time);
 void upgrade_lose(struct upgrade *upgrade, int status, int *program);
 /* Notes that a server serves. True: it is the first of the new program. */
 bool upgrade_ready(struct upgrade *upgrade);
-/* Adds the end of the upgrade to what a server is told, if there is one to tell. is_next: it is told at its beginning,
- * and not for good until it serves. */
+/* Adds the result of the upgrade to the messages for a server, if there is one. is_next: the server gets it at its
+ * beginning, and it stays pending until the server serves. */
 must_check int upgrade_tell(struct upgrade *upgrade, struct outbox *outbox, bool is_next, struct error *err);
 void upgrade_close(struct upgrade *upgrade);

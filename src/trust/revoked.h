@@ -6,6 +6,6 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* Finds out whether the file revokes this key. -EINVAL: the file is malformed or has parts of an unknown kind, so
- * nobody can tell. */
+/* Finds out whether the file revokes this key. -EINVAL: the file is malformed or has parts of an unknown kind, so there
+ * is no answer. */
 must_check int revoked_has(struct span file, struct span key, bool *ret, struct error *err);

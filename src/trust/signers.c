@@ -69,7 +69,7 @@ static bool signers_matches(struct span pattern)
 	return at == pattern.size;
 }
 
-/* A pattern behind '!' that matches forbids what others allow. */
+/* A matching pattern behind '!' overrides patterns that allow. */
 static bool signers_has_namespace(struct span list)
 {
 	bool allowed = false;

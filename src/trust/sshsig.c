@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes the armour off, and computes what was signed: not the message but its sum, with the namespace. */
+/* Takes the armour off, and computes the signed bytes: the message's sum with the namespace. */
 #include "trust/sshsig.h"
 
 #include <errno.h>

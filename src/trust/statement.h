@@ -31,7 +31,7 @@ must_check int statement_of(const struct version *version, const uint8_t *volume
 			    struct error *err);
 /* Writes the text, NUL-terminated, and returns its length. */
 size_t statement_write(const struct statement *statement, char text[STATEMENT_MAX]);
-/* Takes exactly what statement_write() writes. -EBADMSG says what is wrong. */
+/* Accepts only the output of statement_write(); -EBADMSG has the reason. */
 must_check int statement_parse(struct span text, struct statement *ret, struct error *err);
 /* Checks that a statement is of this version on the volume with this UUID. -EKEYREJECTED says what differs. */
 must_check int statement_check(const struct statement *statement, const struct version *version,

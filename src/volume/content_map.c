@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds pieces in batches: a batch has the lowest addresses behind the last one, and takes one pass over the indexes,
- * of which one is in memory at a time. */
+ * with one in memory at a time. */
 #include "volume/content_map.h"
 
 #include <errno.h>

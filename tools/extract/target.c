@@ -238,8 +238,8 @@ static int target_make_symlink(const void *text, int folder, const char *name)
 	return symlinkat(text, folder, name);
 }
 
-/* Gives a new link its owner: by a descriptor, as whoever may write in the folder may have put another file there by
- * now, such as a hard link to one of root's. */
+/* Gives a new link its owner: by a descriptor, as another user who may write in the folder may have put another file
+ * there by now, such as a hard link to one of root's. */
 static int target_own_symlink(int folder, const char *name, const struct inode *inode, struct error *err)
 {
 	auto_close int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes the entries of a stream as files below a directory. Neither what the version holds nor what lies in the
- * directory can lead out of it: each name on a path is opened in the directory before it, and no link is followed. A
- * file gets its name when it is complete. */
+/* Takes the entries of a stream as files below a directory. Neither the version nor the directory's contents can lead
+ * out of it: each name on a path is opened in the directory before it, and no link is followed. A file gets its name
+ * when it is complete. */
 #pragma once
 #include <stdbool.h>
 

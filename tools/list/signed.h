@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shows the signatures of a version as they lie on the volume. Nothing is checked: anybody who can write the volume may
- * have put them there. */
+/* Shows the signatures of a version as they lie on the volume. Nothing is checked: every writer of the volume may have
+ * put them there. */
 #pragma once
 #include "base/text/json.h"
 #include "image/catalogue/version.h"

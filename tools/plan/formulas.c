@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Each part of the cluster can do so many files a second; the lowest of these is what the cluster does. A device's time
- * for a read is 1/IOPS + bytes/bandwidth, as the kernel's blk-iocost models it. */
+/* Each part of the cluster can do so many files a second; the cluster does the lowest of these. A device's time for a
+ * read is 1/IOPS + bytes/bandwidth, as the kernel's blk-iocost models it. */
 #include "plan/formulas.h"
 
 #include <math.h>
 
 #define FORMULAS_READER (UINT64_C(1) << 20) /* bytes of memory for a read under way */
 #define FORMULAS_LEGS   200                 /* steps in which a worker has read the data set, at most */
-#define FORMULAS_HALVES 50u                 /* steps of a search, each of which halves what is left */
+#define FORMULAS_HALVES 50u                 /* steps of a search, each halves the rest */
 #define FORMULAS_STEPS  10000u              /* after which the rest comes as the last did */
 
 /* Reads and bytes of the volume for one file, on average. hits: the part of small files that the caches hold. */
@@ -84,8 +84,8 @@ static bool formulas_keeps_up(const struct formulas_data *data, const struct for
 	return limit[FORMULAS_CACHES] >= least;
 }
 
-/* Returns the part that the caches do answer: where their drives cannot keep up, the volume is read beside them, so
- * that both do what they can. */
+/* Returns the part that the caches do answer: where their drives cannot keep up, the volume serves the rest, and both
+ * work at their limits. */
 static double formulas_answered(const struct formulas_data *data, const struct formulas_inputs *inputs, double members,
 				double hits, double demand)
 {
@@ -167,8 +167,8 @@ static double formulas_done(const struct formulas_data *data, const struct formu
 	return fmin(demand, state.capacity);
 }
 
-/* Returns the seconds until a worker's cache holds most of what it will. Of what a worker reads in an epoch, only what
- * the cache did not hold at its beginning is new. */
+/* Returns the seconds until a worker's cache holds most of its final contents. In an epoch, only reads that missed the
+ * cache at its beginning are new. */
 static double formulas_fill_time(const struct formulas_data *data, const struct formulas_inputs *inputs, double demand,
 				 double bytes)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes what a cluster needs to read a data set: pure formulas, no device, no volume, no output. Rates are per
+/* Computes the needs of a cluster that reads a data set: pure formulas, no device, no volume, no output. Rates are per
  * second, sizes in bytes, times in seconds. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FORMULAS_LOAD        0.8  /* of a device: beyond it reads queue, and nobody can promise their tails */
+#define FORMULAS_LOAD        0.8  /* of a device: beyond it reads queue, with unpredictable tails */
 #define FORMULAS_NEIGHBOUR   1.45 /* times the mean load, of the busiest member when another one is lost */
 #define FORMULAS_MAP         10   /* bytes of memory for a file in a cache */
 #define FORMULAS_FULL        0.99 /* of what a cache will hold: the rest comes late, or never where shards are drawn */

@@ -197,7 +197,7 @@ static int gauge_size(struct gauge_reads *run, uint32_t size, int64_t ns, double
 	return 0;
 }
 
-/* From the rates of both sizes: what a read costs, and what each of its bytes. */
+/* Computes the cost of a read, and of each of its bytes, from the rates of both sizes. */
 static struct gauge gauge_model(double small, double large, double latency)
 {
 	double byte = (1 / large - 1 / small) / (GAUGE_LARGE - GAUGE_SMALL), read = 1 / small - GAUGE_SMALL * byte;

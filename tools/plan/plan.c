@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl plan: computes what a cluster needs to read a version, and what limits it. Reads the index, and with
+/* datasetfsctl plan: computes the needs of a cluster that reads a version, and its limits. Reads the index, and with
  * --measure the devices. */
 #include <errno.h>
 

@@ -7,7 +7,7 @@
 
 struct fabric {
 	size_t paths;                 /* over TCP or RDMA; 0: all devices are of this machine */
-	size_t authenticated, hidden; /* paths whose host has a secret, and those of which only root may know that */
+	size_t authenticated, hidden; /* paths whose host has a secret, and paths where only root may know it */
 	size_t encrypted;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Forks, and detaches the child from its parent so that nobody has to wait for it. */
+/* Forks, and detaches the child from its parent so that no process has to wait for it. */
 #include "base/program/child.h"
 
 #include <fcntl.h>

@@ -11,6 +11,6 @@
 must_check int installed_path(char path[PATH_MAX], struct error *err);
 /* Whether another file lies there now. False, too, if there is none. */
 bool installed_is_another(void);
-/* Opens that file with O_PATH, to be executed. -EPERM: somebody else than root and the owner could have put it there,
- * as it, a folder above it, or its name there is writable by others. */
+/* Opens that file with O_PATH, to be executed. -EPERM: others than root and the owner may write to it or a folder above
+ * it. */
 must_check int installed_open(uint32_t owner, int *ret_fd, struct error *err);

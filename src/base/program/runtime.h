@@ -19,6 +19,6 @@ must_check int runtime_each(int folder, runtime_visit visit, void *argument, str
 
 /* Opens the file in which places are locked, each by a byte. */
 must_check int runtime_open_places(int *ret, struct error *err);
-/* Locks the place of this name in a directory: until the file is closed, nobody else mounts or unmounts there under the
- * same lock. Waits for it. path: for the reason. */
+/* Locks the place of this name in a directory: until the file is closed, no other process mounts or unmounts there
+ * under the same lock. Waits for it. path: for the reason. */
 must_check int runtime_lock_place(int places, int directory, const char *name, const char *path, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps /run/mount/utab: what mount(8) and umount(8) know about a mount besides what the kernel says. */
+/* Keeps /run/mount/utab: facts about a mount for mount(8) and umount(8) that the kernel does not keep. */
 #pragma once
 #include <stdbool.h>
 

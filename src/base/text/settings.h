@@ -15,6 +15,6 @@ typedef int settings_line(void *argument, char *words[], size_t count, struct er
 /* Writes a word, and what ends it: a blank or a newline. It reads as the same again; it may not be empty. */
 void settings_write(FILE *out, const char *word, char end);
 
-/* Calls line for each line of the file that has words, until it fails; its reason then names the file and the number
- * of the line. -ENOENT: there is no such file; -EPERM: somebody else than root may change it. */
+/* Calls line for each line of the file that has words, until it fails; its reason then names the file and the number of
+ * the line. -ENOENT: there is no such file; -EPERM: others than root may change it. */
 must_check int settings_read(const char *path, settings_line *line, void *argument, struct error *err);

@@ -30,7 +30,7 @@ static bool protect_is_set(int fd)
 	return ioctl(fd, BLKROGET, &state) == 0 && state;
 }
 
-/* Looks at what lies below a mapping; false if fd is none. */
+/* Looks at the device below a mapping; false if fd is none. */
 static bool protect_is_set_below(int fd)
 {
 	char folder[PATH_MAX];

@@ -8,10 +8,10 @@
 
 /* All functions take a descriptor that is open for reading. */
 
-/* True if the kernel refuses writes to the block device, or to what lies below the mapping that it is; false also if fd
+/* True if the kernel refuses writes to the block device, or to the device below it if it is a mapping; false also if fd
  * is no block device. */
 bool protect_is_read_only(int fd);
-/* True if it is a mapping that is read-only, and what lies below it is not. */
+/* True if it is a read-only mapping on a writable device. */
 bool protect_is_by_mapping(int fd);
 /* Returns -EOPNOTSUPP if fd is not a namespace or its target has no write protection. */
 must_check int protect_check(int fd, struct error *err);

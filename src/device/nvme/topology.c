@@ -7,7 +7,7 @@
  *       nvme0c0n1/           a path to such a namespace: a hidden block device
  *       nvme0n2/             any other namespace, which then has this one path
  *
- * The attributes tell what a directory is, not its name: a namespace and a path have nsid and size, a controller has
+ * Attributes tell the kind of a directory, not its name: a namespace and a path have nsid and size, a controller has
  * transport. */
 #include "device/nvme/topology.h"
 

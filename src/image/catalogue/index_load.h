@@ -21,6 +21,5 @@ must_check int index_load_sealed(int fd, const struct version *version, uint64_t
 /* Opens and checks a section in an open file (the packer's own, or a test's); takes fd on success. */
 must_check int index_load_fd(int fd, const struct version *version, uint64_t member_size,
 			     const struct members *members, struct index **ret, struct error *err);
-/* Checks that the catalogue has counted files, directories, symbolic links and bytes right. No digest proves what it
- * says of them. */
+/* Checks the catalogue's counts of files, directories, symbolic links and bytes, which no digest proves. */
 must_check int index_load_count(const struct index *index, const struct version *version, struct error *err);

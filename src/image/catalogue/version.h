@@ -55,7 +55,7 @@ void version_encode(const struct version *version, uint32_t first_extent, uint32
 /* Writes the version's extents to the catalogue's table of extents at disk, and returns where they end. */
 struct dsfs_extent *version_encode_extents(const struct version *version, bool has_members, struct dsfs_extent *disk);
 
-/* Whether a catalogue says the same of both versions, except where they lie and who has signed them. */
+/* Whether both records are equal, except for the versions' places and signatures. */
 bool version_is_same(const struct version *a, const struct version *b);
 
 /* The state of decoding a catalogue's records one after the other. */

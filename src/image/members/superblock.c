@@ -38,7 +38,7 @@ void superblock_encode(const struct superblock *super, struct dsfs_superblock *d
 	disk->checksum = dsfs_le64_of(checksum_64(disk, SUMMED));
 }
 
-/* Checks what must be right before any other field means something. */
+/* Checks the fields that decide whether any other field has a meaning. */
 static int superblock_check_head(const struct dsfs_superblock *disk, struct error *err)
 {
 	uint64_t sum = checksum_64(disk, SUMMED);

@@ -41,9 +41,9 @@ struct sum sum_of(uint32_t kind, const void *content, size_t length);
 struct sum sum_of_pieces(uint32_t kind, const struct iovec *pieces, int count);
 /* Computes the sum as well as those of the blocks, which go to blocks one behind the other. */
 struct sum sum_of_each(uint32_t kind, const void *content, size_t length, void *blocks);
-/* Checks consecutive blocks of content, from number first on, that lie in pieces; blocks: the sums of all blocks of the
- * content, whose sum and length are given. -EBADMSG: they are wrong. Of XXH3-64, only the sums that are needed are
- * looked at. */
+/* Checks consecutive blocks of content, from number first on, that lie in pieces. blocks: the sums of all blocks of the
+ * content; sum and length: the content's. -EBADMSG: they are wrong. With XXH3-64 it looks only at the sums of these
+ * blocks. */
 must_check int sum_check_blocks(const struct sum *sum, uint64_t length, const void *blocks, uint32_t first,
 				const struct iovec *pieces, int count, struct error *err);
 /* Takes the sum from where it lies on the volume. */

@@ -40,7 +40,7 @@ struct batch_slot {
 	struct queue_slot read; /* must be first */
 	struct batch *batch;
 	struct batch_file *file;
-	bool is_settled; /* its read failed, and what comes of that is known: see batch_slot_failed() */
+	bool is_settled; /* its read failed, and the outcome is known: see batch_slot_failed() */
 	/* Set when the slot is left: the block of the arena that the device may write to; NULL: none. */
 	struct arena_block *held;
 };

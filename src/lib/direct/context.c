@@ -231,8 +231,8 @@ static int context_make_window(struct direct *direct, struct error *err)
 	return window_new(&setup, &direct->volume->window, err);
 }
 
-/* Takes what the daemon lends when the volume is first read, and in a child that forked the same again: reads of its
- * parent seem to be under way for ever. The uses of the parent's contexts stay with the parent's. */
+/* Borrows the daemon's cache when the volume is first read, and again in a forked child, where its parent's reads seem
+ * to be under way for ever. The uses of the parent's contexts stay with the parent's. */
 static void context_make_cached(struct direct *direct, struct cached *former)
 {
 	struct direct_volume *volume = direct->volume;
@@ -472,7 +472,7 @@ int context_start(struct context *context, const struct queue_client *client, bo
 		return r;
 	engine = many && context->engines.many ? context->engines.many : context->engines.one;
 	context->queue.reader.engine = engine;
-	/* A read that a thread makes cannot be left: nobody could take it back after the context. */
+	/* A read that a thread makes cannot be left: no thread could take it back after the context. */
 	context->queue.watches = context->may_leave && engine->ops->wind_up;
 	return 0;
 }

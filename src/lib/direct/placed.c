@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Without a table, a walk over inodes leaves out what is not a file. It begins at a mark, one for PLACED_MARK files,
+/* Without a table, a walk over inodes passes over everything but files. It begins at a mark, one for PLACED_MARK files,
  * which the version's first call sets. */
 #include "lib/direct/placed.h"
 

@@ -131,7 +131,7 @@ static bool plan_make_chunks(struct plan *plan, const struct plan_key *keys, siz
 	return plan->chunks && plan->places;
 }
 
-/* Adds a file to those that are read as one; false: the read has no room for it, or the index is not what it was. */
+/* Adds a file to those that are read as one; false: the read has no room for it, or the index has changed. */
 static bool plan_add(struct plan *plan, struct run *run, const struct plan_key *key, size_t number)
 {
 	uint32_t chunk = (uint32_t)(run->chunks - plan->chunks) + run->count;
@@ -174,8 +174,7 @@ static void plan_add_join(struct plan *plan, size_t first, size_t end)
 	}
 }
 
-/* Joins the files of the keys, but for those that would all come from the cache. False: the index is not what it
- * was. */
+/* Joins the files of the keys, but for those that would all come from the cache. False: the index has changed. */
 static bool plan_join(const struct index *index, struct plan *plan, const struct cached *cached,
 		      const struct plan_key *keys, size_t count)
 {

@@ -160,7 +160,7 @@ void cache_folder_borrow(struct serve *serve, const struct version *version, con
 			  backing_of(&serve->volume.array->source, members), ret);
 }
 
-/* Loads the copies of what is not open. Returns the count of bytes to which those of the index belong. */
+/* Loads copies of the parts that are not open. Returns the counter for the bytes of the index. */
 static _Atomic uint64_t *cache_folder_load_copies(struct serve *serve, const struct version *version,
 						  struct backing backing, struct opened_version *opened)
 {

@@ -25,9 +25,8 @@ void cache_folder_announce(struct serve *serve, const char *name, const char *pa
  * that has it open; if none has, leaves *ret as it is. Threads as below. */
 void cache_folder_borrow(struct serve *serve, const struct version *version, const struct members *members,
 			 struct opened_version *ret);
-/* Opens a version: takes from *opened what was borrowed, loads the rest from copies that are right, and else from the
- * volume. A copy that is wrong will be removed. On failure *opened is closed. Control thread, that of visits, or before
- * they run. */
+/* Opens a version: keeps the borrowed parts in *opened, and loads the others from good copies or else from the volume.
+ * A wrong copy will be removed. On failure *opened is closed. Control thread, that of visits, or before they run. */
 must_check int cache_folder_load(struct serve *serve, const struct version *version, const struct members *members,
 				 struct opened_version *opened, struct error *err);
 /* Has copies made of the version's index and of the head of its block checksums, unless there are, and those of

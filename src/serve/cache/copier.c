@@ -24,7 +24,7 @@ struct copier_job {
 	struct copy wrong;             /* that one */
 	uint8_t volume[16];            /* UUID */
 	uint32_t count; /* of sums */
-	uint8_t sums[][32]; /* of the bytes of which all versions may have copies */
+	uint8_t sums[][32]; /* of all bytes that versions may have copies of */
 };
 
 struct copier {

@@ -14,7 +14,7 @@ struct copier;
 /* folder: that of cache/folder.h, at path; both stay the caller's. */
 must_check int copier_new(int folder, const char *path, struct copier **ret, struct error *err);
 /* Has the thread make the folder like the catalogue: without copies of other versions, and with those of this version,
- * of which it takes a use for as long. Any thread may call this, also before copier_start(). Does nothing if much waits
+ * which stays in use meanwhile. Any thread may call this, also before copier_start(). Does nothing if much waits
  * already: the next mount makes up for it. */
 void copier_post(struct copier *copier, const struct catalogue *catalogue, struct generation *generation);
 /* Has the thread remove a copy of this volume that is wrong. The caller does not wait for the drive, which may hang. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads files together as those who read ahead do. A file that is damaged costs no other its place in the cache. */
+/* Reads files together, as for reading ahead. A damaged file does not keep others out of the cache. */
 #include "serve/cache/legs.h"
 
 #include <stdlib.h>

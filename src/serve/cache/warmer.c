@@ -252,7 +252,7 @@ static bool warmer_may_read(struct warmer *warmer)
 	return false;
 }
 
-/* Does the next step for files, some of which may have been taken. Returns how many more were. */
+/* Begins to read the next files, or waits. Returns how many files it took. */
 static size_t warmer_step(struct warmer *warmer, const struct legs_file *files, size_t count)
 {
 	if (count)

@@ -10,7 +10,7 @@
 
 struct credentials {
 	uint32_t pid, uid, gid;
-	int fd;         /* of the connection, whose it stays */
+	int fd;         /* of the connection, which keeps it */
 	bool is_member; /* entitled only as a member of direct_group */
 };
 

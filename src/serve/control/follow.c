@@ -61,7 +61,7 @@ static int follow_check(struct serve *serve, const char *label, const struct tru
 				    "use 'datasetfsctl switch'", err);
 }
 
-/* Checks the date before the version is loaded, and that of what was loaded: the catalogue is read once more. */
+/* Checks the date before the version is loaded, and once more afterwards, as the catalogue is read again. */
 static int follow_open(struct serve *serve, const struct version *goal, struct generation **ret, struct error *err)
 {
 	struct open_target target = { .uuid = goal->uuid };

@@ -98,7 +98,7 @@ __attribute__((no_sanitize("thread"), noinline)) static void recovery_copy_words
 				      memory_order_relaxed);
 }
 
-/* Other threads change only what is right by itself, and versions, under the lock. */
+/* Other threads change only single atomic fields, and versions, under the lock. */
 int recovery_copy(const struct recovery *record, int *ret_fd, struct error *err)
 {
 	size_t size = offsetof(struct recovery, members) + record->member_count * sizeof(*record->members);

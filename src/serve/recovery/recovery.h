@@ -2,7 +2,7 @@
 /* The recovery record: all that a server of a mount leaves to its successor beside descriptors, in one struct in a
  * memory file.
  *
- * A server may be killed between any two stores, and its successor goes on with what it finds. So each change takes
+ * A server may be killed between any two stores, and its successor goes on from there. So each change takes
  * effect with one store of an atomic field, which comes last; whatever has two parts lies in two copies, and a number
  * says which one counts. A switch takes these steps:
  *
@@ -233,8 +233,8 @@ void recovery_begin_command(struct recovery *record, uint64_t unique, uint64_t k
 void recovery_end_command(struct recovery *record, uint64_t unique, int result, const struct dsfs_switch *answer);
 /* The command that was begun and has no result, or false. */
 bool recovery_pending(const struct recovery *record, uint64_t *ret_unique, uint64_t *ret_key);
-/* Returns the result of a command, or NULL. Bit 63 of unique, by which the kernel marks what it sends again, does not
- * count. Control thread, or before it runs. */
+/* Returns the result of a command, or NULL. Bit 63 of unique, the kernel's mark of requests that it sends again, does
+ * not count. Control thread, or before it runs. */
 const struct recovery_result *recovery_find_result(const struct recovery *record, uint64_t unique);
 
 /* Sets the name by which a member was found, in one step; "": it was never found. One thread at a time. */

@@ -165,7 +165,7 @@ static bool caller_is_root(const struct request *wire, const struct caller *call
 	return !wire->uid && caller->is_admin && caller_is_in_our_namespace(wire->pid);
 }
 
-/* Whether the sender mounted, or may act for who did. */
+/* Whether the sender mounted, or may act for the user who did. */
 static bool caller_is_owner(const struct serve *serve, const struct request *wire)
 {
 	struct caller caller = { 0 };

@@ -4,7 +4,7 @@
 #include "fuse/channel.h"
 #include "serve/serve.h"
 
-/* Finds out who sends a request of a mount with the option idmap, where the kernel does not say it: sets user and group
+/* Finds the sender of a request on a mount with the option idmap, for which the kernel names none: sets user and group
  * to those of the process, as far as they are known. Call it before anything that depends on them. */
 void caller_identify(const struct serve *serve, struct channel_request *request);
 /* Returns the quota key of a request: the uid, one number for all subordinate uids of a user, or if the uid is unknown

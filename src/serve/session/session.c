@@ -64,7 +64,7 @@ struct session {
 	struct mount *mount;
 	bool unmounted; /* it was unmounted, and all workers ended because of that */
 	bool detached;  /* it was detached lazily, and ends with its last user */
-	bool is_left;   /* a signal ended the service of a mount that somebody else has to unmount */
+	bool is_left;   /* a signal ended the service of a mount that another program has to unmount */
 	bool was_busy;  /* a signal could not unmount it, as it was in use */
 	int64_t clears_at; /* when what only former servers used is dropped, ns; 0: it was */
 	int64_t leaves_by; /* when the process must have ended, as another program is to go on, ns; 0: not */

@@ -315,7 +315,7 @@ int successor_mount(struct serve *serve, struct mount *mount, const struct init 
 	if (!serve->keep)
 		return 0;
 	if (mount_is_given(mount) && !init->resends && access("/dev/fuse", R_OK | W_OK) < 0)
-		serve->is_kept = false; /* there are no clones, and what a server has in hand would stay so for ever */
+		serve->is_kept = false; /* without clones a server's open requests would stay so for ever */
 	if (!serve->adopts)
 		successor_abort(serve, mount, init->resends);
 	if (!successor_is_possible(serve))

@@ -25,7 +25,7 @@ struct compaction_args {
 	unsigned below; /* empty segments that are less than this percentage live */
 	bool dry_run;   /* write nothing */
 	/* Called before anything is written, with the versions that will lie elsewhere; called again if a try ran out
-	 * of room. An error stops the compaction before it changes anything. NULL: nobody is asked. */
+	 * of room. An error stops the compaction before it changes anything. May be NULL. */
 	int (*consent)(void *argument, const struct compaction *foreseen, struct error *err);
 	void *argument;
 };

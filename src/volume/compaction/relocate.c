@@ -293,7 +293,7 @@ int relocate_verify(struct relocate *relocate, struct error *err)
 	return r;
 }
 
-/* Tries the piece before as well: two may share a block, whose content went with either. */
+/* Tries the piece before as well: two may share a block, which moved with either. */
 uint64_t relocate_find(const struct relocate *relocate, uint64_t address, uint64_t length)
 {
 	size_t low = 0, high = relocate->count;

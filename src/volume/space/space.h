@@ -45,8 +45,8 @@ uint64_t space_reserved(uint64_t capacity);
  * the tail comes first. catalogue NULL: a new volume. */
 must_check int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 			  uint32_t segment_log, uint64_t capacity, struct error *err);
-/* Finds what a publish can use without the volume growing. In a file, catalogues may lie anywhere up to its end.
- * file_size 0: a device. */
+/* Finds the space that a publish can use without the volume growing. In a file, catalogues may lie anywhere up to its
+ * end. file_size 0: a device. */
 must_check int space_open_inside(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 				 uint64_t file_size, struct error *err);
 /* Opens one of several members, whose free space comes in segments of groups (space_add()): nothing is free yet.

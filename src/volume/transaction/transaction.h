@@ -108,8 +108,8 @@ void transaction_set_identity(struct transaction *transaction, uint32_t number, 
 /* Writes the publisher record, and brings members that are behind up to date. Must be called before the first write. */
 must_check int transaction_begin(struct transaction *transaction, struct error *err);
 /* Commits, after transaction_begin() if the caller has not called it. On 0 the changed catalogue is in force and
- * durable on all members that are not missing. Otherwise the reason says what is in force, if it is not the state
- * before. */
+ * durable on all members that are not missing. Otherwise the reason names the state in force, if it is not the former
+ * one. */
 must_check int transaction_commit(struct transaction *transaction, struct error *err);
 
 /* Returns whether the state that was opened is still in force, because no slot was issued. */

@@ -21,7 +21,7 @@ struct subject {
  * caller's. */
 must_check int subject_open(const struct volume *volume, const char *label, const struct demands *demands,
 			    struct subject *ret, struct error *err);
-/* Limits what is looked at to a directory, or to all if below is NULL, and lists to so many entries. */
+/* Limits the view to a directory, or to all if below is NULL, and lists to so many entries. */
 must_check int subject_limit(struct subject *subject, const char *below, size_t limit, struct error *err);
 void subject_close(struct subject *subject); /* accepts a zeroed one */
 /* Prints label, sequence, digest and metadata as a JSON object. */

@@ -17,7 +17,7 @@ struct tally {
 
 /* Counts a read of the caller's that ended with this many bytes or a negative errno. */
 void tally_count(struct tally *tally, int64_t result);
-/* Reports what is new: at once when something went wrong, otherwise now and then and when is_last. link NULL: does
- * nothing. view: what the daemon lent, or NULL. */
+/* Reports new counts: at once when something went wrong, otherwise now and then and when is_last. link NULL: does
+ * nothing. view: the borrowed cache, or NULL. */
 void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link,
 		struct view *view, bool is_last);
