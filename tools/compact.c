@@ -50,7 +50,7 @@ const struct command_line compact_line = {
 	.usage = "VOLUME",
 	.operands = { 1, 1 },
 	.summary = "Empty segments that are mostly dead.\n"
-		   "Copies what is alive in them to free space. A version whose chunks move keeps its label,\n"
+		   "Copies their live data to free space. A version whose chunks move keeps its label,\n"
 		   "UUID and digest, but mounts of it should switch, and get EIO once the freed space is used\n"
 		   "again. Those of this machine that do not follow are named, and hold the command up; those\n"
 		   "of other hosts are not known.",

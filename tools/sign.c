@@ -27,8 +27,8 @@ struct sign_options {
 static const struct option_spec sign_table[] = {
 	{ "key", 'k', "KEY", OPTION_TEXT(struct sign_options, key, NULL),
 	  "sign with this key, as ssh-keygen -f names it" },
-	{ "statement", 0, NULL, OPTION_TRUE(struct sign_options, statement), "print what is to be signed elsewhere" },
-	{ "attach", 0, "FILE", OPTION_TEXT(struct sign_options, attach, NULL), "add what was signed elsewhere" },
+	{ "statement", 0, NULL, OPTION_TRUE(struct sign_options, statement), "print the text to sign elsewhere" },
+	{ "attach", 0, "FILE", OPTION_TEXT(struct sign_options, attach, NULL), "add a signature made elsewhere" },
 	{ "any-volume", 0, NULL, OPTION_TRUE(struct sign_options, any_volume),
 	  "sign for every volume, not for this one alone" },
 	VERB_OPTION_DEGRADED,

@@ -49,8 +49,8 @@ struct readback {
 static int readback_wrong(uint64_t address, uint64_t length, struct error *err)
 {
 	return error_set(err, -EIO,
-			 "read back at offset %" PRIu64 ": %" PRIu64 " bytes are not what was written, the device is "
-			 "not to be trusted",
+			 "read back at offset %" PRIu64 ": %" PRIu64 " bytes differ from those written: do not "
+			 "trust the device",
 			 address_offset(address), length);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns a candidate: a file or device that may be a member, and what it says about itself and the other members. */
+/* Owns a candidate: a file or device that may be a member, with its claims about itself and the other members. */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes for local variables that release what they hold when their scope ends. */
+/* Attributes that release local variables when their scope ends. */
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>

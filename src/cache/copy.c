@@ -185,7 +185,7 @@ static int copy_check_room(int fd, uint64_t size, struct error *err)
 static int copy_reserve(int fd, uint64_t size, struct error *err)
 {
 	if (ftruncate(fd, 0) < 0)
-		return error_errno(err, "cannot empty what was left of it");
+		return error_errno(err, "cannot empty its leftovers");
 	if (fallocate(fd, 0, 0, (off_t)size) < 0 && errno != EOPNOTSUPP && errno != ENOSYS)
 		return error_errno(err, "cannot take room for it");
 	(void)!fcntl(fd, F_SETFL, O_DIRECT); /* else through the page cache */

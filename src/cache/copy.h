@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of indexes in a volume's folder (folder.h), and of the heads of block checksums: files that are called after
+/* Copies of indexes in a volume's folder (folder.h), and of the heads of block checksums: files that are named after
  * the SHA-256 of the section, with a head of COPY_AT bytes before it. The head says, for people, which version it
  * belongs to; the reader of the section checks its bytes. */
 #pragma once

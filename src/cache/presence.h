@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mounts that use a volume's folder: a link for each, called after its socket, that leads to the socket. */
+/* The mounts that use a volume's folder: a link for each, named after its socket, that leads to the socket. */
 #pragma once
 #include <sys/un.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The client's way to the daemon of a mount: the connection, before anything is asked. */
+/* Connects a client to the daemon of a mount, before its first request. */
 #pragma once
 #include "base/error.h"
 

@@ -310,7 +310,7 @@ int mount_options_check(const struct mount_options *options, struct error *err)
 		return error_set(err, -EINVAL, "mount option 'revoked' needs 'trust', which says who may sign");
 	if (options->trust.signers && !options->read.verify)
 		return error_set(err, -EINVAL, "mount option 'trust' cannot be combined with 'verify=never', which "
-				 "serves bytes that nobody signed");
+				 "serves unsigned bytes");
 	if (options->cache_size && !options->cache)
 		return error_set(err, -EINVAL, "mount option 'cache_size' needs 'cache', the folder");
 	if (options->cache_fill && !options->cache)

@@ -135,7 +135,7 @@ say "two halves"
 rm -f a b c d
 pack a,b source --label one --segment-size 1M --protect mirror:2
 mv b away/
-assert_fails 1 "1 of 2 members are missing, which is half: --degraded=half if nobody publishes to the other half" \
+assert_fails 1 "1 of 2 members are missing, which is half: --degraded=half if the other half is not changed" \
     mkdatasetfs --degraded a source
 change
 mkdatasetfs --degraded=half --label left a source >pack.log 2>&1 || fail "half: $(cat pack.log)"

@@ -75,7 +75,7 @@ static void test_wrong(void **state)
 	begin(&memory.source, &memory);
 	memory.bytes[2 * LENGTH - 1] ^= 0x40;
 	CHECK_FAILS(readback_finish(readback, NULL, &err), -EIO,
-		    "read back at offset 16384: 16384 bytes are not what was written");
+		    "read back at offset 16384: 16384 bytes differ from those written");
 	end(&memory);
 }
 
@@ -86,7 +86,7 @@ static void test_damaged_later(void **state)
 
 	begin(&forgetful.source, &forgetful.memory);
 	CHECK_FAILS(readback_finish(readback, NULL, &err), -EIO,
-		    "read back at offset 16384: 4096 bytes are not what was written");
+		    "read back at offset 16384: 4096 bytes differ from those written");
 	end(&forgetful.memory);
 }
 

@@ -21,7 +21,7 @@ const struct command_line cache_drop_line = {
 	.program = "datasetfsctl cache drop",
 	.usage = "DIR [VOLUME [LABEL]]",
 	.operands = { 1, 3 },
-	.summary = "Drop what is kept of all volumes, of one, or the copies of a version.\n"
+	.summary = "Drop the copies of all volumes, of one, or of a version.\n"
 		   "VOLUME is a UUID, as 'cache list' shows it. Mounts go on.",
 	.options = drop_table,
 };

@@ -168,7 +168,7 @@ static void sheet_needs(const struct sheet *sheet)
 	printf("\nneeded       members: %.0f at a load of %.0f %%", plan->members_cold + spare, 100 * FORMULAS_LOAD);
 	if (plan->has_warm)
 		printf(", %.0f once the caches are full", plan->members_warm + spare);
-	printf("%s\n", spare > 0 ? ", of which one may be lost" : "");
+	printf("%s\n", spare > 0 ? ", one of them may be lost" : "");
 	printf("memory       %s a worker: index %s, buffers %s", format_size((uint64_t)(plan->memory_index +
 	       plan->memory_map + plan->memory_buffers), a), format_size((uint64_t)plan->memory_index, b),
 	       format_size((uint64_t)plan->memory_buffers, c));

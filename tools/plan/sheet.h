@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan with all that it was made from, and how it is printed: as text for people, and as JSON. */
+/* A plan with its inputs, and its output as text for people and as JSON. */
 #pragma once
 #include "describe/common/subject.h"
 #include "plan/assume.h"

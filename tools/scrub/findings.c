@@ -226,7 +226,7 @@ static void findings_end_text(const struct findings *findings, const struct find
 		printf("and %" PRIu64 " more\n", findings->shown - FINDINGS_SHOWN);
 	findings_unprotected(findings, summary);
 	if (summary->changed)
-		puts("the volume was changed meanwhile: what is damaged may be gone, run this again");
+		puts("the volume was changed meanwhile: the damage may be gone, run this again");
 	if (summary->has_next)
 		printf("interrupted: go on with --start %" PRIu32 ":%" PRIu64 "\n", address_member(summary->next),
 		       address_offset(summary->next));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the program that is installed now where this process's was when it was started. */
+/* Finds the program that is now installed at the path from which this process was started. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>

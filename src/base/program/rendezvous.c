@@ -53,8 +53,8 @@ static int rendezvous_check_folder(uid_t owner, const struct rendezvous_folder *
 		return error_errno(err, "'%s'", folder->path);
 	if (st.st_uid != owner || (st.st_mode & (S_IWGRP | S_IWOTH)))
 		return error_set(err, -EPERM,
-				 "'%s' belongs to user %u and has mode %03o, expected user %u and that nobody else may "
-				 "write there", folder->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
+				 "'%s' belongs to user %u and has mode %03o, expected user %u and no write access for "
+				 "others", folder->path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777,
 				 (unsigned)owner);
 	return 0;
 }

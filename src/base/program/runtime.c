@@ -39,8 +39,8 @@ static int runtime_check(int fd, const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "'%s'", path);
 	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return error_set(err, -EPERM, "'%s' belongs to user %u and has mode %03o, expected user %u and that "
-				 "nobody else may write there", path, (unsigned)st.st_uid, st.st_mode & 07777,
+		return error_set(err, -EPERM, "'%s' belongs to user %u and has mode %03o, expected user %u and no "
+				 "write access for others", path, (unsigned)st.st_uid, st.st_mode & 07777,
 				 (unsigned)geteuid());
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files by which the administrator says what root does for others: lines of words, separated by blanks and tabs; \040
- * stands for a blank in one, as in fstab(5), and a word that begins with # begins a comment. */
+/* The administrator's settings for programs that root runs for others: lines of words, separated by blanks and tabs;
+ * \040 stands for a blank in one, as in fstab(5), and a word that begins with # begins a comment. */
 #pragma once
 #include <stddef.h>
 #include <stdio.h>

@@ -69,7 +69,7 @@ static void advice_protection(struct advice_list *list)
 	bool is_shared = setup->facts ? setup->facts->is_shared : advice_is_fabric(setup);
 
 	if (setup->namespace->read_only || (setup->facts && setup->facts->is_protected)) {
-		advice_add(list, false, "protected", "write-protected: nobody can change it by accident");
+		advice_add(list, false, "protected", "write-protected against changes by accident");
 		return;
 	}
 	if (setup->holder && setup->holder->hold != NVME_HOLD_NONE) {

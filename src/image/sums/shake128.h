@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHAKE-128 through libcrypto: as many bytes that look random as are wanted, the same ones for the same text. */
+/* SHAKE-128 through libcrypto: any number of pseudo-random bytes, always the same ones for the same text. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks that a handle with trust makes of a version, beside trust_check(): its index has the digest that was signed,
+/* Further checks of a version for a handle with trust, beside trust_check(): its index has the digest that was signed,
  * and a daemon handed over the version that is on the volume. Without trust all of these succeed. */
 #pragma once
 #include "image/catalogue/catalogue.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The jobs of DSFS_IOC_WARM: which files of which version, how far each job is, and when it was last asked about.
- * Workers add and ask; one thread takes the jobs one after the other, and frees those that are no longer asked
- * about. */
+/* The jobs of DSFS_IOC_WARM: their version, files and progress, and the time of the last command for each. Workers add
+ * and query jobs; one thread takes them one after the other, and frees those that no command names any more. */
 #pragma once
 #include <pthread.h>
 #include <stddef.h>

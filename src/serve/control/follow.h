@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks the volume's catalogue periodically: what became of the open versions and, for a mount with the option
- * follow=, which version is current. Control thread only, unless a function says otherwise. */
+/* Checks the volume's catalogue periodically for the open versions and, for a mount with the option follow=, for the
+ * current version. Control thread only, unless a function says otherwise. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads files that users announced, before they ask for them, with a fetcher of its own: files that lie side by side
- * with one read, and for each user no more than his share. */
+ * with one read, and for each user no more than a share. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -299,7 +299,7 @@ static int batch_check_write(struct replacement_batch *batch, const struct repla
 	if (r == 0 && checksum_64(batch->buffer, write->length) != write->sum)
 		r = error_set(err, -EIO,
 			      "read back at offset %" PRIu64 ": %" PRIu64
-			      " bytes are not what was written, do not trust the device",
+			      " bytes differ from those written: do not trust the device",
 			      write->offset, write->length);
 	return r < 0 ? r : interrupt_check(err);
 }

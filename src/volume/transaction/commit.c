@@ -62,7 +62,7 @@ static int commit_read_back(const struct commit *commit, struct span bytes, uint
 		if (memcmp(found, bytes.base, bytes.size) != 0)
 			return error_set(err, -EIO,
 					 "read back at offset %" PRIu64 ": %" PRIu64
-					 " bytes are not what was written, do not trust the device",
+					 " bytes differ from those written: do not trust the device",
 					 offset, bytes.size);
 	}
 	return 0;

@@ -57,7 +57,7 @@ int degraded_check(const struct members *members, const bool *is_missing, enum d
 	if (!degraded)
 		return degraded_refuse(members, first, err);
 	return error_set(err, -ENOLINK, "%" PRIu32 " of %" PRIu32 " members are missing%s", missing, members->count,
-			 is_half ? ", which is half: --degraded=half if nobody publishes to the other half" :
+			 is_half ? ", which is half: --degraded=half if the other half is not changed" :
 				   ": a change needs more than half of them there");
 }
 
