@@ -570,7 +570,7 @@ static int packer_content(struct packer *packer, struct error *err)
 	return r < 0 ? r : packer_check_empty(packer, err);
 }
 
-/* Adds the table of places, whose elements have 32 bits. */
+/* Adds the table of places, with elements of 32 bits. */
 static int packer_rank(struct packer *packer, struct error *err)
 {
 	struct version *version = &packer->version;

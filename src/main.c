@@ -516,7 +516,7 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	return r < 0 ? EXIT_MOUNT : r > 0 ? 0 : -1;
 }
 
-/* Copies argv, whose order the parser changes. */
+/* Copies argv, as the parser changes its order. */
 static char **main_copy(int argc, char **argv)
 {
 	char **copy = calloc((size_t)argc + 1, sizeof(*copy));

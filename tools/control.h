@@ -10,5 +10,5 @@ struct mounted;
 must_check int control_find(const char *mount, const char *advice, struct mounted *ret, struct error *err);
 /* The same, and opens its control file. */
 must_check int control_open(const char *mount, const char *advice, int *ret, struct error *err);
-/* Returns the error of a failed ioctl(2), whose number is in errno. reason: from its struct; "": it has none. */
+/* Returns the error of a failed ioctl(2), with its number in errno. reason: from its struct; "": it has none. */
 int control_failed(const char *reason, struct error *err);

@@ -31,7 +31,7 @@ const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE]);
 /* Formats a duration in its two largest units: "2 d 3 h", "4 min 5 s", "12 s". Returns text. */
 const char *text_span(double seconds, char text[TEXT_SPAN_SIZE]);
 
-/* Prints an attribute as a JSON object: an each() for inode_xattrs(), whose argument is a struct json. */
+/* Prints an attribute as a JSON object: an each() for inode_xattrs() with a struct json as its argument. */
 int text_json_xattr(void *argument, struct span name, struct span value);
 
 /* Returns the type of a file in words: "regular file", "directory", "symlink". */

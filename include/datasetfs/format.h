@@ -284,9 +284,9 @@ struct dsfs_chunk_sha256 {
 	uint8_t rest[24];        /* 14: the other bytes; zero for a hole, and behind the head and the holes of a list */
 };
 
-/* A long hole of a large file, whose chunks have no records of their own. Heads and holes lie among the chunk
- * records and are numbered with them: the records of the file's other chunks, then the head of its list, then
- * its holes in the order of the file. Rules R61 to R64; only with DSFS_VERSION_INCOMPAT_HOLES. */
+/* A long hole of a large file. Its chunks have no records of their own. Heads and holes lie among the chunk records and
+ * are numbered with them: the records of the file's other chunks, then the head of its list, then its holes in the
+ * order of the file. Rules R61 to R64; only with DSFS_VERSION_INCOMPAT_HOLES. */
 struct dsfs_hole {
 	dsfs_le64 address; /* 00: 0, as in the record of any hole */
 	dsfs_le64 first;   /* 08: its first chunk, counted in the file; in the head: number of holes, at least 1 */

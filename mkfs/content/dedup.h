@@ -36,6 +36,6 @@ bool dedup_chunks_fit(uint32_t chunk_log, uint32_t earlier_log, uint64_t size);
 struct dedup_view;
 struct dedup_view *dedup_view_new(const struct dedup *dedup); /* NULL: out of memory */
 void dedup_view_free(struct dedup_view *view);
-/* Sets duplicate_of in the item's chunks, whose sums must be set already. A chunk on the volume that is damaged or
+/* Sets duplicate_of in the item's chunks. Their sums must be set already. A chunk on the volume that is damaged or
  * cannot be read is not a duplicate. */
 void dedup_find(struct dedup_view *view, struct batch *batch, struct item *item);

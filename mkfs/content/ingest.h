@@ -15,7 +15,7 @@ struct ingest_setup {
 	const struct xattrs_wanted *xattrs;
 };
 
-/* The functions for a struct pipeline_work, whose argument is a struct ingest_setup. */
+/* The functions for a struct pipeline_work with a struct ingest_setup as its argument. */
 void *ingest_new(const void *setup);
 void ingest_free(void *ingest);
 must_check int ingest_work(void *ingest, struct batch *batch, struct error *err);

@@ -16,7 +16,7 @@ struct assemble {
 };
 
 /* Builds the section in a temporary file, *ret_fd. Takes ownership of names. Fills shape and index.length of the
- * version, whose other fields must be set. */
+ * version. Its other fields must be set. */
 must_check int assemble_section(const struct assemble *assemble, const struct records *records,
 				struct names_writer *names, int *ret_fd, struct error *err);
 /* Writes the stat cache and fills version->source; leaves both out if there is no contiguous room for it. */

@@ -21,7 +21,7 @@ must_check int holes_open(struct holes *holes, struct records *records, const st
 			  struct error *err);
 void holes_close(struct holes *holes); /* a zeroed one may be closed, too */
 
-/* Begins a file, whose first record is the next one. */
+/* Begins a file. Its first record is the next one. */
 void holes_begin(struct holes *holes);
 /* Adds a hole of this many chunks to the item's file. -EFBIG: the lists of a version have no room for it. */
 must_check int holes_add(struct holes *holes, const struct item *item, uint64_t chunks, struct error *err);

@@ -38,7 +38,7 @@ struct large {
 	struct large_run run;
 };
 
-/* Opens the layout of large files, whose chunks go through holes and store. */
+/* Opens the layout of large files. Their chunks go through holes and store. */
 must_check int large_open(struct large *large, struct holes *holes, struct store *store, struct share *share,
 			  struct error *err);
 void large_close(struct large *large); /* a zeroed one may be closed, too */

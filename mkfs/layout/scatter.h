@@ -33,7 +33,7 @@ static inline bool scatter_is_waiting(uint64_t address)
 {
 	return address_offset(address) & SCATTER_WAITING;
 }
-/* Begins with the contents of a file, whose first record will be number `record`: as many bytes of its chunks follow in
+/* Begins with the contents of a file. Its first record will be number `record`: as many bytes of its chunks follow in
  * scatter_put(). align: how writer_reserve() will place them. */
 must_check int scatter_begin(struct scatter *scatter, const struct item *item, uint64_t record, uint64_t bytes,
 			     enum space_align align, struct error *err);

@@ -16,6 +16,6 @@ struct unchanged {
 	struct share *share;
 };
 
-/* Copies the records of an unchanged file. *ret is its inode, whose where leads to the copies. */
+/* Copies the records of an unchanged file. *ret is its inode, with where leading to the copies. */
 must_check int unchanged_copy(struct unchanged *unchanged, const struct item *item, struct inode *ret,
 			      uint64_t *ret_hole_bytes, struct error *err);

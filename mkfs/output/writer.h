@@ -20,7 +20,7 @@ must_check int writer_reserve(struct writer *writer, uint64_t length, enum space
 /* Reserves contiguous space like writer_reserve(), on the member with the fewest bytes of this size class. */
 must_check int writer_reserve_anywhere(struct writer *writer, uint64_t length, enum space_align align,
 				       struct error *err);
-/* Returns the segment size in bytes, at whose multiples extents in groups end; SPACE_ENDLESS for a volume of one
+/* Returns the segment size in bytes, where extents in groups end at multiples; SPACE_ENDLESS for a volume of one
  * member, where nothing limits them. */
 uint64_t writer_piece(const struct writer *writer);
 /* Returns whether long content is spread over several members. */

@@ -12,5 +12,5 @@ void *huge_alloc(size_t size);
 /* Gives the memory from huge_alloc() back to the kernel; it reads as zeros until it is written again. */
 void huge_empty(void *bytes, size_t size);
 /* Asks for huge pages in mapped memory that was never touched. map is page-aligned. Does nothing where a huge page is
- * larger than HUGE_PAGE: with pages of 64 KiB it has 512 MiB, most of which would be of no use. */
+ * larger than HUGE_PAGE: with pages of 64 KiB it has 512 MiB, and most would stay unused. */
 void huge_advise(void *map, size_t size);

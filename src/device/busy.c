@@ -23,7 +23,7 @@ static int busy_see_mount(void *device, const struct mountinfo *info, struct err
 	return error_set(err, -EBUSY, "it is mounted on '%s': unmount it first", info->point);
 }
 
-/* Reads the lines of proc_swaps(5), the first of which is a heading. */
+/* Reads the lines of proc_swaps(5); the first is a heading. */
 static int busy_check_swaps(dev_t device, struct error *err)
 {
 	auto_fclose FILE *file = fopen("/proc/swaps", "re");

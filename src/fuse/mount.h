@@ -42,8 +42,8 @@ bool mount_is_given(const struct mount *mount);
  * descriptors in the end, also after an error; the last two may be -1. -EPROTO: a text of *kept has no end. */
 must_check int mount_adopt(const char *mountpoint, const char *source, const struct mount_kept *kept, int fuse,
 			   int farewell_folder, int farewell_listener, struct mount **ret, struct error *err);
-/* Returns what a successor needs to know, and whose folder and listener it needs (RENDEZVOUS_NONE if there are
- * none). */
+/* Returns the facts for a successor, and the rendezvous with the folder and listener that it needs (RENDEZVOUS_NONE if
+ * there are none). */
 void mount_keep(const struct mount *mount, struct mount_kept *ret);
 const struct rendezvous *mount_rendezvous(const struct mount *mount);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */

@@ -72,7 +72,7 @@ static inline const struct dsfs_chunk *index_record(const struct index *index, u
 	return number < index->shape.chunk_count ? span_at(index->chunks, number * size, size) : NULL;
 }
 
-/* Maps the section in index->memfd, whose shape is set, and points the flat parts into it. */
+/* Maps the section in index->memfd and points the flat parts into it. The index's shape must be set. */
 must_check int index_map(struct index *index, struct error *err);
 /* Sets where addresses may lie: in these members, which are copied; if NULL or none, in one member of this size. */
 must_check int index_set_members(struct index *index, uint64_t member_size, const struct members *members,

@@ -53,7 +53,7 @@ static int inode_decode_class(const struct index *index, uint32_t class, struct 
 	return 0;
 }
 
-/* Opens the file's list of holes, whose head follows the records of the other chunks. */
+/* Opens the file's list of holes; its head follows the records of the other chunks. */
 static int inode_open_holes(const struct index *index, struct inode *inode, struct error *err)
 {
 	uint64_t head = inode->where & ~DSFS_WHERE_HOLES, chunks = inode_chunk_count(index, inode);

@@ -69,7 +69,7 @@ int records_check(const struct index *index, struct error *err)
 	return r;
 }
 
-/* Counts holes as whole chunks, the last of which may be short. */
+/* Counts holes as whole chunks; the last one may be short. */
 static uint64_t records_measure_file(const struct index *index, const struct inode *inode)
 {
 	uint64_t count = inode_chunk_count(index, inode), holes = inode->holes.chunks, bytes;

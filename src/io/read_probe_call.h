@@ -2,7 +2,7 @@
 /* A system call that touches no thread-local memory, not even errno: for a process that shares another's. */
 #pragma once
 
-/* Disables sanitizers, whose instrumentation uses thread-local memory too. */
+/* Disables sanitizers, as their instrumentation uses thread-local memory too. */
 #define READ_PROBE_BARE __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
 
 /* Returns the kernel's result: -errno on failure. */

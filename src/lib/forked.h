@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells a forked child from its parent, whose memory it inherits, and owns the one lock of the library that is free in
- * a child. */
+/* Tells a forked child, which inherits the memory of its parent, from that parent, and owns the one lock of the library
+ * that is free in a child. */
 #pragma once
 #include <stdint.h>
 

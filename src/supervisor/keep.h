@@ -61,7 +61,7 @@ void keep_drop_left(struct keep *keep, const char *prefix);
 #define KEEP_BEAT 5
 void keep_ready(struct keep *keep);
 void keep_beat(struct keep *keep);
-/* Tells that the process is about to die by this signal, whose default is a core file. Async-signal-safe. */
+/* Tells that the process is about to die by this signal, which makes a core file by default. Async-signal-safe. */
 void keep_crash(int signal);
 
 /* Asks for an upgrade to this program; name: of the request, to tell it by. KEEP_UPGRADED follows, in this server or in

@@ -41,7 +41,7 @@ static __attribute__((used)) struct archive *tar_write_left;
 
 /* ---- the descriptor ---- */
 
-/* Writes some bytes; gives up if a signal interrupts a write to a full pipe, whose reader may never continue. */
+/* Writes some bytes; gives up if a signal interrupts a write to a full pipe, as its reader may never continue. */
 static ssize_t tar_write_some(struct tar_write *tar, const void *bytes, size_t length)
 {
 	ssize_t n;

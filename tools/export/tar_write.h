@@ -11,7 +11,7 @@ struct tar_write;
 
 /* Opens an archive of a version with this index. */
 must_check int tar_write_open(int fd, const struct index *index, struct tar_write **ret, struct error *err);
-/* Adds the entries of a stream, whose argument is the struct tar_write. */
+/* Adds the entries of a stream with the struct tar_write as its argument. */
 extern const struct stream_taker tar_write_taker;
 /* Writes the end of the archive. */
 must_check int tar_write_finish(struct tar_write *tar, struct error *err);

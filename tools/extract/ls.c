@@ -145,7 +145,7 @@ static int ls_walk(struct ls *ls, const char *path)
 	return shown < 0 ? shown : r;
 }
 
-/* A directory whose names are listed, with what comes before each. */
+/* A directory whose names are listed, with the text before each. */
 struct ls_folder {
 	struct ls *ls;
 	const char *prefix;

@@ -131,7 +131,7 @@ static int target_open_directory(struct target *target, const char *name, int *r
 	return 0;
 }
 
-/* Goes down into a directory, whose path ends at length. */
+/* Goes down into a directory with a path that ends at length. */
 static int target_enter(struct target *target, const char *path, size_t length, const struct inode *inode,
 			struct error *err)
 {

@@ -28,7 +28,7 @@ static struct {
 	size_t length;
 } screen_before;
 
-/* Restores the terminal in a signal handler, so without ncurses. The signal, whose handler was reset to the default,
+/* Restores the terminal in a signal handler, so without ncurses. The signal, with its handler reset to the default,
  * then ends the program as it would have anyway. */
 static void screen_rescue(int number)
 {

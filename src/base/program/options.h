@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses a command line by a table, whose rows also give --help and the words for completion. */
+/* Parses a command line by a table, which also gives --help and the words for completion. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>

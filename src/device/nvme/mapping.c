@@ -127,7 +127,7 @@ static bool mapping_has(const char *folder, const char *name)
 	       sysfs_each(path, mapping_see_any, NULL, NULL) != 0;
 }
 
-/* Devices of md have slaves, too. A partition has those of the whole device, in whose folder its own lies. */
+/* Devices of md have slaves, too. A partition has those of the whole device, whose folder contains its own. */
 bool mapping_is_plain(const char *root, dev_t device)
 {
 	char folder[PATH_MAX], text[32];

@@ -68,7 +68,7 @@ struct topology {
 
 /* Returns the root of sysfs: $DATASETFS_SYSFS, for inspecting a copy from another machine, or /sys. */
 const char *topology_root(void);
-/* Returns -EPERM if sysfs is a copy, whose devices must not be changed here. */
+/* Returns -EPERM if sysfs is a copy: its devices must not be changed here. */
 must_check int topology_check_own(struct error *err);
 /* Reads the snapshot. A machine without NVMe gives an empty topology. */
 must_check int topology_read(const char *root, struct topology *ret, struct error *err);

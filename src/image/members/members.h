@@ -59,7 +59,7 @@ must_check int members_copy(const struct members *from, struct members *ret, str
 
 /* Returns the bytes of a member, 0 if there is none of this number. */
 uint64_t members_size(const struct members *members, uint32_t member);
-/* Returns the group with a column, of data or not, whose segment contains this address; NULL: none. */
+/* Returns the group with a column, of data or not, in the segment of this address; NULL: none. */
 struct member_group *members_group(const struct members *members, uint64_t address);
 /* True if these bytes lie in one data column, below its tail. */
 bool members_in_column(const struct members *members, uint64_t address, uint64_t length);

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* Checks one record, whose key is longer than DSFS_KEY_PARENT. */
+/* Checks one record with a key longer than DSFS_KEY_PARENT. */
 typedef int names_check_record(void *argument, struct span key, struct span value, struct error *err);
 
 /* Checks that every page is in bounds, of its type, numbered correctly, referenced once and at the tree's depth, and

@@ -79,7 +79,7 @@ int extents_list(struct opened *opened, uint64_t id, uint64_t offset, struct dsf
 
 /* --- verifying --- */
 
-/* Makes a chunk record, whose address only tells inline from stored. Fields are trusted no more than the bytes. */
+/* Makes a chunk record; its address only tells inline from stored. Fields are trusted no more than the bytes. */
 static int extents_chunk(const struct dsfs_file_extent *extent, struct chunk *ret, struct error *err)
 {
 	bool is_inline = extent->flags & DSFS_EXTENT_INLINE;

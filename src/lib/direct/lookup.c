@@ -275,7 +275,7 @@ struct lookup_many {
 	const char *const *paths;
 	size_t count, begun;
 	int64_t *ids;
-	size_t failed; /* the first path that failed, whose reason is in err; count: none */
+	size_t failed; /* the first path that failed, with its reason in err; count: none */
 	int code;
 	struct error *err;
 };

@@ -31,7 +31,7 @@ struct read_call {
 	_Atomic bool lacks_descriptors; /* some reads failed with -EMFILE: fewer at a time may succeed */
 	pthread_mutex_t lock;           /* guards the next three */
 	struct dsfs_arena *arena;
-	size_t failed; /* the first failed read, whose reason is in err; count: none */
+	size_t failed; /* the first failed read, with its reason in err; count: none */
 	struct error *err;
 };
 

@@ -203,8 +203,8 @@ static int mounted_tree_count(struct mounted_version *mounted, uint64_t director
 	return r;
 }
 
-/* Entries may be hard links to files elsewhere, whose ids happen to come just before. If the first entry is not, none
- * is; otherwise only the sweep can tell. */
+/* Entries may be hard links to files elsewhere, with ids that happen to come just before. If the first entry is not,
+ * none is; otherwise only the sweep can tell. */
 int mounted_tree_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 		       struct error *err)
 {

@@ -44,7 +44,7 @@ static const char *where_name(struct where *where, int directory)
 	return where->opened->backend->lookup(where->opened, name, &id, NULL) == 0 && id == where->inode ? name : NULL;
 }
 
-/* Remembers the directory: most relative paths in a row begin in the same one, whose path never changes. */
+/* Remembers the directory: most relative paths in a row begin in the same one, and its path never changes. */
 static bool where_remember(struct where *where, int directory)
 {
 	uint64_t key = ((const struct direct *)where->opened)->key;

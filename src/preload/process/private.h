@@ -13,6 +13,6 @@ bool private_new(void *_Atomic *ret, size_t size);
 bool private_is_ours(void);
 /* Whether this process is a child of vfork(2) whose parent has used such memory. */
 bool private_is_anothers(void);
-/* Must be called before vfork(2), whose child shares this memory: from now on private_is_ours() compares process ids
+/* Must be called before vfork(2), as the child shares this memory: from now on private_is_ours() compares process ids
  * each time. */
 void private_share(void);

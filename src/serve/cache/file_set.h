@@ -10,7 +10,7 @@
 
 struct file_set {
 	uint64_t *bits;
-	uint64_t count; /* of inodes, whose ordinals begin with 1 */
+	uint64_t count; /* of inodes; ordinals begin with 1 */
 };
 
 /* Makes an empty set. */

@@ -39,9 +39,9 @@ struct legs {
 must_check int legs_open(struct legs *legs, struct counters *counters, struct error *err);
 /* Gives them back, unless a device keeps reads. A zeroed struct may be closed, too. */
 void legs_close(struct legs *legs);
-/* Begins a job, whose version the caller keeps open. */
+/* Begins a job; the caller keeps its version open. */
 void legs_begin(struct legs *legs, const struct generation *generation);
-/* Begins a pass over files of the job, some of which may have failed in the one before. */
+/* Begins a pass over files of the job; some may have failed in the one before. */
 void legs_begin_pass(struct legs *legs);
 
 /* Begins a leg with the first of these files. Returns how many were taken. */

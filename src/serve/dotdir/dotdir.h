@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers requests on MNT/.datasetfs, whose nodes have sequence 0. Its files are snapshots (snapshots.h); one that may
+/* Answers requests on MNT/.datasetfs. Its nodes have sequence 0. Its files are snapshots (snapshots.h); one that may
  * change has an entry timeout of 0. */
 #pragma once
 #include "serve/serve.h"

@@ -72,7 +72,7 @@ struct kept_range {
 	uint64_t ordinal, offset, size;
 };
 
-/* A part of a kept file, whose batch is pinned. */
+/* A part of a kept file; its batch is pinned. */
 struct kept_piece {
 	const uint8_t *bytes;
 	size_t size;
@@ -98,8 +98,7 @@ void kept_release(struct kept *kept, const struct kept_piece *piece);
 
 /* Makes an empty batch. account: see kept_batch. The caller holds a use of it until kept_end(). NULL: no memory. */
 struct kept_batch *kept_begin(struct kept_account *account);
-/* Adds a file to the batch, whose bytes will follow those of the files added before. READs can wait for it from now
- * on. */
+/* Adds a file to the batch; its bytes will follow those of the files before it. READs can wait for it from now on. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker);
 /* Allocates memory for the bytes of the batch's files, and drops the oldest batches to make room. -ENOMEM: no memory.
  * *ret_dropped, also on failure: how many files were dropped unread. */

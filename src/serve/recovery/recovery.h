@@ -213,7 +213,7 @@ static inline uint64_t recovery_hand_unique(const struct recovery *record, unsig
 	return worker < RECOVERY_WORKERS ? atomic_load(&record->hands[worker].unique) : 0;
 }
 
-/* Adds an open version, whose key is new and whose sequence no other one has. Any thread. -ENFILE: there are
+/* Adds an open version, with a new key and a sequence that no other one has. Any thread. -ENFILE: there are
  * RECOVERY_VERSIONS already. */
 must_check int recovery_add_version(struct recovery *record, const struct recovery_version *version, struct error *err);
 /* Removes a version, which is neither current, served, prepared, nor a pending command's. Any thread. */

@@ -44,5 +44,5 @@ must_check int workers_join(struct workers *workers, struct error *err);
 /* Whether devices may still write to memory of workers that have ended or were left running. That memory must then stay
  * until the process ends. */
 bool workers_are_stuck(const struct workers *workers);
-/* Frees the workers, all of whose threads must have ended. */
+/* Frees the workers. All their threads must have ended. */
 void workers_free(struct workers *workers);

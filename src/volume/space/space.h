@@ -49,7 +49,7 @@ must_check int space_open(struct space *space, const struct catalogue *catalogue
  * end. file_size 0: a device. */
 must_check int space_open_inside(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 				 uint64_t file_size, struct error *err);
-/* Opens one of several members, whose free space comes in segments of groups (space_add()): nothing is free yet.
+/* Opens one of several members. Its free space comes in segments of groups (space_add()); nothing is free yet.
  * space_hold() takes bytes of its columns. The memory depends on the number of columns, not on the size in the table,
  * which is unverified for a missing member. */
 must_check int space_open_empty(struct space *space, uint32_t member, const struct members *members,

@@ -9,7 +9,7 @@
 #include "image/inode.h"
 #include "image/places.h"
 
-/* A class: a folder, whose number is the class's, with all below it that are no classes themselves. */
+/* A class: a folder, with the class's number, and all below it that are no classes themselves. */
 struct mixing_class {
 	uint32_t number; /* the class of the folder with this number */
 	uint64_t files;
