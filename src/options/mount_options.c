@@ -141,7 +141,7 @@ static const struct mount_option {
 					   .call = mount_options_set_follow },
 	  NULL, 0, "follow the current version (1 to 86400, default 5)" },
 	{ "notify", NULL, FIELD_WORD(notify, "auto", "epoch", "entries"), NULL, NEEDS_DAEMON,
-	  "how the kernel is told of a switch" },
+	  "how to tell the kernel about a switch" },
 	{ "versions", NULL, FIELD_FALSE(noversions), NULL, NEEDS_DAEMON | WITH_NO,
 	  "show other versions in .datasetfs/versions" },
 	{ "supervisor", NULL, FIELD_FALSE(nosupervisor), NULL, NEEDS_DAEMON | WITH_NO,

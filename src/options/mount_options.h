@@ -43,7 +43,7 @@ struct mount_options {
 	bool noversions; /* the mount has no .datasetfs/versions */
 	enum mount_io io;
 	enum mount_channel channel;
-	enum mount_notify notify; /* how the kernel is told of a switch */
+	enum mount_notify notify; /* how to tell the kernel about a switch */
 	struct mount_group control_group; /* members may switch the mount, as may root and the mounting user */
 	struct mount_group direct_group;  /* members may read past the mount, as may root and the mounting user */
 	unsigned follow;        /* seconds between checks of the volume's current version; 0: never */

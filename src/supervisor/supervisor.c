@@ -368,7 +368,7 @@ static void supervisor_look_at_stuck(struct supervisor *supervisor)
 	}
 }
 
-/* The present server also hears of a process with only sleeping threads left, perhaps for ever: their requests are
+/* The present server also learns of a process with only sleeping threads left, perhaps for ever: their requests are
  * free. A later server has the kernel send them again anyway. */
 static void supervisor_look_at_remains(struct supervisor *supervisor)
 {

@@ -15,10 +15,10 @@
 enum upgrade_phase {
 	UPGRADE_NONE,
 	UPGRADE_TRIES,    /* the rehearsal is under way */
-	UPGRADE_PREPARED, /* it could: the server is to be told to stop */
-	UPGRADE_STOPS,    /* it was told */
+	UPGRADE_PREPARED, /* it succeeded: the server gets STOP next */
+	UPGRADE_STOPS,    /* it has got STOP */
 	UPGRADE_STARTS,   /* a server of the new program comes up */
-	UPGRADE_FAILED,   /* the old one goes on: a server is to be told why */
+	UPGRADE_FAILED,   /* the old one goes on: a server gets the reason next */
 };
 
 /* Zero but program, trial.socket and trial.page, which are -1: none has begun. */
@@ -37,7 +37,7 @@ struct upgrade {
 must_check int upgrade_begin(struct upgrade *upgrade, const struct supervisor_message *request, int program,
 			     const struct server_setup *servers, const struct fdstore *kept, uint32_t number,
 			     int patience, struct error *err);
-/* Sends to the rehearsal, hears from it, and kills one that takes too long. */
+/* Sends to the rehearsal, receives from it, and kills one that takes too long. */
 void upgrade_look(struct upgrade *upgrade);
 /* Notes that a child has ended. False: it is not the rehearsal's. */
 bool upgrade_reap(struct upgrade *upgrade, pid_t process, int status);
@@ -45,7 +45,7 @@ bool upgrade_reap(struct upgrade *upgrade, pid_t process, int status);
 void upgrade_cancel(struct upgrade *upgrade);
 bool upgrade_has_process(const struct upgrade *upgrade);
 
-/* Notes that the server that is to stop was told, and has these ns. */
+/* Notes that the server has got STOP, and has these ns. */
 void upgrade_stops(struct upgrade *upgrade, int64_t time);
 /* Notes the end of a server that is replaced. *program: of the next one, which may be another from now on. */
 void upgrade_lose(struct upgrade *upgrade, int status, int *program);

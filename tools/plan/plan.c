@@ -104,7 +104,7 @@ const struct command_line plan_line = {
 	.options = plan_table,
 };
 
-/* ---- what is asked ---- */
+/* ---- the question ---- */
 
 static int plan_check(const struct plan_options *options, struct error *err)
 {

@@ -16,7 +16,7 @@ int trusted_index(struct index *index, const struct version *version, const stru
 	return r == 0 && query->trust.signers ? index_load_count(index, version, err) : r;
 }
 
-/* Whether the daemon sent what programs are told of this record, and its block checksums, or none. */
+/* Whether the daemon sent the facts of this record that programs see, and its block checksums, or none. */
 static bool trusted_is_same(const struct version *handed, const struct version *version)
 {
 	if (strcmp(handed->label, version->label) != 0 || handed->created != version->created ||

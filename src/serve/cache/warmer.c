@@ -200,7 +200,7 @@ static void warmer_see(struct warmer *warmer, uint64_t ordinal, bool is_first)
 		lowest_add(&warmer->window, &missing);
 }
 
-/* Goes to the end also if the job has ended: how much fitted is asked then. */
+/* Goes to the end even if the job has ended, to count the files that fitted. */
 static void warmer_see_all(struct warmer *warmer, bool is_first)
 {
 	const struct file_set *wanted = &warmer->job->wanted;

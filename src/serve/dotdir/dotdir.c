@@ -254,8 +254,8 @@ static bool dotdir_answer(struct worker *worker, struct channel_request *request
 	return taken;
 }
 
-/* Answers with a text of now, which becomes the node's. If the kernel does not take the reply, the request was answered
- * before: the kernel may have forgotten the node since, so no FORGET would come. */
+/* Answers with the present text, which becomes the node's. If the kernel does not take the reply, the request was
+ * answered before: the kernel may have forgotten the node since, so no FORGET would come. */
 static void dotdir_answer_anew(struct worker *worker, struct channel_request *request, char *text, size_t length)
 {
 	struct snapshots *snapshots = worker->serve->snapshots;

@@ -53,7 +53,7 @@ void snapshots_forget(struct snapshots *snapshots, uint64_t nodeid, uint64_t loo
 
 /* The file that a node is a snapshot of, whichever server made it. SNAPSHOTS_FILES: of none that we know. */
 enum snapshots_file snapshots_file(uint64_t nodeid);
-/* Makes a snapshot of an earlier server anew, with the text of now, for the user who asks for it; the kernel has one
+/* Makes a snapshot of an earlier server anew, with the present text, for the user who asks for it; the kernel has one
  * lookup of it. Takes the text in any case. The caller gives the result back with snapshots_put(). NULL: there is no
  * memory. *ret_kept: this call put it into the table. It does not if the node is there already, which the caller gets
  * then, or if its slot is another's or the user has too many: the snapshot is for this caller alone then. */

@@ -19,7 +19,7 @@ static void walkers_fill(struct walkers_place *place, uint64_t word)
 	place->trust = (uint8_t)(word >> WALKERS_TRUST_AT);
 }
 
-/* Whether the word is the thread's place. Threads with number 0 are told apart by where they are. */
+/* Whether the word is the thread's place. Their places distinguish threads with number 0. */
 static bool walkers_is_its(const struct walkers_place *place, uint64_t word, uint32_t thread, uint64_t ordinal)
 {
 	uint64_t last = word & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1);

@@ -346,7 +346,7 @@ int recovery_check(const struct recovery *record, struct error *err)
 	return r;
 }
 
-/* Checks that the file is as long as this format's record and stays so. */
+/* Checks that the file is as long as this format's record and cannot change its size. */
 static int recovery_check_file(int fd, struct error *err)
 {
 	int seals = fcntl(fd, F_GET_SEALS);

@@ -10,7 +10,7 @@
 #include "fuse/wire.h"
 #include "read/reader.h"
 
-static_assert(DSFS_CONTROL_LATENCY_BUCKETS == COUNTER_BUCKETS, "times are told as they are counted");
+static_assert(DSFS_CONTROL_LATENCY_BUCKETS == COUNTER_BUCKETS, "the reports have as many buckets as the counters");
 
 struct counters {
 	counter64 requests[WIRE_OPCODES + 1]; /* by opcode; the last element counts unknown opcodes */

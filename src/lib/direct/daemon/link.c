@@ -479,7 +479,7 @@ static void link_replace_fd(struct link *link, int *fd)
 }
 
 /* Takes the connection and the state page of a daemon that has not been here, unless another thread did. Counts of
- * openings begin anew with it: whether the volume was opened again is told by its members. */
+ * openings begin anew with it: the members show whether the volume was opened again. */
 static int link_replace(struct link *link, int *fd, struct passing_packet *packet, struct error *err)
 {
 	struct client_opened opened;
