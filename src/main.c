@@ -423,7 +423,7 @@ static int main_join(const struct main_options *options, char **ret, struct erro
 	return joined ? 0 : error_no_memory(err);
 }
 
-/* The mount serves even if it cannot be followed. */
+/* Follows the volume; the mount serves even if that fails. */
 static int main_follow(const struct main_options *options)
 {
 	struct error err = { 0 };
