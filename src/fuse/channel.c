@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by all channels: dispatches requests, and answers each exactly once. */
+/* Shared by all channels: answers each request exactly once. */
 #include "fuse/channel.h"
 
 #include <errno.h>
@@ -8,21 +8,6 @@ void channel_free(struct channel *channel)
 {
 	if (channel)
 		channel->ops->free(channel);
-}
-
-void channel_dispatch(struct channel *channel, struct channel_request *request)
-{
-	const struct channel_handlers *handlers = channel->handlers;
-	uint32_t opcode = request->wire.opcode;
-
-	if (!handlers->enter || handlers->enter(channel->context, request)) {
-		if (opcode < WIRE_OPCODES && handlers->handle[opcode])
-			handlers->handle[opcode](channel->context, request);
-		else
-			handlers->other(channel->context, request);
-	}
-	if (handlers->leave)
-		handlers->leave(channel->context);
 }
 
 /* Takes the right to answer. Request numbers are never reused, so a late taker cannot hit the slot's next request. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Delivers FUSE requests to a worker's handlers, and their replies to the kernel. A channel belongs to one worker and
+/* Delivers FUSE requests to a worker's handler, and their replies to the kernel. A channel belongs to one worker and
  * owns the memory of the requests in flight (slots). A handler answers at once or later, from a completion, and ends
  * its work on the request with channel_release(). */
 #pragma once
@@ -29,19 +29,12 @@ struct channel_request {
 	struct channel_request *next_free;
 };
 
-/* Handlers by opcode; other gets the opcodes without one. context is the worker. */
-struct channel_handlers {
-	void (*handle[WIRE_OPCODES])(void *context, struct channel_request *request);
-	void (*other)(void *context, struct channel_request *request);
-	/* Called before and after each handler; both may be NULL. If enter() returns false, it has answered the
-	 * request, and no handler is called. */
-	bool (*enter)(void *context, struct channel_request *request);
-	void (*leave)(void *context);
-};
+/* Handles any request, on the channel's thread. */
+typedef void channel_handler(void *context, struct channel_request *request);
 
 struct channel_setup {
-	const struct channel_handlers *handlers;
-	void *context;
+	channel_handler *handle;
+	void *context; /* its worker */
 	int session_fd;      /* the mount's /dev/fuse */
 	int clone;           /* of it, for a channel of /dev/fuse, which closes it in any case; -1: it makes one */
 	unsigned slots;      /* most requests in progress */
@@ -49,7 +42,7 @@ struct channel_setup {
 };
 
 struct channel_ops {
-	/* Passes requests to the handlers until no request is left, which sets *ret_drained, or no slot is free, or
+	/* Passes requests to the handler until no request is left, which sets *ret_drained, or no slot is free, or
 	 * those of one turn are taken, which sets has_more.
 	 * -ENODEV: the filesystem is unmounted. -ECONNABORTED: its connection was aborted. */
 	int (*receive)(struct channel *channel, bool *ret_drained, struct error *err);
@@ -69,7 +62,7 @@ struct channel_ops {
 
 struct channel {
 	const struct channel_ops *ops;
-	const struct channel_handlers *handlers;
+	channel_handler *handle;
 	void *context;
 	struct channel_request *requests; /* all slots */
 	unsigned slots, busy;             /* busy: slots taken */
@@ -111,8 +104,6 @@ must_check static inline int channel_receive(struct channel *channel, bool *ret_
 	return channel->ops->receive(channel, ret_drained, err);
 }
 
-/* Calls the handler of a parsed request. */
-void channel_dispatch(struct channel *channel, struct channel_request *request);
 /* Answers a request. True if the kernel took the reply; false if the request was answered already or no longer
  * exists. */
 bool channel_answer(struct channel_request *request, int error, const void *data, size_t length);

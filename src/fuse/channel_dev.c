@@ -87,7 +87,8 @@ static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, si
 	channel_dev_reply(&dev->channel, header.unique, -EINVAL, NULL, 0, NULL);
 }
 
-static void channel_dev_handle(struct channel_dev *dev, size_t length)
+/* Puts the request that was read into a slot. NULL: it is malformed, and answered. */
+static struct channel_request *channel_dev_parse(struct channel_dev *dev, size_t length)
 {
 	struct channel_request *request;
 	struct error err;
@@ -96,19 +97,20 @@ static void channel_dev_handle(struct channel_dev *dev, size_t length)
 	error_clear(&err);
 	if (wire_parse(dev->receive, length, &wire, &err) < 0) {
 		channel_dev_refuse(dev, dev->receive, length, &err);
-		return;
+		return NULL;
 	}
 	request = channel_dev_take(dev);
 	request->wire = wire;
 	request->arrived = clock_now();
 	atomic_store_explicit(&request->pid, wire.pid, memory_order_relaxed);
 	atomic_store(&request->owed, wire_wants_reply(wire.opcode) ? wire.unique : 0);
-	channel_dispatch(&dev->channel, request);
+	return request;
 }
 
 static int channel_dev_receive(struct channel *channel, bool *ret_drained, struct error *err)
 {
 	struct channel_dev *dev = (struct channel_dev *)channel;
+	struct channel_request *request;
 	unsigned taken = 0;
 	ssize_t n;
 
@@ -116,7 +118,9 @@ static int channel_dev_receive(struct channel *channel, bool *ret_drained, struc
 	while (dev->free && !channel->has_more) {
 		n = read(dev->fd, dev->receive, RECEIVE_SIZE);
 		if (n >= 0) {
-			channel_dev_handle(dev, (size_t)n);
+			request = channel_dev_parse(dev, (size_t)n);
+			if (request)
+				channel->handle(channel->context, request);
 			channel->has_more = ++taken == RECEIVE_MOST;
 		} else if (errno == EAGAIN) {
 			*ret_drained = true;
@@ -210,8 +214,7 @@ int channel_dev_new(const struct channel_setup *setup, struct channel **ret, str
 		return error_no_memory(err);
 	}
 	dev->fd = clone;
-	dev->channel =
-		(struct channel){ .ops = &ops, .handlers = setup->handlers, .context = setup->context };
+	dev->channel = (struct channel){ .ops = &ops, .handle = setup->handle, .context = setup->context };
 	r = channel_dev_memory(dev, setup, err);
 	if (r == 0 && dev->fd < 0)
 		r = channel_dev_clone(setup->session_fd, &dev->fd, err);

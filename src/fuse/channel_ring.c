@@ -108,7 +108,7 @@ static void channel_ring_handle(struct ring_entry *entry)
 	request->arrived = clock_now();
 	atomic_store_explicit(&request->pid, request->wire.pid, memory_order_relaxed);
 	atomic_store(&request->owed, request->wire.unique);
-	channel_dispatch(&ring->channel, request);
+	ring->channel.handle(ring->channel.context, request);
 }
 
 static void channel_ring_fail_deferred(struct ring_entry *entry)
@@ -305,7 +305,7 @@ int channel_ring_new(const struct channel_setup *setup, const struct channel_que
 		return error_no_memory(err);
 	ring->channel = (struct channel){
 		.ops = &ops,
-		.handlers = setup->handlers,
+		.handle = setup->handle,
 		.context = setup->context,
 		.slots = setup->slots,
 		.poll_fd = -1,

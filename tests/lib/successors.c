@@ -162,16 +162,26 @@ static void successors_read(void *context, struct channel_request *request)
 	successors_answer(request, n < 0 ? -EIO : 0, request->payload, n < 0 ? 0 : (size_t)n);
 }
 
-static void successors_forget(void *context, struct channel_request *request)
+static void successors_handle(void *context, struct channel_request *request)
 {
-	(void)context;
-	channel_release(request);
-}
-
-static void successors_refuse(void *context, struct channel_request *request)
-{
-	(void)context;
-	successors_answer(request, -ENOSYS, NULL, 0);
+	switch (request->wire.opcode) {
+	case FUSE_LOOKUP:
+		successors_lookup(context, request);
+		break;
+	case FUSE_GETATTR:
+		successors_getattr(context, request);
+		break;
+	case FUSE_READ:
+		successors_read(context, request);
+		break;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		channel_release(request);
+		break;
+	default:
+		successors_answer(request, -ENOSYS, NULL, 0);
+	}
 }
 
 /* ---- a server ---- */
@@ -203,16 +213,9 @@ static void successors_serve(void *argument)
 
 static void successors_open(struct successors *all, bool has_clones)
 {
-	static const struct channel_handlers handlers = {
-		.handle = {
-			[FUSE_LOOKUP] = successors_lookup, [FUSE_GETATTR] = successors_getattr,
-			[FUSE_READ] = successors_read, [FUSE_FORGET] = successors_forget,
-			[FUSE_BATCH_FORGET] = successors_forget, [FUSE_INTERRUPT] = successors_forget,
-		},
-		.other = successors_refuse,
-	};
 	struct channel_setup setup = {
-		.handlers = &handlers, .context = all, .session_fd = mount_fd(has_clones ? all->mount : all->mounted),
+		.handle = successors_handle, .context = all,
+		.session_fd = mount_fd(has_clones ? all->mount : all->mounted),
 		.slots = SLOTS,
 		.payload_size = INIT_READ_MAX,
 	};

@@ -149,12 +149,11 @@ static void answer(void *context, struct channel_request *request)
 
 static void test_channel(void **state)
 {
-	static const struct channel_handlers handlers = { .other = answer };
 	const uint64_t unique = WIRE_UNIQUE_RESEND | 44;
 	const struct fuse_in_header request = { .len = sizeof(request), .opcode = FUSE_STATFS, .unique = unique };
 	uint64_t seen = 0;
 	const struct channel_setup setup = {
-		.handlers = &handlers, .context = &seen, .session_fd = -1, .clone = ours, .slots = 1,
+		.handle = answer, .context = &seen, .session_fd = -1, .clone = ours, .slots = 1,
 		.payload_size = 4096,
 	};
 	struct fuse_out_header reply;

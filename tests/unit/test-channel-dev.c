@@ -17,10 +17,9 @@ static void count(void *context, struct channel_request *request)
 /* A worker takes no more requests in a turn than it should, and knows that there are more. */
 static void test_turns(void **state)
 {
-	static const struct channel_handlers handlers = { .other = count };
 	struct fuse_in_header request = { .len = sizeof(request), .opcode = FUSE_STATFS };
 	unsigned seen = 0;
-	struct channel_setup setup = { .handlers = &handlers, .context = &seen, .session_fd = -1, .slots = 1,
+	struct channel_setup setup = { .handle = count, .context = &seen, .session_fd = -1, .slots = 1,
 				       .payload_size = 4096 };
 	struct channel *channel;
 	bool drained = false;

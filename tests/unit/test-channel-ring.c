@@ -68,7 +68,7 @@ static void send_read(struct io_command *command, struct wire_uring_header *into
 	command->done(command, 0);
 }
 
-/* --- the handlers' side --- */
+/* --- the handler's side --- */
 
 static struct channel_request *handled[SLOTS];
 static unsigned handled_count;
@@ -81,8 +81,6 @@ static void handle(void *context, struct channel_request *request)
 	handled[handled_count++] = request;
 }
 
-static const struct channel_handlers handlers = { .handle = { [FUSE_READ] = handle }, .other = handle };
-
 static struct channel *channel;
 
 static int start(void **state)
@@ -90,7 +88,7 @@ static int start(void **state)
 	static const uint16_t numbers[QUEUES] = { 4, 1 };
 	static const uint16_t depths[QUEUES] = { DEPTH, LATE };
 	static const struct channel_queues queues = { .numbers = numbers, .depths = depths, .count = QUEUES };
-	static const struct channel_setup setup = { .handlers = &handlers, .slots = SLOTS, .payload_size = PAYLOAD };
+	static const struct channel_setup setup = { .handle = handle, .slots = SLOTS, .payload_size = PAYLOAD };
 
 	command_count = handled_count = refuse_from = 0;
 	at_start = 0;

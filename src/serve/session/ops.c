@@ -26,19 +26,8 @@
 #include "serve/serve.h"
 #include "serve/successor/crash.h"
 
-/* Whether it is about a file below .datasetfs, where shares and rights depend on the caller. */
-static bool ops_is_dotdir(const struct worker *worker, struct channel_request *request)
+static void ops_count(struct worker *worker, uint32_t opcode)
 {
-	if (!nodeid_is_dotdir(request->wire.nodeid))
-		return false;
-	caller_identify(worker->serve, request);
-	return true;
-}
-
-static void ops_count(struct worker *worker, const struct channel_request *request)
-{
-	uint32_t opcode = request->wire.opcode;
-
 	counter_add(&worker->counters.begun, 1);
 	counter_add(&worker->counters.requests[opcode < WIRE_OPCODES ? opcode : WIRE_OPCODES], 1);
 }
@@ -67,20 +56,14 @@ static void ops_reply_absent(struct worker *worker, struct channel_request *requ
 	reply_data(worker, request, &absent, sizeof(absent));
 }
 
-static void ops_lookup(void *context, struct channel_request *request)
+static void ops_lookup(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
 	struct generation *generation = generations_by_node(&worker->serve->generations, request->wire.nodeid);
 	struct error err = { 0 };
 	struct inode inode;
 	uint64_t ordinal;
 	int r;
 
-	ops_count(worker, request);
-	if (ops_is_dotdir(worker, request)) {
-		dotdir_lookup(worker, request);
-		return;
-	}
 	if (nodeid_is_dotdir_name(request->wire.nodeid, request->wire.name, request->wire.name_length)) {
 		dotdir_lookup_folder(worker, request);
 		return;
@@ -117,21 +100,17 @@ static void ops_forget_one(struct worker *worker, uint64_t nodeid, uint64_t look
 		generations_forget(&worker->serve->generations, generation, lookups);
 }
 
-static void ops_forget(void *context, struct channel_request *request)
+static void ops_forget(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
 
-	ops_count(worker, request);
 	ops_forget_one(worker, request->wire.nodeid, request->wire.in.forget.nlookup);
 	reply_none(worker, request);
 }
 
-static void ops_batch_forget(void *context, struct channel_request *request)
+static void ops_batch_forget(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
 	struct fuse_forget_one one;
 
-	ops_count(worker, request);
 	for (uint32_t i = 0; i < request->wire.in.batch_forget.count; i++) {
 		one = wire_forget(&request->wire, i);
 		ops_forget_one(worker, one.nodeid, one.nlookup);
@@ -139,20 +118,14 @@ static void ops_batch_forget(void *context, struct channel_request *request)
 	reply_none(worker, request);
 }
 
-static void ops_getattr(void *context, struct channel_request *request)
+static void ops_getattr(struct worker *worker, struct channel_request *request)
 {
 	struct fuse_attr_out out = { .attr_valid = REPLY_FOREVER };
-	struct worker *worker = context;
 	struct generation *generation;
 	struct error err = { 0 };
 	struct inode inode;
 	int r;
 
-	ops_count(worker, request);
-	if (ops_is_dotdir(worker, request)) {
-		dotdir_getattr(worker, request);
-		return;
-	}
 	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
 	if (r < 0) {
 		reply_fail(worker, request, r, &err);
@@ -162,16 +135,14 @@ static void ops_getattr(void *context, struct channel_request *request)
 	reply_data(worker, request, &out, sizeof(out));
 }
 
-static void ops_readlink(void *context, struct channel_request *request)
+static void ops_readlink(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
 	struct generation *generation;
 	struct error err = { 0 };
 	struct inode inode;
 	struct span target;
 	int r;
 
-	ops_count(worker, request);
 	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
 	if (r == 0 && !S_ISLNK(inode.mode))
 		r = -EINVAL;
@@ -183,31 +154,8 @@ static void ops_readlink(void *context, struct channel_request *request)
 		reply_data(worker, request, target.base, target.size);
 }
 
-static void ops_read(void *context, struct channel_request *request)
+static void ops_statfs(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
-
-	ops_count(worker, request);
-	if (ops_is_dotdir(worker, request))
-		dotdir_read(worker, request);
-	else
-		content_read(worker, request);
-}
-
-static void ops_list(void *context, struct channel_request *request)
-{
-	struct worker *worker = context;
-
-	ops_count(worker, request);
-	if (ops_is_dotdir(worker, request))
-		dotdir_list(worker, request);
-	else
-		dir_handle(worker, request);
-}
-
-static void ops_statfs(void *context, struct channel_request *request)
-{
-	struct worker *worker = context;
 	const struct version *version = &serve_current(worker->serve)->opened.version;
 	struct fuse_statfs_out out = {
 		.st = {
@@ -219,24 +167,11 @@ static void ops_statfs(void *context, struct channel_request *request)
 		},
 	};
 
-	ops_count(worker, request);
 	reply_data(worker, request, &out, sizeof(out));
 }
 
-static void ops_xattr(void *context, struct channel_request *request)
+static void ops_lseek(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
-
-	ops_count(worker, request);
-	if (ops_is_dotdir(worker, request))
-		xattr_none(worker, request);
-	else
-		xattr_handle(worker, request);
-}
-
-static void ops_lseek(void *context, struct channel_request *request)
-{
-	struct worker *worker = context;
 	const struct fuse_lseek_in *in = &request->wire.in.lseek;
 	struct generation *generation;
 	struct fuse_lseek_out out;
@@ -244,11 +179,6 @@ static void ops_lseek(void *context, struct channel_request *request)
 	struct inode inode;
 	int64_t r;
 
-	ops_count(worker, request);
-	if (ops_is_dotdir(worker, request)) {
-		dotdir_seek(worker, request);
-		return;
-	}
 	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
 	if (r == 0 && (!S_ISREG(inode.mode) || (in->whence != SEEK_DATA && in->whence != SEEK_HOLE)))
 		r = -EINVAL;
@@ -288,17 +218,15 @@ static const struct ops_command *ops_find_command(unsigned cmd)
 }
 
 /* ENOTTY for files is common: each open() of CPython asks whether the file is a terminal. */
-static void ops_ioctl(void *context, struct channel_request *request)
+static void ops_ioctl(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
 	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
 	const struct ops_command *command = ops_find_command(in->cmd);
 
-	ops_count(worker, request);
 	if (request->wire.nodeid == NODE_CONTROL) {
 		caller_identify(worker->serve, request);
 		command->answer(worker, request);
-	} else if (in->flags & FUSE_IOCTL_DIR && command->answer_folder && !ops_is_dotdir(worker, request)) {
+	} else if (in->flags & FUSE_IOCTL_DIR && command->answer_folder && !nodeid_is_dotdir(request->wire.nodeid)) {
 		caller_identify(worker->serve, request);
 		command->answer_folder(worker, request);
 	} else {
@@ -308,14 +236,12 @@ static void ops_ioctl(void *context, struct channel_request *request)
 
 /* Any worker may get the INTERRUPT of another worker's request. Reads past the page cache get none, see
  * request/waiting.c. */
-static void ops_interrupt(void *context, struct channel_request *request)
+static void ops_interrupt(struct worker *worker, struct channel_request *request)
 {
-	struct worker *worker = context;
 	struct serve *serve = worker->serve;
 	uint64_t unique = request->wire.in.interrupt.unique;
 	uint32_t pid = 0;
 
-	ops_count(worker, request);
 	for (unsigned i = 0; i < serve->worker_count && !pid; i++) {
 		pid = channel_waiter(serve->workers[i]->channel, unique);
 		if (pid && caller_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
@@ -324,90 +250,84 @@ static void ops_interrupt(void *context, struct channel_request *request)
 	reply_none(worker, request);
 }
 
-static void ops_read_only(void *context, struct channel_request *request)
+static void ops_read_only(struct worker *worker, struct channel_request *request)
 {
-	ops_count(context, request);
-	reply_error(context, request, -EROFS);
+	reply_error(worker, request, -EROFS);
 }
 
 /* After ENOSYS the kernel does not send the opcode again; OPEN, OPENDIR and FLUSH then succeed without a request. */
-static void ops_unknown(void *context, struct channel_request *request)
+static void ops_unknown(struct worker *worker, struct channel_request *request)
 {
-	ops_count(context, request);
-	reply_error(context, request, -ENOSYS);
+	reply_error(worker, request, -ENOSYS);
 }
 
-static void ops_destroy(void *context, struct channel_request *request)
+static void ops_destroy(struct worker *worker, struct channel_request *request)
 {
-	ops_count(context, request);
-	reply_data(context, request, NULL, 0);
+	reply_data(worker, request, NULL, 0);
 }
 
-static void ops_no_answer(void *context, struct channel_request *request)
-{
-	ops_count(context, request);
-	reply_none(context, request);
-}
+/* By opcode: answers for a node, and for one below .datasetfs, where shares and rights depend on the caller; NULL: the
+ * first answers for both. */
+static const struct ops_handler {
+	void (*answer)(struct worker *worker, struct channel_request *request);
+	void (*answer_dotdir)(struct worker *worker, struct channel_request *request);
+} ops_handlers[WIRE_OPCODES] = {
+	[FUSE_LOOKUP] = { ops_lookup, dotdir_lookup },
+	[FUSE_FORGET] = { ops_forget, NULL },
+	[FUSE_BATCH_FORGET] = { ops_batch_forget, NULL },
+	[FUSE_GETATTR] = { ops_getattr, dotdir_getattr },
+	[FUSE_READLINK] = { ops_readlink, NULL },
+	[FUSE_READ] = { content_read, dotdir_read },
+	[FUSE_READDIR] = { dir_handle, dotdir_list },
+	[FUSE_READDIRPLUS] = { dir_handle, dotdir_list },
+	[FUSE_STATFS] = { ops_statfs, NULL },
+	[FUSE_GETXATTR] = { xattr_handle, xattr_none },
+	[FUSE_LISTXATTR] = { xattr_handle, xattr_none },
+	[FUSE_LSEEK] = { ops_lseek, dotdir_seek },
+	[FUSE_IOCTL] = { ops_ioctl, NULL },
+	[FUSE_INTERRUPT] = { ops_interrupt, NULL },
+	[FUSE_DESTROY] = { ops_destroy, NULL },
+	[FUSE_NOTIFY_REPLY] = { reply_none, NULL },
+	[FUSE_SETATTR] = { ops_read_only, NULL },
+	[FUSE_SYMLINK] = { ops_read_only, NULL },
+	[FUSE_MKNOD] = { ops_read_only, NULL },
+	[FUSE_MKDIR] = { ops_read_only, NULL },
+	[FUSE_UNLINK] = { ops_read_only, NULL },
+	[FUSE_RMDIR] = { ops_read_only, NULL },
+	[FUSE_RENAME] = { ops_read_only, NULL },
+	[FUSE_RENAME2] = { ops_read_only, NULL },
+	[FUSE_LINK] = { ops_read_only, NULL },
+	[FUSE_WRITE] = { ops_read_only, NULL },
+	[FUSE_SETXATTR] = { ops_read_only, NULL },
+	[FUSE_REMOVEXATTR] = { ops_read_only, NULL },
+	[FUSE_CREATE] = { ops_read_only, NULL },
+	[FUSE_TMPFILE] = { ops_read_only, NULL },
+	[FUSE_FALLOCATE] = { ops_read_only, NULL },
+	[FUSE_COPY_FILE_RANGE] = { ops_read_only, NULL },
+	[FUSE_COPY_FILE_RANGE_64] = { ops_read_only, NULL },
+};
 
-static bool ops_enter(void *context, struct channel_request *request)
+void ops_handle(void *context, struct channel_request *request)
 {
+	static const struct ops_handler unknown = { ops_unknown, NULL };
 	struct worker *worker = context;
+	const struct request *wire = &request->wire;
+	const struct ops_handler *handler = wire->opcode < WIRE_OPCODES ? &ops_handlers[wire->opcode] : &unknown;
+	bool goes_on;
 
 	generations_enter(&worker->section);
-	if (crash_begin(worker->serve->recovery, worker->number, request)) {
-		step(wire_opcode_name(request->wire.opcode));
-		return true;
+	goes_on = crash_begin(worker->serve->recovery, worker->number, request);
+	ops_count(worker, wire->opcode);
+	if (goes_on)
+		step(wire_opcode_name(wire->opcode));
+	if (!goes_on) {
+		reply_error(worker, request, -EIO);
+	} else if (handler->answer_dotdir && nodeid_is_dotdir(wire->nodeid)) {
+		caller_identify(worker->serve, request);
+		handler->answer_dotdir(worker, request);
+	} else {
+		(handler->answer ? handler : &unknown)->answer(worker, request);
 	}
-	ops_count(worker, request);
-	reply_error(worker, request, -EIO);
-	return false;
-}
-
-static void ops_leave(void *context)
-{
-	struct worker *worker = context;
-
 	recovery_leave(worker->serve->recovery, worker->number);
 	generations_leave(&worker->section);
 }
-
-const struct channel_handlers ops_handlers = {
-	.enter = ops_enter,
-	.leave = ops_leave,
-	.handle = {
-		[FUSE_LOOKUP] = ops_lookup,
-		[FUSE_FORGET] = ops_forget,
-		[FUSE_BATCH_FORGET] = ops_batch_forget,
-		[FUSE_GETATTR] = ops_getattr,
-		[FUSE_READLINK] = ops_readlink,
-		[FUSE_READ] = ops_read,
-		[FUSE_READDIR] = ops_list,
-		[FUSE_READDIRPLUS] = ops_list,
-		[FUSE_STATFS] = ops_statfs,
-		[FUSE_GETXATTR] = ops_xattr,
-		[FUSE_LISTXATTR] = ops_xattr,
-		[FUSE_LSEEK] = ops_lseek,
-		[FUSE_IOCTL] = ops_ioctl,
-		[FUSE_INTERRUPT] = ops_interrupt,
-		[FUSE_DESTROY] = ops_destroy,
-		[FUSE_NOTIFY_REPLY] = ops_no_answer,
-		[FUSE_SETATTR] = ops_read_only,
-		[FUSE_SYMLINK] = ops_read_only,
-		[FUSE_MKNOD] = ops_read_only,
-		[FUSE_MKDIR] = ops_read_only,
-		[FUSE_UNLINK] = ops_read_only,
-		[FUSE_RMDIR] = ops_read_only,
-		[FUSE_RENAME] = ops_read_only,
-		[FUSE_RENAME2] = ops_read_only,
-		[FUSE_LINK] = ops_read_only,
-		[FUSE_WRITE] = ops_read_only,
-		[FUSE_SETXATTR] = ops_read_only,
-		[FUSE_REMOVEXATTR] = ops_read_only,
-		[FUSE_CREATE] = ops_read_only,
-		[FUSE_TMPFILE] = ops_read_only,
-		[FUSE_FALLOCATE] = ops_read_only,
-		[FUSE_COPY_FILE_RANGE] = ops_read_only,
-		[FUSE_COPY_FILE_RANGE_64] = ops_read_only,
-	},
-	.other = ops_unknown,
-};

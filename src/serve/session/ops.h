@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of handlers: what each FUSE request does. Handlers get their worker as context. */
+/* The table of handlers: what each FUSE request does. */
 #pragma once
 #include "fuse/channel.h"
 
-extern const struct channel_handlers ops_handlers;
+/* Handles a request of the worker that is the context. */
+void ops_handle(void *context, struct channel_request *request);

@@ -24,7 +24,7 @@ static void workers_begin(struct worker *worker)
 }
 
 static const struct worker_hooks workers_hooks = {
-	.handlers = &ops_handlers,
+	.handle = ops_handle,
 	.start = workers_begin,
 	.drain = content_drain,
 	.is_left = content_is_left,

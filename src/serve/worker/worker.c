@@ -227,7 +227,7 @@ static int worker_channel(struct worker *worker, struct error *err)
 {
 	const struct channel_queues *queues = worker->setup.queues;
 	struct channel_setup setup = {
-		.handlers = worker->setup.hooks->handlers,
+		.handle = worker->setup.hooks->handle,
 		.context = worker,
 		.session_fd = worker->setup.session_fd,
 		.clone = worker->setup.clone,

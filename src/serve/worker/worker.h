@@ -29,7 +29,7 @@ struct worker_task {
 
 /* Functions that a worker calls on its own thread. */
 struct worker_hooks {
-	const struct channel_handlers *handlers; /* their context is the worker */
+	channel_handler *handle;                 /* its context is the worker */
 	void (*start)(struct worker *worker);    /* called when the worker has its engine, before the first request */
 	void (*drain)(struct worker *worker);    /* called when the worker ends: no request may wait for anything new */
 	bool (*is_left)(const struct worker *worker); /* whether devices still write to buffers of answered requests */
