@@ -205,8 +205,11 @@ static int content_find(struct content *content, struct worker *worker, struct c
 	return r;
 }
 
-static void content_fill(struct content *content, struct worker *worker, struct channel_request *request)
+/* Describes the read that answers the request. */
+static void content_fill(struct content *content)
 {
+	struct channel_request *request = content->request;
+	struct worker *worker = content->worker;
 	const struct fuse_read_in *in = &request->wire.in.read;
 	struct read_request *read = &content->read.op.request;
 
@@ -218,12 +221,6 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	read->keeps_payload = worker->channel->ops->own_thread && serve_has_places(worker->serve);
 	read->wanted = &request->owed;
 	read->user = subordinate_share(worker->serve->subordinate, request->wire.uid);
-}
-
-static void content_begin(struct content *content)
-{
-	content_fill(content, content->worker, content->request);
-	queue_read(&content->read);
 }
 
 /* ---- READs of files that were read ahead ---- */
@@ -281,7 +278,8 @@ static void content_arrived(struct worker_task *task)
 	} else if (content_look(content, NULL, &piece) == KEPT_FOUND) {
 		content_give(content, &piece);
 	} else {
-		content_begin(content);
+		content_fill(content);
+		queue_read(&content->read);
 	}
 	content_rests(&worker->contents->queue.reader);
 	generations_leave(&worker->section);
@@ -302,27 +300,26 @@ static bool content_may_wait(const struct worker *worker)
 	return worker_jobs(worker) + 2 < worker->serve->machine.jobs;
 }
 
-static void content_start_read(struct content *content)
+/* Answers a READ with bytes that were read ahead, or lets it wait for them. False: it must be read. */
+static bool content_take_ahead(struct content *content)
 {
 	struct kept_waiter *waiter = content_may_wait(content->worker) ? &content->waiter : NULL;
 	struct kept_piece piece;
+	enum kept_found found;
 
 	content->task.run = content_arrived;
 	content->waiter.arrived = content_tell;
-	switch (content_look(content, waiter, &piece)) {
-	case KEPT_NONE:
+	found = content_look(content, waiter, &piece);
+	if (found == KEPT_NONE) {
 		announced_forget(content->worker->serve->announced, content->generation,
 				 &content->read.op.request.inode);
-		content_begin(content);
-		break;
-	case KEPT_FOUND:
+	} else if (found == KEPT_FOUND) {
 		content_give(content, &piece);
-		break;
-	case KEPT_LATER: /* waits for the device like any other READ */
+	} else { /* waits for the device like any other READ */
 		content->worker->waiting.reads++;
 		atomic_store(&content->read.op.wait.since, content->request->arrived);
-		break;
 	}
+	return found != KEPT_NONE;
 }
 
 /* Reads ahead only after the READ was begun or answered. By then the slot may have another request, so the values are
@@ -346,7 +343,10 @@ void content_read(struct worker *worker, struct channel_request *request)
 	content->request = request;
 	generation_get(generation);
 	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
-	content_start_read(content);
+	if (!content_take_ahead(content)) {
+		content_fill(content);
+		queue_read(&content->read);
+	}
 	if (is_head)
 		ahead_read(worker->serve->ahead, generation, thread, ordinal);
 }
@@ -380,7 +380,8 @@ static void content_stuck(struct queue_slot *read)
 		content_swap_payload(content, spare);
 	generation_get(content->generation);
 	atomic_store_explicit(&content->worker->contents->slot[spare->request->slot], spare, memory_order_release);
-	content_begin(spare);
+	content_fill(spare);
+	queue_read(&spare->read);
 }
 
 static void content_let_go(struct queue_slot *read)
