@@ -253,9 +253,8 @@ static int setup(void **state)
 	worker.serve = &serve;
 	worker.slots = 1;
 	worker.channel = &channel;
-	worker.engine = &engine;
 	CHECK_OK(content_open(&worker, &err));
-	content_start(&worker);
+	worker.queue->reader.engine = &engine;
 	payload_map = map_pages(INIT_READ_MAX);
 	request = (struct channel_request){ .channel = &channel, .payload = payload_map,
 					    .payload_size = INIT_READ_MAX };
@@ -559,7 +558,7 @@ static void expect_parked(void)
 {
 	assert_int_equal(replies, 0);
 	assert_int_equal(started_count, 0);
-	assert_int_equal(worker.contents->queue.reader.parked_count, 1);
+	assert_int_equal(worker.queue->reader.parked_count, 1);
 }
 
 static void test_path_errors_wait(void **state)
@@ -576,8 +575,8 @@ static void test_path_errors_wait(void **state)
 		expect_parked();
 		for (unsigned again = 0; again < 3; again++) {
 			pass_time(300);
-			read_retry(&worker.contents->queue.reader);
-			assert_int_equal(worker.contents->queue.reader.parked_count, 0);
+			read_retry(&worker.queue->reader);
+			assert_int_equal(worker.queue->reader.parked_count, 0);
 			assert_int_equal(started_count, 1); /* what has arrived is not read again */
 			expect_read(0, AT + 12 * CHUNK, CHUNK);
 			if (again < 2)
@@ -605,7 +604,7 @@ static void test_no_bytes(void **state)
 			continue;
 		}
 		expect_parked();
-		read_retry(&worker.contents->queue.reader);
+		read_retry(&worker.queue->reader);
 		complete_all();
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
@@ -642,7 +641,7 @@ static void test_deadline(void **state)
 		if (parked) {
 			expect_parked();
 			pass_time(1000);
-			read_retry(&worker.contents->queue.reader);
+			read_retry(&worker.queue->reader);
 		}
 		expect_eio();
 		assert_int_equal(content_at(&worker, 0)->read.op.wait.since, 0);
@@ -651,8 +650,8 @@ static void test_deadline(void **state)
 	complete(0, -ENODEV);
 	complete(0, -ENODEV);
 	expect_parked();
-	worker.contents->queue.reader.ending = true; /* unmounted */
-	read_retry(&worker.contents->queue.reader);
+	worker.queue->reader.ending = true; /* unmounted */
+	read_retry(&worker.queue->reader);
 	expect_eio();
 }
 
@@ -678,7 +677,7 @@ static void test_hung_read(void **state)
 	complete(0, -EIO);
 	expect_parked();
 	assert_true(channel_expire(&request, request.wire.unique));
-	read_retry(&worker.contents->queue.reader);
+	read_retry(&worker.queue->reader);
 	assert_int_equal(replies, 1);
 	assert_int_equal(started_count, 0); /* the device must not get the memory again */
 	assert_false(request.taken);
@@ -694,7 +693,7 @@ static void fall_silent(uint32_t member, bool is_silent)
 
 static void expect_left(unsigned reads)
 {
-	assert_int_equal(content_is_left(&worker), reads > 0);
+	assert_int_equal(worker.queue->left, reads > 0);
 	assert_int_equal(engine.left, reads);
 }
 
@@ -707,10 +706,10 @@ static void test_stuck_read_is_left(void **state)
 	for (unsigned i = 0; i < 6; i++) {
 		begin(2, 0, 1u << 20);
 		assert_int_equal(started_count, 1);
-		content_leave_stuck(&worker);
+		queue_leave_stuck(worker.queue);
 		assert_int_equal(started_count, 1);
 		fall_silent(started[0]->member, true);
-		content_leave_stuck(&worker);
+		queue_leave_stuck(worker.queue);
 		assert_int_equal(started_count, 2);
 		assert_int_not_equal(started[0]->member, started[1]->member);
 		assert_int_equal(started[0]->offset, started[1]->offset);
@@ -742,7 +741,7 @@ static void test_payload_is_kept(void **state)
 {
 	begin(2, 0, 1u << 20);
 	fall_silent(started[0]->member, true);
-	content_leave_stuck(&worker);
+	queue_leave_stuck(worker.queue);
 	assert_ptr_equal(request.payload, payload_map);
 	for (unsigned i = 0; i < started_count; i++)
 		for (int k = 0; k < started[i]->iov_count; k++)
@@ -759,7 +758,7 @@ static void test_nobody_else_has_it(void **state)
 	begin(2, 0, 1u << 20);
 	fall_silent(started[0]->member, true);
 	atomic_store(&serve.volume.route->members[1 - started[0]->member].failures, ROUTE_FAILURES);
-	content_leave_stuck(&worker);
+	queue_leave_stuck(worker.queue);
 	assert_int_equal(started_count, 1);
 	expect_left(0);
 	complete_all();
@@ -771,17 +770,17 @@ static void test_memory_is_bounded(void **state)
 {
 	begin(2, 0, 1u << 20);
 	fall_silent(started[0]->member, true);
-	content_leave_stuck(&worker);
+	queue_leave_stuck(worker.queue);
 	complete(1, 0);
 	begin(6, 0, 2 * CHUNK); /* of two pieces */
 	assert_int_equal(started_count, 3);
 	fall_silent(started[0]->member, false);
 	fall_silent(started[1]->member, true);
-	content_leave_stuck(&worker);
+	queue_leave_stuck(worker.queue);
 	assert_int_equal(started_count, 3);
 	complete(0, 0);
 	expect_left(0);
-	content_leave_stuck(&worker);
+	queue_leave_stuck(worker.queue);
 	assert_int_equal(started_count, 4);
 	expect_left(2);
 	complete(2, 0);
@@ -799,7 +798,7 @@ static void test_stuck_and_answered(void **state)
 	begin(2, 0, 1u << 20);
 	assert_true(channel_expire(&request, request.wire.unique));
 	fall_silent(started[0]->member, true);
-	content_leave_stuck(&worker);
+	queue_leave_stuck(worker.queue);
 	assert_int_equal(started_count, 1);
 	assert_false(request.taken);
 	complete_all();
@@ -902,7 +901,7 @@ static void test_lost_page_waits(void **state)
 	complete(0, -ENODEV);
 	complete(0, 0);
 	expect_parked();
-	read_retry(&worker.contents->queue.reader);
+	read_retry(&worker.queue->reader);
 	assert_int_equal(started_count, 1);
 	expect_read(0, page_at, 4096);
 	expect_whole(8192, 8192);

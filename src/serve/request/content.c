@@ -281,7 +281,7 @@ static void content_arrived(struct worker_task *task)
 		content_fill(content);
 		queue_read(&content->read);
 	}
-	content_rests(&worker->contents->queue.reader);
+	content_rests(&worker->queue->reader);
 	generations_leave(&worker->section);
 }
 
@@ -389,21 +389,6 @@ static void content_let_go(struct queue_slot *read)
 	generation_put(((struct content *)read)->generation);
 }
 
-void content_leave_stuck(struct worker *worker)
-{
-	queue_leave_stuck(&worker->contents->queue);
-}
-
-int64_t content_pause(struct worker *worker)
-{
-	return queue_pause(&worker->contents->queue);
-}
-
-bool content_is_left(const struct worker *worker)
-{
-	return worker->contents->queue.left;
-}
-
 /* ---- set-up and end ---- */
 
 /* Slots of the channel keep the contents that they take; the others are spare. */
@@ -457,6 +442,7 @@ int content_open(struct worker *worker, struct error *err)
 		contents->slot = calloc(worker->slots, sizeof(contents->slot[0]));
 	if (!contents || !contents->slot || !worker->reading)
 		return error_no_memory(err);
+	worker->queue = &contents->queue;
 	contents->errand.worker = worker;
 	r = queue_open(&contents->queue, &setup, err);
 	return r < 0 ? r : content_lay_out(worker, contents, err);
@@ -473,16 +459,7 @@ void content_close(struct worker *worker)
 	free(contents->slot);
 	free(contents);
 	free(worker->reading);
+	worker->queue = NULL;
 	worker->contents = NULL;
 	worker->reading = NULL;
-}
-
-void content_start(struct worker *worker)
-{
-	worker->contents->queue.reader.engine = worker->engine;
-}
-
-void content_drain(struct worker *worker)
-{
-	read_give_up(&worker->contents->queue.reader);
 }

@@ -51,23 +51,12 @@ static inline struct content *content_at(const struct worker *worker, size_t slo
 	return atomic_load_explicit(&worker->contents->slot[slot], memory_order_acquire);
 }
 
-/* Sets up worker->contents and worker->reading. Call it when worker->slots is known, before the thread runs. */
+/* Sets up worker->contents, worker->queue and worker->reading. Call it when worker->slots is known, before the thread
+ * runs. */
 must_check int content_open(struct worker *worker, struct error *err);
 /* Frees all that content_open() sets up, after the thread has ended. Call it even if content_open() failed or was not
  * called. */
 void content_close(struct worker *worker);
-/* Has READs use the worker's engine, which exists only once its thread runs. Worker's thread only. */
-void content_start(struct worker *worker);
-/* Fails parked reads, and from now on parks none: no READ waits for the device to come back. Worker's thread only. */
-void content_drain(struct worker *worker);
-/* Restarts READs that wait for a member that does not answer, at another member. Worker's thread only. */
-void content_leave_stuck(struct worker *worker);
-/* Begins READs that the window has held back, and restarts late ones at another member. Returns for how many ns the
- * worker may wait at most; 0: no limit. Worker's thread only. */
-int64_t content_pause(struct worker *worker);
-/* Whether devices have not completed reads of READs that were answered, and so may still write to the worker's memory.
- * Worker's thread only, or after it has ended. */
-bool content_is_left(const struct worker *worker);
 
 /* Answers a READ, at once or when the device has completed it. */
 void content_read(struct worker *worker, struct channel_request *request);

@@ -6,7 +6,7 @@
  *   it hangs, the ring   its worker answers it, because only the worker may use the ring
  *
  * A READ that waits at one member of several while others have its bytes does not wait for the deadline: its worker
- * leaves the read and begins it again (content_leave_stuck()).
+ * leaves the read and begins it again (queue_leave_stuck()).
  *
  * On /dev/fuse the watchdog also answers a READ that has waited for more than a second when its process was killed.
  *
@@ -80,10 +80,10 @@ static void waiting_run(struct worker_task *task)
 	if (atomic_exchange(&errand->renew, false))
 		engine_renew(worker->engine);
 	if (atomic_exchange(&errand->leave, false))
-		content_leave_stuck(worker);
+		queue_leave_stuck(worker->queue);
 	if (!atomic_exchange(&errand->retry, false))
 		return;
-	read_retry(&worker->contents->queue.reader);
+	read_retry(&worker->queue->reader);
 	if (worker->channel->ops->own_thread)
 		waiting_expire(worker, &worker->counters);
 }
@@ -129,7 +129,7 @@ int64_t waiting_oldest(const struct worker *worker)
 
 bool waiting_has_parked(const struct worker *worker)
 {
-	return atomic_load(&worker->contents->queue.reader.parked_count);
+	return atomic_load(&worker->queue->reader.parked_count);
 }
 
 bool waiting_is_lost(struct worker *worker)

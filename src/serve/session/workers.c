@@ -17,20 +17,6 @@
 
 #define WORKERS_FIRST 100000000 /* ns in which a worker reads its first requests */
 
-static void workers_begin(struct worker *worker)
-{
-	crash_name(worker->number);
-	content_start(worker);
-}
-
-static const struct worker_hooks workers_hooks = {
-	.handle = ops_handle,
-	.start = workers_begin,
-	.drain = content_drain,
-	.is_left = content_is_left,
-	.pause = content_pause,
-};
-
 static int workers_create_one(struct workers *workers, unsigned number, struct error *err)
 {
 	struct serve *serve = workers->serve;
@@ -40,7 +26,8 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 	struct channel_queues queues = { .numbers = numbers, .depths = depths };
 	struct worker_setup setup = {
 		.serve = serve,
-		.hooks = &workers_hooks,
+		.handle = ops_handle,
+		.start = crash_name,
 		.number = number,
 		.session_fd = serve->mount_fd,
 		.clone = ring ? -1 : keep_take(serve->keep, "clone.%u", number),

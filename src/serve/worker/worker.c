@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fuse/init.h"
+#include "read/queue.h"
 
 /* ns in which the kernel has taken apart the rings of a dead server. Until then such a ring may take the wake-up for a
  * request, which no worker would read: so all workers are woken. */
@@ -109,7 +110,7 @@ static bool worker_is_to_end(const struct worker *worker)
 /* Lets the next wait last for limit ns at most, 0: for ever, or for less if the READs want to be looked at before. */
 static void worker_limit(struct worker *worker, int64_t limit)
 {
-	int64_t pause = worker->setup.hooks->pause(worker);
+	int64_t pause = queue_pause(worker->queue);
 
 	worker->engine->timeout = pause && (!limit || pause < limit) ? pause : limit;
 }
@@ -164,9 +165,9 @@ static void worker_linger(struct worker *worker)
 {
 	int64_t until = clock_now() + THREAD_LINGER * INT64_C(1000000000);
 
-	while (worker->setup.hooks->is_left(worker) && clock_now() < until)
+	while (worker->queue->left && clock_now() < until)
 		worker_wait(worker, THREAD_LINGER * INT64_C(1000000000));
-	worker->is_stuck = worker->setup.hooks->is_left(worker);
+	worker->is_stuck = worker->queue->left;
 }
 
 /* Waits for device reads, which still write into our buffers. It sets `ending`, as over io_uring requests keep coming:
@@ -175,7 +176,7 @@ static void worker_drain(struct worker *worker)
 {
 	worker->engine->polling = false;
 	worker->channel->ending = true;
-	worker->setup.hooks->drain(worker);
+	read_give_up(&worker->queue->reader);
 	while (worker->channel->busy)
 		worker_wait(worker, 0);
 	worker_linger(worker);
@@ -188,7 +189,8 @@ static int worker_run(struct worker *worker, struct error *err)
 	if (r == 0)
 		r = worker_engine(worker, &worker->engine, err);
 	if (r == 0) {
-		worker->setup.hooks->start(worker);
+		worker->queue->reader.engine = worker->engine;
+		worker->setup.start(worker->number);
 		r = channel_start(worker->channel, worker->engine, err);
 	}
 	worker->has_engine = r == 0;
@@ -227,7 +229,7 @@ static int worker_channel(struct worker *worker, struct error *err)
 {
 	const struct channel_queues *queues = worker->setup.queues;
 	struct channel_setup setup = {
-		.handle = worker->setup.hooks->handle,
+		.handle = worker->setup.handle,
 		.context = worker,
 		.session_fd = worker->setup.session_fd,
 		.clone = worker->setup.clone,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: one thread with its channel, its engine and its loop. Its hooks handle the requests. */
+/* A worker: one thread with its channel, its engine and its loop. */
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
@@ -18,6 +18,7 @@
 #include "serve/worker/placement.h"
 
 struct contents;
+struct queue;
 struct serve;
 struct worker;
 
@@ -27,19 +28,10 @@ struct worker_task {
 	struct worker_task *next; /* worker only */
 };
 
-/* Functions that a worker calls on its own thread. */
-struct worker_hooks {
-	channel_handler *handle;                 /* its context is the worker */
-	void (*start)(struct worker *worker);    /* called when the worker has its engine, before the first request */
-	void (*drain)(struct worker *worker);    /* called when the worker ends: no request may wait for anything new */
-	bool (*is_left)(const struct worker *worker); /* whether devices still write to buffers of answered requests */
-	/* Called before each wait. Returns for how many ns it may last at most; 0: no limit. */
-	int64_t (*pause)(struct worker *worker);
-};
-
 struct worker_setup {
 	struct serve *serve;
-	const struct worker_hooks *hooks;
+	channel_handler *handle;             /* its context is the worker */
+	void (*start)(unsigned number);      /* called on the worker's thread before the first request */
 	unsigned number;
 	int session_fd;
 	int clone;                           /* of it, for /dev/fuse, see struct channel_setup; only for worker_new() */
@@ -76,9 +68,10 @@ struct worker_pulse {
 struct worker {
 	struct counters counters;
 	struct generations_section section;
-	struct serve *serve;       /* hooks only */
-	struct contents *contents; /* hooks only: the worker's READs, see request/content.h */
-	_Atomic uint64_t *reading; /* hooks only: by slot, node of the READ in progress, or 0; any thread may load it */
+	struct serve *serve;       /* handlers only */
+	struct queue *queue;       /* of the worker's READs; set before the thread starts, which gives it its engine */
+	struct contents *contents; /* handlers only: the READs, see request/content.h */
+	_Atomic uint64_t *reading; /* handlers only: by slot, node of the READ in progress, or 0; any thread loads it */
 	unsigned number; /* 0 .. worker_count - 1 */
 	struct thread thread;
 	struct placement placement;
@@ -90,7 +83,7 @@ struct worker {
 	struct worker_waiting waiting;
 	struct worker_setup setup;
 	struct worker_pulse pulse; /* as the session's thread saw it last */
-	bool is_stuck;           /* thread only: it ended while is_left() was true */
+	bool is_stuck;           /* thread only: it ended while devices kept reads of its queue */
 	bool has_engine;         /* set before the thread posts `started` */
 	atomic_bool stopping;    /* the thread must end although the filesystem is mounted */
 	atomic_bool leaving;     /* the thread must end once its requests are answered, and take no more */
