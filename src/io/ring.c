@@ -122,11 +122,6 @@ static bool ring_has_room(const struct ring *ring)
 	return ring->in_flight < ring->depth + ring->engine.left;
 }
 
-static void ring_enqueue(struct ring *ring, struct io_read *read)
-{
-	list_append(ring->queue_end, read, next);
-}
-
 static void ring_read(struct engine *engine, struct io_read *read)
 {
 	struct ring *ring = (struct ring *)engine;
@@ -136,7 +131,7 @@ static void ring_read(struct engine *engine, struct io_read *read)
 		return;
 	}
 	if (!ring_has_room(ring) || !ring_submit_read(ring, read))
-		ring_enqueue(ring, read);
+		list_append(ring->queue_end, read, next);
 }
 
 static void ring_start_queued(struct ring *ring)
@@ -167,18 +162,13 @@ static bool ring_submit_command(struct ring *ring, struct io_command *command)
 	return true;
 }
 
-static void ring_enqueue_command(struct ring *ring, struct io_command *command)
-{
-	list_append(ring->command_end, command, next);
-}
-
 static void ring_command(struct engine *engine, struct io_command *command)
 {
 	struct ring *ring = (struct ring *)engine;
 
 	ring->commands++;
 	if (!ring_submit_command(ring, command))
-		ring_enqueue_command(ring, command);
+		list_append(ring->command_end, command, next);
 }
 
 static void ring_start_commands(struct ring *ring)
@@ -231,48 +221,41 @@ static void ring_arm_wake(struct ring *ring)
 static void ring_complete_command(struct ring *ring, struct io_command *command, int result)
 {
 	if (result == -EAGAIN || result == -EINTR) {
-		ring_enqueue_command(ring, command);
+		list_append(ring->command_end, command, next);
 		return;
 	}
 	ring->commands--;
 	command->done(command, result);
 }
 
-/* The kernel cancels a read that it would hand to a thread if it can make none (pids.max), or if the thread that
- * submitted the read has ended. By the ring it would be cancelled again, so it is read here. */
-static void ring_complete_read(struct ring *ring, struct io_read *read, int result)
+/* Returns the result of a read, or -EAGAIN: it must be read again. The kernel cancels a read that it would hand to a
+ * thread if it can make none (pids.max), or if the thread that submitted the read has ended. By the ring it would be
+ * cancelled again, so it is read here. */
+static int ring_result(const struct ring *ring, const struct io_read *read, int result)
 {
-	ring->in_flight--;
 	if (result == -ECANCELED && !ring->is_lost)
 		result = io_read_now(ring->fds, read);
-	if (result == -EAGAIN || result == -EINTR || (result == -ECANCELED && ring->is_lost))
-		ring_enqueue(ring, read);
-	else
-		read->done(read, result);
+	return result == -EINTR || (result == -ECANCELED && ring->is_lost) ? -EAGAIN : result;
 }
 
+/* Completes anything but a read. */
 static void ring_complete(struct ring *ring, uint64_t data, int result, bool *readable)
 {
 	if (data & RING_COMMAND) {
 		ring_complete_command(ring, (struct io_command *)(uintptr_t)(data & ~RING_COMMAND), result);
-		return;
-	}
-	if (data == RING_POLL) {
+	} else if (data == RING_POLL) {
 		ring->armed = false;
 		*readable = true;
-		return;
-	}
-	if (data == RING_WAKE) {
+	} else {
 		ring->wake_armed = false;
 		ring->woken(ring->woken_argument);
-		return;
 	}
-	ring_complete_read(ring, (struct io_read *)(uintptr_t)data, result);
 }
 
 static void ring_look(struct ring *ring, bool *readable)
 {
 	struct io_uring_cqe *cqe;
+	struct io_read *read;
 
 	ring->engine.completions = 0;
 	while (io_uring_peek_cqe(&ring->uring, &cqe) == 0) {
@@ -282,7 +265,17 @@ static void ring_look(struct ring *ring, bool *readable)
 		/* Freed first, because done() may start a read whose completion needs the room. */
 		io_uring_cqe_seen(&ring->uring, cqe);
 		ring->engine.completions++;
-		ring_complete(ring, data, result, readable);
+		if (data & (RING_POLL | RING_COMMAND | RING_WAKE)) {
+			ring_complete(ring, data, result, readable);
+			continue;
+		}
+		read = (struct io_read *)(uintptr_t)data;
+		ring->in_flight--;
+		result = ring_result(ring, read, result);
+		if (result == -EAGAIN)
+			list_append(ring->queue_end, read, next);
+		else
+			read->done(read, result);
 	}
 	if (!ring->is_lost)
 		ring_start_queued(ring);
@@ -363,7 +356,7 @@ static void ring_take_back(struct ring *ring)
 		if (sqe->opcode != IORING_OP_READ && sqe->opcode != IORING_OP_READV)
 			continue; /* before Linux 5.11 a wait's timeout is an entry */
 		ring->in_flight--;
-		ring_enqueue(ring, (struct io_read *)(uintptr_t)sqe->user_data);
+		list_append(ring->queue_end, (struct io_read *)(uintptr_t)sqe->user_data, next);
 	}
 }
 

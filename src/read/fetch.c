@@ -60,7 +60,7 @@ static void fetch_add_payload(struct read_range *range, uint64_t head)
 }
 
 /* Decides which blocks are read, and into which buffers. */
-static void fetch_lay_out(struct read_range *range)
+static void fetch_lay_out_range(struct read_range *range)
 {
 	const struct read_op *op = range->fetch.op;
 	const struct read_piece *first = &op->pieces[range->first], *last = op_last(op, range);
@@ -93,6 +93,14 @@ static void fetch_lay_out_page(struct read_page *page)
 	page->fetch.io.offset = address_offset(address);
 	page->fetch.io.iov[0] = (struct iovec){ page->bytes, DSFS_BLOCK };
 	page->fetch.io.iov_count = 1;
+}
+
+static void fetch_lay_out(struct read_op *op, unsigned i)
+{
+	if (i < op->page_count)
+		fetch_lay_out_page(&op->pages[i]);
+	else
+		fetch_lay_out_range(&op->ranges[i - op->page_count]);
 }
 
 uint32_t fetch_copies(const struct read_fetch *fetch, uint64_t ret[DSFS_COPIES_MAX])
@@ -185,8 +193,9 @@ enum fetch_wait fetch_look_late(const struct read_fetch *fetch, int64_t now)
 	return fetch_look_elsewhere(fetch, now);
 }
 
-/* Begins a read of the copy that should arrive first. False: the window does not let it. */
-static bool fetch_begin(struct read_fetch *fetch, int64_t now)
+/* Chooses the copy that should arrive first, and counts its read as begun: engine_read() follows. False: the window
+ * does not let it begin. */
+static bool fetch_admit(struct read_fetch *fetch, int64_t now)
 {
 	struct read_op *op = fetch->op;
 	struct reader *reader = op->reader;
@@ -205,32 +214,24 @@ static bool fetch_begin(struct read_fetch *fetch, int64_t now)
 	fetch->was_late = false;
 	fetch->started = now;
 	counter_add(&reader->setup.counters->device_reads, !fetch->hits);
-	engine_read(reader->engine, &fetch->io);
 	return true;
-}
-
-static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io, int result), int64_t now)
-{
-	fetch->io.done = done;
-	fetch->op->pending++;
-	if ((fetch->op->reader->hold.first && !fetch->may_hit) || !fetch_begin(fetch, now))
-		hold_add(fetch, now);
 }
 
 /* False: its turn has come, but it cannot begin. It may be gone when this returns true. */
 static bool fetch_begin_held(struct read_fetch *fetch, int64_t now)
 {
-	struct reader_counters *counters = fetch->op->reader->setup.counters;
+	const struct reader *reader = fetch->op->reader;
 	int64_t since = fetch->started;
 
 	if (op_is_unwanted(fetch->op)) {
 		fetch->io.done(&fetch->io, -ECANCELED);
 		return true;
 	}
-	if (!fetch_begin(fetch, now))
+	if (!fetch_admit(fetch, now))
 		return false;
-	counter_add(&counters->held, 1);
-	counter_add(&counters->held_time, (uint64_t)(now - since));
+	counter_add(&reader->setup.counters->held, 1);
+	counter_add(&reader->setup.counters->held_time, (uint64_t)(now - since));
+	engine_read(reader->engine, &fetch->io);
 	return true;
 }
 
@@ -256,21 +257,23 @@ void fetch_start_held(struct reader *reader)
 
 void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result))
 {
+	struct reader *reader = op->reader;
 	int64_t now = clock_now();
 
-	for (unsigned i = 0; i < op->page_count; i++) {
-		if (op->pages[i].fetch.state != READ_READY)
+	for (unsigned i = 0; i < op->page_count + op->range_count; i++) {
+		struct read_fetch *fetch = op_fetch(op, i);
+
+		if (fetch->state != READ_READY)
 			continue;
-		if (!op->pages[i].fetch.tries)
-			fetch_lay_out_page(&op->pages[i]);
-		counter_add(&op->reader->setup.counters->block_sums_reads, 1);
-		fetch_one(&op->pages[i].fetch, done, now);
-	}
-	for (unsigned i = 0; i < op->range_count; i++) {
-		if (op->ranges[i].fetch.state != READ_READY)
-			continue;
-		if (!op->ranges[i].fetch.io.iov_count) /* not yet; see cached_miss() */
-			fetch_lay_out(&op->ranges[i]);
-		fetch_one(&op->ranges[i].fetch, done, now);
+		if (i < op->page_count)
+			counter_add(&reader->setup.counters->block_sums_reads, 1);
+		if (!fetch->io.iov_count) /* else it is read once more, or see cached_miss() */
+			fetch_lay_out(op, i);
+		fetch->io.done = done;
+		op->pending++;
+		if ((reader->hold.first && !fetch->may_hit) || !fetch_admit(fetch, now))
+			hold_add(fetch, now);
+		else
+			engine_read(reader->engine, &fetch->io);
 	}
 }

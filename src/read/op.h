@@ -169,6 +169,12 @@ static inline uint64_t op_bytes(const struct read_fetch *fetch)
 	return bytes;
 }
 
+/* Returns one of the pages, or after them of the ranges. */
+static inline struct read_fetch *op_fetch(struct read_op *op, unsigned i)
+{
+	return i < op->page_count ? &op->pages[i].fetch : &op->ranges[i - op->page_count].fetch;
+}
+
 /* A file of a cache on this machine needs DIRECT_ALIGN, whatever the members do with. */
 static inline uint64_t op_align(const struct read_op *op)
 {

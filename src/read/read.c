@@ -25,7 +25,7 @@
  *
  * When the path to the device failed, and not the data, the request is parked, and the owner of the reader retries it
  * once a second until the deadline. A device read that does not return keeps its memory: at the deadline another thread
- * answers the request, and the read ends here when the device lets go (read_abandon()). If other members have the bytes
+ * answers the request, and the read ends here when the device lets go (READ_DROP). If other members have the bytes
  * that one member does not return, the owner need not wait for the deadline: it leaves the read (read_leave()) with the
  * memory that the device has, and begins it again in other memory (serve/request/content.c). */
 #include "read/read.h"
@@ -42,8 +42,8 @@
 #include "read/settle.h"
 #include "read/split.h"
 
-/* Calls done(), after which op may already be another read. */
-static void read_end(struct read_op *op, int64_t result)
+/* Counts a read that ends, for done(). */
+static void read_count(struct read_op *op, int64_t result)
 {
 	struct reader_counters *counters = op->reader->setup.counters;
 	bool is_whole = (result >= 0 && !op->lost) || result == -ECANCELED;
@@ -58,22 +58,6 @@ static void read_end(struct read_op *op, int64_t result)
 		counter_add(&counters->failures, 1);
 		counter_stamp(&counters->failed_at);
 	}
-	op->request.done(op, result);
-}
-
-/* Reports a failure. The device's ECANCELED becomes EIO, because our -ECANCELED means not wanted. */
-static void read_fail(struct read_op *op, const struct read_piece *piece, const struct error *err)
-{
-	op->reader->setup.events->failed(op, piece ? &piece->part.chunk : NULL, err);
-	op_drop_claims(op);
-	read_end(op, err->code == -ECANCELED ? -EIO : err->code);
-}
-
-/* Ends a read that is not wanted: its process was killed, or the deadline came first. */
-static void read_abandon(struct read_op *op)
-{
-	op_drop_claims(op);
-	read_end(op, -ECANCELED);
 }
 
 /* Begins the request again, with whole chunks. */
@@ -89,8 +73,25 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 	split_begin(op, op->request.offset, op->size);
 }
 
-/* The next step of a read, while none of its device reads is in flight. */
+/* The next step of a read, while none of its device reads is in flight. READ_DROP: it is not wanted, as its process was
+ * killed, or the deadline came first. */
 enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_DROP, READ_END };
+
+/* Reports and counts the end of a read. Returns its result for done(). The device's ECANCELED becomes EIO, because our
+ * -ECANCELED means not wanted. */
+static int64_t read_end(struct read_op *op, enum read_next how, const struct read_piece *piece, const struct error *err)
+{
+	int64_t result = how == READ_DROP ? -ECANCELED : (int64_t)(op->size - op->lost);
+
+	if (how == READ_FAIL) {
+		op->reader->setup.events->failed(op, piece ? &piece->part.chunk : NULL, err);
+		result = err->code == -ECANCELED ? -EIO : err->code;
+	}
+	if (how != READ_END)
+		op_drop_claims(op);
+	read_count(op, result);
+	return result;
+}
 
 /* Checks the ranges that have arrived and splits the next ones. READ_FAIL: *ret_piece is the piece to blame, if any. */
 static enum read_next read_step(struct read_op *op, const struct read_piece **ret_piece, struct error *err)
@@ -125,24 +126,18 @@ static void read_done(struct io_read *io, int result);
 static void read_advance(struct read_op *op)
 {
 	const struct read_piece *piece = NULL;
+	enum read_next next;
 	struct error err;
 
 	error_clear(&err);
 	do {
-		switch (read_step(op, &piece, &err)) {
-		case READ_FETCH:
-			break;
-		case READ_PARK:
+		next = read_step(op, &piece, &err);
+		if (next == READ_PARK) {
 			park_add(op);
 			return;
-		case READ_FAIL:
-			read_fail(op, piece, &err);
-			return;
-		case READ_DROP:
-			read_abandon(op);
-			return;
-		case READ_END:
-			read_end(op, (int64_t)(op->size - op->lost));
+		}
+		if (next != READ_FETCH) {
+			op->request.done(op, read_end(op, next, piece, &err)); /* op may be another read then */
 			return;
 		}
 		op->pending = 1; /* ours: completions during the start must not get ahead of us */
@@ -150,18 +145,16 @@ static void read_advance(struct read_op *op)
 	} while (--op->pending == 0);
 }
 
-/* Lets the owner know what its thread works on. A read that was left has no request any more. */
-static void read_resume(struct read_op *op, void (*go_on)(struct read_op *op))
+/* Lets the owner know what its thread works on. False: it need not be told of the end of that, as the read was left and
+ * has no request any more. */
+static bool read_works(struct read_op *op)
 {
 	const struct reader_events *events = op->reader->setup.events;
-	struct reader *reader = op->reader; /* op may be another read afterwards */
 	bool is_told = events->works && !op->left_to;
 
 	if (is_told)
 		events->works(op);
-	go_on(op);
-	if (is_told)
-		events->rests(reader);
+	return is_told;
 }
 
 static void read_retry_one(struct read_op *op)
@@ -169,11 +162,11 @@ static void read_retry_one(struct read_op *op)
 	struct error err = { 0 };
 
 	if (op_is_unwanted(op)) {
-		read_abandon(op);
+		op->request.done(op, read_end(op, READ_DROP, NULL, &err));
 	} else if (op->reader->ending || park_is_overdue(op)) {
 		error_set(&err, op->wait.path_error, "the device says: %s, gave up after %" PRId64 " s",
 			  strerror(-op->wait.path_error), (clock_now() - atomic_load(&op->wait.since)) / 1000000000);
-		read_fail(op, NULL, &err);
+		op->request.done(op, read_end(op, READ_FAIL, NULL, &err));
 	} else {
 		op->pending = 1;
 		fetch_start(op, read_done);
@@ -185,10 +178,14 @@ static void read_retry_one(struct read_op *op)
 void read_retry(struct reader *reader)
 {
 	struct read_op *op = park_take(reader), *next;
+	bool is_told;
 
 	for (; op; op = next) {
 		next = op->wait.next;
-		read_resume(op, read_retry_one);
+		is_told = read_works(op);
+		read_retry_one(op);
+		if (is_told)
+			reader->setup.events->rests(reader);
 	}
 }
 
@@ -196,11 +193,6 @@ void read_give_up(struct reader *reader)
 {
 	reader->ending = true;
 	read_retry(reader);
-}
-
-static struct read_fetch *read_fetch_at(struct read_op *op, unsigned i)
-{
-	return i < op->page_count ? &op->pages[i].fetch : &op->ranges[i - op->page_count].fetch;
 }
 
 /* look() says of each device read whether it waits, and whether another member has the bytes. */
@@ -242,7 +234,7 @@ void read_leave(struct read_op *op)
 	op->request.wanted = &nobody;
 	op->left_to = op->reader->engine;
 	for (unsigned i = 0; i < op->page_count + op->range_count; i++)
-		op->left_to->left += read_fetch_at(op, i)->state == READ_BUSY;
+		op->left_to->left += op_fetch(op, i)->state == READ_BUSY;
 	op_drop_claims(op);
 	atomic_store_explicit(&op->wait.since, 0, memory_order_relaxed);
 }
@@ -280,15 +272,19 @@ static void read_done(struct io_read *io, int result)
 {
 	struct read_fetch *fetch = (struct read_fetch *)io; /* its first member */
 	struct read_op *op = fetch->op;
-	struct reader *reader = op->reader;
-	bool was_held = fetch->state == READ_HELD;
+	struct reader *reader = op->reader; /* op may be another read at the end */
+	bool was_held = fetch->state == READ_HELD, is_told;
 
 	fetch->result = read_result(fetch, result);
 	fetch->state = READ_ARRIVED;
 	if (!was_held)
 		read_account(fetch);
-	if (--op->pending == 0)
-		read_resume(op, read_advance);
+	if (--op->pending == 0) {
+		is_told = read_works(op);
+		read_advance(op);
+		if (is_told)
+			reader->setup.events->rests(reader);
+	}
 	if (reader->hold.first)
 		fetch_start_held(reader);
 }
