@@ -228,7 +228,7 @@ int volume_load(struct volume *volume, struct error *err)
 
 	if (volume->super.sequence) /* it was loaded before */
 		memset(volume->rings, 0, SUPERBLOCK_RINGS * sizeof(*volume->rings));
-	r = catalogue_load_rings(&volume->array->source, volume->rings, &volume->super, &volume->catalogue, err);
+	r = catalogue_load(&volume->array->source, volume->rings, &volume->super, &volume->catalogue, err);
 	if (r == 0)
 		volume_set_patience(volume, 0);
 	return r < 0 ? r : volume_check_mounted(volume, &volume->super, err);

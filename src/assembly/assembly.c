@@ -384,7 +384,7 @@ static int assembly_check(struct assembly *assembly, const struct search *search
 {
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = catalogue_load_rings(&assembly->array->source, assembly->rings, &super, &catalogue, err);
+	int r = catalogue_load(&assembly->array->source, assembly->rings, &super, &catalogue, err);
 
 	if (r == 0)
 		r = assembly_say_why(assembly, search, &catalogue.members, err);

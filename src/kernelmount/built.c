@@ -57,7 +57,7 @@ int built_open(struct built *built, struct error *err)
 
 	if (r == 0)
 		r = assembly_open_patient(built->options->volume, &built->assembly, err);
-	return r < 0 ? r : catalogue_load_rings(&built->assembly.array->source, built->assembly.rings, &built->super,
+	return r < 0 ? r : catalogue_load(&built->assembly.array->source, built->assembly.rings, &built->super,
 						&built->catalogue, err);
 }
 
@@ -197,7 +197,7 @@ static int built_check_again(struct built *built, struct error *err)
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
 	bool is_there;
-	int r = catalogue_load(&built->assembly.array->source, &super, &catalogue, err);
+	int r = catalogue_load(&built->assembly.array->source, NULL, &super, &catalogue, err);
 
 	if (r < 0)
 		return r;

@@ -152,7 +152,7 @@ char *content_describe(struct multi_member *volume, struct codec *codec)
 	size_t size;
 	FILE *out;
 
-	if (catalogue_load(&volume->source, &super, &catalogue, &err) < 0)
+	if (catalogue_load(&volume->source, NULL, &super, &catalogue, &err) < 0)
 		die("the volume does not open", err.reason);
 	out = open_memstream(&text, &size);
 	if (!out)

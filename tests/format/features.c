@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	}
 	r = file_open(argv[1], FILE_WRITE, &file, &err);
 	if (r == 0)
-		r = catalogue_load(&file->source, &super, &catalogue, &err);
+		r = catalogue_load(&file->source, NULL, &super, &catalogue, &err);
 	if (r == 0) {
 		if (!strcmp(argv[2], "sums"))
 			catalogue.versions[0].shape.chunk_sum = 3;

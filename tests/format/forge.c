@@ -277,7 +277,7 @@ int main(int argc, char **argv)
 	r = file_open(argv[1], FILE_WRITE, &file, &err);
 	if (r == 0) {
 		forge.source = &file->source;
-		r = catalogue_load(forge.source, &forge.super, &forge.catalogue, &err);
+		r = catalogue_load(forge.source, NULL, &forge.super, &forge.catalogue, &err);
 	}
 	if (r == 0)
 		r = verb->run(&forge, &err);

@@ -266,7 +266,7 @@ static void load_pristine(struct state *state)
 	for (uint32_t i = 0; i < state->packed.all.count; i++)
 		restore_member(state, i);
 	catalogue_free(&state->catalogue);
-	must(catalogue_load(&state->packed.all.source, &state->super, &state->catalogue, &err), &err);
+	must(catalogue_load(&state->packed.all.source, NULL, &state->super, &state->catalogue, &err), &err);
 	state->version = catalogue_current(&state->catalogue);
 	must(index_layout(&state->version->shape, &state->layout, &err), &err);
 }

@@ -26,7 +26,7 @@ int packed_open(struct packed *packed, struct index **ret, struct error *err)
 	struct version *current;
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = catalogue_load(&packed->all.source, &super, &catalogue, err);
+	int r = catalogue_load(&packed->all.source, NULL, &super, &catalogue, err);
 
 	if (r < 0)
 		return r;

@@ -233,7 +233,7 @@ static void load_pristine(struct state *state)
 
 	memcpy(state->packed.memory->bytes, state->pristine, state->packed.memory->size);
 	catalogue_free(&state->catalogue);
-	must(catalogue_load(&state->packed.all.source, &state->super, &state->catalogue, &err), &err);
+	must(catalogue_load(&state->packed.all.source, NULL, &state->super, &state->catalogue, &err), &err);
 	state->version = catalogue_current(&state->catalogue);
 }
 
@@ -305,7 +305,7 @@ static void open_pristine(struct state *state)
 	struct error err = { 0 };
 	uint64_t length;
 
-	must(catalogue_load(backing.source, &super, &state->first, &err), &err);
+	must(catalogue_load(backing.source, NULL, &super, &state->first, &err), &err);
 	version = catalogue_current(&state->first);
 	must(packed_open(&state->packed, &state->index, &err), &err);
 	must(block_sums_load(backing, version, &state->block_sums, &err), &err);

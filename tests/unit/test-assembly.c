@@ -276,10 +276,10 @@ static void test_other_count(void **argument)
 
 	put_all(&state);
 	CHECK_OK(assembly_open_timed("a", &assembly, &err));
-	CHECK_OK(catalogue_load(&assembly.array->source, &super, &catalogue, &err));
+	CHECK_OK(catalogue_load(&assembly.array->source, NULL, &super, &catalogue, &err));
 	catalogue_free(&catalogue);
 	assembly.array->source.count = COUNT - 1;
-	CHECK_FAILS(catalogue_load(&assembly.array->source, &super, &catalogue, &err), -ESTALE,
+	CHECK_FAILS(catalogue_load(&assembly.array->source, NULL, &super, &catalogue, &err), -ESTALE,
 		    "has 3 members now, had 2");
 	assembly_close(&assembly);
 }

@@ -440,7 +440,7 @@ static void loads(uint64_t sequence, uint32_t member)
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
+	CHECK_OK(catalogue_load(&volume.source, NULL, &super, &found, &err));
 	assert_int_equal(super.sequence, sequence);
 	assert_int_equal(super.member, member);
 	assert_int_equal(found.members.count, COUNT);
@@ -452,7 +452,7 @@ static void does_not_load(int code, const char *reason)
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_FAILS(catalogue_load(&volume.source, &super, &found, &err), code, reason);
+	CHECK_FAILS(catalogue_load(&volume.source, NULL, &super, &found, &err), code, reason);
 	assert_int_equal(found.members.count, 0);
 }
 
@@ -528,7 +528,7 @@ static void stale_and_needed(void **state)
 	does_not_load(-ENOLINK, "stale since superblock 1"); /* an old copy: nobody published without it */
 	m.list[0].state = DSFS_MEMBER_STALE, m.list[0].stale_sequence = 1;
 	publish(&m, 3, 1, COUNT);
-	CHECK_OK(catalogue_load(&volume.source, &before, &found, &err));
+	CHECK_OK(catalogue_load(&volume.source, NULL, &before, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 2);
 	assert_int_equal(found.members.list[1].missing_from, 0);
 	assert_int_equal(found.members.list[2].missing_from, 0);
@@ -551,7 +551,7 @@ static void stale_for_long(void **state)
 	super.sequence = 7;
 	members_remember(&m, &super);
 	publish(&m, 8, 1, COUNT);
-	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
+	CHECK_OK(catalogue_load(&volume.source, NULL, &super, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 2);
 	catalogue_free(&found);
 	m.list[0].stale_sha256[0] ^= 1;
@@ -577,7 +577,7 @@ static void missing_and_copied(void **state)
 	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
 	publish(&m, 1, 0, COUNT);
 	volume.is_missing[0] = volume.is_missing[2] = true;
-	CHECK_OK(catalogue_load(&volume.source, &super, &found, &err));
+	CHECK_OK(catalogue_load(&volume.source, NULL, &super, &found, &err));
 	assert_int_equal(found.members.list[0].missing_from, 1);
 	assert_int_equal(found.members.list[1].missing_from, 0);
 	assert_int_equal(found.members.list[2].missing_from, 1);
@@ -599,7 +599,7 @@ static void shows(uint64_t seen, uint64_t sequence, uint32_t member)
 	struct catalogue found = { 0 };
 	struct superblock super;
 
-	CHECK_OK(catalogue_load_shown(&volume.source, seen, &super, &found, &err));
+	CHECK_OK(catalogue_load_shown(&volume.source, NULL, seen, &super, &found, &err));
 	assert_int_equal(super.sequence, sequence);
 	assert_int_equal(super.member, member);
 	for (uint32_t i = 0; i < COUNT; i++)

@@ -119,7 +119,7 @@ static uint64_t in_force(struct device *device)
 	struct superblock super;
 	uint64_t sequence;
 
-	CHECK_OK(catalogue_load(&device->source, &super, &catalogue, &err));
+	CHECK_OK(catalogue_load(&device->source, NULL, &super, &catalogue, &err));
 	sequence = catalogue.next_sequence;
 	catalogue_free(&catalogue);
 	return sequence;

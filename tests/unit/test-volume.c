@@ -490,7 +490,7 @@ static void test_catalogue_load(void **state)
 
 	memory_init(&memory, SIZE);
 	write_volume(&memory, &super, &catalogue);
-	CHECK_OK(catalogue_load(&memory.source, &got, &found, &err));
+	CHECK_OK(catalogue_load(&memory.source, NULL, &got, &found, &err));
 	assert_int_equal(found.version_count, 2);
 	catalogue_free(&found);
 	for (uint64_t call = 1; call <= DSFS_SLOT_COUNT + 1; call++) {
@@ -499,14 +499,14 @@ static void test_catalogue_load(void **state)
 		memory.calls = 0;
 		memory.fail_at = call;
 		if (matters)
-			CHECK_FAILS(catalogue_load(&memory.source, &got, &found, &err), -EIO, "injected");
+			CHECK_FAILS(catalogue_load(&memory.source, NULL, &got, &found, &err), -EIO, "injected");
 		else
-			CHECK_OK(catalogue_load(&memory.source, &got, &found, &err));
+			CHECK_OK(catalogue_load(&memory.source, NULL, &got, &found, &err));
 		catalogue_free(&found);
 	}
 	memory.fail_at = 0;
 	memory.bytes[DSFS_DATA_AT + 70] ^= 1;
-	CHECK_FAILS(catalogue_load(&memory.source, &got, &found, &err), -EBADMSG, "SHA-256 is not the one");
+	CHECK_FAILS(catalogue_load(&memory.source, NULL, &got, &found, &err), -EBADMSG, "SHA-256 is not the one");
 	memory_done(&memory);
 	catalogue_free(&catalogue);
 }

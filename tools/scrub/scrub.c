@@ -225,7 +225,7 @@ static bool scrub_has_changed(const struct scrub *scrub)
 
 	if (scrub->options.repair)
 		return false;
-	if (catalogue_load(scrub->source, &super, &catalogue, NULL) < 0)
+	if (catalogue_load(scrub->source, NULL, &super, &catalogue, NULL) < 0)
 		return true;
 	has_changed = super.sequence != scrub->volume->super.sequence;
 	catalogue_free(&catalogue);

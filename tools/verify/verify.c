@@ -192,7 +192,7 @@ static bool verify_is_gone(const struct verify *v, const struct version *version
 	struct superblock super;
 	bool gone;
 
-	if (catalogue_load(&v->volume->array->source, &super, &catalogue, NULL) < 0)
+	if (catalogue_load(&v->volume->array->source, NULL, &super, &catalogue, NULL) < 0)
 		return false;
 	gone = memcmp(super.volume_uuid, v->volume->super.volume_uuid, sizeof(super.volume_uuid)) != 0 ||
 	       !catalogue_holds(&catalogue, version->sequence, version->uuid);

@@ -31,20 +31,16 @@ must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const str
 /* Loads the superblock and the catalogue that it names, verified. Reads the superblock again if the catalogue does not
  * match, as a publisher may have moved on in between. With several members the newest superblock counts, and *ret_super
  * is the copy of the first member that has it. -ENOLINK, with their names: members are missing or stale; -EBADMSG: a
- * member is of another branch. */
-must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
-			      struct error *err);
-
-/* Loads like catalogue_load(), but with SUPERBLOCK_RINGS rings of the caller: uses the ones that were read already, and
- * reads the others. Reads all of them again if a publisher has moved on. */
-must_check int catalogue_load_rings(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
-				    struct catalogue *ret, struct error *err);
+ * member is of another branch. rings: SUPERBLOCK_RINGS rings, of which those that were read already are used, unless a
+ * publisher has moved on; NULL: it reads all. */
+must_check int catalogue_load(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
+			      struct catalogue *ret, struct error *err);
 
 /* Loads for a caller that has already seen the superblock with sequence seen. A newer one counts only if all members
  * that are there have it, or more members than every group can lose; otherwise loads the one before it, which a crash
  * could bring back. */
-must_check int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super,
-				    struct catalogue *ret, struct error *err);
+must_check int catalogue_load_shown(struct source *source, struct superblock_ring *rings, uint64_t seen,
+				    struct superblock *ret_super, struct catalogue *ret, struct error *err);
 /* Finds the newest superblock of any member, whether its catalogue counts or not. As long as it stays the same, the
  * volume has not changed. */
 must_check int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err);

@@ -366,13 +366,18 @@ static int load_find_any(struct source *source, struct superblock_ring *rings, s
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
-static int load_any(struct source *source, struct superblock_ring *rings, uint64_t seen, struct superblock *ret_super,
-		    struct catalogue *ret, struct error *err)
+int catalogue_load_shown(struct source *source, struct superblock_ring *rings, uint64_t seen,
+			 struct superblock *ret_super, struct catalogue *ret, struct error *err)
 {
+	auto_free struct superblock_ring *own = rings ? NULL : calloc(LOAD_PLACES, sizeof(*own));
 	struct superblock super;
 	struct error why; /* perhaps of a copy although another one is good */
-	int r = load_find_any(source, rings, &super, &why);
+	int r;
 
+	if (!rings && !own)
+		return error_no_memory(err);
+	rings = rings ? rings : own;
+	r = load_find_any(source, rings, &super, &why);
 	if (r == 0)
 		r = super.feature_incompat & DSFS_INCOMPAT_MEMBERS ?
 			    load_all(source, rings, seen, &super, ret, &why) :
@@ -383,39 +388,17 @@ static int load_any(struct source *source, struct superblock_ring *rings, uint64
 	return 0;
 }
 
-int catalogue_load_rings(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
-			 struct catalogue *ret, struct error *err)
+int catalogue_load(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
+		   struct catalogue *ret, struct error *err)
 {
-	return load_any(source, rings, UINT64_MAX, ret_super, ret, err);
-}
-
-static struct superblock_ring *load_rings(struct error *err)
-{
-	struct superblock_ring *rings = calloc(LOAD_PLACES, sizeof(*rings));
-
-	if (!rings)
-		error_no_memory(err);
-	return rings;
-}
-
-int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super, struct catalogue *ret,
-			 struct error *err)
-{
-	auto_free struct superblock_ring *rings = load_rings(err);
-
-	return rings ? load_any(source, rings, seen, ret_super, ret, err) : -ENOMEM;
-}
-
-int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret, struct error *err)
-{
-	return catalogue_load_shown(source, UINT64_MAX, ret_super, ret, err);
+	return catalogue_load_shown(source, rings, UINT64_MAX, ret_super, ret, err);
 }
 
 int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err)
 {
-	auto_free struct superblock_ring *rings = load_rings(err);
+	auto_free struct superblock_ring *rings = calloc(LOAD_PLACES, sizeof(*rings));
 	struct superblock newest, super;
-	int r = rings ? load_find_any(source, rings, &newest, err) : -ENOMEM;
+	int r = rings ? load_find_any(source, rings, &newest, err) : error_no_memory(err);
 
 	if (r < 0)
 		return r;

@@ -195,7 +195,7 @@ int direct_find(struct source *source, const struct query *query, struct dsfs_in
 	struct catalogue catalogue = { 0 };
 	struct superblock super = { 0 };
 	const struct version *version = NULL;
-	int r = catalogue_load(source, &super, &catalogue, err);
+	int r = catalogue_load(source, NULL, &super, &catalogue, err);
 
 	if (r == 0)
 		r = direct_choose(&catalogue, query, &version, err);
@@ -209,7 +209,7 @@ bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *u
 {
 	struct catalogue catalogue = { 0 };
 	struct superblock super = { 0 };
-	bool has = catalogue_load(&direct->volume->array->source, &super, &catalogue, NULL) == 0 &&
+	bool has = catalogue_load(&direct->volume->array->source, NULL, &super, &catalogue, NULL) == 0 &&
 		   catalogue_holds(&catalogue, sequence, uuid);
 
 	catalogue_free(&catalogue);
@@ -312,8 +312,7 @@ static int direct_load_newest(struct direct_volume *volume, struct superblock_ri
 	do {
 		super = (struct superblock){ 0 };
 		catalogue = (struct catalogue){ 0 };
-		r = rings ? catalogue_load_rings(source, rings, &super, &catalogue, err) :
-			    catalogue_load(source, &super, &catalogue, err);
+		r = catalogue_load(source, rings, &super, &catalogue, err);
 		if (r == 0)
 			r = direct_load_query(volume, &catalogue, query, known, ret, err);
 		catalogue_free(&catalogue);

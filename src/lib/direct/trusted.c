@@ -57,7 +57,7 @@ int trusted_handed(struct link_version *got, const struct query *query, struct e
 
 	if (!query->trust.signers)
 		return 0;
-	r = catalogue_load(&got->volume->source, &super, &catalogue, err);
+	r = catalogue_load(&got->volume->source, NULL, &super, &catalogue, err);
 	if (r == 0)
 		r = trusted_compare(&catalogue, got, query, err);
 	catalogue_free(&catalogue);

@@ -16,7 +16,7 @@ int versions_list(struct opened *opened, int (*each)(void *argument, const struc
 	int r = direct_check_volume(direct->volume, err);
 
 	if (r == 0)
-		r = catalogue_load(&direct->volume->array->source, &super, &catalogue, err);
+		r = catalogue_load(&direct->volume->array->source, NULL, &super, &catalogue, err);
 	for (uint32_t i = 0; r == 0 && i < catalogue.version_count; i++) {
 		const struct version *version = &catalogue.versions[i];
 		struct dsfs_version_info info = { .sequence = version->sequence,

@@ -109,7 +109,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	int r = assembly_open_timed(name, &assembly, err);
 
 	if (r == 0)
-		r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &catalogue, err);
+		r = catalogue_load(&assembly.array->source, assembly.rings, &super, &catalogue, err);
 	if (r == 0)
 		r = mounted_check(serve, &super, atomic_load(&serve->volume.newest), err);
 	if (r == 0 && assembly.count != serve->volume.array->count) /* an empty volume has 1 */

@@ -83,8 +83,8 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 	int r;
 
 	*ret_super = (struct superblock){ 0 };
-	r = rings ? catalogue_load_rings(source, rings, ret_super, ret, err) :
-		    catalogue_load_shown(source, serve_current(serve) ? seen : UINT64_MAX, ret_super, ret, err);
+	r = catalogue_load_shown(source, rings, !rings && serve_current(serve) ? seen : UINT64_MAX, ret_super, ret,
+				 err);
 	if (r == 0)
 		r = mounted_check(serve, ret_super, seen, err);
 	if (r < 0)

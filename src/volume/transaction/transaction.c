@@ -304,7 +304,7 @@ int transaction_load(struct transaction *transaction, struct error *err)
 		return error_no_memory(err);
 	free(transaction->rings);
 	transaction->rings = rings;
-	r = catalogue_load_rings(transaction->source, rings, &transaction->super, &transaction->catalogue, err);
+	r = catalogue_load(transaction->source, rings, &transaction->super, &transaction->catalogue, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
 		if (i < members->count && members->list[i].missing_from)
 			transaction_leave(transaction, i);

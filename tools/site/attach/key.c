@@ -308,7 +308,7 @@ int key_resolve(struct key *key, struct error *err)
 	r = assembly_open_timed(key->volume, &assembly, err);
 	if (r < 0)
 		return error_wrap(err, r, "volume '%s'", key->volume);
-	r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &key->catalogue, err);
+	r = catalogue_load(&assembly.array->source, assembly.rings, &super, &key->catalogue, err);
 	if (r == 0 && !key->follows)
 		r = key_take_version(key, &key->catalogue, err);
 	assembly_close(&assembly);
