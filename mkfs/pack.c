@@ -552,7 +552,7 @@ static int packer_content(struct packer *packer, struct error *err)
 					    .stat_cache = packer_stat_cache(packer) };
 	packer->scan.sink = batcher_sink(&packer->batcher);
 	archives->loader = (struct loader){ .feed = feed, .stream = &archives->stream, .tree = &archives->tree };
-	r = thread_start(&thread, &setup, err);
+	r = thread_start(&thread, 1, &setup, err);
 	if (r < 0)
 		return r;
 	r = packer_consume(packer, err);
@@ -739,7 +739,7 @@ static int packer_publish_and_forget(struct packer *packer, struct pack_result *
 {
 	const struct thread_setup setup = { .run = packer_forget, .argument = packer };
 	struct thread thread = { 0 };
-	bool forgetting = thread_start(&thread, &setup, NULL) == 0;
+	bool forgetting = thread_start(&thread, 1, &setup, NULL) == 0;
 	int r = packer_publish(packer, ret, err);
 
 	if (forgetting)

@@ -80,7 +80,7 @@ static int pipeline_open_threads(struct pipeline *pipeline, unsigned jobs, struc
 	if (!pipeline->threads)
 		return error_no_memory(err);
 	pipeline->thread_count = jobs;
-	return thread_start_all(pipeline->threads, jobs, &setup, err);
+	return thread_start(pipeline->threads, jobs, &setup, err);
 }
 
 int pipeline_open(const struct pipeline_work *work, unsigned jobs, bool frames, struct pipeline **ret,

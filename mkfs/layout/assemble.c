@@ -249,7 +249,7 @@ int assemble_stream(const struct assemble *assemble, int fd, uint64_t volume_end
 
 	if (r < 0)
 		return r;
-	r = thread_start(&thread, &setup, err);
+	r = thread_start(&thread, 1, &setup, err);
 	if (r == 0)
 		r = assemble_write(assemble, fd, err);
 	thread_join(&thread);

@@ -168,7 +168,7 @@ static int readback_open_threads(struct readback *readback, struct error *err)
 		if (!readback->buffers[i])
 			return error_no_memory(err);
 	}
-	return thread_start_all(readback->threads, READBACK_THREADS, &setup, err);
+	return thread_start(readback->threads, READBACK_THREADS, &setup, err);
 }
 
 int readback_open(struct source *source, const struct temp *temp, struct readback **ret, struct error *err)

@@ -86,7 +86,7 @@ static int stream_start(struct stream *stream, struct error *err)
 	if (!stream->buffers[0].bytes || !stream->buffers[1].bytes)
 		return error_no_memory(err);
 	work_queue_open(&stream->queue, 1, 1);
-	return thread_start(&stream->thread, &setup, err);
+	return thread_start(&stream->thread, 1, &setup, err);
 }
 
 int stream_open(const struct stream_setup *setup, struct stream **ret, struct error *err)

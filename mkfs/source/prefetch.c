@@ -55,7 +55,7 @@ int prefetch_open(const struct listing_context *context, struct prefetch **ret, 
 		return error_no_memory(err);
 	prefetch->context = context;
 	work_queue_open(&prefetch->queue, PREFETCH_DEPTH, PREFETCH_DEPTH);
-	r = thread_start_all(prefetch->threads, PREFETCH_THREADS, &setup, err);
+	r = thread_start(prefetch->threads, PREFETCH_THREADS, &setup, err);
 	if (r < 0) {
 		prefetch_close(prefetch);
 		return r;

@@ -511,7 +511,7 @@ int store_start(struct store *store, struct error *err)
 	const struct thread_setup setup = { .run = store_main, .argument = store, .without_signals = true,
 					    .what = "the thread that fills the cache" };
 
-	return thread_start(&store->thread, &setup, err);
+	return thread_start(&store->thread, 1, &setup, err);
 }
 
 bool store_stop(struct store *store)

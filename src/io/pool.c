@@ -117,7 +117,7 @@ static void pool_main(void *argument)
 static bool pool_add_thread(struct pool *pool)
 {
 	const struct thread_setup setup = { .run = pool_main, .argument = pool, .without_signals = true };
-	bool runs = thread_start(&pool->threads[pool->thread_count], &setup, NULL) == 0;
+	bool runs = thread_start(&pool->threads[pool->thread_count], 1, &setup, NULL) == 0;
 
 	pool->thread_count += runs;
 	return runs;

@@ -89,7 +89,7 @@ static int timed_read_start(struct timed_read *timed, struct error *err)
 	const struct thread_setup setup = { .run = timed_read_main, .argument = timed, .what = "a thread for a read",
 					    .without_signals = true };
 
-	return thread_start(&timed->thread, &setup, err);
+	return thread_start(&timed->thread, 1, &setup, err);
 }
 
 int timed_read_begin(const struct timed_read_setup *setup, uint64_t offset, size_t length, struct timed_read **ret,

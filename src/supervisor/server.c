@@ -42,7 +42,7 @@ static int server_make_page(struct server *server, struct error *err)
 		server->page = NULL;
 		return error_errno(err, "cannot map a page");
 	}
-	return thread_start(&server->waiter, &setup, err);
+	return thread_start(&server->waiter, 1, &setup, err);
 }
 
 static void server_drop_page(struct server *server)

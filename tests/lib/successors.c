@@ -266,7 +266,7 @@ static _Noreturn void successors_server(struct successors *all)
 	successors_open(all, true);
 	if (!all->is_first)
 		successors_take_over(all);
-	if (thread_start_all(all->threads, CHANNELS, &setup, &err) < 0)
+	if (thread_start(all->threads, CHANNELS, &setup, &err) < 0)
 		successors_fail(&err);
 	thread_join_all(all->threads, CHANNELS);
 	if (!mount_is_over(all->mount))

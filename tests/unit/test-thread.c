@@ -56,13 +56,13 @@ static void test_one(void **state)
 
 	reset();
 	thread_join(&thread); /* it does not run */
-	CHECK_OK(thread_start(&thread, &setup, &err));
+	CHECK_OK(thread_start(&thread, 1, &setup, &err));
 	assert_true(thread.runs);
 	thread_join(&thread);
 	assert_false(thread.runs);
 	assert_int_equal(ran, 1);
 	assert_int_equal(with_signals, 1);
-	CHECK_OK(thread_start(&thread, &setup, &err));
+	CHECK_OK(thread_start(&thread, 1, &setup, &err));
 	assert_true(thread_join_soon(&thread));
 	assert_true(thread_join_soon(&thread));
 	assert_int_equal(ran, 2);
@@ -86,8 +86,8 @@ static void test_deadline(void **state)
 
 	reset();
 	sem_init(&go, 0, 0);
-	CHECK_OK(thread_start(&threads[0], &ends, &err));
-	CHECK_OK(thread_start(&threads[1], &stays, &err));
+	CHECK_OK(thread_start(&threads[0], 1, &ends, &err));
+	CHECK_OK(thread_start(&threads[1], 1, &stays, &err));
 	assert_true(thread_join_until(&threads[0], &deadline));
 	deadline = (struct timespec){ 0 }; /* long past */
 	assert_false(thread_join_until(&threads[1], &deadline));
@@ -104,7 +104,7 @@ static void test_signals(void **state)
 	struct thread threads[COUNT] = { 0 };
 
 	reset();
-	CHECK_OK(thread_start_all(threads, COUNT, &setup, &err));
+	CHECK_OK(thread_start(threads, COUNT, &setup, &err));
 	thread_join_all(threads, COUNT);
 	assert_int_equal(ran, COUNT);
 	assert_int_equal(with_signals, 0);
@@ -118,7 +118,7 @@ static void test_the_stack(void **state)
 	const struct thread_setup setup = { .run = measure, .argument = &size, .stack = STACK };
 	struct thread thread = { 0 };
 
-	CHECK_OK(thread_start(&thread, &setup, &err));
+	CHECK_OK(thread_start(&thread, 1, &setup, &err));
 	thread_join(&thread);
 	assert_in_range(size, STACK - (1 << 20), STACK + (1 << 20));
 }
@@ -143,9 +143,9 @@ static void test_no_thread_is_to_be_had(void **state)
 	struct thread threads[COUNT] = { 0 };
 
 	reset();
-	CHECK_FAILS(thread_start(threads, &unnamed, &err), -EAGAIN,
+	CHECK_FAILS(thread_start(threads, 1, &unnamed, &err), -EAGAIN,
 		    "cannot start a thread: Resource temporarily unavailable");
-	CHECK_FAILS(thread_start_all(threads, COUNT, &named, &err), -EAGAIN,
+	CHECK_FAILS(thread_start(threads, COUNT, &named, &err), -EAGAIN,
 		    "cannot start the watchdog: Resource temporarily unavailable");
 	thread_join_all(threads, COUNT);
 	assert_int_equal(ran, 0);
@@ -159,7 +159,7 @@ static void test_nobody_joins(void **state)
 	struct thread thread = { 0 };
 
 	reset();
-	CHECK_OK(thread_start(&thread, &setup, &err));
+	CHECK_OK(thread_start(&thread, 1, &setup, &err));
 	thread_detach(&thread);
 	assert_false(thread.runs);
 	sem_post(&gate);

@@ -55,8 +55,8 @@ static void test_in_order(void **state)
 	uint64_t job;
 
 	work_queue_open(&queue, DEPTH, MOST);
-	CHECK_OK(thread_start_all(threads, 1, &giver, &err));
-	CHECK_OK(thread_start_all(threads + 1, THREADS, &worker, &err));
+	CHECK_OK(thread_start(threads, 1, &giver, &err));
+	CHECK_OK(thread_start(threads + 1, THREADS, &worker, &err));
 	for (uint64_t i = 0; i < JOBS; i++) {
 		assert_true(work_queue_take(&queue, &job));
 		assert_int_equal(job, i);
@@ -102,8 +102,8 @@ static void test_stopped(void **state)
 
 	given = under_way = 0;
 	work_queue_open(&queue, 2, 1);
-	CHECK_OK(thread_start_all(threads, 1, &giver, &err));
-	CHECK_OK(thread_start_all(threads + 1, THREADS, &worker, &err));
+	CHECK_OK(thread_start(threads, 1, &giver, &err));
+	CHECK_OK(thread_start(threads + 1, THREADS, &worker, &err));
 	assert_true(work_queue_take(&queue, &job));
 	assert_int_equal(job, 0);
 	work_queue_stop(&queue);

@@ -154,7 +154,8 @@ int progress_open(enum progress_kind kind, struct progress **ret, struct error *
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&progress->stopped, &attributes);
 	pthread_condattr_destroy(&attributes);
-	r = thread_start(&progress->thread, &(struct thread_setup){ .run = progress_run, .argument = progress }, err);
+	r = thread_start(&progress->thread, 1,
+			 &(struct thread_setup){ .run = progress_run, .argument = progress }, err);
 	if (r < 0) {
 		free(progress);
 		return r;

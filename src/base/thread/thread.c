@@ -42,18 +42,13 @@ static unsigned thread_start_some(struct thread *threads, unsigned count, const 
 	return started;
 }
 
-int thread_start_all(struct thread *threads, unsigned count, const struct thread_setup *setup, struct error *err)
+int thread_start(struct thread *threads, unsigned count, const struct thread_setup *setup, struct error *err)
 {
 	int code;
 
 	if (thread_start_some(threads, count, setup, &code) == count)
 		return 0;
 	return error_set(err, -code, "cannot start %s: %s", setup->what ? setup->what : "a thread", strerror(code));
-}
-
-int thread_start(struct thread *thread, const struct thread_setup *setup, struct error *err)
-{
-	return thread_start_all(thread, 1, setup, err);
 }
 
 void thread_share(struct thread *threads, unsigned count, const struct thread_setup *setup)

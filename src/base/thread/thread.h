@@ -25,10 +25,9 @@ struct thread {
 	void *argument;
 };
 
-must_check int thread_start(struct thread *thread, const struct thread_setup *setup, struct error *err);
 /* Starts count threads. On failure the ones that were started before run on: thread_join_all() joins them. */
-must_check int thread_start_all(struct thread *threads, unsigned count, const struct thread_setup *setup,
-				struct error *err);
+must_check int thread_start(struct thread *threads, unsigned count, const struct thread_setup *setup,
+			    struct error *err);
 /* Runs setup->run() in count threads, the calling one among them, or in fewer if the system cannot start so many.
  * Returns when all have ended. */
 void thread_share(struct thread *threads, unsigned count, const struct thread_setup *setup);

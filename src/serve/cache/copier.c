@@ -243,7 +243,7 @@ int copier_start(struct copier *copier, struct error *err)
 	const struct thread_setup setup = { .run = copier_main, .argument = copier,
 					    .what = "the thread that copies indexes" };
 
-	return thread_start(&copier->thread, &setup, err);
+	return thread_start(&copier->thread, 1, &setup, err);
 }
 
 bool copier_stop(struct copier *copier)

@@ -466,7 +466,7 @@ int warmer_start(struct serve *serve, struct error *err)
 		return error_no_memory(err);
 	r = wake_open(&warmer->wake, err);
 	if (r == 0)
-		r = thread_start(&warmer->thread, &setup, err);
+		r = thread_start(&warmer->thread, 1, &setup, err);
 	if (r == 0)
 		serve->warmer = warmer;
 	else

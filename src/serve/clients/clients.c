@@ -420,7 +420,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	clients->fds[CLIENTS_WAKE] = (struct pollfd){ .fd = clients->ending.fd, .events = POLLIN };
 	clients->fds[CLIENTS_LISTENER] = (struct pollfd){ .fd = clients->place.listener };
 	clients_switched(clients, serve_current(clients->serve));
-	return thread_start(&clients->thread, &setup, err);
+	return thread_start(&clients->thread, 1, &setup, err);
 }
 
 int clients_start(struct serve *serve, struct error *err)

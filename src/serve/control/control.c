@@ -137,7 +137,7 @@ int control_start(struct serve *serve, struct error *err)
 	rejoin_begin(serve, &control->rejoin);
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;
-	return thread_start(&control->thread, &setup, err);
+	return thread_start(&control->thread, 1, &setup, err);
 }
 
 bool control_stop(struct control *control)

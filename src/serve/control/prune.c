@@ -161,7 +161,7 @@ int prune_start(struct serve *serve, struct error *err)
 	pthread_mutex_init(&prune->lock, NULL);
 	pthread_cond_init(&prune->wake, NULL);
 	serve->prune = prune;
-	return thread_start(&prune->thread, &setup, err);
+	return thread_start(&prune->thread, 1, &setup, err);
 }
 
 void prune_stop(struct prune *prune)

@@ -267,7 +267,7 @@ int visits_start(struct serve *serve, struct error *err)
 	pthread_mutex_init(&visits->lock, NULL);
 	pthread_cond_init(&visits->wake, NULL);
 	serve->visits = visits;
-	return thread_start(&visits->thread, &setup, err);
+	return thread_start(&visits->thread, 1, &setup, err);
 }
 
 void visits_stop(struct visits *visits)

@@ -230,7 +230,7 @@ int watchdog_start(struct serve *serve, struct error *err)
 	watchdog->serve = serve;
 	r = wake_open(&watchdog->wake, err);
 	if (r == 0)
-		r = thread_start(&watchdog->thread, &setup, err);
+		r = thread_start(&watchdog->thread, 1, &setup, err);
 	if (r < 0) {
 		wake_close(&watchdog->wake);
 		free(watchdog);

@@ -650,7 +650,7 @@ static int fetcher_run(struct fetcher *fetcher, struct error *err)
 {
 	const struct thread_setup setup = { .run = fetcher_main, .argument = fetcher,
 					    .what = "the thread that reads ahead" };
-	int r = thread_start(&fetcher->thread, &setup, err);
+	int r = thread_start(&fetcher->thread, 1, &setup, err);
 
 	if (r < 0)
 		return r;

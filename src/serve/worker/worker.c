@@ -271,7 +271,7 @@ int worker_start(struct worker *worker, struct error *err)
 	const struct thread_setup setup = { .run = worker_main, .argument = worker, .what = what };
 
 	snprintf(what, sizeof(what), "worker %u", worker->number);
-	return thread_start(&worker->thread, &setup, err);
+	return thread_start(&worker->thread, 1, &setup, err);
 }
 
 void worker_free(struct worker *worker)
