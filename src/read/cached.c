@@ -66,7 +66,7 @@ static bool cached_has_all(const struct cached *cached, const struct chunk *chun
 
 bool cached_has(const struct cached *cached, const struct chunk *chunks, uint32_t count, int64_t now)
 {
-	return !cached_is_suspect(cached, now) && cached_has_all(cached, chunks, count);
+	return !beside_is_suspect(&cached->beside, now) && cached_has_all(cached, chunks, count);
 }
 
 /* Spread chunks lie in the payload with the gaps of the volume between them, which the cache does not have. A list of
@@ -101,11 +101,6 @@ static uint64_t cached_place(const struct read_range *range, const struct chunk 
 }
 
 /* ---- which reads ---- */
-
-bool cached_is_suspect(const struct cached *cached, int64_t now)
-{
-	return beside_is_suspect(&cached->beside, now);
-}
 
 bool cached_takes(const struct read_fetch *fetch, int64_t now)
 {

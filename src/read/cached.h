@@ -32,8 +32,6 @@ void cached_begin(struct read_op *op);
 bool cached_find(const struct read_op *op, const struct read_piece *piece, uint64_t *ret_shift);
 /* Whether a read that may hit goes to the cache now. */
 bool cached_takes(const struct read_fetch *fetch, int64_t now);
-/* True: reads of the cache do not come back, or fail. */
-bool cached_is_suspect(const struct cached *cached, int64_t now);
 
 /* A device read begins, and has ended. */
 void cached_start(const struct read_fetch *fetch, int64_t now);

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/round.h"
 #include "read/cached.h"
 #include "read/hold.h"
@@ -160,7 +161,7 @@ static bool fetch_is_suspect(const struct read_fetch *fetch, uint32_t member, in
 	const struct reader_setup *setup = &fetch->op->reader->setup;
 
 	if (setup->cached && member == setup->cached->member)
-		return cached_is_suspect(setup->cached, now);
+		return beside_is_suspect(&setup->cached->beside, now);
 	return setup->route && route_is_suspect(setup->route, member, now);
 }
 
@@ -245,10 +246,10 @@ void fetch_start_held(struct reader *reader)
 		return;
 	reader->hold.is_starting = true;
 	hold_drop_suspects(reader, now);
-	while ((fetch = hold_take(reader))) {
+	while ((fetch = list_pop(reader->hold.first, after))) {
 		if (fetch_begin_held(fetch, now))
 			continue;
-		hold_put_back(fetch);
+		list_push(reader->hold.first, fetch, after);
 		break;
 	}
 	hold_tell(reader);

@@ -3,8 +3,6 @@
  * order in which they began. A new read gets the turn after its user's last one, or the present one. */
 #include "read/hold.h"
 
-#include "base/list.h"
-
 #define HOLD_LOOK INT64_C(100000000)  /* ns between two looks at how busy the thread is */
 #define HOLD_BUSY 0.5                 /* of the time: from there on the CPUs are the bottleneck */
 #define HOLD_OLD  INT64_C(2000000000) /* ns after which the last one says nothing of the last read */
@@ -145,16 +143,6 @@ void hold_add(struct read_fetch *fetch, int64_t now)
 	fetch->after = *at;
 	*at = fetch;
 	hold_tell(fetch->op->reader);
-}
-
-struct read_fetch *hold_take(struct reader *reader)
-{
-	return list_pop(reader->hold.first, after);
-}
-
-void hold_put_back(struct read_fetch *fetch)
-{
-	list_push(fetch->op->reader->hold.first, fetch, after);
 }
 
 int64_t hold_pause(const struct reader *reader, int64_t now)

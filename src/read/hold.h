@@ -14,11 +14,8 @@ void hold_end(struct read_fetch *fetch, int64_t now);
  * half or more. */
 int64_t hold_own(struct reader *reader, int64_t took, int64_t now);
 
-/* Adds a read that must wait. */
+/* Adds a read that must wait, in the order of turns. */
 void hold_add(struct read_fetch *fetch, int64_t now);
-/* Takes the read whose turn it is, or puts it back, as the first. NULL: none waits. */
-struct read_fetch *hold_take(struct reader *reader);
-void hold_put_back(struct read_fetch *fetch);
 /* Says how many ns later to look whether a read may begin; 0: none waits. */
 int64_t hold_pause(const struct reader *reader, int64_t now);
 /* Tells the other threads whether this reader's reads wait. */

@@ -26,31 +26,22 @@ void route_free(struct route *route)
 #define ROUTE_LOAD(FIELD)         atomic_load_explicit(&(FIELD), memory_order_relaxed)
 #define ROUTE_STORE(FIELD, VALUE) atomic_store_explicit(&(FIELD), (VALUE), memory_order_relaxed)
 
-static int64_t route_wait(const struct route_member *member, int64_t now)
+int64_t route_silence(const struct route *route, uint32_t number, int64_t now)
 {
+	const struct route_member *member = &route->members[number];
 	bool waits = atomic_load_explicit(&member->under_way, memory_order_acquire) != 0; /* see route_begin() */
 	int64_t silence = now - ROUTE_LOAD(member->progress);
 
 	return waits && silence > 0 ? silence : 0;
 }
 
-static bool route_is_silent(const struct route_member *member, int64_t now)
-{
-	int64_t limit = ROUTE_SLOWER * ROUTE_LOAD(member->base);
-
-	return route_wait(member, now) > (limit > ROUTE_SILENCE ? limit : ROUTE_SILENCE);
-}
-
-int64_t route_silence(const struct route *route, uint32_t number, int64_t now)
-{
-	return route_wait(&route->members[number], now);
-}
-
 bool route_is_suspect(const struct route *route, uint32_t number, int64_t now)
 {
 	const struct route_member *member = &route->members[number];
+	int64_t limit = ROUTE_SLOWER * ROUTE_LOAD(member->base);
 
-	return ROUTE_LOAD(member->failures) >= ROUTE_FAILURES || route_is_silent(member, now);
+	return ROUTE_LOAD(member->failures) >= ROUTE_FAILURES ||
+	       route_silence(route, number, now) > (limit > ROUTE_SILENCE ? limit : ROUTE_SILENCE);
 }
 
 /* Lets one read of a suspect member through now and then, whatever its score, to test whether it is well again. */
@@ -83,8 +74,9 @@ static int64_t route_faded(const struct route *route, const struct route_member 
 }
 
 /* Returns the latency, as far as it has faded back to the base since the last read. */
-static int64_t route_fade(const struct route *route, const struct route_member *member, int64_t now)
+int64_t route_latency(const struct route *route, uint32_t number, int64_t now)
 {
+	const struct route_member *member = &route->members[number];
 	int64_t base = ROUTE_LOAD(member->base), above = ROUTE_LOAD(member->latency) - base;
 	int64_t left = ROUTE_FADE - route_faded(route, member, now);
 
@@ -93,18 +85,13 @@ static int64_t route_fade(const struct route *route, const struct route_member *
 	return base + above / ROUTE_FADE * left + above % ROUTE_FADE * left / ROUTE_FADE;
 }
 
-int64_t route_latency(const struct route *route, uint32_t number, int64_t now)
+static double route_score(const struct route *route, uint32_t number, int64_t now)
 {
-	return route_fade(route, &route->members[number], now);
-}
-
-static double route_score(const struct route *route, const struct route_member *member, int64_t now)
-{
-	int64_t latency = route_fade(route, member, now), silence = route_wait(member, now);
+	int64_t latency = route_latency(route, number, now), silence = route_silence(route, number, now);
 
 	if (silence > latency)
 		latency = silence;
-	return ((double)ROUTE_LOAD(member->under_way) + 1) * (double)(latency > 0 ? latency : 1);
+	return ((double)ROUTE_LOAD(route->members[number].under_way) + 1) * (double)(latency > 0 ? latency : 1);
 }
 
 uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now)
@@ -115,7 +102,7 @@ uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t cou
 
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_suspect = route_is_suspect(route, members[i], now);
-		double score = route_score(route, &route->members[members[i]], now);
+		double score = route_score(route, members[i], now);
 
 		if (is_suspect && route_probes(route, members[i], now))
 			return i;
@@ -133,7 +120,7 @@ void route_begin(struct route *route, uint32_t number, int64_t now)
 	struct route_member *member = &route->members[number];
 
 	if (!ROUTE_LOAD(member->under_way)) {
-		ROUTE_STORE(member->latency, route_fade(route, member, now)); /* as far as it faded while idle */
+		ROUTE_STORE(member->latency, route_latency(route, number, now)); /* as far as it faded while idle */
 		route_progress(route, member, now);
 	}
 	/* Must come last: a member that was idle must not seem to have been silent all that time. */
@@ -151,9 +138,10 @@ static int64_t route_base(int64_t base, int64_t took)
 	return base + (above < base ? above : base) / 1024;
 }
 
-static void route_learn(const struct route *route, struct route_member *member, int64_t took, int64_t now)
+static void route_learn(struct route *route, uint32_t number, int64_t took, int64_t now)
 {
-	int64_t base = route_base(ROUTE_LOAD(member->base), took), latency = route_fade(route, member, now);
+	struct route_member *member = &route->members[number];
+	int64_t base = route_base(ROUTE_LOAD(member->base), took), latency = route_latency(route, number, now);
 
 	latency = took > latency ? latency + (took - latency) / 2 : latency + (took - latency) / 8;
 	ROUTE_STORE(member->base, base);
@@ -180,7 +168,7 @@ void route_end(struct route *route, uint32_t number, int64_t begun, int64_t now,
 	} else {
 		if (ROUTE_LOAD(member->failures))
 			ROUTE_STORE(member->failures, 0);
-		route_learn(route, member, now > begun ? now - begun : 0, now);
+		route_learn(route, number, now > begun ? now - begun : 0, now);
 	}
 	route_progress(route, member, now);
 	/* Must come last here too: a thread that sees the count must see the progress that led to it. */
