@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "read/cached.h"
 #include "read/fetch.h"
 #include "read/park.h"

@@ -32,11 +32,6 @@ void serve_note_members(struct serve *serve, const struct members *members)
 		window_allow_hedges(serve->volume.window);
 }
 
-bool serve_is_suspect(const struct serve *serve, uint32_t slot)
-{
-	return route_is_suspect(serve->volume.route, slot, clock_now());
-}
-
 void serve_be_patient(const struct serve *serve, uint32_t slot, struct file_source *file)
 {
 	file->patience = FILE_PATIENCE;

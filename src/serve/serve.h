@@ -192,10 +192,6 @@ static inline bool serve_has_places(const struct serve *serve)
 	return serve->volume.route || serve->cache_folder;
 }
 
-/* Whether a member that is there has not answered reads for a while, or keeps failing. Only for a volume of several
- * members. */
-bool serve_is_suspect(const struct serve *serve, uint32_t slot);
-
 /* Sets the name of a member, and the identity of its namespace. Takes the name. Only on the control thread, or before
  * that thread runs. */
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name);

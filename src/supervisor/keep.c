@@ -163,12 +163,6 @@ static void keep_free(struct keep *keep)
 	free(keep);
 }
 
-/* Executed by a descriptor, the program has the descriptor's number as its name in process lists. */
-static void keep_name(void)
-{
-	prctl(PR_SET_NAME, program_invocation_short_name);
-}
-
 int keep_open(struct keep **ret, struct error *err)
 {
 	auto_close int fd = -1;
@@ -180,7 +174,8 @@ int keep_open(struct keep **ret, struct error *err)
 		*ret = NULL;
 		return r == -ENOENT ? 0 : r;
 	}
-	keep_name();
+	/* Executed by a descriptor, the program has the descriptor's number as its name in process lists. */
+	prctl(PR_SET_NAME, program_invocation_short_name);
 	keep = calloc(1, sizeof(*keep));
 	if (!keep)
 		return error_no_memory(err);

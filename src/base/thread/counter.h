@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "base/clock.h"
-
 #define COUNTER_BUCKETS 24u /* of times, in powers of two of a microsecond; the last takes all longer times */
 
 typedef _Atomic uint64_t counter64;
@@ -36,10 +34,4 @@ static inline void counter_span(struct counter_times *times, int64_t ns)
 
 	counter_add(&times->buckets[bucket < COUNTER_BUCKETS ? bucket : COUNTER_BUCKETS - 1], 1);
 	counter_add(&times->sum, (uint64_t)ns);
-}
-
-/* Adds the time from since (ns, monotonic) to now. */
-static inline void counter_time(struct counter_times *times, int64_t since)
-{
-	counter_span(times, clock_now() - since);
 }

@@ -259,13 +259,6 @@ static int direct_load(struct direct_volume *volume, const struct catalogue *cat
 	return direct_new(&opened, volume, ret, err);
 }
 
-static int direct_check_date(const char *label, uint64_t date, const struct direct *known, struct error *err)
-{
-	return statement_check_date((struct statement_dated){ label, date },
-				    (struct statement_dated){ known->opened.info.label, known->signed_date },
-				    "open the volume anew", err);
-}
-
 /* Loads the version that the query means by this catalogue; *ret is NULL if it is `known`. */
 static int direct_load_query(struct direct_volume *volume, const struct catalogue *catalogue, const struct query *query,
 			     const struct opened *known, struct opened **ret, struct error *err)
@@ -282,7 +275,10 @@ static int direct_load_query(struct direct_volume *volume, const struct catalogu
 	}
 	r = trust_check(&query->trust, version, catalogue->volume_uuid, &signer, err);
 	if (r == 0 && known)
-		r = direct_check_date(version->label, signer.date, (const struct direct *)known, err);
+		r = statement_check_date((struct statement_dated){ version->label, signer.date },
+					 (struct statement_dated){ known->info.label,
+								   ((const struct direct *)known)->signed_date },
+					 "open the volume anew", err);
 	if (r == 0)
 		r = direct_load(volume, catalogue, version, query, ret, err);
 	if (r == 0)
@@ -299,10 +295,9 @@ static bool direct_is_outdated(struct direct_volume *volume, const struct superb
 	       newer.sequence > super->sequence;
 }
 
-/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read.
- * rings: the superblock rings that finding the volume read; NULL: reads them now. */
-static int direct_load_newest(struct direct_volume *volume, struct superblock_ring *rings, const struct query *query,
-			      const struct opened *known, struct opened **ret, struct error *err)
+/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read. */
+int direct_load_current(struct direct_volume *volume, struct superblock_ring *rings, const struct query *query,
+			const struct opened *known, struct opened **ret, struct error *err)
 {
 	struct source *source = &volume->array->source;
 	struct catalogue catalogue;
@@ -319,12 +314,6 @@ static int direct_load_newest(struct direct_volume *volume, struct superblock_ri
 		rings = NULL;
 	} while (r == -EBADMSG && direct_is_outdated(volume, &super));
 	return r;
-}
-
-int direct_load_current(struct direct_volume *volume, const struct query *query, const struct opened *known,
-			struct opened **ret, struct error *err)
-{
-	return direct_load_newest(volume, NULL, query, known, ret, err);
 }
 
 /* Finds the volume. A single member, which has answered by now, gets no time limit any more. */
@@ -354,7 +343,7 @@ int direct_open_volume(const struct query *query, struct opened **ret, struct er
 	int r = direct_find_volume(query->where, &volume, &rings, err);
 
 	if (r == 0)
-		r = direct_load_newest(volume, rings, query, NULL, ret, err);
+		r = direct_load_current(volume, rings, query, NULL, ret, err);
 	direct_volume_put(volume);
 	return r < 0 ? error_wrap(err, r, "'%s'", query->where) : 0;
 }
@@ -364,5 +353,5 @@ int direct_renew(struct opened *opened, const struct query *query, struct opened
 	struct direct *direct = (struct direct *)opened;
 	int r = direct_check_volume(direct->volume, err);
 
-	return r < 0 ? r : direct_load_current(direct->volume, query, opened, ret, err);
+	return r < 0 ? r : direct_load_current(direct->volume, NULL, query, opened, ret, err);
 }

@@ -86,8 +86,10 @@ bool direct_is(const struct dsfs_info *info, const struct version *version);
 /* Whether the volume has a version with this sequence and UUID now. */
 bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid);
 /* Loads the version that the query means now. If that is the version `known`, which may be NULL, loads nothing and sets
- * *ret to NULL. With trust, refuses a version whose signed date is before that of `known`. */
-must_check int direct_load_current(struct direct_volume *volume, const struct query *query,
-				   const struct opened *known, struct opened **ret, struct error *err);
+ * *ret to NULL. With trust, refuses a version whose signed date is before that of `known`. rings: see
+ * catalogue_load(). */
+must_check int direct_load_current(struct direct_volume *volume, struct superblock_ring *rings,
+				   const struct query *query, const struct opened *known, struct opened **ret,
+				   struct error *err);
 /* Implements backend->renew for a version that was opened by the name of its volume. */
 must_check int direct_renew(struct opened *opened, const struct query *query, struct opened **ret, struct error *err);

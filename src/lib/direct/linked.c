@@ -41,7 +41,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 static int linked_load(struct link *link, uint32_t hidden_mode, struct direct_volume *volume, const struct query *query,
 		       struct opened **ret, struct error *err)
 {
-	int r = direct_load_current(volume, query, NULL, ret, err);
+	int r = direct_load_current(volume, NULL, query, NULL, ret, err);
 
 	direct_volume_put(volume);
 	if (r < 0) {

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "client/state.h"
 #include "serve/cache/cached_chunks.h"
 #include "serve/clients/handout.h"
@@ -79,7 +80,7 @@ static void answer_note_members(struct serve *serve, const struct generation *ge
 	for (uint32_t i = 0; i < volume->array->count; i++) {
 		if (!array_has(volume->array, i)) {
 			message->missing_from[i] = 1;
-		} else if (spare && serve_is_suspect(serve, i)) {
+		} else if (spare && route_is_suspect(volume->route, i, clock_now())) {
 			message->missing_from[i] = 1;
 			spare--;
 			atomic_store(&serve->due.offer, true);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/program/step.h"
 #include "base/program/subordinate.h"
@@ -57,11 +58,6 @@ static void content_report(const struct content *content, const struct chunk *ch
 		content_node(content), where, suppressed);
 }
 
-static void content_note(const struct content *content, const struct reader_place *place, const struct error *err)
-{
-	serve_note_damage(content->worker->serve, place, content->generation, err);
-}
-
 static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	struct content *content = content_of(op);
@@ -70,9 +66,11 @@ static void content_failed(struct read_op *op, const struct chunk *chunk, const 
 	content_report(content, chunk, err);
 	if (chunk && error_is_damage(err->code) && !chunk_is_inline(chunk)) {
 		members_copies(&content->generation->opened.index->members, chunk->address, copies);
-		content_note(content, &(struct reader_place){ .member = address_member(copies[0]),
-							      .offset = address_offset(copies[0]),
-							      .length = chunk->stored, .chunk = chunk }, err);
+		serve_note_damage(content->worker->serve,
+				  &(struct reader_place){ .member = address_member(copies[0]),
+							  .offset = address_offset(copies[0]),
+							  .length = chunk->stored, .chunk = chunk },
+				  content->generation, err);
 	}
 	generations_mark_stale(&content->worker->serve->generations, content->generation);
 }
@@ -115,7 +113,7 @@ static void content_copy_wrong(struct read_op *op, const struct reader_place *pl
 	char path[1024];
 	unsigned suppressed;
 
-	content_note(content, place, err);
+	serve_note_damage(content->worker->serve, place, content->generation, err);
 	if (!log_allow(&limit, &suppressed))
 		return;
 	content_path(content, path, sizeof(path));
@@ -124,17 +122,13 @@ static void content_copy_wrong(struct read_op *op, const struct reader_place *pl
 }
 
 /* Notes that the worker goes on with a READ, as content_rests() notes the end of that: hostile bytes may crash it. */
-static void content_resume(struct content *content)
+static void content_works(struct read_op *op)
 {
+	const struct content *content = content_of(op);
 	struct worker *worker = content->worker;
 
 	crash_resume(worker->serve->recovery, worker->number, content->request);
 	step_of("READ-resumed", content->request->wire.nodeid);
-}
-
-static void content_works(struct read_op *op)
-{
-	content_resume(content_of(op));
 }
 
 static void content_rests(struct reader *reader)
@@ -170,7 +164,7 @@ static void content_tally(struct worker *worker, const struct channel_request *r
 
 	counter_add(&counters->bytes_served, bytes);
 	counter_add(&counters->files_served, request->wire.in.read.offset == 0);
-	counter_time(&counters->read_latency, request->arrived);
+	counter_span(&counters->read_latency, clock_now() - request->arrived);
 }
 
 /* Gives up the generation before the reply, after which the slot may have another request. */
@@ -269,7 +263,7 @@ static void content_arrived(struct worker_task *task)
 
 	worker->waiting.reads--;
 	generations_enter(&worker->section);
-	content_resume(content);
+	content_works(&content->read.op);
 	atomic_store_explicit(&content->read.op.wait.since, 0, memory_order_relaxed);
 	if (channel_is_answered(content->request)) { /* past the deadline, or the process was killed */
 		content_end(content);

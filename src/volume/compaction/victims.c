@@ -37,11 +37,6 @@ static void victims_add_live(void *argument, uint64_t address, uint64_t length)
 	line_mark(&victims->line, &pass->version->segments, victims->line.segment, address, length);
 }
 
-static struct backing victims_backing(const struct victims *victims)
-{
-	return backing_of(victims->source, &victims->catalogue->members);
-}
-
 static int victims_version(struct victims *victims, uint32_t number, struct error *err)
 {
 	const struct version *version = &victims->catalogue->versions[number];
@@ -51,7 +46,8 @@ static int victims_version(struct victims *victims, uint32_t number, struct erro
 	r = bits_open(&pass.version->segments, victims->chosen.count, err);
 	if (r < 0)
 		return r;
-	return live_extents_of_version(victims_backing(victims), version, victims_add_live, &pass, err);
+	return live_extents_of_version(backing_of(victims->source, &victims->catalogue->members), version,
+				       victims_add_live, &pass, err);
 }
 
 int victims_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
@@ -262,7 +258,8 @@ static int victims_find_moving(struct victims *victims, struct error *err)
 			pass.version->is_moved |= victims_touches(&victims->line, &victims->chosen,
 								  sums->items[i].address,
 								  sums->items[i].length);
-		r = live_extents_of_files(victims_backing(victims), version, victims_add_moving, &pass, err);
+		r = live_extents_of_files(backing_of(victims->source, &victims->catalogue->members), version,
+					  victims_add_moving, &pass, err);
 	}
 	return r;
 }
