@@ -3,12 +3,15 @@
 #include "plan/sheet.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "base/text/format.h"
 #include "base/text/json.h"
 #include "grid.h"
 #include "plan/rate.h"
 #include "text.h"
+
+#define SHEET_FIELD(FIELD) offsetof(struct formulas_state, FIELD)
 
 static const char *const sheet_conditions[FORMULAS_CONDITIONS] = { "cold", "warm", "cold_lost", "warm_lost" };
 
@@ -56,16 +59,6 @@ static void sheet_head(const struct sheet *sheet)
 
 /* ---- the table ---- */
 
-static void sheet_percent(struct grid *grid, double part)
-{
-	grid_cell(grid, "%.1f %%", 100 * part);
-}
-
-static void sheet_hits(struct grid *grid, const struct formulas_state *state)
-{
-	sheet_percent(grid, state->hits);
-}
-
 static void sheet_number(struct grid *grid, double number)
 {
 	char text[RATE_TEXT_SIZE];
@@ -73,53 +66,38 @@ static void sheet_number(struct grid *grid, double number)
 	grid_cell(grid, "%s", isinf(number) ? "no limit" : rate_format_number(number, text));
 }
 
-static void sheet_capacity(struct grid *grid, const struct formulas_state *state)
+static void sheet_percent(struct grid *grid, double part)
 {
-	sheet_number(grid, state->capacity);
+	grid_cell(grid, "%.1f %%", 100 * part);
 }
 
-static void sheet_use(struct grid *grid, const struct formulas_state *state)
-{
-	sheet_percent(grid, state->use);
-}
-
-static void sheet_epoch(struct grid *grid, const struct formulas_state *state)
+static void sheet_epoch(struct grid *grid, double epoch)
 {
 	char text[TEXT_SPAN_SIZE];
 
-	if (state->epoch < 60)
-		grid_cell(grid, "%.1f s", state->epoch);
+	if (epoch < 60)
+		grid_cell(grid, "%.1f s", epoch);
 	else
-		grid_cell(grid, "%s", text_span(state->epoch, text));
+		grid_cell(grid, "%s", text_span(epoch, text));
 }
 
-static void sheet_load(struct grid *grid, const struct formulas_state *state)
-{
-	sheet_percent(grid, state->load);
-}
-
-static void sheet_busiest(struct grid *grid, const struct formulas_state *state)
-{
-	sheet_percent(grid, state->busiest);
-}
-
-static void sheet_first(struct grid *grid, const struct formulas_state *state)
-{
-	grid_cell(grid, "%s", sheet_part(state->first));
-}
-
-static void sheet_second(struct grid *grid, const struct formulas_state *state)
-{
-	grid_cell(grid, "%s", sheet_part(state->second));
-}
-
-static void sheet_row(const struct sheet *sheet, struct grid *grid, const char *name,
-		      void (*cell)(struct grid *grid, const struct formulas_state *state))
+/* Prints a field of each state. */
+static void sheet_row(const struct sheet *sheet, struct grid *grid, const char *name, size_t field,
+		      void (*cell)(struct grid *grid, double value))
 {
 	grid_cell(grid, "%s", name);
 	for (unsigned i = 0; i < FORMULAS_CONDITIONS; i++)
 		if (sheet_has(sheet, i))
-			cell(grid, &sheet->plan.state[i]);
+			cell(grid, *(const double *)(const void *)((const char *)&sheet->plan.state[i] + field));
+}
+
+static void sheet_part_row(const struct sheet *sheet, struct grid *grid, const char *name, bool is_second)
+{
+	grid_cell(grid, "%s", name);
+	for (unsigned i = 0; i < FORMULAS_CONDITIONS; i++)
+		if (sheet_has(sheet, i))
+			grid_cell(grid, "%s", sheet_part(is_second ? sheet->plan.state[i].second :
+								     sheet->plan.state[i].first));
 }
 
 static void sheet_limits(const struct sheet *sheet, struct grid *grid)
@@ -144,15 +122,15 @@ static int sheet_table(const struct sheet *sheet, struct error *err)
 	for (unsigned i = 0; i < FORMULAS_CONDITIONS; i++)
 		if (sheet_has(sheet, i))
 			grid_columns(grid, GRID_RIGHT, titles[i]);
-	sheet_row(sheet, grid, "hits", sheet_hits);
-	sheet_row(sheet, grid, "files/s at most", sheet_capacity);
+	sheet_row(sheet, grid, "hits", SHEET_FIELD(hits), sheet_percent);
+	sheet_row(sheet, grid, "files/s at most", SHEET_FIELD(capacity), sheet_number);
 	sheet_limits(sheet, grid);
-	sheet_row(sheet, grid, "limit", sheet_first);
-	sheet_row(sheet, grid, "second limit", sheet_second);
-	sheet_row(sheet, grid, "accelerators busy", sheet_use);
-	sheet_row(sheet, grid, "epoch", sheet_epoch);
-	sheet_row(sheet, grid, "load of a member", sheet_load);
-	sheet_row(sheet, grid, "busiest member", sheet_busiest);
+	sheet_part_row(sheet, grid, "limit", false);
+	sheet_part_row(sheet, grid, "second limit", true);
+	sheet_row(sheet, grid, "accelerators busy", SHEET_FIELD(use), sheet_percent);
+	sheet_row(sheet, grid, "epoch", SHEET_FIELD(epoch), sheet_epoch);
+	sheet_row(sheet, grid, "load of a member", SHEET_FIELD(load), sheet_percent);
+	sheet_row(sheet, grid, "busiest member", SHEET_FIELD(busiest), sheet_percent);
 	putchar('\n');
 	return grid_print(grid, 0, err);
 }

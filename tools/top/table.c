@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills each column with a function of its own. */
+/* Fills each column with a rate, or by a function of its own. */
 #include "top/table.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -174,55 +175,11 @@ static void table_since(const struct table_cell *cell)
 		snprintf(cell->text, TABLE_CELL_SIZE, "-");
 }
 
-/* Fills in a rate of the devices, which the kernel counts as well. */
-static void table_device_rate(const struct table_cell *cell, double value)
-{
-	table_number(cell->mount->has_rates ? value : NAN, cell->width, cell->text);
-}
-
 static void table_rate(const struct table_cell *cell, double value)
 {
-	table_device_rate(cell, cell->mount->state != WATCH_KERNEL ? value : NAN);
-}
+	bool is_known = cell->mount->has_rates && cell->mount->state != WATCH_KERNEL;
 
-static void table_files(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.files_per_second);
-}
-
-static void table_data(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.bytes_per_second / 1e6);
-}
-
-static void table_p50(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.latency[RATES_P50] * 1e3);
-}
-
-static void table_p90(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.latency[RATES_P90] * 1e3);
-}
-
-static void table_p99(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.latency[RATES_P99] * 1e3);
-}
-
-static void table_p999(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.latency[RATES_P999] * 1e3);
-}
-
-static void table_reads(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.reads_per_file);
-}
-
-static void table_held(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.held_per_read * 100);
+	table_number(is_known ? value : NAN, cell->width, cell->text);
 }
 
 static void table_local(const struct table_cell *cell)
@@ -230,14 +187,12 @@ static void table_local(const struct table_cell *cell)
 	table_rate(cell, cell->mount->stats.local_size ? cell->mount->rates.local_per_read * 100 : NAN);
 }
 
+/* The kernel counts reads of the devices as well. */
 static void table_device(const struct table_cell *cell)
 {
-	table_device_rate(cell, cell->mount->rates.device_bytes_per_second / 1e6);
-}
+	double value = cell->mount->rates.device_bytes_per_second / 1e6;
 
-static void table_cpu(const struct table_cell *cell)
-{
-	table_rate(cell, cell->mount->rates.cpu_per_file * 1e6);
+	table_number(cell->mount->has_rates ? value : NAN, cell->width, cell->text);
 }
 
 static void table_load(const struct table_cell *cell)
@@ -283,33 +238,38 @@ static void table_word(const struct table_cell *cell)
 	snprintf(cell->text, TABLE_CELL_SIZE, "%s", table_state(cell->mount, cell->now));
 }
 
+#define TABLE_FILL(FUNCTION)    FUNCTION, 0, 0
+#define TABLE_RATE(FIELD, EACH) NULL, offsetof(struct rates, FIELD), EACH
+
 /* The columns. MOUNT is 11 columns wide in a terminal of 80; in a wider one it gets the columns that VERSION leaves. In
  * a narrower one columns are left out, and DATA is the last to go. */
 static const struct table_column {
 	const char *title, *unit;
 	unsigned width, from; /* from: the narrowest terminal, in columns, that shows it */
 	bool is_left;
-	void (*fill)(const struct table_cell *cell);
+	void (*fill)(const struct table_cell *cell); /* NULL: a field of struct rates, in units of so much */
+	size_t rate;
+	double each;
 } table_layout[] = {
-	{ "MOUNT", "", 11, 0, true, table_mount },
-	{ "VERSION", "", 7, 0, true, table_version },
-	{ "SINCE", "", 5, 61, false, table_since },
-	{ "FILES", "/s", 6, 0, false, table_files },
-	{ "DATA", "MB/s", 6, 42, false, table_data },
-	{ "p50", "ms", 5, 67, false, table_p50 },
-	{ "p90", "ms", 5, 96, false, table_p90 },
-	{ "p99", "ms", 5, 48, false, table_p99 },
-	{ "p99.9", "ms", 5, 96, false, table_p999 },
-	{ "READS", "/file", 5, 73, false, table_reads },
-	{ "CPU us", "/file", 6, 80, false, table_cpu },
-	{ "DEVICE", "MB/s", 6, 120, false, table_device },
-	{ "CPU", "%", 5, 120, false, table_load },
-	{ "HELD", "%", 5, 140, false, table_held },
-	{ "LOCAL", "%", 5, 146, false, table_local },
-	{ "FLIGHT", "now", 6, 130, false, table_flight },
-	{ "PAST", "now", 5, 130, false, table_clients },
-	{ "STALLS", "", 6, 55, false, table_stalls },
-	{ "STATE", "", 8, 0, true, table_word },
+	{ "MOUNT", "", 11, 0, true, TABLE_FILL(table_mount) },
+	{ "VERSION", "", 7, 0, true, TABLE_FILL(table_version) },
+	{ "SINCE", "", 5, 61, false, TABLE_FILL(table_since) },
+	{ "FILES", "/s", 6, 0, false, TABLE_RATE(files_per_second, 1) },
+	{ "DATA", "MB/s", 6, 42, false, TABLE_RATE(bytes_per_second, 1e6) },
+	{ "p50", "ms", 5, 67, false, TABLE_RATE(latency[RATES_P50], 1e-3) },
+	{ "p90", "ms", 5, 96, false, TABLE_RATE(latency[RATES_P90], 1e-3) },
+	{ "p99", "ms", 5, 48, false, TABLE_RATE(latency[RATES_P99], 1e-3) },
+	{ "p99.9", "ms", 5, 96, false, TABLE_RATE(latency[RATES_P999], 1e-3) },
+	{ "READS", "/file", 5, 73, false, TABLE_RATE(reads_per_file, 1) },
+	{ "CPU us", "/file", 6, 80, false, TABLE_RATE(cpu_per_file, 1e-6) },
+	{ "DEVICE", "MB/s", 6, 120, false, TABLE_FILL(table_device) },
+	{ "CPU", "%", 5, 120, false, TABLE_FILL(table_load) },
+	{ "HELD", "%", 5, 140, false, TABLE_RATE(held_per_read, 1e-2) },
+	{ "LOCAL", "%", 5, 146, false, TABLE_FILL(table_local) },
+	{ "FLIGHT", "now", 6, 130, false, TABLE_FILL(table_flight) },
+	{ "PAST", "now", 5, 130, false, TABLE_FILL(table_clients) },
+	{ "STALLS", "", 6, 55, false, TABLE_FILL(table_stalls) },
+	{ "STATE", "", 8, 0, true, TABLE_FILL(table_word) },
 };
 #define TABLE_COLUMNS (sizeof(table_layout) / sizeof(*table_layout))
 #define TABLE_VERSION_MOST 24u
@@ -369,8 +329,14 @@ void table_row(const struct watch_mount *mount, int64_t now, unsigned width, cha
 
 	table_widths(table_clamp(width), widths);
 	for (size_t i = 0; i < TABLE_COLUMNS; i++) {
-		cell.width = table_layout[i].width;
-		table_layout[i].fill(&cell);
+		const struct table_column *column = &table_layout[i];
+		const double *rate = (const void *)((const char *)&mount->rates + column->rate);
+
+		cell.width = column->width;
+		if (column->fill)
+			column->fill(&cell);
+		else
+			table_rate(&cell, *rate / column->each);
 		table_join(words, widths[i], i, &end);
 	}
 	table_trim(text, end);
