@@ -85,11 +85,6 @@ static int stat_version_of_number(struct stat_file *file, uint64_t number, struc
 	return 0;
 }
 
-static int stat_load(struct stat_file *file, struct error *err)
-{
-	return demands_load(file->demands, file->volume, file->version, &file->index, err);
-}
-
 static int stat_find_mounted(struct stat_file *file, struct error *err)
 {
 	struct stat st;
@@ -99,7 +94,7 @@ static int stat_find_mounted(struct stat_file *file, struct error *err)
 		return error_set(err, -errno, "%s", strerror(errno));
 	r = stat_version_of_number(file, st.st_ino, err);
 	if (r == 0)
-		r = stat_load(file, err);
+		r = demands_load(file->demands, file->volume, file->version, &file->index, err);
 	if (r < 0)
 		return r;
 	return inode_get(file->index, st.st_ino & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode,
@@ -117,7 +112,7 @@ static int stat_find(struct stat_file *file, const char *label, bool by_path, st
 		return stat_find_mounted(file, err);
 	r = volume_version(file->volume, label, &file->version, err);
 	if (r == 0)
-		r = stat_load(file, err);
+		r = demands_load(file->demands, file->volume, file->version, &file->index, err);
 	return r < 0 ? r : stat_find_by_path(file, err);
 }
 
