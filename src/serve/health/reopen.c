@@ -67,7 +67,7 @@ void reopen_renew(struct serve *serve, uint32_t slot)
 		atomic_store(&serve->volume.route->members[slot].failures, 0);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
-	fetchers_renew(serve);
+	fetchers_each(serve, fetcher_renew);
 	warmer_renew(serve->warmer);
 	successor_member(serve, slot);
 	clients_renew(serve->clients);

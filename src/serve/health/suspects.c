@@ -48,7 +48,7 @@ static void suspects_leave(struct serve *serve, int64_t now)
 		if (oldest && now - oldest >= ROUTE_SILENCE)
 			waiting_leave(serve->workers[i]);
 	}
-	fetchers_leave(serve);
+	fetchers_each(serve, fetcher_leave);
 }
 
 static bool suspects_look_at_cache(struct suspects *suspects, const struct serve *serve, int64_t now)

@@ -5,7 +5,7 @@
 #include "serve/readahead/ahead.h"
 #include "serve/readahead/announced.h"
 
-static void fetchers_each(const struct serve *serve, void (*visit)(struct fetcher *fetcher))
+void fetchers_each(const struct serve *serve, void (*visit)(struct fetcher *fetcher))
 {
 	if (serve->ahead)
 		visit(ahead_fetcher(serve->ahead));
@@ -17,16 +17,6 @@ void fetchers_tick(const struct serve *serve)
 {
 	fetchers_each(serve, fetcher_tick);
 	announced_tick(serve->announced);
-}
-
-void fetchers_renew(const struct serve *serve)
-{
-	fetchers_each(serve, fetcher_renew);
-}
-
-void fetchers_leave(const struct serve *serve)
-{
-	fetchers_each(serve, fetcher_leave);
 }
 
 bool fetchers_stop(struct serve *serve)
