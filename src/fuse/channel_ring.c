@@ -90,7 +90,8 @@ static void channel_ring_refuse(struct ring_entry *entry, const struct error *wh
 	channel_ring_reply(&entry->ring->channel, entry->header->commit_id, -EINVAL, NULL, 0, entry->request);
 }
 
-static void channel_ring_handle(struct ring_entry *entry)
+/* Takes the request that the entry brought. False: it is malformed, and answered. */
+static bool channel_ring_take(struct ring_entry *entry)
 {
 	struct channel_ring *ring = entry->ring;
 	struct channel_request *request = entry->request;
@@ -101,14 +102,14 @@ static void channel_ring_handle(struct ring_entry *entry)
 	if (wire_parse_uring(entry->header, span_of(request->payload, request->payload_size), ring->assemble,
 			     ASSEMBLE_SIZE, &request->wire, &err) < 0) {
 		channel_ring_refuse(entry, &err);
-		return;
+		return false;
 	}
 	request->taken = true;
 	ring->channel.busy++;
 	request->arrived = clock_now();
 	atomic_store_explicit(&request->pid, request->wire.pid, memory_order_relaxed);
 	atomic_store(&request->owed, request->wire.unique);
-	ring->channel.handle(ring->channel.context, request);
+	return true;
 }
 
 static void channel_ring_fail_deferred(struct ring_entry *entry)
@@ -130,8 +131,8 @@ static void channel_ring_release(struct channel *channel, struct channel_request
 		return;
 	if (entry->deferred && entry->header->payload_size)
 		channel_ring_fail_deferred(entry);
-	else if (entry->deferred)
-		channel_ring_handle(entry);
+	else if (entry->deferred && channel_ring_take(entry))
+		channel->handle(channel->context, request);
 }
 
 static void channel_ring_expire(struct channel *channel, int64_t before)
@@ -174,15 +175,16 @@ static void channel_ring_lose(struct ring_entry *entry, int result)
 static void channel_ring_done(struct io_command *command, int result)
 {
 	struct ring_entry *entry = (struct ring_entry *)command; /* its first member */
+	struct channel *channel = &entry->ring->channel;
 
-	if (result == 0 && entry->ring->channel.ending)
-		return; /* closing the descriptors aborts it */
-	if (result == 0 && entry->request->taken)
-		entry->deferred = clock_now();
-	else if (result == 0)
-		channel_ring_handle(entry);
-	else
+	if (result != 0)
 		channel_ring_lose(entry, result);
+	else if (channel->ending)
+		return; /* closing the descriptors aborts it */
+	else if (entry->request->taken)
+		entry->deferred = clock_now();
+	else if (channel_ring_take(entry))
+		channel->handle(channel->context, entry->request);
 }
 
 /* Tells only whether there will be more requests; they come by completions. */

@@ -218,44 +218,37 @@ static void ring_arm_wake(struct ring *ring)
 	ring->wake_armed = true;
 }
 
-static void ring_complete_command(struct ring *ring, struct io_command *command, int result)
+/* False: it is submitted once more. */
+static bool ring_command_ends(struct ring *ring, struct io_command *command, int result)
 {
-	if (result == -EAGAIN || result == -EINTR) {
+	bool ends = result != -EAGAIN && result != -EINTR;
+
+	if (ends)
+		ring->commands--;
+	else
 		list_append(ring->command_end, command, next);
-		return;
-	}
-	ring->commands--;
-	command->done(command, result);
+	return ends;
 }
 
-/* Returns the result of a read, or -EAGAIN: it must be read again. The kernel cancels a read that it would hand to a
- * thread if it can make none (pids.max), or if the thread that submitted the read has ended. By the ring it would be
- * cancelled again, so it is read here. */
-static int ring_result(const struct ring *ring, const struct io_read *read, int result)
+/* False: it is submitted once more. The kernel cancels a read that it would hand to a thread if it can make none
+ * (pids.max), or if the thread that submitted the read has ended. By the ring it would be cancelled again, so it is
+ * read here. */
+static bool ring_read_ends(struct ring *ring, struct io_read *read, int *result)
 {
-	if (result == -ECANCELED && !ring->is_lost)
-		result = io_read_now(ring->fds, read);
-	return result == -EINTR || (result == -ECANCELED && ring->is_lost) ? -EAGAIN : result;
-}
+	bool ends;
 
-/* Completes anything but a read. */
-static void ring_complete(struct ring *ring, uint64_t data, int result, bool *readable)
-{
-	if (data & RING_COMMAND) {
-		ring_complete_command(ring, (struct io_command *)(uintptr_t)(data & ~RING_COMMAND), result);
-	} else if (data == RING_POLL) {
-		ring->armed = false;
-		*readable = true;
-	} else {
-		ring->wake_armed = false;
-		ring->woken(ring->woken_argument);
-	}
+	ring->in_flight--;
+	if (*result == -ECANCELED && !ring->is_lost)
+		*result = io_read_now(ring->fds, read);
+	ends = *result != -EAGAIN && *result != -EINTR && (*result != -ECANCELED || !ring->is_lost);
+	if (!ends)
+		list_append(ring->queue_end, read, next);
+	return ends;
 }
 
 static void ring_look(struct ring *ring, bool *readable)
 {
 	struct io_uring_cqe *cqe;
-	struct io_read *read;
 
 	ring->engine.completions = 0;
 	while (io_uring_peek_cqe(&ring->uring, &cqe) == 0) {
@@ -265,17 +258,23 @@ static void ring_look(struct ring *ring, bool *readable)
 		/* Freed first, because done() may start a read whose completion needs the room. */
 		io_uring_cqe_seen(&ring->uring, cqe);
 		ring->engine.completions++;
-		if (data & (RING_POLL | RING_COMMAND | RING_WAKE)) {
-			ring_complete(ring, data, result, readable);
-			continue;
+		if (data & RING_COMMAND) {
+			struct io_command *command = (struct io_command *)(uintptr_t)(data & ~RING_COMMAND);
+
+			if (ring_command_ends(ring, command, result))
+				command->done(command, result);
+		} else if (data == RING_POLL) {
+			ring->armed = false;
+			*readable = true;
+		} else if (data == RING_WAKE) {
+			ring->wake_armed = false;
+			ring->woken(ring->woken_argument);
+		} else {
+			struct io_read *read = (struct io_read *)(uintptr_t)data;
+
+			if (ring_read_ends(ring, read, &result))
+				read->done(read, result);
 		}
-		read = (struct io_read *)(uintptr_t)data;
-		ring->in_flight--;
-		result = ring_result(ring, read, result);
-		if (result == -EAGAIN)
-			list_append(ring->queue_end, read, next);
-		else
-			read->done(read, result);
 	}
 	if (!ring->is_lost)
 		ring_start_queued(ring);
