@@ -3,7 +3,7 @@
  *
  *   DIR/format              which layout the rest has
  *   DIR/VOLUME-UUID/index/  copies of indexes, see copy.h
- *   DIR/VOLUME-UUID/mounts/ the mounts that use it now, see presence.h
+ *   DIR/VOLUME-UUID/mounts/ the mounts that use it now, see mount_links.h
  *
  * Its owner's processes share it, and no other user may write there. All of it can be lost or wrong at any time:
  * readers check it against the volume's own sums. */

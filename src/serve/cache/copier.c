@@ -14,7 +14,7 @@
 #include "base/thread/wake.h"
 #include "cache/copy.h"
 #include "cache/folder.h"
-#include "cache/presence.h"
+#include "cache/mount_links.h"
 
 #define COPIER_JOBS 8u /* that may wait, each with a version in memory */
 
@@ -127,7 +127,7 @@ static void copier_appear(const struct copier *copier)
 	int r = folder_make_volume(copier->folder, copier->volume, &volume, &err);
 
 	if (r == 0)
-		r = presence_note(volume, copier->name, copier->place, &err);
+		r = mount_links_add(volume, copier->name, copier->place, &err);
 	if (r < 0)
 		log_warn("cache '%s': other mounts cannot share the index of this one: %s", copier->path, err.reason);
 }
@@ -137,7 +137,7 @@ static void copier_disappear(const struct copier *copier)
 	auto_close int volume = -1;
 
 	if (folder_volume(copier->folder, copier->volume, &volume, NULL) == 0)
-		presence_drop(volume, copier->name);
+		mount_links_remove(volume, copier->name);
 }
 
 static void copier_main(void *argument)

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/program/passing.h"
-#include "cache/presence.h"
+#include "cache/mount_links.h"
 #include "client/client.h"
 #include "client/meeting.h"
 #include "image/records.h"
@@ -84,7 +84,7 @@ static int loan_try(void *argument, const char *name, const char *path, struct e
 		return 0;
 	r = meeting_connect(path, LOAN_TIMEOUT, &fd, &why);
 	if (r == -ECONNREFUSED || r == -ENOENT)
-		presence_drop(loan->volume, name);
+		mount_links_remove(loan->volume, name);
 	if (r == 0)
 		r = loan_receive(loan, fd, &why);
 	if (r < 0)
@@ -106,5 +106,5 @@ void loan_take(int volume, const uint8_t uuid[16], const char *own, const struct
 	client_begin(&loan.query.head, CLIENT_BORROW, sizeof(loan.query));
 	memcpy(loan.query.uuid, version->uuid, sizeof(loan.query.uuid));
 	memcpy(loan.query.volume_uuid, uuid, sizeof(loan.query.volume_uuid));
-	(void)!presence_each(volume, loan_try, &loan, NULL);
+	(void)!mount_links_each(volume, loan_try, &loan, NULL);
 }

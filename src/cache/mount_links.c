@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the links, and follows none. */
-#include "cache/presence.h"
+#include "cache/mount_links.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "cache/folder.h"
 
-int presence_note(int volume, const char *name, const char *path, struct error *err)
+int mount_links_add(int volume, const char *name, const char *path, struct error *err)
 {
 	auto_close int folder = -1;
 	int r = folder_make(volume, FOLDER_MOUNTS, &folder, err);
@@ -21,7 +21,7 @@ int presence_note(int volume, const char *name, const char *path, struct error *
 	return 0;
 }
 
-void presence_drop(int volume, const char *name)
+void mount_links_remove(int volume, const char *name)
 {
 	auto_close int folder = -1;
 
@@ -29,15 +29,15 @@ void presence_drop(int volume, const char *name)
 		unlinkat(folder, name, 0);
 }
 
-struct presence_visit {
+struct mount_links_visit {
 	int (*each)(void *argument, const char *name, const char *path, struct error *err);
 	void *argument;
 };
 
-static int presence_visit(void *argument, int folder, const char *name, struct error *err)
+static int mount_links_visit(void *argument, int folder, const char *name, struct error *err)
 {
-	const struct presence_visit *visit = argument;
-	char path[PRESENCE_PATH];
+	const struct mount_links_visit *visit = argument;
+	char path[MOUNT_LINKS_PATH];
 	ssize_t length = readlinkat(folder, name, path, sizeof(path));
 
 	if (length <= 0 || length == sizeof(path))
@@ -46,15 +46,15 @@ static int presence_visit(void *argument, int folder, const char *name, struct e
 	return visit->each(visit->argument, name, path, err);
 }
 
-int presence_each(int volume, int (*each)(void *argument, const char *name, const char *path, struct error *err),
-		  void *argument, struct error *err)
+int mount_links_each(int volume, int (*each)(void *argument, const char *name, const char *path, struct error *err),
+		     void *argument, struct error *err)
 {
-	struct presence_visit visit = { each, argument };
+	struct mount_links_visit visit = { each, argument };
 	auto_close int folder = -1;
 	struct error why = { 0 };
 	int r = folder_enter(volume, FOLDER_MOUNTS, &folder, &why);
 
 	if (r == -ENOENT)
 		return 0;
-	return r < 0 ? error_pass(err, r, &why) : folder_each(folder, presence_visit, &visit, err);
+	return r < 0 ? error_pass(err, r, &why) : folder_each(folder, mount_links_visit, &visit, err);
 }
