@@ -8,8 +8,8 @@
 #include "lib/check.h"
 #include "lib/section.h"
 #include "read/op.h"
+#include "serve/cache/cached_files.h"
 #include "serve/cache/file_set.h"
-#include "serve/cache/stock.h"
 #include "serve/cache/warm_jobs.h"
 
 static struct section section;
@@ -100,12 +100,12 @@ static void keep(struct store *store, const struct inode *inode, uint64_t i)
 	assert_true(chunk_map_put(&store->table.map, chunk_map_key(&chunk), 1 + i));
 }
 
-static struct stock_file find(struct store *store, uint64_t ordinal)
+static struct cached_file find(struct store *store, uint64_t ordinal)
 {
 	struct inode inode;
 
 	CHECK_OK(inode_get(index_of, ordinal, &inode, &err));
-	return stock_find(store, index_of, &inode);
+	return cached_files_find(store, index_of, &inode);
 }
 
 static void test_where_files_are(void **state)
@@ -113,7 +113,7 @@ static void test_where_files_are(void **state)
 	struct store store = { .table = { .map = { words, 64 }, .slots = { .list = slots, .count = 4 } },
 			       .view.table = &store.table };
 	uint64_t first, inline_at;
-	struct stock_file file;
+	struct cached_file file;
 	struct inode inode;
 
 	section_init(&section);
@@ -132,21 +132,21 @@ static void test_where_files_are(void **state)
 	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
 	load();
 	file = find(&store, 2);
-	assert_int_equal(file.place, STOCK_MISSING);
+	assert_int_equal(file.place, CACHED_FILE_MISSING);
 	assert_int_equal(file.missing, 2);
 	assert_int_equal(file.address, SECTION_ON(0));
 	CHECK_OK(inode_get(index_of, 2, &inode, &err));
 	keep(&store, &inode, 0);
 	file = find(&store, 2);
-	assert_int_equal(file.place, STOCK_MISSING); /* half of it is not enough */
+	assert_int_equal(file.place, CACHED_FILE_MISSING); /* half of it is not enough */
 	assert_int_equal(file.missing, 1);
 	assert_int_equal(file.address, SECTION_ON(0) + 131072);
 	keep(&store, &inode, 1);
-	assert_int_equal(find(&store, 2).place, STOCK_CACHED);
-	assert_int_equal(find(&store, 3).place, STOCK_INDEX);
-	assert_int_equal(find(&store, 4).place, STOCK_INDEX);
-	assert_int_equal(find(&store, 5).place, STOCK_LARGE);
-	assert_int_equal(find(&store, 6).place, STOCK_INDEX); /* a hole */
+	assert_int_equal(find(&store, 2).place, CACHED_FILE_WHOLE);
+	assert_int_equal(find(&store, 3).place, CACHED_FILE_INDEX);
+	assert_int_equal(find(&store, 4).place, CACHED_FILE_INDEX);
+	assert_int_equal(find(&store, 5).place, CACHED_FILE_LARGE);
+	assert_int_equal(find(&store, 6).place, CACHED_FILE_INDEX); /* a hole */
 	index_close(index_of);
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "datasetfs/control.h"
+#include "serve/cache/cached_files.h"
 #include "serve/cache/file_set.h"
-#include "serve/cache/stock.h"
 #include "serve/version/generation.h"
 
 #define WARM_JOBS_JOBS     8u                   /* that may be there at a time */

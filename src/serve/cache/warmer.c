@@ -18,8 +18,8 @@
 #include "base/thread/thread.h"
 #include "image/names/names.h"
 #include "read/cached.h"
+#include "serve/cache/cached_files.h"
 #include "serve/cache/legs.h"
-#include "serve/cache/stock.h"
 #include "serve/cache/warm_jobs.h"
 
 #define WARMER_PASSES 8u               /* of a job, at most */
@@ -43,7 +43,7 @@ struct warmer {
 	struct legs legs;
 	struct warm_job *job;
 	struct dsfs_warm answer; /* of the job */
-	struct stock stock;      /* as of the last look */
+	struct cached_files counts; /* as of the last look */
 	struct lowest window;    /* files that are missing, from the lowest place on */
 	struct legs_file last;   /* of the window before */
 	int64_t looked;          /* when it last looked whether the job is wanted */
@@ -164,7 +164,7 @@ static int warmer_compare(const void *a, const void *b)
 {
 	const struct legs_file *x = a, *y = b;
 
-	if (x->address == y->address && x->address == STOCK_DAMAGED)
+	if (x->address == y->address && x->address == CACHED_FILE_DAMAGED)
 		return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
 	return (x->address > y->address) - (x->address < y->address);
 }
@@ -187,16 +187,16 @@ static void warmer_see(struct warmer *warmer, uint64_t ordinal, bool is_first)
 {
 	const struct index *index = warmer->job->generation->opened.index;
 	struct legs_file missing = { .ordinal = ordinal };
-	struct stock_file file;
+	struct cached_file file;
 	struct inode inode;
 
 	if (inode_get(index, ordinal, &inode, NULL) < 0 || !S_ISREG(inode.mode))
 		return;
-	file = stock_find(warmer_store(warmer), index, &inode);
+	file = cached_files_find(warmer_store(warmer), index, &inode);
 	if (is_first)
-		stock_add(&warmer->stock, &file, inode.size);
+		cached_files_add(&warmer->counts, &file, inode.size);
 	missing.address = file.address;
-	if (file.place == STOCK_MISSING && warmer_compare(&missing, &warmer->last) > 0)
+	if (file.place == CACHED_FILE_MISSING && warmer_compare(&missing, &warmer->last) > 0)
 		lowest_add(&warmer->window, &missing);
 }
 
@@ -228,7 +228,7 @@ static void warmer_fill(struct warmer *warmer, bool is_first)
 static void warmer_look(struct warmer *warmer)
 {
 	warmer_check_removed(warmer);
-	warmer->stock = (struct stock){ 0 };
+	warmer->counts = (struct cached_files){ 0 };
 	warmer->last = (struct legs_file){ 0 };
 	warmer_fill(warmer, true);
 }
@@ -306,16 +306,16 @@ static void warmer_settle(struct warmer *warmer)
 /* Reports the result of the last look. */
 static void warmer_count(struct warmer *warmer)
 {
-	static const size_t places[STOCK_PLACES] = {
-		[STOCK_CACHED] = offsetof(struct dsfs_warm, cached),
-		[STOCK_MISSING] = offsetof(struct dsfs_warm, missing),
-		[STOCK_INDEX] = offsetof(struct dsfs_warm, index),
-		[STOCK_LARGE] = offsetof(struct dsfs_warm, large),
+	static const size_t places[CACHED_FILE_PLACES] = {
+		[CACHED_FILE_WHOLE] = offsetof(struct dsfs_warm, cached),
+		[CACHED_FILE_MISSING] = offsetof(struct dsfs_warm, missing),
+		[CACHED_FILE_INDEX] = offsetof(struct dsfs_warm, index),
+		[CACHED_FILE_LARGE] = offsetof(struct dsfs_warm, large),
 	};
 	struct dsfs_warm_count count;
 
-	for (unsigned i = 0; i < STOCK_PLACES; i++) {
-		count = (struct dsfs_warm_count){ warmer->stock.files[i], warmer->stock.bytes[i] };
+	for (unsigned i = 0; i < CACHED_FILE_PLACES; i++) {
+		count = (struct dsfs_warm_count){ warmer->counts.files[i], warmer->counts.bytes[i] };
 		memcpy((char *)&warmer->answer + places[i], &count, sizeof(count));
 	}
 }
@@ -325,16 +325,16 @@ static void warmer_count(struct warmer *warmer)
  * may help. */
 static bool warmer_pass(struct warmer *warmer, uint64_t *before)
 {
-	const struct stock *stock = &warmer->stock;
+	const struct cached_files *counts = &warmer->counts;
 
 	warmer_look(warmer);
 	warmer_count(warmer);
 	if (*before == UINT64_MAX)
 		warmer->answer.to_read = warmer->answer.missing;
-	if (warmer_has_ended(warmer) || stock->files[STOCK_MISSING] <= warmer->legs.failed ||
-	    (stock->chunks >= *before && !warmer->legs.was_left))
+	if (warmer_has_ended(warmer) || counts->files[CACHED_FILE_MISSING] <= warmer->legs.failed ||
+	    (counts->chunks >= *before && !warmer->legs.was_left))
 		return false;
-	*before = stock->chunks;
+	*before = counts->chunks;
 	warmer->answer.state = DSFS_WARM_READS;
 	legs_begin_pass(&warmer->legs);
 	warmer_read_all(warmer);
@@ -350,9 +350,9 @@ static bool warmer_pass(struct warmer *warmer, uint64_t *before)
 static void warmer_conclude(struct warmer *warmer)
 {
 	warmer_count(warmer);
-	if (!warmer->stock.files[STOCK_MISSING] && warmer->answer.state == DSFS_WARM_FULL)
+	if (!warmer->counts.files[CACHED_FILE_MISSING] && warmer->answer.state == DSFS_WARM_FULL)
 		warmer->answer.state = DSFS_WARM_DONE;
-	if (!warmer->stock.files[STOCK_MISSING])
+	if (!warmer->counts.files[CACHED_FILE_MISSING])
 		warmer_end(warmer, DSFS_WARM_DONE, "");
 	if (warmer->legs.failed)
 		warmer_end_unread(warmer);
