@@ -22,12 +22,12 @@
 #include "base/program/passing.h"
 #include "base/program/privileges.h"
 #include "base/program/signal.h"
+#include "supervisor/dying_servers.h"
 #include "supervisor/ending.h"
 #include "supervisor/fdstore.h"
 #include "supervisor/message.h"
 #include "supervisor/oom.h"
 #include "supervisor/pauses.h"
-#include "supervisor/remains.h"
 #include "supervisor/server.h"
 #include "supervisor/upgrade.h"
 
@@ -61,7 +61,7 @@ struct supervisor {
 	bool has_served;      /* the first server was ready */
 	bool cannot_start;    /* the last server failed before it served */
 	uint64_t signals_due; /* a bit for each signal that no server has acted on yet */
-	struct remains remains;
+	struct dying_servers dying;
 	bool is_killable; /* when memory runs out */
 	struct error why_killable;
 	bool is_over;
@@ -279,7 +279,7 @@ static void supervisor_reap(struct supervisor *supervisor)
 	while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (process == supervisor->server.process)
 			supervisor_lose(supervisor, status);
-		else if (remains_end(&supervisor->remains, process))
+		else if (dying_servers_end(&supervisor->dying, process))
 			supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
 		else if (upgrade_reap(&supervisor->upgrade, process, status))
 			supervisor_release(supervisor);
@@ -292,7 +292,7 @@ static void supervisor_leave(struct supervisor *supervisor, int status)
 	pid_t process = supervisor->server.process;
 	struct error err = { 0 };
 
-	if (remains_add(&supervisor->remains, process, server_holds_requests(&supervisor->server), &err) < 0)
+	if (dying_servers_add(&supervisor->dying, process, server_holds_requests(&supervisor->server), &err) < 0)
 		log_warn("%s, ignoring", err.reason);
 	supervisor_lose(supervisor, status);
 }
@@ -355,7 +355,8 @@ static int64_t supervisor_period(const struct supervisor *supervisor)
  * or never, if that thread waits for one of these very requests. */
 static void supervisor_look_at_stuck(struct supervisor *supervisor)
 {
-	const struct remains_one *one = remains_stay(&supervisor->remains, supervisor_period(supervisor), clock_now());
+	const struct dying_server *one =
+		dying_servers_stay(&supervisor->dying, supervisor_period(supervisor), clock_now());
 
 	if (!one)
 		return;
@@ -370,11 +371,11 @@ static void supervisor_look_at_stuck(struct supervisor *supervisor)
 
 /* The present server also learns of a process with only sleeping threads left, perhaps for ever: their requests are
  * free. A later server has the kernel send them again anyway. */
-static void supervisor_look_at_remains(struct supervisor *supervisor)
+static void supervisor_look_at_dying(struct supervisor *supervisor)
 {
 	pid_t process;
 
-	while ((process = remains_look(&supervisor->remains, clock_now())))
+	while ((process = dying_servers_look(&supervisor->dying, clock_now())))
 		supervisor_post(supervisor, SUPERVISOR_GONE, (uint32_t)process);
 	if (fdstore_has(&supervisor->kept, SUPERVISOR_STUCK))
 		supervisor_look_at_stuck(supervisor);
@@ -619,7 +620,7 @@ static int supervisor_timeout(const struct supervisor *supervisor)
 		until = supervisor->start_at;
 	if (server->dead)
 		until = supervisor_earlier(until, supervisor_look_again(server, now));
-	until = supervisor_earlier(until, remains_next(&supervisor->remains));
+	until = supervisor_earlier(until, dying_servers_next(&supervisor->dying));
 	if (server->outbox.is_crowded || supervisor->upgrade.trial.outbox.is_crowded)
 		until = supervisor_earlier(until, now + SUPERVISOR_CROWDED);
 	if (supervisor_expects_beats(supervisor))
@@ -676,7 +677,7 @@ static void supervisor_turn(struct supervisor *supervisor)
 		supervisor_look_at_silence(supervisor);
 	if (!supervisor->is_over)
 		supervisor_look_at_start(supervisor);
-	supervisor_look_at_remains(supervisor);
+	supervisor_look_at_dying(supervisor);
 }
 
 /* ---- the program ---- */
@@ -730,7 +731,7 @@ static int supervisor_open(struct supervisor *supervisor, struct error *err)
 static void supervisor_close(struct supervisor *supervisor)
 {
 	fdstore_clear(&supervisor->kept, NULL);
-	remains_free(&supervisor->remains);
+	dying_servers_free(&supervisor->dying);
 	upgrade_close(&supervisor->upgrade);
 	close_fd(&supervisor->servers.program);
 	close_fd(&supervisor->signals);

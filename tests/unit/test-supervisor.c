@@ -20,13 +20,13 @@
 
 #include "base/program/descriptors.h"
 #include "lib/check.h"
+#include "supervisor/dying_servers.h"
 #include "supervisor/ending.h"
 #include "supervisor/fdstore.h"
 #include "supervisor/keep.h"
 #include "supervisor/message.h"
 #include "supervisor/outbox.h"
 #include "supervisor/pauses.h"
-#include "supervisor/remains.h"
 #include "supervisor/supervisor.h"
 
 #define ORDERS 100 /* descriptor at which a server gets its orders */
@@ -549,36 +549,36 @@ static void end_child(pid_t child)
 }
 
 /* It is told once that what is left of a process sleeps; one that runs may still take something. */
-static void remains_that_sleep(void **state)
+static void servers_that_die(void **state)
 {
 	pid_t awake = child_that(spins), asleep = child_that(sleeps), found = 0;
-	const struct remains_one *stays;
-	struct remains remains = { 0 };
+	const struct dying_server *stays;
+	struct dying_servers dying = { 0 };
 	int64_t now = 1;
 
-	assert_int_equal(remains_next(&remains), INT64_MAX);
-	assert_int_equal(remains_add(&remains, awake, false, NULL), 0);
-	assert_int_equal(remains_add(&remains, asleep, true, NULL), 0);
+	assert_int_equal(dying_servers_next(&dying), INT64_MAX);
+	assert_int_equal(dying_servers_add(&dying, awake, false, NULL), 0);
+	assert_int_equal(dying_servers_add(&dying, asleep, true, NULL), 0);
 	for (; !found && now < 10000 * MS; now += 10 * MS, usleep(10000))
-		found = remains_look(&remains, now);
+		found = dying_servers_look(&dying, now);
 	assert_int_equal(found, asleep);
 	for (int i = 0; i < 10; i++, now += 1000 * MS)
-		assert_int_equal(remains_look(&remains, now), 0);
-	assert_true(remains_next(&remains) < now + 1000 * MS);
-	assert_null(remains_stay(&remains, 30000 * MS, now));
+		assert_int_equal(dying_servers_look(&dying, now), 0);
+	assert_true(dying_servers_next(&dying) < now + 1000 * MS);
+	assert_null(dying_servers_stay(&dying, 30000 * MS, now));
 	for (int i = 0; i < 2; i++) {
-		stays = remains_stay(&remains, 9000 * MS, now);
+		stays = dying_servers_stay(&dying, 9000 * MS, now);
 		assert_non_null(stays);
 		assert_int_equal(stays->holds_requests, stays->process == asleep);
 	}
-	assert_null(remains_stay(&remains, 9000 * MS, now));
+	assert_null(dying_servers_stay(&dying, 9000 * MS, now));
 	end_child(awake);
 	end_child(asleep);
-	assert_true(remains_end(&remains, asleep));
-	assert_false(remains_end(&remains, asleep));
-	assert_true(remains_end(&remains, awake));
-	assert_int_equal(remains_next(&remains), INT64_MAX);
-	remains_free(&remains);
+	assert_true(dying_servers_end(&dying, asleep));
+	assert_false(dying_servers_end(&dying, asleep));
+	assert_true(dying_servers_end(&dying, awake));
+	assert_int_equal(dying_servers_next(&dying), INT64_MAX);
+	dying_servers_free(&dying);
 }
 
 /* A process whose first thread has ended is replaced, and ended wholly, which is told. */
@@ -993,7 +993,7 @@ int main(void)
 		cmocka_unit_test(pauses), cmocka_unit_test(full_store), cmocka_unit_test(letters),
 		cmocka_unit_test(endings), cmocka_unit_test(without_supervisor), cmocka_unit_test(kept_descriptors),
 		cmocka_unit_test(many_servers), cmocka_unit_test(many_descriptors), cmocka_unit_test(signals),
-		cmocka_unit_test(left_descriptors), cmocka_unit_test(remains_that_sleep), cmocka_unit_test(half_dead),
+		cmocka_unit_test(left_descriptors), cmocka_unit_test(servers_that_die), cmocka_unit_test(half_dead),
 		cmocka_unit_test(crashing), cmocka_unit_test(exit_statuses), cmocka_unit_test(killed_without_a_mount),
 		cmocka_unit_test(killed_at_its_end), cmocka_unit_test(never_ready), cmocka_unit_test(refuses),
 		cmocka_unit_test(signal_without_server), cmocka_unit_test(unmounted_without_server),
