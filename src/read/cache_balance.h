@@ -12,15 +12,15 @@
 
 #include "read/route.h"
 
-#define BESIDE_SLOW  INT64_C(4000000) /* ns: reads that take less are never slow */
-#define BESIDE_TIMES 4                /* how many times longer than a read of the volume one of the cache may take */
+#define BALANCE_SLOW  INT64_C(4000000) /* ns: reads that take less are never slow */
+#define BALANCE_TIMES 4                /* how many times longer than a read of the volume one of the cache may take */
 
-enum beside_place { BESIDE_VOLUME, BESIDE_CACHE, BESIDE_PLACES };
+enum cache_balance_place { BALANCE_VOLUME, BALANCE_CACHE, BALANCE_PLACES };
 
 /* Shared by all readers of a volume. */
-struct beside {
+struct cache_balance {
 	struct route *route;     /* of these two: how long reads take, told by route_begin() and route_end() */
-	_Atomic uint32_t most;   /* reads of the cache under way, in BESIDE_READ; BESIDE_ANY: there is no limit */
+	_Atomic uint32_t most;   /* reads of the cache under way, in BALANCE_READ; BALANCE_ANY: there is no limit */
 	_Atomic uint32_t slows;  /* 1 for a slow read, less 4 for each other one */
 	_Atomic uint32_t peak;   /* most reads under way while there is no limit and some are slow */
 	_Atomic uint32_t others; /* reads that were not slow since the limit last shrank */
@@ -28,14 +28,14 @@ struct beside {
 	_Atomic int64_t shrunk;  /* reads that began before this time do not shrink it again */
 };
 
-must_check int beside_open(struct beside *beside, struct error *err);
-void beside_close(struct beside *beside);
+must_check int cache_balance_open(struct cache_balance *balance, struct error *err);
+void cache_balance_close(struct cache_balance *balance);
 
 /* Whether a read that the cache may answer goes there now. */
-bool beside_takes(struct beside *beside, int64_t now);
+bool cache_balance_takes(struct cache_balance *balance, int64_t now);
 /* True: reads of the cache do not come back, or fail. */
-bool beside_is_suspect(const struct beside *beside, int64_t now);
+bool cache_balance_is_suspect(const struct cache_balance *balance, int64_t now);
 /* Returns the ns after which a read of the cache is slow. */
-int64_t beside_limit(const struct beside *beside, int64_t now);
+int64_t cache_balance_limit(const struct cache_balance *balance, int64_t now);
 /* A read of the cache has ended, which was slow or not, after route_end(). */
-void beside_learn(struct beside *beside, bool was_slow, int64_t begun, int64_t now);
+void cache_balance_learn(struct cache_balance *balance, bool was_slow, int64_t begun, int64_t now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the store for each chunk, and beside.h where a read of it goes. */
+/* Asks the store for each chunk, and cache_balance.h where a read of it goes. */
 #include "cache/store.h"
 #include "read/cached.h"
 
@@ -17,7 +17,7 @@ int cached_borrow(struct view *view, uint32_t member, struct cached **ret, struc
 	cached->view = view;
 	cached->member = member;
 	atomic_store(&cached->uses, 1);
-	r = beside_open(&cached->beside, err);
+	r = cache_balance_open(&cached->balance, err);
 	if (r < 0)
 		free(cached);
 	else
@@ -47,7 +47,7 @@ void cached_free(struct cached *cached)
 		return;
 	if (!cached->store)
 		view_return(cached->view);
-	beside_close(&cached->beside);
+	cache_balance_close(&cached->balance);
 	free(cached);
 }
 
@@ -66,7 +66,7 @@ static bool cached_has_all(const struct cached *cached, const struct chunk *chun
 
 bool cached_has(const struct cached *cached, const struct chunk *chunks, uint32_t count, int64_t now)
 {
-	return !beside_is_suspect(&cached->beside, now) && cached_has_all(cached, chunks, count);
+	return !cache_balance_is_suspect(&cached->balance, now) && cached_has_all(cached, chunks, count);
 }
 
 /* Spread chunks lie in the payload with the gaps of the volume between them, which the cache does not have. A list of
@@ -104,23 +104,23 @@ static uint64_t cached_place(const struct read_range *range, const struct chunk 
 
 bool cached_takes(const struct read_fetch *fetch, int64_t now)
 {
-	return fetch->may_hit && beside_takes(&fetch->op->reader->setup.cached->beside, now);
+	return fetch->may_hit && cache_balance_takes(&fetch->op->reader->setup.cached->balance, now);
 }
 
-static enum beside_place cached_where(const struct read_fetch *fetch)
+static enum cache_balance_place cached_where(const struct read_fetch *fetch)
 {
-	return fetch->hits ? BESIDE_CACHE : BESIDE_VOLUME;
+	return fetch->hits ? BALANCE_CACHE : BALANCE_VOLUME;
 }
 
 void cached_start(const struct read_fetch *fetch, int64_t now)
 {
-	route_begin(fetch->op->reader->setup.cached->beside.route, cached_where(fetch), now);
+	route_begin(fetch->op->reader->setup.cached->balance.route, cached_where(fetch), now);
 }
 
 /* Time in which the reader's thread had no CPU, or other work, is no delay of the drive. */
 static bool cached_is_slow(struct reader *reader, int64_t took, int64_t now)
 {
-	int64_t limit = beside_limit(&reader->setup.cached->beside, now);
+	int64_t limit = cache_balance_limit(&reader->setup.cached->balance, now);
 
 	return took > limit && took - hold_own(reader, took, now) > limit;
 }
@@ -128,12 +128,12 @@ static bool cached_is_slow(struct reader *reader, int64_t took, int64_t now)
 void cached_end(const struct read_fetch *fetch, int64_t now)
 {
 	struct reader *reader = fetch->op->reader;
-	struct beside *beside = &reader->setup.cached->beside;
+	struct cache_balance *balance = &reader->setup.cached->balance;
 
 	/* A read that is short or empty, as the file was cut off, is no failure of the drive. */
-	route_end(beside->route, cached_where(fetch), fetch->started, now, fetch->result == 0 ? 1 : fetch->result);
+	route_end(balance->route, cached_where(fetch), fetch->started, now, fetch->result == 0 ? 1 : fetch->result);
 	if (fetch->hits && fetch->result > 0)
-		beside_learn(beside, cached_is_slow(reader, now - fetch->started, now), fetch->started, now);
+		cache_balance_learn(balance, cached_is_slow(reader, now - fetch->started, now), fetch->started, now);
 }
 
 /* ---- what came ---- */

@@ -4,7 +4,7 @@
  * read as if there were no cache. Readers that keep give it the bytes that they read from the volume. */
 #pragma once
 #include "cache/store.h"
-#include "read/beside.h"
+#include "read/cache_balance.h"
 #include "read/op.h"
 
 /* Shared by all readers of a volume. */
@@ -13,7 +13,7 @@ struct cached {
 	struct store *store; /* takes the bytes that readers keep; NULL: the view is lent, and readers keep nothing */
 	_Atomic uint32_t uses;
 	uint32_t member; /* number of its descriptor: behind those of the members */
-	struct beside beside;
+	struct cache_balance balance;
 };
 
 must_check int cached_new(struct store *store, uint32_t member, struct cached **ret, struct error *err);

@@ -161,7 +161,7 @@ static bool fetch_is_suspect(const struct read_fetch *fetch, uint32_t member, in
 	const struct reader_setup *setup = &fetch->op->reader->setup;
 
 	if (setup->cached && member == setup->cached->member)
-		return beside_is_suspect(&setup->cached->beside, now);
+		return cache_balance_is_suspect(&setup->cached->balance, now);
 	return setup->route && route_is_suspect(setup->route, member, now);
 }
 

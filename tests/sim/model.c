@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "io/window.h"
-#include "read/beside.h"
+#include "read/cache_balance.h"
 
 #define START      INT64_C(10000000000) /* ns: the clock of a machine that has run for a while */
 #define LOOK       INT64_C(250000000)   /* ns between two looks of the daemon's watchdog, */
@@ -25,7 +25,7 @@ struct worker {
 	int64_t began;                   /* this epoch */
 	bool has_tier;
 	struct tier tier;
-	struct beside beside;            /* divides what it holds between its drive and the volume */
+	struct cache_balance balance;            /* divides what it holds between its drive and the volume */
 	struct member drive;
 	int64_t filled;                  /* when the tier had MODEL_FULL of what it will; 0: it has not yet */
 	int64_t lingers;                 /* until then the tier waits for more to write; INT64_MAX: it does not */
@@ -115,16 +115,16 @@ static struct member *model_member(struct model *model, const struct sim_read *r
 	return read->is_hit ? &model->workers[read->worker].drive : &model->members[read->member];
 }
 
-static enum beside_place model_place(const struct sim_read *read)
+static enum cache_balance_place model_place(const struct sim_read *read)
 {
-	return read->is_hit ? BESIDE_CACHE : BESIDE_VOLUME;
+	return read->is_hit ? BALANCE_CACHE : BALANCE_VOLUME;
 }
 
 static bool model_is_suspect(const struct model *model, const struct sim_read *read, int64_t now)
 {
 	const struct worker *worker = &model->workers[read->worker];
 
-	return read->is_hit ? beside_is_suspect(&worker->beside, now) :
+	return read->is_hit ? cache_balance_is_suspect(&worker->balance, now) :
 			      route_is_suspect(worker->route, read->member, now);
 }
 
@@ -138,7 +138,7 @@ static void model_choose(struct model *model, struct sim_read *read, int64_t now
 	uint32_t members[MODEL_COPIES], copies = model->setup->copies;
 
 	read->is_hit = read->may_hit && (model->setup->tier.is_alone ||
-					 beside_takes(&model->workers[read->worker].beside, now));
+					 cache_balance_takes(&model->workers[read->worker].balance, now));
 	if (read->is_hit)
 		return;
 	for (uint32_t i = 0; i < copies; i++)
@@ -172,7 +172,7 @@ static bool model_try(struct model *model, struct sim_read *read, int64_t now)
 	if (!read->is_hit)
 		route_begin(worker->route, read->member, now);
 	if (worker->has_tier)
-		route_begin(worker->beside.route, model_place(read), now);
+		route_begin(worker->balance.route, model_place(read), now);
 	member_submit(model_member(model, read), &model->events, read, now);
 	if (model->setup->hedges && model->setup->copies > 1 && !read->is_hit)
 		model_watch(model, read, now);
@@ -371,10 +371,11 @@ static void model_tell(struct model *model, struct sim_read *read, int64_t now)
 	if (!read->is_hit)
 		route_end(worker->route, read->member, read->started, now, result);
 	if (worker->has_tier)
-		route_end(worker->beside.route, model_place(read), read->started, now, result);
+		route_end(worker->balance.route, model_place(read), read->started, now, result);
 	if (read->is_hit && !read->failed)
-		beside_learn(&worker->beside, now - read->started > beside_limit(&worker->beside, now), read->started,
-			     now);
+		cache_balance_learn(&worker->balance,
+				    now - read->started > cache_balance_limit(&worker->balance, now), read->started,
+				    now);
 	if (read->is_counted)
 		window_end(worker->window, NULL, &counted, now, result);
 	if (model_counts(model, now) && !read->is_hit)
@@ -507,7 +508,7 @@ static void model_look(struct model *model, uint32_t number, int64_t now)
 {
 	struct worker *worker = &model->workers[number];
 	struct sim_read *read, *after;
-	bool any = worker->has_tier && beside_is_suspect(&worker->beside, now);
+	bool any = worker->has_tier && cache_balance_is_suspect(&worker->balance, now);
 
 	for (uint32_t i = 0; i < model->setup->members; i++)
 		any |= route_is_suspect(worker->route, i, now);
@@ -593,7 +594,7 @@ static void model_equip_tier(struct model *model, struct worker *worker, uint32_
 	order_init(&worker->order, &setup->order, number);
 	tier_init(&worker->tier, &setup->tier, START);
 	member_init(&worker->drive, &setup->drive, setup->seed + number);
-	if (beside_open(&worker->beside, &err) < 0)
+	if (cache_balance_open(&worker->balance, &err) < 0)
 		exit(1);
 	if (setup->tier.begins_full)
 		model_fill_up(model, worker, number);
@@ -683,7 +684,7 @@ static void model_close_worker(struct model *model, struct worker *worker, int64
 		model->result->written += worker->tier.written;
 		tier_free(&worker->tier);
 	}
-	beside_close(&worker->beside);
+	cache_balance_close(&worker->balance);
 	window_free(worker->window);
 	route_free(worker->route);
 }

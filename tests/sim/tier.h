@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The cache of a worker on a drive of its own. Where files lie, which slots are taken and when one may be used again
- * say src/cache/map.c and src/cache/slots.c; what the stage and its writer do there (stage.c, store.c) is done here as
- * well: files wait in four buffers, each of them a slot to be, and are written when one is full, or after a quarter of
- * a second; what finds no room is dropped. Who writes and how long that takes is the model's. */
+ * say src/cache/chunk_map.c and src/cache/slots.c; what the stage and its writer do there (stage.c, store.c) is done
+ * here as well: files wait in four buffers, each of them a slot to be, and are written when one is full, or after a
+ * quarter of a second; what finds no room is dropped. Who writes and how long that takes is the model's. */
 #pragma once
 #include "cache/chunk_map.h"
 #include "cache/stage.h"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What src/read/beside.c, src/cache/map.c and src/cache/slots.c make of caches on the drives of many workers, in the
-simulation: hits, the epoch that fills, a drive and a volume that are limited or slow, 1,000 workers, and wear. Beside
-each rule stands what comes out without the mechanism that it is about, which must break it."""
+"""What src/read/cache_balance.c, src/cache/chunk_map.c and src/cache/slots.c make of caches on the drives of many
+workers, in the simulation: hits, the epoch that fills, a drive and a volume that are limited or slow, 1,000 workers,
+and wear. Beside each rule stands what comes out without the mechanism that it is about, which must break it."""
 import os
 
 from simulation import MEMBER, check, end, sim

@@ -3,30 +3,30 @@
 #include <errno.h>
 
 #include "lib/check.h"
-#include "read/beside.h"
+#include "read/cache_balance.h"
 
 #define MS INT64_C(1000000)
 
-static struct beside beside;
+static struct cache_balance balance;
 static int64_t now;
 
 static void begin(void)
 {
-	CHECK_OK(beside_open(&beside, &err));
+	CHECK_OK(cache_balance_open(&balance, &err));
 	now = 1000 * MS;
 }
 
 /* One read, of the place that is chosen. */
 static bool read_once(int64_t cache, int64_t volume)
 {
-	bool takes = beside_takes(&beside, now);
+	bool takes = cache_balance_takes(&balance, now);
 	int64_t took = takes ? cache : volume, begun = now;
 
-	route_begin(beside.route, takes ? BESIDE_CACHE : BESIDE_VOLUME, now);
+	route_begin(balance.route, takes ? BALANCE_CACHE : BALANCE_VOLUME, now);
 	now += took;
-	route_end(beside.route, takes ? BESIDE_CACHE : BESIDE_VOLUME, begun, now, 4096);
+	route_end(balance.route, takes ? BALANCE_CACHE : BALANCE_VOLUME, begun, now, 4096);
 	if (takes)
-		beside_learn(&beside, took > beside_limit(&beside, now), begun, now);
+		cache_balance_learn(&balance, took > cache_balance_limit(&balance, now), begun, now);
 	return takes;
 }
 
@@ -45,7 +45,7 @@ static void test_it_is_asked_first(void **state)
 	assert_int_equal(hits_of(1000, 3 * MS, MS / 10), 1000); /* slower, but not slow */
 	assert_int_equal(hits_of(15, 50 * MS, MS), 15);         /* a few slow reads are nothing */
 	assert_int_equal(hits_of(1000, MS, MS), 1000);
-	beside_close(&beside);
+	cache_balance_close(&balance);
 }
 
 static void test_a_slow_one_is_tried_now_and_then(void **state)
@@ -58,7 +58,7 @@ static void test_a_slow_one_is_tried_now_and_then(void **state)
 	assert_in_range(hits, 2, 4);
 	(void)hits_of(40000, MS, MS); /* well again */
 	assert_int_equal(hits_of(1000, MS, MS), 1000);
-	beside_close(&beside);
+	cache_balance_close(&balance);
 }
 
 /* Reads of 16 readers are slow when more than eight are there at a time: so about eight are. */
@@ -72,22 +72,22 @@ static void test_few_are_under_way_at_a_time(void **state)
 
 		hits = 0;
 		for (unsigned i = 0; i < 16; i++) {
-			bool takes = beside_takes(&beside, now);
+			bool takes = cache_balance_takes(&balance, now);
 
 			hits += takes;
-			route_begin(beside.route, takes ? BESIDE_CACHE : BESIDE_VOLUME, now);
+			route_begin(balance.route, takes ? BALANCE_CACHE : BALANCE_VOLUME, now);
 		}
 		now += MS;
 		for (unsigned i = hits; i < 16; i++)
-			route_end(beside.route, BESIDE_VOLUME, begun, now, 4096);
+			route_end(balance.route, BALANCE_VOLUME, begun, now, 4096);
 		now += hits > 8 ? 50 * MS : 0;
 		for (unsigned i = 0; i < hits; i++) {
-			route_end(beside.route, BESIDE_CACHE, begun, now, 4096);
-			beside_learn(&beside, now - begun > beside_limit(&beside, now), begun, now);
+			route_end(balance.route, BALANCE_CACHE, begun, now, 4096);
+			cache_balance_learn(&balance, now - begun > cache_balance_limit(&balance, now), begun, now);
 		}
 	}
 	assert_in_range(hits, 6, 9);
-	beside_close(&beside);
+	cache_balance_close(&balance);
 }
 
 /* Nothing was slow when they began, so no peak is noted: the limit comes from those that are still under way. */
@@ -99,33 +99,33 @@ static void test_all_under_way_are_slow(void **state)
 	begin();
 	begun = now;
 	for (unsigned i = 0; i < 64; i++) {
-		assert_true(beside_takes(&beside, now));
-		route_begin(beside.route, BESIDE_CACHE, now);
+		assert_true(cache_balance_takes(&balance, now));
+		route_begin(balance.route, BALANCE_CACHE, now);
 	}
 	now += 50 * MS;
 	for (unsigned i = 0; i < 64; i++) {
-		route_end(beside.route, BESIDE_CACHE, begun, now, 4096);
-		beside_learn(&beside, true, begun, now);
+		route_end(balance.route, BALANCE_CACHE, begun, now, 4096);
+		cache_balance_learn(&balance, true, begun, now);
 	}
-	for (unsigned i = 0; i < 64 && beside_takes(&beside, now); i++, hits++)
-		route_begin(beside.route, BESIDE_CACHE, now);
+	for (unsigned i = 0; i < 64 && cache_balance_takes(&balance, now); i++, hits++)
+		route_begin(balance.route, BALANCE_CACHE, now);
 	assert_in_range(hits, 30, 40);
-	beside_close(&beside);
+	cache_balance_close(&balance);
 }
 
 static void test_a_suspect_is_probed(void **state)
 {
 	begin();
 	for (unsigned i = 0; i < ROUTE_FAILURES; i++) {
-		route_begin(beside.route, BESIDE_CACHE, now);
-		route_end(beside.route, BESIDE_CACHE, now, now, -EIO);
+		route_begin(balance.route, BALANCE_CACHE, now);
+		route_end(balance.route, BALANCE_CACHE, now, now, -EIO);
 	}
-	assert_true(beside_is_suspect(&beside, now));
-	assert_true(beside_takes(&beside, now));
-	assert_false(beside_takes(&beside, now));
-	assert_false(beside_takes(&beside, now + ROUTE_PROBE - 1));
-	assert_true(beside_takes(&beside, now + ROUTE_PROBE));
-	beside_close(&beside);
+	assert_true(cache_balance_is_suspect(&balance, now));
+	assert_true(cache_balance_takes(&balance, now));
+	assert_false(cache_balance_takes(&balance, now));
+	assert_false(cache_balance_takes(&balance, now + ROUTE_PROBE - 1));
+	assert_true(cache_balance_takes(&balance, now + ROUTE_PROBE));
+	cache_balance_close(&balance);
 }
 
 CHECK_MAIN(cmocka_unit_test(test_it_is_asked_first), cmocka_unit_test(test_a_slow_one_is_tried_now_and_then),

@@ -312,7 +312,7 @@ static void test_a_stuck_leg_is_left(void **state)
 	legs_begin(&legs, &generation);
 	assert_int_equal(legs_read(&legs, &file, 1), 1);
 	assert_int_equal(held->member, serve.cached->member);
-	atomic_store(&serve.cached->beside.route->members[BESIDE_CACHE].progress, clock_now() - INT64_C(10000000000));
+	atomic_store(&serve.cached->balance.route->members[BALANCE_CACHE].progress, clock_now() - INT64_C(10000000000));
 	legs.queue.looked = 0;
 	legs_cancel(&legs);
 	legs_wait(&legs, 1);

@@ -54,7 +54,7 @@ static void suspects_leave(struct serve *serve, int64_t now)
 static bool suspects_look_at_cache(struct suspects *suspects, const struct serve *serve, int64_t now)
 {
 	static struct log_limit limit = { .burst = 10 };
-	bool is_suspect = serve->cached && beside_is_suspect(&serve->cached->beside, now);
+	bool is_suspect = serve->cached && cache_balance_is_suspect(&serve->cached->balance, now);
 	unsigned suppressed;
 
 	if (is_suspect != suspects->was_cached && log_allow(&limit, &suppressed))
