@@ -13,7 +13,7 @@
 #include "base/huge.h"
 #include "image/members/address.h"
 #include "image/sums/sha256.h"
-#include "verify/ring.h"
+#include "verify/superblocks.h"
 
 #define STRUCTURES_RECORD    DSFS_SLOT_COUNT       /* number of the publisher record, after the slots */
 #define STRUCTURES_CATALOGUE (DSFS_SLOT_COUNT + 1) /* number of the catalogue */
@@ -48,24 +48,25 @@ static int structures_check_catalogue(struct source *source, uint32_t member, st
 /* Looks at one of them again. */
 static int structures_look(struct source *source, uint32_t member, uint32_t number, struct error *err)
 {
-	struct ring_found found;
+	struct superblocks_found found;
 
 	if (number == STRUCTURES_CATALOGUE)
 		return structures_check_catalogue(source, member, err);
 	if (number == STRUCTURES_RECORD)
-		ring_check_publisher(source, member, &found);
+		superblocks_check_publisher(source, member, &found);
 	else
-		ring_check_slot(source, member, number, &found);
+		superblocks_check_slot(source, member, number, &found);
 	return found.result < 0 ? error_pass(err, found.result, &found.err) : 0;
 }
 
-static void structures_look_at_all(struct source *source, uint32_t member, struct ring_found found[STRUCTURES_COUNT])
+static void structures_look_at_all(struct source *source, uint32_t member,
+				   struct superblocks_found found[STRUCTURES_COUNT])
 {
-	struct ring_found *catalogue = &found[STRUCTURES_CATALOGUE];
+	struct superblocks_found *catalogue = &found[STRUCTURES_CATALOGUE];
 
-	ring_check_slots(source, member, found);
-	ring_check_publisher(source, member, &found[STRUCTURES_RECORD]);
-	*catalogue = (struct ring_found){ 0 };
+	superblocks_check_slots(source, member, found);
+	superblocks_check_publisher(source, member, &found[STRUCTURES_RECORD]);
+	*catalogue = (struct superblocks_found){ 0 };
 	catalogue->result = structures_check_catalogue(source, member, &catalogue->err);
 }
 
@@ -79,7 +80,7 @@ static void structures_report(struct findings *findings, uint32_t member, const 
 int structures_check(struct source *source, uint32_t member, bool is_only, struct findings *findings,
 		     struct error *err)
 {
-	struct ring_found found[STRUCTURES_COUNT];
+	struct superblocks_found found[STRUCTURES_COUNT];
 	char name[STRUCTURES_NAME];
 
 	structures_look_at_all(source, member, found);
@@ -160,7 +161,7 @@ static int structures_mend(struct transaction *transaction, uint32_t member, uin
 }
 
 static void structures_mend_wrong(struct transaction *transaction, uint32_t member,
-				  const struct ring_found *found, struct findings *findings)
+				  const struct superblocks_found *found, struct findings *findings)
 {
 	char name[STRUCTURES_NAME];
 
@@ -180,7 +181,7 @@ static void structures_mend_wrong(struct transaction *transaction, uint32_t memb
 
 int structures_repair(struct transaction *transaction, struct findings *findings, struct error *err)
 {
-	auto_free struct ring_found(*list)[STRUCTURES_COUNT] = calloc(transaction->member_count, sizeof(*list));
+	auto_free struct superblocks_found(*list)[STRUCTURES_COUNT] = calloc(transaction->member_count, sizeof(*list));
 	int r;
 
 	if (!list)

@@ -21,8 +21,8 @@
 #include "verb.h"
 #include "verify/copies.h"
 #include "verify/report.h"
-#include "verify/ring.h"
 #include "verify/shard.h"
+#include "verify/superblocks.h"
 #include "verify/turns.h"
 #include "volume.h"
 
@@ -106,7 +106,7 @@ static enum report_state verify_state(int r)
 	return error_is_damage(r) ? REPORT_DAMAGED : REPORT_UNKNOWN;
 }
 
-static void verify_report_found(struct verify *v, const char *what, const struct ring_found *found)
+static void verify_report_found(struct verify *v, const char *what, const struct superblocks_found *found)
 {
 	bool is_empty = found->result == 0 && found->is_empty;
 
@@ -117,15 +117,15 @@ static void verify_report_found(struct verify *v, const char *what, const struct
 static void verify_in_place(struct verify *v, uint32_t member, const char *whose)
 {
 	struct source *source = &v->volume->array->source;
-	struct ring_found found[DSFS_SLOT_COUNT], record;
+	struct superblocks_found found[DSFS_SLOT_COUNT], record;
 	char what[64];
 
-	ring_check_slots(source, member, found);
+	superblocks_check_slots(source, member, found);
 	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
 		snprintf(what, sizeof(what), "superblock slot %" PRIu32 "%s", slot, whose);
 		verify_report_found(v, what, &found[slot]);
 	}
-	ring_check_publisher(source, member, &record);
+	superblocks_check_publisher(source, member, &record);
 	snprintf(what, sizeof(what), "publisher record%s", whose);
 	verify_report_found(v, what, &record);
 }

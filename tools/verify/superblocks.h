@@ -10,13 +10,13 @@
 
 /* The state in which a structure was found. Zeros are sound. A damaged structure is read twice, because a publisher may
  * be rewriting it. */
-struct ring_found {
+struct superblocks_found {
 	int result; /* 0: sound; -EBADMSG: damaged; another negative errno: it cannot be read */
 	bool is_empty;
 	struct error err;
 };
 
-void ring_check_slot(struct source *source, uint32_t member, uint32_t slot, struct ring_found *ret);
+void superblocks_check_slot(struct source *source, uint32_t member, uint32_t slot, struct superblocks_found *ret);
 /* Reads all slots of a member at once, if its source can. */
-void ring_check_slots(struct source *source, uint32_t member, struct ring_found found[DSFS_SLOT_COUNT]);
-void ring_check_publisher(struct source *source, uint32_t member, struct ring_found *ret);
+void superblocks_check_slots(struct source *source, uint32_t member, struct superblocks_found found[DSFS_SLOT_COUNT]);
+void superblocks_check_publisher(struct source *source, uint32_t member, struct superblocks_found *ret);
