@@ -121,7 +121,7 @@ static int volume_locate(char **name, struct error *err)
 static int volume_open_members(struct volume *volume, struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open_patient(volume->path, &assembly, err);
+	int r = assembly_open(volume->path, FILE_WAITS, &assembly, err);
 
 	if (r < 0)
 		return r;

@@ -103,7 +103,7 @@ static int target_find_named(struct target *target, const struct pack_options *o
 static int target_find_members(struct target *target, const struct pack_options *options, struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open_patient(options->volume, &assembly, err);
+	int r = assembly_open(options->volume, FILE_WAITS, &assembly, err);
 
 	if (r < 0)
 		return r;

@@ -515,7 +515,7 @@ static int assembly_by_uuid(struct search *search, const char *volume, struct as
 							  assembly_of_one(&search->items[0], ret, err);
 }
 
-static int assembly_search(const char *volume, int64_t alone, struct assembly *ret, struct error *err)
+int assembly_open(const char *volume, int64_t alone, struct assembly *ret, struct error *err)
 {
 	struct search search = { .alone = alone };
 	int r = naming_is_uuid(volume) ? assembly_by_uuid(&search, volume, ret, err) :
@@ -523,14 +523,4 @@ static int assembly_search(const char *volume, int64_t alone, struct assembly *r
 
 	search_close(&search);
 	return r;
-}
-
-int assembly_open_timed(const char *volume, struct assembly *ret, struct error *err)
-{
-	return assembly_search(volume, FILE_PATIENCE, ret, err);
-}
-
-int assembly_open_patient(const char *volume, struct assembly *ret, struct error *err)
-{
-	return assembly_search(volume, FILE_WAITS, ret, err);
 }

@@ -17,9 +17,7 @@ struct assembly {
 /* Opens a volume. A single file or device is opened whatever it holds, unless it says that it is one member of several.
  * Then enough members must be there for every byte: -ENOLINK, with the names of missing and stale ones; -EXDEV: one is
  * of another volume; -ENOTUNIQ: one was found twice; -EBADMSG: one has a history of its own. A device that does not
- * answer in time counts as missing; reads of the array are limited as well (io/timed_read.h). */
-must_check int assembly_open_timed(const char *volume, struct assembly *ret, struct error *err);
-/* Opens as assembly_open_timed(), but waits for a file or device that was named alone until a signal ends the
- * program. */
-must_check int assembly_open_patient(const char *volume, struct assembly *ret, struct error *err);
+ * answer in time counts as missing; reads of the array are limited as well (io/timed_read.h). alone: the ns for a file
+ * or device that was named alone, FILE_PATIENCE or FILE_WAITS. */
+must_check int assembly_open(const char *volume, int64_t alone, struct assembly *ret, struct error *err);
 void assembly_close(struct assembly *assembly); /* closes the contents */

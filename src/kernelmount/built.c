@@ -56,7 +56,7 @@ int built_open(struct built *built, struct error *err)
 	int r = geteuid() == 0 ? 0 : error_set(err, -EPERM, "only root may mount by the kernel");
 
 	if (r == 0)
-		r = assembly_open_patient(built->options->volume, &built->assembly, err);
+		r = assembly_open(built->options->volume, FILE_WAITS, &built->assembly, err);
 	return r < 0 ? r : catalogue_load(&built->assembly.array->source, built->assembly.rings, &built->super,
 						&built->catalogue, err);
 }

@@ -122,7 +122,7 @@ static void check_names(const char *volume, const char *expected)
 	struct assembly assembly;
 	char found[64] = "";
 
-	CHECK_OK(assembly_open_timed(volume, &assembly, &err));
+	CHECK_OK(assembly_open(volume, FILE_PATIENCE, &assembly, &err));
 	for (uint32_t i = 0; i < assembly.count; i++) {
 		const char *slash = strrchr(assembly.names[i], '/');
 
@@ -137,7 +137,7 @@ static void check_names(const char *volume, const char *expected)
 #define CHECK_REFUSED(volume, code, text)                                          \
 	do {                                                                       \
 		struct assembly assembly;                                          \
-		CHECK_FAILS(assembly_open_timed(volume, &assembly, &err), code, text);   \
+		CHECK_FAILS(assembly_open(volume, FILE_PATIENCE, &assembly, &err), code, text);   \
 	} while (0)
 
 static void test_one_file_is_what_it_is(void **argument)
@@ -275,7 +275,7 @@ static void test_other_count(void **argument)
 	struct superblock super;
 
 	put_all(&state);
-	CHECK_OK(assembly_open_timed("a", &assembly, &err));
+	CHECK_OK(assembly_open("a", FILE_PATIENCE, &assembly, &err));
 	CHECK_OK(catalogue_load(&assembly.array->source, NULL, &super, &catalogue, &err));
 	catalogue_free(&catalogue);
 	assembly.array->source.count = COUNT - 1;

@@ -321,7 +321,7 @@ static int direct_find_volume(const char *where, struct direct_volume **ret, str
 			      struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open_patient(where, &assembly, err);
+	int r = assembly_open(where, FILE_WAITS, &assembly, err);
 
 	if (r < 0)
 		return r;

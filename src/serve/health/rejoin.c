@@ -106,7 +106,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	struct assembly assembly = { 0 };
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = assembly_open_timed(name, &assembly, err);
+	int r = assembly_open(name, FILE_PATIENCE, &assembly, err);
 
 	if (r == 0)
 		r = catalogue_load(&assembly.array->source, assembly.rings, &super, &catalogue, err);

@@ -56,7 +56,7 @@ static int volume_take(struct serve *serve, struct array_source *array, struct e
 int volume_open(struct serve *serve, struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open_patient(serve->options.volume, &assembly, err);
+	int r = assembly_open(serve->options.volume, FILE_WAITS, &assembly, err);
 
 	if (r < 0)
 		return r;

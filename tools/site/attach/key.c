@@ -305,7 +305,7 @@ int key_resolve(struct key *key, struct error *err)
 
 	if (key->follows && !key_value(key, "trust"))
 		return 0;
-	r = assembly_open_timed(key->volume, &assembly, err);
+	r = assembly_open(key->volume, FILE_PATIENCE, &assembly, err);
 	if (r < 0)
 		return error_wrap(err, r, "volume '%s'", key->volume);
 	r = catalogue_load(&assembly.array->source, assembly.rings, &super, &key->catalogue, err);
