@@ -748,7 +748,7 @@ static int tar_decode_find_zip(struct tar_decode_level *level, struct error *err
 		size -= base;
 	} else {
 		fd = level->decode->setup->spool;
-		n = tar_zip_spool(level->fd, level->head, level->head_used, fd, &reason);
+		n = tar_zip_spool(tar_decode_take, level, fd, &reason);
 		if (n < 0)
 			return tar_decode_failed(level, reason, err);
 		size = (uint64_t)n;

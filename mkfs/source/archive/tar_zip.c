@@ -77,21 +77,18 @@ static const char *tar_zip_spool_reason(int code)
 	return "cannot be kept in a temporary file, where a zip from a pipe goes first";
 }
 
-int64_t tar_zip_spool(int from, const uint8_t *head, size_t length, int to, const char **reason)
+int64_t tar_zip_spool(tar_input_source source, void *argument, int to, const char **reason)
 {
 	uint8_t *buffer = malloc(TAR_ZIP_BUFFER);
-	int64_t size = (int64_t)length;
-	ssize_t n = 1;
-	bool kept = buffer && lseek(to, 0, SEEK_SET) == 0 && transfer_write(to, head, length) == 0;
+	bool kept = buffer && lseek(to, 0, SEEK_SET) == 0;
+	int64_t size = 0, n = 1;
 
 	while (kept && n > 0) {
-		n = transfer_read(from, buffer, TAR_ZIP_BUFFER);
+		n = source(argument, buffer, TAR_ZIP_BUFFER, reason);
 		size += n > 0 ? n : 0;
 		kept = n <= 0 || transfer_write(to, buffer, (size_t)n) == 0;
 	}
-	if (n < 0)
-		*reason = strerror(errno);
-	else if (!buffer)
+	if (!buffer)
 		*reason = "out of memory";
 	else if (!kept)
 		*reason = tar_zip_spool_reason(errno);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "source/archive/tar_input.h"
+
 #define TAR_ZIP_LOOK 512u /* bytes that tell a zip, or a program that may end with one, from a tar */
 #define TAR_ZIP_HEAD 30u  /* bytes of an entry's head, in front of its name and content */
 #define TAR_ZIP_TAIL 98u  /* bytes of the ends that follow a directory of zip64 */
@@ -36,9 +38,9 @@ bool tar_zip_is_tar(const uint8_t *bytes, size_t length);
 bool tar_zip_is_program(const uint8_t *bytes, size_t length);
 /* Returns the size of a seekable file or device, 0 for anything else. Leaves the position as it was. */
 uint64_t tar_zip_file_size(int fd);
-/* Copies head, of length bytes, and the rest of from to the beginning of the file to. Returns the number of bytes
- * copied; negative with a reason. */
-int64_t tar_zip_spool(int from, const uint8_t *head, size_t length, int to, const char **reason);
+/* Copies all that source gives to the beginning of the file to. Returns the number of bytes copied; negative with a
+ * reason. */
+int64_t tar_zip_spool(tar_input_source source, void *argument, int to, const char **reason);
 
 /* Checks that the archive fills its part of the file, except for a program at its beginning. Returns 0, or -1 with a
  * reason, a string constant. */
