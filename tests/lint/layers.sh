@@ -1,10 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The architecture as a test: which layer may include which, no circle of includes, functions called after their
-# files, the one home of each library, the map in src/README.md.
+# files, the one home of each library, the map in src/README.md, what lies at the top of the tree.
 . "$(dirname "$0")/../lib/common.sh"
 cd "$DATASETFS_SOURCE"
 failed=0
+
+top='src|include|mkfs|tools|tests|contrib|man|meson\.build|meson_options\.txt|README\.md|LICENSE|CHANGELOG\.md'
+if git ls-files 2>/dev/null | cut -d/ -f1 | sort -u | grep -vxE "\..*|$top"; then
+    echo "^ does not belong at the top of the tree: expected ${top//\\/}"
+    failed=1
+fi
 
 rows=()
 # may FOLDER ALLOWED…: quoted includes in FOLDER name only files of these folders; '.': or of the program's own, above
