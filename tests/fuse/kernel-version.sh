@@ -14,16 +14,18 @@ attribute() {
     getfattr --absolute-names --only-values -n "user.$1" "$2"
 }
 
-# in_python MOUNT: who serves it, and the label, as the package says
+# in_python MOUNT [COMMAND…]: who serves it, and the label, as the package says to COMMAND
 in_python() {
-    PYTHONPATH=$DATASETFS_SOURCE/contrib/python python3 -c '
+    PYTHONPATH=$DATASETFS_SOURCE/contrib/python "${@:2}" python3 -c '
 import sys
 from datasetfs import Mount
 mount = Mount(sys.argv[1])
 try:
     print("kernel" if mount.is_by_kernel else "daemon", mount.version["label"])
 except FileNotFoundError:
-    print("no mount")' "$1"
+    print("no mount")
+except PermissionError:
+    print("no permission")' "$1"
 }
 
 # is_version NUMBER: of the volume, by what the mount says
@@ -78,3 +80,14 @@ mount_volume volume ours
 assert_eq "a daemon's mount" "$(in_python ours)" "daemon v1"
 unmount ours
 say "copies"
+
+umount theirs
+chmod 711 source
+pack closed source --label closed
+kernel_mount closed
+assert_eq "a user who may not read the root" "$(in_python theirs as_user)" "no permission"
+assert_eq "a directory that a user may not read" "$(in_python source as_user)" "no mount"
+mount_volume closed ours
+assert_eq "a daemon's root that a user may not read" "$(in_python ours as_user)" "daemon closed"
+unmount ours
+say "a closed root"

@@ -83,9 +83,11 @@ class Mount:
         """None: it is no such mount. Elsewhere the attribute says what was copied."""
         try:
             text = os.getxattr(self.path, DSFS_VERSION_ATTRIBUTE)
-            return text if _is_erofs(self.path) else None
-        except OSError:
-            return None
+        except OSError as error:
+            if error.errno in (errno.ENODATA, errno.ENOENT) or not _is_erofs(self.path):
+                return None
+            raise
+        return text if _is_erofs(self.path) else None
 
     def prepare(self, label=None, *, uuid=None, if_current=None):
         """Loads and verifies a version, by default the volume's current one, so that the switch to it is quick."""
