@@ -50,7 +50,8 @@ struct walks_folder {
 	char last[NAME_MAX + 1];
 	bool is_walked;          /* at is the number of `last`; SIZE_MAX: before the first */
 	size_t at, ahead;        /* ahead: number of the first file that was not read ahead */
-	char **names;            /* of its regular files, sorted; NULL: not looked at */
+	bool is_listed;          /* or cannot be */
+	char **names;            /* of its regular files, sorted */
 	size_t count, room;
 };
 
@@ -77,11 +78,18 @@ struct walks *walks_open(const char *mountpoint)
 
 /* ---- directories ---- */
 
-static void walks_folder_free(struct walks_folder *folder)
+static void walks_names_free(struct walks_folder *folder)
 {
 	for (size_t i = 0; i < folder->count; i++)
 		free(folder->names[i]);
 	free(folder->names);
+	folder->names = NULL;
+	folder->count = folder->room = 0;
+}
+
+static void walks_folder_free(struct walks_folder *folder)
+{
+	walks_names_free(folder);
 	*folder = (struct walks_folder){ 0 };
 }
 
@@ -110,12 +118,13 @@ static int walks_folder_add(struct walks_folder *folder, const struct dirent *en
 /* Lists the directory once. A directory that cannot be listed has no names. */
 static void walks_folder_list(struct walks_folder *folder, int fd)
 {
-	int copy = folder->names ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int copy = folder->is_listed ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = copy < 0 ? NULL : fdopendir(copy);
 	struct error ignored = { 0 };
 	struct dirent *entry;
 	int r = 0;
 
+	folder->is_listed = true;
 	if (!list) {
 		close_fd(&copy);
 		return;
@@ -125,7 +134,7 @@ static void walks_folder_list(struct walks_folder *folder, int fd)
 			r = walks_folder_add(folder, entry, &ignored);
 	closedir(list);
 	if (r < 0)
-		folder->count = 0;
+		walks_names_free(folder);
 }
 
 static int walks_compare(const void *name, const void *entry)
