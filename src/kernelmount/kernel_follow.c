@@ -32,15 +32,16 @@ static int kernel_follow_is_due(const struct mount_record *record, bool *ret, st
 	return r;
 }
 
+/* Positive: it has switched. */
 static int kernel_follow_go(const char *mountpoint, uint64_t first, struct error *err)
 {
 	struct dsfs_switch command = { 0 };
 	int r = kernel_switch_follow(mountpoint, first, &command, err);
 
-	if (r == 0 && *command.label)
-		log_info("the kernel serves '%s': version '%s', which is the volume's current one", mountpoint,
-			 command.label);
-	return r;
+	if (r < 0 || !*command.label)
+		return r;
+	log_info("the kernel serves '%s': version '%s', which is the volume's current one", mountpoint, command.label);
+	return 1;
 }
 
 static void kernel_follow_failed(const char *mountpoint, const struct error *err)
@@ -52,7 +53,8 @@ static void kernel_follow_failed(const char *mountpoint, const struct error *err
 		log_error(err, "'%s' cannot follow the volume's current version, trying again", mountpoint);
 }
 
-static void kernel_follow_look(const char *mountpoint, const struct mount_record *record)
+/* Whether it has switched, so that the mount is another one. */
+static bool kernel_follow_look(const char *mountpoint, const struct mount_record *record)
 {
 	struct error err = { 0 };
 	bool is_due = false;
@@ -62,6 +64,7 @@ static void kernel_follow_look(const char *mountpoint, const struct mount_record
 		r = kernel_follow_go(mountpoint, record->first, &err);
 	if (r < 0)
 		kernel_follow_failed(mountpoint, &err);
+	return r > 0;
 }
 
 static int kernel_follow_period(const struct mount_record *record, unsigned *ret, struct error *err)
@@ -112,8 +115,8 @@ static int kernel_follow_on(const char *mountpoint, struct walks *walks, struct 
 			return 0;
 		if (r < 0)
 			kernel_follow_failed(mountpoint, &why);
-		else
-			kernel_follow_look(mountpoint, &record);
+		else if (kernel_follow_look(mountpoint, &record))
+			continue; /* looks at the new mount */
 		if (r == 0)
 			walks_watch(walks, id);
 		walks_wait(walks, (int64_t)period * 1000000000);

@@ -18,10 +18,15 @@ for folder in "abcd":
             out.write(os.urandom(5000 + i * 50))
 END
 pack volume source
+# walk WHAT
+walk() {
+    python3 "$DATASETFS_SOURCE/tests/fuse/kernel_walks.py" theirs "$1" || fail "walks: $1"
+}
+
 kernel_mount volume -o follow=current:1
 follower=$(pgrep -o -x datasetfs)
 end_process_at_exit "$follower"
-python3 "$DATASETFS_SOURCE/tests/fuse/kernel_walks.py" theirs || fail "walks"
+walk several
 say "walks"
 
 echo new >source/new
@@ -38,3 +43,20 @@ done
 compare source theirs --ignore holes,inodes
 umount theirs
 wait_end "$follower"
+
+truncate -s 64M another
+loop_device another
+pack "$LOOP" source --label before
+kernel_mount another -o follow=current:600
+follower=$(pgrep -o -x datasetfs)
+kill "$follower"
+wait_end "$follower"
+pack "$LOOP" source --label after
+datasetfsctl follow theirs 2>err & # its first look switches
+follower=$!
+end_process_at_exit $follower
+wait_for 30 grep -q "version 'after'" err || fail "no switch: $(cat err)"
+walk one
+umount theirs
+kill $follower
+say "a walk after a switch"
