@@ -23,7 +23,8 @@
 #include "device/mount_record.h"
 
 #define WALKS_FOLDERS 64u                  /* limit of directories that are watched */
-#define WALKS_NAMES   (1u << 18)           /* limit of files in a directory */
+#define WALKS_NAMES   (1u << 18)           /* limit of their files, and of entries of one */
+#define WALKS_LENGTHS (1u << 24)           /* limit of bytes of their files' names */
 #define WALKS_STEPS   4u                   /* names in their order that show a walk; by chance 1 of 120 */
 #define WALKS_SKIP    4u                   /* largest step of a walk: names that it passes over */
 #define WALKS_FILES   64u                  /* files ahead of a walk */
@@ -51,8 +52,8 @@ struct walks_folder {
 	bool is_walked;          /* at is the number of `last`; SIZE_MAX: before the first */
 	size_t at, ahead;        /* ahead: number of the first file that was not read ahead */
 	bool is_listed;          /* or cannot be */
-	char **names;            /* of its regular files, sorted */
-	size_t count, room;
+	char **names;            /* of its regular files, sorted; none: it is not followed */
+	size_t count, room, length; /* length: bytes of the names */
 };
 
 struct walks {
@@ -62,6 +63,7 @@ struct walks {
 	int files;    /* group that tells of files in the directories in `folders` */
 	pid_t walker; /* a process that has walked a directory, and may walk the next one; 0: none */
 	unsigned unused; /* directories that it has opened since */
+	size_t count, length; /* of all names of `folders` */
 	struct walks_folder folders[WALKS_FOLDERS];
 };
 
@@ -78,50 +80,75 @@ struct walks *walks_open(const char *mountpoint)
 
 /* ---- directories ---- */
 
-static void walks_names_free(struct walks_folder *folder)
+static void walks_names_free(struct walks *walks, struct walks_folder *folder)
 {
 	for (size_t i = 0; i < folder->count; i++)
 		free(folder->names[i]);
 	free(folder->names);
 	folder->names = NULL;
-	folder->count = folder->room = 0;
+	walks->count -= folder->count;
+	walks->length -= folder->length;
+	folder->count = folder->room = folder->length = 0;
 }
 
-static void walks_folder_free(struct walks_folder *folder)
+static void walks_folder_free(struct walks *walks, struct walks_folder *folder)
 {
-	walks_names_free(folder);
+	walks_names_free(walks, folder);
 	*folder = (struct walks_folder){ 0 };
 }
 
 static void walks_forget(struct walks *walks)
 {
 	for (unsigned i = 0; i < WALKS_FOLDERS; i++)
-		walks_folder_free(&walks->folders[i]);
+		walks_folder_free(walks, &walks->folders[i]);
 	walks->walker = 0;
 }
 
-static int walks_folder_add(struct walks_folder *folder, const struct dirent *entry, struct error *err)
+static bool walks_fits(const struct walks *walks, size_t length)
 {
-	int r = folder->count < WALKS_NAMES ? grow(folder->names, folder->room, folder->count + 1, err) : -E2BIG;
+	return walks->count < WALKS_NAMES && walks->length + length <= WALKS_LENGTHS;
+}
 
+/* Frees the names of the directories that have been read to their end. */
+static void walks_make_room(struct walks *walks)
+{
+	for (unsigned i = 0; i < WALKS_FOLDERS; i++)
+		if (walks->folders[i].ahead == walks->folders[i].count)
+			walks_names_free(walks, &walks->folders[i]);
+}
+
+static int walks_folder_add(struct walks *walks, struct walks_folder *folder, const char *name)
+{
+	size_t length = strlen(name) + 1;
+	struct error ignored = { 0 };
+	int r;
+
+	if (!walks_fits(walks, length))
+		walks_make_room(walks);
+	if (!walks_fits(walks, length))
+		return -E2BIG;
+	r = grow(folder->names, folder->room, folder->count + 1, &ignored);
 	if (r < 0)
 		return r;
-	folder->names[folder->count] = strdup(entry->d_name);
+	folder->names[folder->count] = strdup(name);
 	if (!folder->names[folder->count])
 		return -ENOMEM;
 	folder->count++;
-	if (folder->count > 1 && strcmp(folder->names[folder->count - 2], entry->d_name) >= 0)
+	folder->length += length;
+	walks->count++;
+	walks->length += length;
+	if (folder->count > 1 && strcmp(folder->names[folder->count - 2], name) >= 0)
 		return -EINVAL; /* our images are sorted */
 	return 0;
 }
 
-/* Lists the directory once. A directory that cannot be listed has no names. */
-static void walks_folder_list(struct walks_folder *folder, int fd)
+/* Lists the directory once. One that cannot be listed, or does not fit, has no names. */
+static void walks_folder_list(struct walks *walks, struct walks_folder *folder, int fd)
 {
 	int copy = folder->is_listed ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = copy < 0 ? NULL : fdopendir(copy);
-	struct error ignored = { 0 };
 	struct dirent *entry;
+	size_t entries = 0;
 	int r = 0;
 
 	folder->is_listed = true;
@@ -129,12 +156,15 @@ static void walks_folder_list(struct walks_folder *folder, int fd)
 		close_fd(&copy);
 		return;
 	}
-	while (r == 0 && (entry = readdir(list)))
+	while (r == 0 && (entry = readdir(list))) {
 		if (entry->d_type == DT_REG)
-			r = walks_folder_add(folder, entry, &ignored);
+			r = walks_folder_add(walks, folder, entry->d_name);
+		if (++entries > WALKS_NAMES)
+			r = -E2BIG;
+	}
 	closedir(list);
 	if (r < 0)
-		walks_names_free(folder);
+		walks_names_free(walks, folder);
 }
 
 static int walks_compare(const void *name, const void *entry)
@@ -200,7 +230,7 @@ static void walks_file_opened(struct walks *walks, struct walks_folder *folder, 
 	if (pid == folder->pid && !strcmp(name, folder->last))
 		return;
 	if (walks_folder_step(folder, pid, name)) {
-		walks_folder_list(folder, fd);
+		walks_folder_list(walks, folder, fd);
 		folder->is_walked = walks_folder_go(folder, name);
 	} else {
 		folder->is_walked = false;
@@ -223,7 +253,7 @@ static void walks_folder_opened(struct walks *walks, struct walks_folder *folder
 	folder->last[0] = 0;
 	folder->is_walked = true;
 	folder->at = SIZE_MAX;
-	walks_folder_list(folder, fd);
+	walks_folder_list(walks, folder, fd);
 	walks->unused += folder->count > 0;
 	walks_read_ahead(folder, fd, 0);
 }
@@ -265,7 +295,7 @@ static struct walks_folder *walks_make(struct walks *walks, int root, int fd, co
 		before = walks_open_handle(root, &folder->handle);
 	if (before >= 0)
 		(void)fanotify_mark(walks->files, FAN_MARK_REMOVE, WALKS_OF_FILES, before, NULL);
-	walks_folder_free(folder);
+	walks_folder_free(walks, folder);
 	if (fanotify_mark(walks->files, FAN_MARK_ADD, WALKS_OF_FILES, fd, NULL) < 0)
 		return NULL;
 	folder->handle = *handle;
@@ -307,7 +337,8 @@ static bool walks_parse(const struct fanotify_event_metadata *event, struct walk
 	return true;
 }
 
-static void walks_take(struct walks *walks, int root, int group)
+/* Leaves out what it has not come to at `end`, so that the process looks for a version in time. */
+static void walks_take(struct walks *walks, int root, int group, int64_t end)
 {
 	uint8_t bytes[WALKS_EVENTS] __attribute__((aligned(8)));
 	const struct fanotify_event_metadata *event = (const void *)bytes;
@@ -315,7 +346,7 @@ static void walks_take(struct walks *walks, int root, int group)
 	struct walks_handle handle;
 	const char *name;
 
-	for (; n > 0 && FAN_EVENT_OK(event, n); event = FAN_EVENT_NEXT(event, n))
+	for (; n > 0 && FAN_EVENT_OK(event, n) && clock_now() < end; event = FAN_EVENT_NEXT(event, n))
 		if (event->pid > 0 && event->pid != getpid() && walks_parse(event, &handle, &name))
 			walks_event(walks, root, &handle, event->pid, name);
 }
@@ -331,12 +362,12 @@ static int walks_open_root(const struct walks *walks)
 	return openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static void walks_take_all(struct walks *walks)
+static void walks_take_all(struct walks *walks, int64_t end)
 {
 	auto_close int root = walks_open_root(walks);
 
-	walks_take(walks, root, walks->opened);
-	walks_take(walks, root, walks->files);
+	walks_take(walks, root, walks->opened, end);
+	walks_take(walks, root, walks->files, end);
 }
 
 static bool walks_has_folders(const struct walks *walks)
@@ -373,7 +404,7 @@ void walks_wait(struct walks *walks, int64_t ns)
 		if (is_live && left > WALKS_LIVE)
 			left = WALKS_LIVE;
 		if (poll(groups, 2, (int)(left / 1000000) + 1) > 0)
-			walks_take_all(walks);
+			walks_take_all(walks, end);
 		if (is_live)
 			walks_expire(walks);
 	}
