@@ -31,6 +31,7 @@
 #define WALKS_UNUSED  8u                   /* directories after which a process that has walked only lists them */
 #define WALKS_BYTES   (1u << 20)           /* of each file; the kernel reads on by itself */
 #define WALKS_LIVE    INT64_C(2000000000)  /* ns for which files are watched without a walk */
+#define WALKS_PAUSE   INT64_C(30000000000) /* ns for which a walk may be in one file */
 #define WALKS_EVENTS  65536u               /* bytes that are read at a time */
 
 #ifndef FAN_MARK_IGNORE /* Linux 6.0 */
@@ -378,16 +379,22 @@ static bool walks_has_folders(const struct walks *walks)
 	return false;
 }
 
+/* The time until when a directory is of use: a walk that is not at its end may be in one file for long. */
+static int64_t walks_folder_until(const struct walks_folder *folder)
+{
+	bool is_in_file = folder->is_walked && folder->at != SIZE_MAX && folder->at + 1 < folder->count;
+
+	return folder->used + (is_in_file ? WALKS_PAUSE : WALKS_LIVE);
+}
+
 /* Forgets the directories when nothing walks any more, so that opens of their files cost nothing. */
 static void walks_expire(struct walks *walks)
 {
-	int64_t last = 0;
+	int64_t now = clock_now();
 
 	for (unsigned i = 0; i < WALKS_FOLDERS; i++)
-		if (walks->folders[i].used > last)
-			last = walks->folders[i].used;
-	if (clock_now() - last < WALKS_LIVE)
-		return;
+		if (walks->folders[i].handle.size && now < walks_folder_until(&walks->folders[i]))
+			return;
 	(void)fanotify_mark(walks->files, FAN_MARK_FLUSH, 0, AT_FDCWD, "/");
 	walks_forget(walks);
 }

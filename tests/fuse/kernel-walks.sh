@@ -11,7 +11,7 @@ hold_caches # what was read ahead stays
 
 python3 - <<'END'
 import os
-for folder in "abcd":
+for folder in "abcde":
     os.makedirs(f"source/{folder}")
     for i in range(200):
         with open(f"source/{folder}/f{i:03}", "wb") as out:

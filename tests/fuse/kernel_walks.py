@@ -68,6 +68,13 @@ def to_the_next():
     os.listdir(os.path.join(MOUNT, "b"))
 
 
+def with_a_pause():
+    walk("e", 8)
+    time.sleep(4)  # longer than WALKS_LIVE and a period
+    for name in NAMES[8:40]:
+        read("e", name)
+
+
 def one():
     again_until("files after the first eight are not read", lambda: walk("a", 8), lambda: are_read("a", NAMES[8:AHEAD]))
 
@@ -83,6 +90,7 @@ def several():
     found = set(those_read("c", NAMES)) - set(NAMES[::5])
     if found:
         sys.exit(f"fail: a shuffle is taken for a walk: {found}")
+    again_until("a walk that pauses", with_a_pause, lambda: are_read("e", NAMES[AHEAD + 8:AHEAD + 32]))
 
 
 globals()[sys.argv[2]]()
