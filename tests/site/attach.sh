@@ -240,8 +240,15 @@ if can_loop && (need_filesystem erofs) >/dev/null; then
     attach -o kernel "$V" a
     assert_eq "mounts started" "$(starts)" $((before + 2))
     assert_eq "mounts" "$(datasetfsctl attached | grep -c 'the kernel serves')" 1
+    assert_fails 1 "another data set is mounted on '$PWD/a'" datasetfsctl attach -o kernel,version=v2 "$V" a
+    sed -i '/^members /s/[0-9]*$/1/' /run/datasetfs/shown/*
+    unshare --mount --propagation private bash -c \
+        'datasetfsctl attach -o kernel,version=v2 "$0" b && cmp source/new b/new' "$V" >>attach.log
+    attach -o kernel,version=v2 "$V" a
+    cmp source/new a/new
     detach a
     detach b
+    wait_for 20 eval 'detach --ended && nothing_is_left' || fail "left: $(find /run/datasetfs/attach)"
     kernel_is_gone
 
     say "by the kernel: refusals"

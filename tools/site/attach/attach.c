@@ -317,11 +317,16 @@ static bool attach_is_there(const struct attach *attach, const struct use *there
 	return there->kind == USE_PLACE && there->device == attach->device && !there->is_part;
 }
 
-static bool attach_is_dead(const char *mount)
+/* Asks the machine's mount: one by the kernel has its record under that, not under the copy at the place. */
+static bool attach_is_dead(struct attach *attach, const struct use *shared)
 {
 	struct dsfs_version_facts facts;
+	int r = machine_enter(&attach->machine, NULL);
 
-	return health_ask(mount, &facts, NULL) == -ENOTCONN;
+	if (r == 0)
+		r = health_ask(shared->point, &facts, NULL);
+	machine_leave(&attach->machine);
+	return r == -ENOTCONN;
 }
 
 static int attach_uncover(struct attach *attach, struct error *err)
@@ -332,13 +337,15 @@ static int attach_uncover(struct attach *attach, struct error *err)
 }
 
 /* Makes the place free, unless a mount of this key is there: of another one a dead mount goes. */
-static int attach_clear(struct attach *attach, struct use *there, struct error *err)
+static int attach_clear(struct attach *attach, const struct attach_tables *tables, struct use *there, struct error *err)
 {
+	const struct use *shared = there->key[0] ? uses_shared(&tables->machine, there->device) : NULL;
+
 	if (there->kind != USE_PLACE || !strcmp(there->key, attach->name))
 		return 0;
-	if (!there->key[0] || !attach_is_dead(attach->place.path))
+	if (!shared || !attach_is_dead(attach, shared))
 		return error_set(err, -EBUSY, "another data set is mounted on '%s': '%s %s' ends that",
-				 attach->place.path, there->key[0] ? "datasetfsctl detach" : "umount",
+				 attach->place.path, shared ? "datasetfsctl detach" : "umount",
 				 attach->place.path);
 	there->kind = USE_COPY;
 	return attach_uncover(attach, err);
@@ -354,7 +361,7 @@ static int attach_examine(struct attach *attach, struct use *ret, struct error *
 		r = attach_read_tables(attach, &tables, err);
 	if (r == 0)
 		r = attach_look(attach, &tables, ret, err);
-	return r < 0 ? r : attach_clear(attach, ret, err);
+	return r < 0 ? r : attach_clear(attach, &tables, ret, err);
 }
 
 /* Puts the copy on the place, unless its mount is there. What else is there is an unusable mount of this key. */
