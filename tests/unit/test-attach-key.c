@@ -122,6 +122,8 @@ static void test_engine(void **state)
 	auto_key struct key follows = { 0 };
 	auto_key struct key theirs = { 0 };
 	auto_key struct key admins = { 0 };
+	auto_key struct key pinned = { 0 };
+	auto_key struct key chosen = { 0 };
 
 	CHECK_OK(key_begin("/volume", &key, &err));
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "engine", &err), -EINVAL, "expected engine=kernel or engine=fuse");
@@ -141,6 +143,13 @@ static void test_engine(void **state)
 	CHECK_OK(key_say_list(&admins, KEY_ADMIN, "kernel,trust=/signers", &err));
 	CHECK_OK(key_say(&admins, KEY_CONSUMER, "version=v1", &err));
 	assert_true(admins.is_kernel);
+	CHECK_OK(key_begin("/volume", &pinned, &err));
+	CHECK_OK(key_say(&pinned, KEY_CONSUMER, "engine=kernel", &err));
+	CHECK_FAILS(key_say(&pinned, KEY_ADMIN, DIGEST, &err), -EPERM,
+		    "where 'digest' pins the version, as the kernel verifies no content");
+	CHECK_OK(key_begin("/volume", &chosen, &err));
+	CHECK_OK(key_say(&chosen, KEY_CONSUMER, DIGEST, &err));
+	CHECK_OK(key_say(&chosen, KEY_CONSUMER, "engine=kernel", &err)); /* which pins its own version */
 }
 
 /* A mount serves a version; somebody who can write the volume has given its UUID to another one since. */

@@ -141,7 +141,7 @@ static int key_say_version(struct key *key, const char *word, struct error *err)
 }
 
 /* Puts the digest into the one form that it has in a key. */
-static int key_say_digest(struct key *key, const char *word, struct error *err)
+static int key_say_digest(struct key *key, enum key_who who, const char *word, struct error *err)
 {
 	char said[sizeof("digest=") + DIGEST_TEXT_SIZE] = "digest=";
 	size_t length = strlen(said);
@@ -150,6 +150,7 @@ static int key_say_digest(struct key *key, const char *word, struct error *err)
 	if (r < 0)
 		return error_wrap(err, r, "option 'digest'");
 	key->has_digest = true;
+	key->pins = who == KEY_ADMIN;
 	format_digest(key->digest, said + length);
 	return key_insert(key, said, err);
 }
@@ -199,9 +200,10 @@ static int key_check_together(const struct key *key, struct error *err)
 	if (key->follows && key->is_kernel)
 		return error_set(err, -EINVAL, "option 'follow' cannot be combined with 'kernel', as what was attached "
 				 "keeps its version: without it, the next attach gets what is current then");
-	if (key->asks_kernel && key_value(key, "trust"))
+	if (key->asks_kernel && (key->pins || key_value(key, "trust")))
 		return error_set(err, -EPERM, "option 'engine=kernel' is for the administrator of the machine where "
-				 "'trust' says who may sign, as the kernel verifies no content");
+				 "%s, as the kernel verifies no content",
+				 key->pins ? "'digest' pins the version" : "'trust' says who may sign");
 	return 0;
 }
 
@@ -212,7 +214,7 @@ int key_say(struct key *key, enum key_who who, const char *word, struct error *e
 	if (r == 0 && key_is_named(word, "version"))
 		r = key_say_version(key, word, err);
 	else if (r == 0 && key_is_named(word, "digest"))
-		r = key_say_digest(key, word, err);
+		r = key_say_digest(key, who, word, err);
 	else if (r == 0 && (key_is_named(word, "engine") || key_is_named(word, KEY_KERNEL)))
 		r = key_say_engine(key, who, word, err);
 	else if (r == 0 && key_is_named(word, "max_mounts"))

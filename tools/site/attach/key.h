@@ -20,6 +20,7 @@ struct key {
 	char *label;      /* of the version; NULL: the current one, until key_resolve() */
 	uint8_t uuid[16]; /* of the version, from key_resolve(); zero if the mount follows */
 	bool follows, has_digest;
+	bool pins;        /* the administrator said the digest */
 	bool has_engine, is_kernel; /* somebody said who serves; the kernel does, no daemon */
 	bool asks_kernel;           /* a consumer said so */
 	bool is_asked;       /* a consumer said something */
