@@ -156,7 +156,7 @@ if can_loop && (need_filesystem erofs) >/dev/null; then
     before=$(starts)
     attach -o version=v2 "$V" a
     attach -o version=v2,kernel "$V" b
-    attach --want engine=kernel --want version=v2 "$V" c
+    attach --want engine=kernel --want version=v2 -o kernel "$V" c
     attach --want engine=fuse --want version=v2 "$V" p/1
     for place in a b c p/1; do cmp source/new $place/new; done
     assert_eq "mounts started" "$(starts)" $((before + 2))
@@ -260,8 +260,8 @@ if can_loop && (need_filesystem erofs) >/dev/null; then
         datasetfsctl attach -o kernel,follow=current "$V" a
     assert_fails 2 "option 'engine=xfs': expected engine=kernel or engine=fuse" \
         datasetfsctl attach --want engine=xfs "$V" a
-    assert_fails 2 "option 'kernel': the engine was chosen before, by 'kernel' or 'engine'" \
-        datasetfsctl attach -o kernel --want engine=kernel "$V" a
+    assert_fails 2 "option 'kernel': the other engine was chosen before, by 'engine=fuse'" \
+        datasetfsctl attach -o kernel --want engine=fuse "$V" a
     assert_fails 2 "where 'trust' says who may sign, as the kernel verifies no content" \
         datasetfsctl attach --want engine=kernel -o trust=/etc/datasetfs/signers "$V" a
     kernel_is_gone

@@ -122,6 +122,7 @@ static void test_engine(void **state)
 	auto_key struct key follows = { 0 };
 	auto_key struct key theirs = { 0 };
 	auto_key struct key admins = { 0 };
+	auto_key struct key both = { 0 };
 	auto_key struct key pinned = { 0 };
 	auto_key struct key chosen = { 0 };
 
@@ -130,7 +131,9 @@ static void test_engine(void **state)
 	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "engine=Kernel", &err), -EINVAL, "expected engine=kernel");
 	CHECK_FAILS(key_say(&key, KEY_ADMIN, "kernel=1", &err), -EINVAL, "expected engine=kernel");
 	CHECK_OK(key_say(&key, KEY_ADMIN, "engine=fuse", &err));
-	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "engine=kernel", &err), -EINVAL, "the engine was chosen before");
+	CHECK_FAILS(key_say(&key, KEY_CONSUMER, "engine=kernel", &err), -EINVAL,
+		    "the other engine was chosen before, by 'engine=fuse'");
+	CHECK_OK(key_say(&key, KEY_CONSUMER, "engine=fuse", &err));
 	assert_false(key.is_kernel);
 	CHECK_OK(key_begin("/volume", &follows, &err));
 	CHECK_OK(key_say(&follows, KEY_ADMIN, "follow=current:9", &err));
@@ -141,8 +144,14 @@ static void test_engine(void **state)
 	CHECK_FAILS(key_say(&theirs, KEY_ADMIN, "trust=/signers", &err), -EPERM, "the kernel verifies no content");
 	CHECK_OK(key_begin("/volume", &admins, &err));
 	CHECK_OK(key_say_list(&admins, KEY_ADMIN, "kernel,trust=/signers", &err));
+	CHECK_OK(key_say(&admins, KEY_CONSUMER, "engine=kernel", &err));
+	CHECK_FAILS(key_say(&admins, KEY_CONSUMER, "engine=fuse", &err), -EINVAL, "chosen before, by 'kernel'");
 	CHECK_OK(key_say(&admins, KEY_CONSUMER, "version=v1", &err));
 	assert_true(admins.is_kernel);
+	CHECK_OK(key_begin("/volume", &both, &err));
+	CHECK_OK(key_say(&both, KEY_CONSUMER, "engine=kernel", &err));
+	CHECK_OK(key_say_list(&both, KEY_ADMIN, "trust=/signers,kernel," DIGEST, &err));
+	assert_names("kernel", "kernel,engine=kernel", true);
 	CHECK_OK(key_begin("/volume", &pinned, &err));
 	CHECK_OK(key_say(&pinned, KEY_CONSUMER, "engine=kernel", &err));
 	CHECK_FAILS(key_say(&pinned, KEY_ADMIN, DIGEST, &err), -EPERM,

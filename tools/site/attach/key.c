@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects, checks and sorts options; their order makes no difference, as none may come twice. */
+/* Collects, checks and sorts options; their order makes no difference, as none may come twice but the engine, which is
+ * then the same. */
 #include "attach/key.h"
 
 #include <errno.h>
@@ -161,12 +162,14 @@ static int key_say_engine(struct key *key, enum key_who who, const char *word, s
 
 	if (!is_kernel && strcmp(word, "engine=fuse") != 0)
 		return error_set(err, -EINVAL, "option '%s': expected engine=kernel or engine=fuse", word);
+	if (key->has_engine && key->is_kernel != is_kernel)
+		return error_set(err, -EINVAL, "option '%s': the other engine was chosen before, by '%s'", word,
+				 is_kernel ? "engine=fuse" : KEY_KERNEL);
+	key->asks_kernel = is_kernel && who == KEY_CONSUMER && (!key->has_engine || key->asks_kernel);
 	if (key->has_engine)
-		return error_set(err, -EINVAL, "option '%s': the engine was chosen before, by 'kernel' or 'engine'",
-				 word);
+		return 0;
 	key->has_engine = true;
 	key->is_kernel = is_kernel;
-	key->asks_kernel = is_kernel && who == KEY_CONSUMER;
 	return is_kernel ? key_insert(key, KEY_KERNEL, err) : 0;
 }
 
@@ -207,7 +210,8 @@ static int key_check_together(const struct key *key, struct error *err)
 	return 0;
 }
 
-int key_say(struct key *key, enum key_who who, const char *word, struct error *err)
+/* Leaves it to the caller to check what is said together. */
+static int key_say_one(struct key *key, enum key_who who, const char *word, struct error *err)
 {
 	int r = key_check(who, word, err);
 
@@ -225,7 +229,14 @@ int key_say(struct key *key, enum key_who who, const char *word, struct error *e
 		return r;
 	key->is_asked = key->is_asked || who == KEY_CONSUMER;
 	key->follows = key_value(key, "follow");
-	return key_check_together(key, err);
+	return 0;
+}
+
+int key_say(struct key *key, enum key_who who, const char *word, struct error *err)
+{
+	int r = key_say_one(key, who, word, err);
+
+	return r < 0 ? r : key_check_together(key, err);
 }
 
 int key_say_list(struct key *key, enum key_who who, const char *list, struct error *err)
@@ -236,8 +247,8 @@ int key_say_list(struct key *key, enum key_who who, const char *list, struct err
 
 	while (r == 0 && (word = strsep(&rest, ",")))
 		if (*word)
-			r = key_say(key, who, word, err);
-	return r;
+			r = key_say_one(key, who, word, err);
+	return r < 0 ? r : key_check_together(key, err);
 }
 
 /* ---- the version ---- */

@@ -22,7 +22,7 @@ struct key {
 	bool follows, has_digest;
 	bool pins;        /* the administrator said the digest */
 	bool has_engine, is_kernel; /* somebody said who serves; the kernel does, no daemon */
-	bool asks_kernel;           /* a consumer said so */
+	bool asks_kernel;           /* a consumer said so, and no administrator */
 	bool is_asked;       /* a consumer said something */
 	unsigned max_mounts; /* of the volume on the machine, if is_asked: see attach/limit.h */
 	uint8_t digest[32]; /* that the version must have, if has_digest; its own, from key_resolve() */
@@ -37,7 +37,7 @@ void key_free(struct key *key); /* frees its contents only */
 /* Adds an option. -EPERM: it is the administrator's; -EINVAL: it cannot be given here, it was given before, or it holds
  * a comma or a control character. */
 must_check int key_say(struct key *key, enum key_who who, const char *word, struct error *err);
-/* Adds the options of a list as -o takes it. */
+/* Adds the options of a list as -o takes it, which may be in any order. */
 must_check int key_say_list(struct key *key, enum key_who who, const char *list, struct error *err);
 /* Reads the volume, unless the key follows the current version and has no trust=: finds the version, and its UUID, so
  * that a version published anew under the label of a removed one is another key. Sets key->label. -EBADMSG: it has
