@@ -173,21 +173,24 @@ int mount_record_write(enum mount_record_kind kind, uint64_t id, const struct mo
 	return r < 0 || kind != MOUNT_RECORD_OWN ? r : mount_record_put(MOUNT_RECORD_SHOWN, name, record, true, err);
 }
 
+/* Passes over fields of other releases. */
 static int mount_record_line(void *argument, char *words[], size_t count, struct error *err)
 {
 	for (const struct mount_record_field *f = mount_record_fields; f < mount_record_fields + MOUNT_RECORD_FIELDS;
 	     f++) {
 		void *field = mount_record_at(f, argument);
 
-		if (count != 2 || strcmp(words[0], f->name) != 0)
+		if (strcmp(words[0], f->name) != 0)
 			continue;
+		if (count != 2)
+			return error_set(err, -EINVAL, "'%s' has %zu values, expected one", words[0], count - 1);
 		if (!f->is_text)
 			return parse_u64(words[1], 0, UINT64_MAX, field, err);
 		free(*(char **)field);
 		*(char **)field = strdup(words[1]);
 		return *(char **)field ? 0 : error_no_memory(err);
 	}
-	return error_set(err, -EINVAL, "'%s' is not known", words[0]);
+	return 0;
 }
 
 static int mount_record_read_at(const char *folder, const char *name, struct mount_record *ret, struct error *err)
