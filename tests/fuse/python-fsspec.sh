@@ -31,6 +31,10 @@ def check(what, found, expected):
         sys.exit(f"fail: {what}, way {sys.argv[1]}: found {found}, expected {expected}")
 
 
+def refuse():
+    raise OSError(errno.EMFILE, "no descriptors")
+
+
 large = fs.open("mnt/dog/large")
 pickled = pickle.dumps((fs, large))
 before = fs.cat_file("mnt/dog/large"), fs.ukey("mnt/top"), fs.find("mnt")
@@ -45,6 +49,14 @@ try:
 except FileNotFoundError as error:
     check("its name", error.filename, fs._strip_protocol("mnt/dog/large"))
 datasetfs.switch("mnt", "one")
+source, = (source for begin, source in fs._sources.items() if begin.endswith("/mnt"))
+opens, source._open = source._open, refuse
+for _ in range(2):
+    try:
+        sys.exit(f"fail: the version before: {fs.cat('mnt/top')}")
+    except OSError as error:
+        check("why", error.errno, errno.EMFILE)
+source._open = opens
 check("back", (fs.cat_file("mnt/dog/large"), fs.ukey("mnt/top"), fs.find("mnt")), before)
 check("pickled", pickle.loads(pickled)[1].read(), before[0])
 END_OF_PYTHON

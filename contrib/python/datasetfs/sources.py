@@ -12,6 +12,10 @@ from .paths import place_of
 from .reader import Reader
 
 
+def _contents(reader):
+    return reader.info.uuid, reader.info.digest
+
+
 class Source:
     """A version of a volume; or a mount, of which each call reads the version that it serves then. A file that is open
     keeps the version in which it was opened."""
@@ -20,11 +24,16 @@ class Source:
         self._open = functools.partial(Reader, where, version, *options)
         self._watch = None if version else self._open()  # before the other, which may be newer
         self._reader, self._folder = self._open(), folder
+        self.lock = threading.Lock()
 
     def reader(self):
-        if self._watch and self._watch.refresh():
-            self._reader = self._open()
-        return self._reader
+        if not self._watch:
+            return self._reader
+        with self.lock:
+            self._watch.refresh()
+            if _contents(self._reader) != _contents(self._watch):  # refresh() says it only once, and this may fail
+                self._reader = self._open()
+            return self._reader
 
     def inside(self, rest):
         return os.path.join(self._folder, rest.lstrip("/")).rstrip("/")
@@ -37,6 +46,8 @@ _lock = threading.Lock()
 def _after_fork():
     global _lock
     _lock = threading.Lock()
+    for one in _sources.values():
+        one.lock = threading.Lock()
 
 
 os.register_at_fork(after_in_child=_after_fork)
