@@ -5,6 +5,7 @@ reads, and the same exceptions; how it is registered, pickled, forked and shared
 
 usage, by fuse/python-fsspec.sh and itself: python-fsspec.py make TREE | compare VERSION TREE WAY | rights VERSION TREE
 """
+import array
 import errno
 import importlib.util
 import io
@@ -343,6 +344,8 @@ def check_batches(fs):
     check("ranges", found, [LARGE[start:start + 5] for start in range(2500)])
     check("batches", (sum(calls), len(calls)), (2500, 3))
     datasetfs.Reader.read_many = read_many
+    for kind in (tuple, iter, lambda bounds: array.array("Q", bounds)):
+        check("bounds that are no list", fs.cat_ranges(ranges[:9], kind(range(9)), kind(range(5, 14))), found[:9])
     found = fs.cat_ranges([f"{VERSION}/none", f"{VERSION}/top", f"{VERSION}/cat", "none@v1/x"], [-2, -2, 0, 0], None)
     check("among errors", [one if isinstance(one, bytes) else (type(one).__name__, one.filename) for one in found],
           [("FileNotFoundError", f"{VERSION}/none"), b"op", ("IsADirectoryError", f"{VERSION}/cat"),

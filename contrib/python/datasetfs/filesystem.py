@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """fsspec's filesystem datasetfs://VOLUME@VERSION/PATH or datasetfs://MOUNTPOINT/PATH, by which pandas, pyarrow, Dask
 and others read a version. Paths are these without datasetfs://."""
+import collections.abc
 import contextlib
 import datetime
 import errno
@@ -60,6 +61,12 @@ def _lists_files():
         return bool(LocalFileSystem().ls(os.devnull))
     except NotADirectoryError:
         return False
+
+
+def _bounds(bounds, count):
+    """One for each of the paths."""
+    is_one = isinstance(bounds, (str, bytes)) or not isinstance(bounds, collections.abc.Iterable)
+    return [bounds] * count if is_one else list(bounds)
 
 
 def _pair(reader, inside, start, end):
@@ -192,7 +199,7 @@ class FileSystem(AbstractFileSystem):
         files lie so near each other that they are read together."""
         if not isinstance(paths, list):
             raise TypeError(f"expected a list of paths, found {paths!r}")
-        starts, ends = (bounds if isinstance(bounds, list) else [bounds] * len(paths) for bounds in (starts, ends))
+        starts, ends = (_bounds(bounds, len(paths)) for bounds in (starts, ends))
         if not len(starts) == len(ends) == len(paths):
             raise ValueError(f"{len(starts)} starts and {len(ends)} ends for {len(paths)} paths")
         if on_error not in ("raise", "return"):
