@@ -81,6 +81,23 @@ assert_eq "a daemon's mount" "$(in_python ours)" "daemon v1"
 unmount ours
 say "copies"
 
+need_python python3-fsspec fsspec
+ln -s theirs linked
+PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python python3 - <<'END' || fail "fsspec"
+import fsspec
+import datasetfs
+
+fs = fsspec.filesystem("datasetfs")
+for path in ("theirs/file", "theirs", "theirs/none", "linked/file"):
+    try:
+        raise SystemExit(f"fail: {fs.info(path)}")
+    except OSError as error:
+        expected = "the kernel serves this mount: use the path without datasetfs://, or VOLUME@VERSION/…"
+        assert error.strerror == expected, error
+assert fs.cat("volume@v1/file") == b"content\n"
+END
+say "fsspec"
+
 umount theirs
 chmod 711 source
 pack closed source --label closed

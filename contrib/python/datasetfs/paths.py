@@ -35,13 +35,19 @@ def _is_bound(top):
         return any(line.split()[2] == device and " - fuse.datasetfs " in line for line in table)
 
 
-def place_of(path):
-    """(mountpoint, path below it) of a path on a datasetfs mount, else None. Symbolic links are followed. The
-    mountpoint may show a folder of the mount alone, which is then the root of a Reader."""
+def top_of(path):
+    """(mountpoint, the path itself), both without symbolic links."""
     real = os.path.realpath(path)
     device, top = os.stat(real).st_dev, real
     while top != "/" and os.stat(os.path.dirname(top)).st_dev == device:
         top = os.path.dirname(top)
+    return top, real
+
+
+def place_of(path):
+    """(mountpoint, path below it) of a path on a datasetfs mount, else None. Symbolic links are followed. The
+    mountpoint may show a folder of the mount alone, which is then the root of a Reader."""
+    top, real = top_of(path)
     if not os.path.exists(os.path.join(top, ".datasetfs", "version")) and not _is_bound(top):
         return None
     return top, "" if real == top else os.path.relpath(real, top)

@@ -8,7 +8,8 @@ import stat
 import threading
 import weakref
 
-from .paths import place_of
+from .mount import Mount
+from .paths import place_of, top_of
 from .reader import Reader
 
 
@@ -83,6 +84,9 @@ def divide(path):
         return parts
     if reason and reason.errno not in (errno.ENOENT, errno.ENOTDIR):
         raise reason
+    if begin and Mount(top_of(path[:begin])[0]).is_by_kernel:
+        raise OSError(errno.EOPNOTSUPP, "the kernel serves this mount: use the path without datasetfs://, or "
+                      "VOLUME@VERSION/…", path)
     raise OSError(errno.ENOENT, "expected VOLUME@VERSION/… or a path on a mount of datasetfs", path)
 
 
