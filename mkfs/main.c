@@ -25,6 +25,8 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 #define JOBS_MAX  1024
 #define STRIP_MAX 1000
+#define RETRIES_MAX 1000
+#define TIMEOUT_MAX 86400 /* seconds */
 
 static int set_compress(void *target, const char *argument, struct error *err)
 {
@@ -207,6 +209,11 @@ static const struct option_spec options_table[] = {
 	  "convert zip names from NAME, or none (default cp437)" },
 	{ "strip-components", 0, "N", OPTION_NUMBER(struct pack_options, strip, 0, STRIP_MAX),
 	  "take N components off names in an archive" },
+	{ "ca-file", 0, "FILE", PACK_TEXT(ca_file, NULL), "of URLs: trust certificates signed by FILE's" },
+	{ "retries", 0, "N", OPTION_NUMBER(struct pack_options, retries, 0, RETRIES_MAX),
+	  "of URLs: repeat requests N times (default 10)" },
+	{ "timeout", 0, "SECONDS", OPTION_NUMBER(struct pack_options, timeout, 1, TIMEOUT_MAX),
+	  "and those without a byte so long (default 60)" },
 	{ "trust-mtime", 0, "[=LABEL]", OPTION_CALL(set_trust_mtime),
 	  "skip reading files unchanged since version LABEL" },
 	{ "write-protect", 0, NULL, PACK_TRUE(write_protect), "NVMe: keep it write-protected between publishes" },
@@ -225,7 +232,7 @@ static const struct option_spec options_table[] = {
 static const struct command_line command = {
 	.program = "mkdatasetfs",
 	.usage = "[OPTIONS] VOLUME[,...] SOURCE...",
-	.summary = "Pack SOURCE, a directory or archives, tar or zip ('-': standard input), and\n"
+	.summary = "Pack SOURCE, a directory or archives, tar or zip (files, URLs, or '-'), and\n"
 		   "publish it on VOLUME, a file or block device, or several of them as one volume.",
 	.options = options_table,
 };
@@ -308,7 +315,7 @@ int main(int argc, char **argv)
 		status = main_usage("expected VOLUME and SOURCE, see 'mkdatasetfs --help'");
 	} else {
 		options.volume = argv[1];
-		options.sources = (const char *const *)argv + 2;
+		options.sources = argv + 2;
 		options.source_count = (unsigned)operands - 1;
 		status = main_pack(&options);
 	}

@@ -38,6 +38,8 @@
 #include "output/target.h"
 #include "source/archive/tar_child.h"
 #include "source/from_list.h"
+#include "source/remote/fetcher.h"
+#include "source/remote/url.h"
 #include "source/scan.h"
 #include "source/unreadable.h"
 #include "trust/signing.h"
@@ -59,6 +61,7 @@ struct packer_directory {
 
 /* The source, if it is archives. */
 struct packer_archives {
+	struct fetcher fetcher;
 	struct tar_child child;
 	struct tar_stream stream;
 	struct tar_origin origin;
@@ -118,6 +121,7 @@ static void packer_close_archives(struct packer_archives *archives)
 	order_close(&archives->order);
 	tar_stream_close(&archives->stream);
 	tar_child_close(&archives->child);
+	fetcher_close(&archives->fetcher);
 	tar_tree_close(&archives->tree);
 	tar_origin_close(&archives->origin);
 }
@@ -158,13 +162,28 @@ static int packer_open_directory(struct packer *packer, struct error *err)
 {
 	const char *source = packer->options->sources[0];
 
-	packer->is_archive = packer->options->source_count > 1 || !strcmp(source, "-");
+	packer->is_archive = packer->options->source_count > 1 || !strcmp(source, "-") || url_is_fetched(source);
 	if (!packer->is_archive)
 		packer->directory.fd = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	packer->is_archive |= packer->directory.fd < 0 && errno == ENOTDIR;
 	if (packer->directory.fd < 0 && !packer->is_archive)
 		return tar_child_cannot_open(source, err);
 	return 0;
+}
+
+/* Starts to fetch archives. From here on, only the process that does has the queries of their URLs: no message shows
+ * them, nor does ps(1), and the process that decodes archives has no copy. */
+static int packer_open_fetcher(struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+	const struct fetcher_setup setup = { options->sources, options->source_count, options->ca_file,
+					     options->retries, options->timeout };
+	int r = fetcher_open(&setup, &packer->archives.fetcher, err);
+
+	for (unsigned i = 0; i < options->source_count; i++)
+		if (url_is_fetched(options->sources[i]))
+			url_cut(options->sources[i]);
+	return r;
 }
 
 static int packer_check_options(const struct packer *packer, struct error *err)
@@ -182,7 +201,8 @@ static int packer_check_options(const struct packer *packer, struct error *err)
 	}
 	wrong = options->nested ? "--nested" : options->strip ? "--strip-components" :
 		options->into_folders ? "--into-folders" : options->duplicates ? "--on-duplicate" :
-		options->require_end ? "--require-end" : options->zip_charset ? "--zip-charset" : NULL;
+		options->require_end ? "--require-end" : options->zip_charset ? "--zip-charset" :
+		options->ca_file ? "--ca-file" : NULL;
 	return wrong ? error_set(err, -EINVAL, "option '%s' is for archives, and '%s' is a directory", wrong,
 				 options->sources[0]) : 0;
 }
@@ -214,11 +234,13 @@ static int packer_check_archives(const struct packer *packer, struct error *err)
 static int packer_open_archives(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	struct tar_child_setup child = { options->sources, options->source_count, options->nested,
-					 options->require_end, options->dry_run, options->zip_charset, packer->temp,
-					 &options->xattrs };
+	const char *const *names = (const char *const *)options->sources;
+	const struct tar_child *fetcher = &packer->archives.fetcher.process;
+	struct tar_child_setup child = { names, options->source_count, options->nested, options->require_end,
+					 options->dry_run, options->zip_charset, packer->temp, &options->xattrs,
+					 url_is_fetched, fetcher->fd, fetcher->report };
 	struct tar_tree_setup tree = { packer->temp, options->filter, options->strip, 0, &packer->archives.origin };
-	struct tar_origin_setup origin = { options->sources, options->source_count, options->into_folders,
+	struct tar_origin_setup origin = { names, options->source_count, options->into_folders,
 					   (enum tar_duplicates)options->duplicates };
 	int r;
 
@@ -245,6 +267,8 @@ static int packer_open_source(struct packer *packer, struct error *err)
 	int r;
 
 	r = packer_open_directory(packer, err);
+	if (r == 0)
+		r = packer_open_fetcher(packer, err);
 	if (r == 0)
 		r = packer_check_options(packer, err);
 	if (r < 0)
@@ -859,6 +883,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	packer->target = target;
 	packer->transaction = &target->transaction;
 	packer->directory.fd = -1;
+	packer->archives.fetcher = FETCHER_NONE;
 	r = packer_run(packer, &result, err);
 	packer_close(packer);
 	free(packer);
@@ -878,7 +903,8 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 		 struct tar_replaced *ret_replaced, struct error *err)
 {
 	struct packer packer = {
-		.options = options, .target = target, .transaction = &target->transaction, .directory.fd = -1
+		.options = options, .target = target, .transaction = &target->transaction, .directory.fd = -1,
+		.archives.fetcher = FETCHER_NONE
 	};
 	int r;
 

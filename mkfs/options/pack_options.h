@@ -11,14 +11,18 @@
 
 #define PACK_CHUNK_LOG   17u
 #define PACK_SEGMENT_LOG 24u
+#define PACK_RETRIES     10u
+#define PACK_TIMEOUT     60u /* seconds */
 
 enum pack_compress { PACK_RAW, PACK_ZSTD, PACK_AUTO };
 enum pack_order { PACK_LAST, PACK_TREE, PACK_RANDOM };
 
 struct pack_options {
 	const char *volume; /* see members/naming.h */
-	const char *const *sources; /* a directory, or archives */
+	char *const *sources; /* a directory, or archives; of URLs what might be secret is overwritten */
 	unsigned source_count;
+	const char *ca_file;       /* of URLs: certificates, NULL: those of the machine, */
+	unsigned retries, timeout; /* repetitions in a row, seconds without a byte */
 	bool nested;        /* unpack archives inside archives */
 	bool require_end;   /* a tar archive must have the mark of its end */
 	const char *zip_charset; /* of names that are not UTF-8, see tar_charset.h; NULL: the default */

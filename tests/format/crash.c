@@ -139,7 +139,7 @@ static void publish(const char *volume, char **words, int count, enum degraded d
 
 	pack_options_init(&options);
 	options.volume = volume;
-	options.sources = (const char *const *)&words[0];
+	options.sources = words;
 	options.source_count = 1;
 	options.label = words[1];
 	options.degraded = degraded;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/program/descriptors.h"
 #include "base/program/interrupt.h"
 #include "base/same.h"
@@ -24,7 +25,7 @@
 #define TAR_CHILD_PIPE 1048576 /* bytes, if the user's limit allows it */
 #define TAR_CHILD_WAIT 200     /* milliseconds between checks for a signal that another thread took */
 
-/* The descriptors of the archives, the pipe, and the spool if there is one. */
+/* The descriptors of the archives (-1: it is fetched), the pipe, and the spool if there is one. */
 struct tar_child_files {
 	int *fds;
 	size_t count;
@@ -33,7 +34,7 @@ struct tar_child_files {
 static void tar_child_close_files(struct tar_child_files *files)
 {
 	for (size_t i = 0; i < files->count; i++)
-		close(files->fds[i]);
+		close_fd(&files->fds[i]);
 	free(files->fds);
 }
 
@@ -42,8 +43,8 @@ int tar_child_cannot_open(const char *name, struct error *err)
 	struct rlimit limit;
 
 	if (errno == ENOENT && strstr(name, "://"))
-		return error_set(err, -ENOENT, "cannot open source '%s': URLs are not read: pipe the archive into '-', "
-				 "as in 'curl URL | mkdatasetfs VOLUME -'", name);
+		return error_set(err, -ENOENT, "cannot open source '%s': of URLs only https:// and http:// are read: "
+				 "pipe the archive into '-', as in 'aws s3 cp URL - | mkdatasetfs VOLUME -'", name);
 	if (errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return error_errno(err, "cannot open source '%s'", name);
 	return error_set(err, -EMFILE,
@@ -57,7 +58,7 @@ static bool tar_child_is_taken(const struct tar_child_setup *setup, const struct
 	bool is_stdin = !strcmp(setup->names[own], "-"), is_taken = false;
 	struct stat st;
 
-	if (fstat(files->fds[own], &st) < 0 || (S_ISREG(st.st_mode) && !is_stdin))
+	if (files->fds[own] < 0 || fstat(files->fds[own], &st) < 0 || (S_ISREG(st.st_mode) && !is_stdin))
 		return false;
 	for (size_t i = 0; !is_taken && i < own; i++)
 		is_taken = (is_stdin && !strcmp(setup->names[i], "-")) ||
@@ -92,9 +93,10 @@ static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_
 		return error_no_memory(err);
 	while (files->count < setup->count) {
 		const char *name = setup->names[files->count];
-		int fd = tar_child_open_file(name, err);
+		bool is_fetched = setup->is_fetched(name);
+		int fd = is_fetched ? -1 : tar_child_open_file(name, err);
 
-		if (fd < 0)
+		if (fd < 0 && !is_fetched)
 			return fd;
 		files->fds[files->count++] = fd;
 		if (tar_child_is_taken(setup, files, files->count - 1))
@@ -103,37 +105,21 @@ static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_
 	return 0;
 }
 
-/* Ignores signals in this process: the packer ends it when it is interrupted itself. */
-static void tar_child_ignore_signals(void)
-{
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-}
-
-static void tar_child_say(int out, const char *text)
-{
-	struct tar_stream_head head = { TAR_STREAM_FAILED, (uint32_t)strnlen(text, TAR_STREAM_TEXT) };
-
-	if (write(out, &head, sizeof(head)) != (ssize_t)sizeof(head) || write(out, text, head.length) < 0)
-		_exit(EXIT_FAILURE);
-}
-
 /* The main function of the child process. files: includes the pipe. */
 static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setup *setup,
 						      struct tar_child_files *files)
 {
 	struct tar_decode_setup decode = { .fds = files->fds, .names = setup->names, .count = setup->count,
-					   .out = files->fds[setup->count], .spool = -1, .nested = setup->nested,
+					   .fetched = setup->fetched, .out = files->fds[setup->count],
+					   .spool = -1, .nested = setup->nested,
 					   .require_end = setup->require_end, .no_data = setup->no_data,
 					   .xattrs = setup->xattrs };
 	bool has_spool = files->count > setup->count + 1;
 	int empty = fcntl(setup->temp->fd, F_DUPFD_CLOEXEC, 0), r;
 	struct error err = { 0 }, why = { 0 };
-	int *kept = malloc((files->count + 1) * sizeof(*kept));
+	int *kept = malloc((files->count + 2) * sizeof(*kept));
 
-	tar_child_ignore_signals();
+	tar_jail_ignore_signals();
 	tar_decode_prepare(setup->zip_charset);
 	if (has_spool)
 		decode.spool = files->fds[setup->count + 1];
@@ -141,14 +127,15 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 		_exit(EXIT_FAILURE);
 	memcpy(kept, files->fds, files->count * sizeof(*kept));
 	kept[files->count] = empty;
-	r = tar_jail_close_others(kept, files->count + 1, &why);
+	kept[files->count + 1] = setup->fetched;
+	r = tar_jail_close_others(kept, files->count + 2, &why);
 	free(kept);
 	if (r == 0)
 		r = tar_jail_enter(empty, has_spool ? RLIM_INFINITY : 0, &why);
 	if (r == 0)
 		_exit(tar_decode_run(&decode));
 	error_set(&err, r, "the process that decodes archives cannot give up its rights: %s", why.reason);
-	tar_child_say(decode.out, err.reason);
+	tar_stream_say(decode.out, TAR_STREAM_FAILED, err.reason);
 	_exit(EXIT_FAILURE);
 }
 
@@ -185,7 +172,7 @@ static int tar_child_fork(const struct tar_child_setup *setup, struct tar_child_
 		close(ends[0]);
 		return r < 0 ? r : error_errno(err, "cannot start a process");
 	}
-	*ret = (struct tar_child){ pid, ends[0] };
+	*ret = (struct tar_child){ pid, ends[0], setup->report };
 	return 0;
 }
 
@@ -230,18 +217,40 @@ static int tar_child_ended(const struct tar_child *child, struct error *err)
 			 how.si_status);
 }
 
+/* Passes on what the process that fetches archives says. */
+static int tar_child_hear(struct tar_child *child, struct error *err)
+{
+	char text[TAR_STREAM_TEXT + 1];
+	enum tar_stream_kind kind;
+	int r = tar_stream_hear(child->report, &kind, text, err);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		child->report = -1;
+	else if (kind == TAR_STREAM_FAILED)
+		return error_set(err, -EIO, "%s", text);
+	else
+		log_warn("%s", text);
+	return 0;
+}
+
 int64_t tar_child_read(void *argument, void *to, size_t room, struct error *err)
 {
-	const struct tar_child *child = argument;
-	struct pollfd input = { .fd = child->fd, .events = POLLIN };
+	struct tar_child *child = argument;
 	ssize_t n;
 	int r;
 
 	for (;;) {
+		struct pollfd inputs[] = { { .fd = child->fd, .events = POLLIN },
+					   { .fd = child->report, .events = POLLIN } };
+
 		r = interrupt_check(err);
+		if (r == 0 && poll(inputs, 2, TAR_CHILD_WAIT) > 0 && inputs[1].revents)
+			r = tar_child_hear(child, err);
 		if (r < 0)
 			return r;
-		if (poll(&input, 1, TAR_CHILD_WAIT) <= 0)
+		if (!inputs[0].revents)
 			continue;
 		n = read(child->fd, to, room);
 		if (n > 0)

@@ -10,6 +10,7 @@
 struct tar_child {
 	pid_t pid;
 	int fd; /* its stream, for tar_child_read() */
+	int report; /* what the process that fetches archives says, which is not closed with the child; -1: nothing */
 };
 
 struct tar_child_setup {
@@ -19,6 +20,8 @@ struct tar_child_setup {
 	const char *zip_charset;  /* see tar_charset.h */
 	const struct temp *temp;
 	const struct xattrs_wanted *xattrs;
+	bool (*is_fetched)(const char *name); /* whether an archive comes through fetched */
+	int fetched, report; /* from the process that fetches archives, see tar_frames.h and tar_stream.h; -1: none */
 };
 
 /* Opens all archives and forks. Call it before any thread is started. */

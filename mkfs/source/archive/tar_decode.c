@@ -20,6 +20,7 @@
 #include "datasetfs/format.h"
 #include "image/xattr.h"
 #include "source/archive/tar_charset.h"
+#include "source/archive/tar_frames.h"
 #include "source/archive/tar_global.h"
 #include "source/archive/tar_input.h"
 #include "source/archive/tar_name.h"
@@ -42,6 +43,7 @@
 struct tar_decode {
 	const struct tar_decode_setup *setup;
 	const char *name; /* of the archive on the command line */
+	struct tar_frames frames; /* if it is fetched */
 	uint64_t taken;   /* bytes of it so far */
 	uint64_t grown;   /* bytes that these became, nested archives included */
 	uint32_t source;  /* its place on the command line */
@@ -56,7 +58,7 @@ struct tar_decode_level {
 	struct tar_decode *decode;
 	struct archive *archive;
 	struct tar_decode_level *outer; /* NULL: reads fd */
-	int fd;
+	int fd;                         /* -1: reads decode->frames */
 	uint8_t head[TAR_ZIP_LOOK]; /* the first bytes of fd, from head_at to head_used not taken yet */
 	size_t head_at, head_used;
 	struct tar_zip zip; /* no buffer: it is no zip */
@@ -146,11 +148,23 @@ static const char *tar_decode_reason(struct archive *archive)
 	return text ? text : "no reason was given";
 }
 
+static int64_t tar_decode_read(int fd, void *to, size_t room, const char **reason)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, to, room);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		*reason = strerror(errno);
+	return n;
+}
+
 /* Reads raw bytes of the archive, from its file or from the archive around it. */
 static int64_t tar_decode_take(void *argument, void *to, size_t room, const char **reason)
 {
 	struct tar_decode_level *level = argument;
-	ssize_t n;
+	int64_t n;
 
 	if (level->outer) {
 		n = archive_read_data(level->outer->archive, to, room);
@@ -159,18 +173,14 @@ static int64_t tar_decode_take(void *argument, void *to, size_t room, const char
 		return n;
 	}
 	if (level->head_at < level->head_used) {
-		n = (ssize_t)(level->head_used - level->head_at);
+		n = (int64_t)(level->head_used - level->head_at);
 		memcpy(to, level->head + level->head_at, (size_t)n);
 		level->head_at = level->head_used;
 		return n;
 	}
-	do
-		n = read(level->fd, to, room);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		*reason = strerror(errno);
-	else
-		level->decode->taken += (uint64_t)n;
+	n = level->fd < 0 ? tar_frames_read(&level->decode->frames, to, room, reason) :
+			    tar_decode_read(level->fd, to, room, reason);
+	level->decode->taken += n > 0 ? (uint64_t)n : 0;
 	return n;
 }
 
@@ -854,6 +864,7 @@ int tar_decode_run(const struct tar_decode_setup *setup)
 
 		decode.name = setup->names[i];
 		decode.source = (uint32_t)i;
+		decode.frames = (struct tar_frames){ .fd = setup->fetched };
 		decode.taken = decode.grown = 0;
 		r = tar_decode_level(&level, &err);
 	}

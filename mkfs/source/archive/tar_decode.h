@@ -8,9 +8,10 @@
 #include "source/xattrs.h"
 
 struct tar_decode_setup {
-	const int *fds;           /* of the archives, in their order, and their names for messages */
-	const char *const *names;
+	const int *fds;           /* of the archives, in their order; -1: the next one in fetched */
+	const char *const *names; /* for messages */
 	size_t count;
+	int fetched;  /* archives as tar_frames.h has them; -1: there are none */
 	int out;
 	int spool;    /* a file for zip archives that come through a pipe; -1: there are none */
 	bool nested;  /* unpack archives inside archives */

@@ -180,17 +180,21 @@ static int tar_jail_filter(struct error *err)
 	return 0;
 }
 
-int tar_jail_enter(int empty, uint64_t file_size, struct error *err)
+void tar_jail_ignore_signals(void)
 {
-	int r;
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
+int tar_jail_drop_privileges(struct error *err)
+{
+	int r = 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return error_errno(err, "cannot set no_new_privs");
-	r = tar_jail_limit(file_size, err);
-	if (r == 0 && geteuid() == 0)
-		r = tar_jail_allowed(tar_jail_root(empty, err));
-	close(empty);
-	if (r == 0 && geteuid() == 0)
+	if (geteuid() == 0)
 		r = tar_jail_allowed(tar_jail_user(err));
 	if (r == 0)
 		r = tar_jail_capabilities(err);
@@ -198,5 +202,17 @@ int tar_jail_enter(int empty, uint64_t file_size, struct error *err)
 		return r;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return error_errno(err, "prctl");
-	return tar_jail_filter(err);
+	return 0;
+}
+
+int tar_jail_enter(int empty, uint64_t file_size, struct error *err)
+{
+	int r = tar_jail_limit(file_size, err);
+
+	if (r == 0 && geteuid() == 0)
+		r = tar_jail_allowed(tar_jail_root(empty, err));
+	close(empty);
+	if (r == 0)
+		r = tar_jail_drop_privileges(err);
+	return r < 0 ? r : tar_jail_filter(err);
 }

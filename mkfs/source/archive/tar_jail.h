@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes all rights away from the process that decodes untrusted archives. */
+/* Takes all rights away from the process that decodes untrusted archives, and most from the one that fetches them. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +11,10 @@
  * leaves no core file. empty: a directory in which a directory can be made and removed. file_size: how far an open file
  * may grow. */
 must_check int tar_jail_enter(int empty, uint64_t file_size, struct error *err);
+/* Makes the process nobody's, without capabilities, if root runs it: what tar_jail_enter() does except for the empty
+ * root, the limits and the filter. */
+must_check int tar_jail_drop_privileges(struct error *err);
+/* Ignores the signals of a terminal: the packer ends the process when it is interrupted itself. */
+void tar_jail_ignore_signals(void);
 /* Closes all descriptors except those in kept. */
 must_check int tar_jail_close_others(const int *kept, size_t count, struct error *err);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/span.h"
+#include "base/transfer.h"
 #include "datasetfs/format.h"
 #include "image/xattr.h"
 
@@ -269,4 +270,27 @@ int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct
 	default:
 		return tar_stream_wrong("a message of an unknown kind", err);
 	}
+}
+
+void tar_stream_say(int fd, enum tar_stream_kind kind, const char *text)
+{
+	struct tar_stream_head head = { kind, (uint32_t)strnlen(text, TAR_STREAM_TEXT) };
+
+	if (transfer_write(fd, &head, sizeof(head)) == 0)
+		(void)transfer_write(fd, text, head.length);
+}
+
+int tar_stream_hear(int fd, enum tar_stream_kind *ret, char text[TAR_STREAM_TEXT + 1], struct error *err)
+{
+	struct tar_stream_head head;
+	ssize_t n = transfer_read(fd, &head, sizeof(head));
+
+	if (n == 0)
+		return 0;
+	if (n != sizeof(head) || (head.kind != TAR_STREAM_WARNING && head.kind != TAR_STREAM_FAILED) ||
+	    head.length > TAR_STREAM_TEXT || transfer_read(fd, text, head.length) != (ssize_t)head.length)
+		return error_set(err, -EPROTO, "the process that fetches archives sent an impossible message");
+	text[head.length] = 0;
+	*ret = (enum tar_stream_kind)head.kind;
+	return 1;
 }

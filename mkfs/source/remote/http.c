@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes requests with libcurl, which is loaded only where something is fetched: it brings 30 libraries, and many of
+ * them do something when a program starts. */
+#include "source/remote/http.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define HTTP_LIBRARY "libcurl.so.4"
+#define HTTP_BUFFER  (512l << 10)   /* most bytes that libcurl hands over at once */
+#define HTTP_REFUSAL (64u << 10)    /* bytes that are read of an answer without content, to keep the connection */
+#define HTTP_CA_MAX  (64u << 20)
+
+/* libcurl's functions that are used here. */
+#define HTTP_CALLS(CALL)                                                                                        \
+	CALL(curl_global_init) CALL(curl_easy_init) CALL(curl_easy_setopt) CALL(curl_easy_perform)             \
+	CALL(curl_easy_getinfo) CALL(curl_easy_header) CALL(curl_easy_reset) CALL(curl_easy_strerror)          \
+	CALL(curl_slist_append) CALL(curl_slist_free_all)
+/* Calls go through the table, not through macros that check types with functions of a library that is linked. */
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+
+struct http_calls {
+#define HTTP_CALL(NAME) __typeof__(NAME) *NAME;
+	HTTP_CALLS(HTTP_CALL)
+#undef HTTP_CALL
+};
+
+struct http {
+	struct http_calls calls;
+	CURL *curl;
+	char *ca; /* certificates, or NULL */
+	size_t ca_length;
+	unsigned timeout;
+	bool is_reached; /* a server has answered */
+	/* the request */
+	const struct http_request *request;
+	struct http_answer answer;
+	bool has_answer;    /* all headers have come */
+	uint64_t received;  /* bytes, as libcurl counts them */
+	int64_t heard;      /* when the last ones came, or the sink was done with them */
+	bool is_late;
+	char *redirect;     /* where to, or NULL */
+	uint64_t refusal;   /* bytes of an answer without content */
+	struct error failed; /* of the sink */
+	char reason[CURL_ERROR_SIZE];
+};
+
+/* --- the library --- */
+
+static int http_load(struct http *http, struct error *err)
+{
+	void *library = dlopen(HTTP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return error_set(err, -ENOENT, "cannot load libcurl, which fetches URLs: %s", dlerror());
+#define HTTP_CALL(NAME)                                                                                      \
+	http->calls.NAME = (__typeof__(http->calls.NAME))dlsym(library, #NAME);                         \
+	if (!http->calls.NAME)                                                                               \
+		return error_set(err, -ENOENT, "libcurl is too old: %s", dlerror());
+	HTTP_CALLS(HTTP_CALL)
+#undef HTTP_CALL
+	if (http->calls.curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+		http->curl = http->calls.curl_easy_init();
+	return http->curl ? 0 : error_set(err, -EIO, "libcurl cannot begin");
+}
+
+/* Reads the certificates now, because the process may not open them any more when it has lost its rights. */
+static int http_read_ca(struct http *http, const char *path, struct error *err)
+{
+	auto_fclose FILE *file = fopen(path, "re");
+	struct stat st;
+
+	if (!file || fstat(fileno(file), &st) < 0)
+		return error_errno(err, "option '--ca-file': cannot open '%s'", path);
+	http->ca = S_ISREG(st.st_mode) && st.st_size <= HTTP_CA_MAX ? malloc((size_t)st.st_size + 1) : NULL;
+	if (!http->ca)
+		return error_set(err, -EINVAL, "option '--ca-file': '%s' is no file of certificates", path);
+	http->ca_length = fread(http->ca, 1, (size_t)st.st_size, file);
+	return 0;
+}
+
+int http_open(const struct http_setup *setup, struct http **ret, struct error *err)
+{
+	struct http *http = calloc(1, sizeof(*http));
+	int r;
+
+	if (!http)
+		return error_no_memory(err);
+	http->timeout = setup->timeout;
+	r = setup->ca_file ? http_read_ca(http, setup->ca_file, err) : 0;
+	if (r == 0)
+		r = http_load(http, err);
+	*ret = http;
+	return r;
+}
+
+/* --- an answer --- */
+
+static void http_header(struct http *http, const char *name, char text[HTTP_TEXT])
+{
+	struct curl_header *header;
+
+	text[0] = 0;
+	if (http->calls.curl_easy_header(http->curl, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
+	    strlen(header->value) < HTTP_TEXT)
+		memcpy(text, header->value, strlen(header->value) + 1);
+}
+
+/* Finds out which part of the object comes, and how long the object is. */
+static void http_extent(struct http *http, struct http_answer *answer)
+{
+	char text[HTTP_TEXT];
+	curl_off_t length = -1;
+	uint64_t last;
+
+	if (answer->status != 206) {
+		http->calls.curl_easy_getinfo(http->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+		answer->first = 0;
+		answer->total = length < 0 ? HTTP_UNKNOWN : (uint64_t)length;
+		return;
+	}
+	http_header(http, "Content-Range", text);
+	answer->first = answer->total = HTTP_UNKNOWN;
+	(void)sscanf(text, "bytes %" SCNu64 "-%" SCNu64 "/%" SCNu64, &answer->first, &last, &answer->total);
+}
+
+/* Notes the headers, when the first byte of the content comes, or at the end if there is none. */
+static void http_note(struct http *http)
+{
+	struct http_answer *answer = &http->answer;
+	long status = 0;
+
+	if (http->has_answer)
+		return;
+	http->calls.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status < 200)
+		return;
+	http->has_answer = http->is_reached = true;
+	answer->status = (unsigned)status;
+	http_header(http, "ETag", answer->etag);
+	http_header(http, "Last-Modified", answer->modified);
+	http_extent(http, answer);
+}
+
+static bool http_has_content(const struct http *http)
+{
+	return http->answer.status == 200 || http->answer.status == 206;
+}
+
+static size_t http_take(char *bytes, size_t size, size_t count, void *argument)
+{
+	struct http *http = argument;
+	const struct http_request *request = http->request;
+	size_t length = size * count;
+	bool is_taken;
+
+	http_note(http);
+	if (http_has_content(http)) {
+		is_taken = request->sink(request->argument, &http->answer, bytes, length, &http->failed) == 0;
+	} else {
+		http->refusal += length;
+		is_taken = http->refusal <= HTTP_REFUSAL;
+	}
+	http->heard = clock_now();
+	return is_taken ? length : 0;
+}
+
+/* Ends a request that has had no byte for too long. libcurl calls this about once a second. */
+static int http_watch(void *argument, curl_off_t total, curl_off_t received, curl_off_t to_send, curl_off_t sent)
+{
+	struct http *http = argument;
+
+	(void)total, (void)to_send, (void)sent;
+	if ((uint64_t)received != http->received) {
+		http->received = (uint64_t)received;
+		http->heard = clock_now();
+	}
+	http->is_late = clock_now() - http->heard > http->timeout * INT64_C(1000000000);
+	return http->is_late;
+}
+
+/* Keeps where the answer redirects to, as libcurl forgets that with the next request. */
+static int http_keep_redirect(struct http *http, struct error *err)
+{
+	char *redirect = NULL;
+
+	http->calls.curl_easy_getinfo(http->curl, CURLINFO_REDIRECT_URL, &redirect);
+	free(http->redirect);
+	http->redirect = redirect ? strdup(redirect) : NULL;
+	http->answer.redirect = http->redirect;
+	return redirect && !http->redirect ? error_no_memory(err) : 0;
+}
+
+/* --- a request --- */
+
+static void http_set_certificates(struct http *http)
+{
+	struct curl_blob blob = { http->ca, http->ca_length, CURL_BLOB_NOCOPY };
+
+	if (http->ca)
+		http->calls.curl_easy_setopt(http->curl, CURLOPT_CAINFO_BLOB, &blob);
+}
+
+/* Prepares the request. Only the URL can be wrong; libcurl says so when it makes the request. */
+static void http_prepare(struct http *http, struct curl_slist *headers)
+{
+	__typeof__(curl_easy_setopt) *set = http->calls.curl_easy_setopt;
+	CURL *curl = http->curl;
+	char range[32];
+
+	http->calls.curl_easy_reset(curl);
+	set(curl, CURLOPT_URL, http->request->url);
+	set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	set(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	set(curl, CURLOPT_USERAGENT, "mkdatasetfs/" DATASETFS_RELEASE);
+	set(curl, CURLOPT_HTTPHEADER, headers);
+	set(curl, CURLOPT_NOSIGNAL, 1l);
+	set(curl, CURLOPT_TCP_KEEPALIVE, 1l);
+	set(curl, CURLOPT_BUFFERSIZE, HTTP_BUFFER);
+	set(curl, CURLOPT_CONNECTTIMEOUT, (long)http->timeout);
+	set(curl, CURLOPT_NOPROGRESS, 0l);
+	set(curl, CURLOPT_XFERINFOFUNCTION, http_watch);
+	set(curl, CURLOPT_XFERINFODATA, http);
+	set(curl, CURLOPT_WRITEFUNCTION, http_take);
+	set(curl, CURLOPT_WRITEDATA, http);
+	set(curl, CURLOPT_ERRORBUFFER, http->reason);
+	http_set_certificates(http);
+	if (http->request->from) {
+		snprintf(range, sizeof(range), "%" PRIu64 "-", http->request->from);
+		set(curl, CURLOPT_RANGE, range);
+	}
+}
+
+/* Returns whether the request may succeed if it is repeated: not if the server was never reached, which is mostly a
+ * mistyped URL, nor if its certificate is wrong. */
+static bool http_may_repeat(struct http *http, CURLcode code)
+{
+	curl_off_t sent = 0;
+
+	if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_OUT_OF_MEMORY ||
+	    code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+		return false;
+	http->calls.curl_easy_getinfo(http->curl, CURLINFO_PRETRANSFER_TIME_T, &sent);
+	return http->is_reached || sent > 0;
+}
+
+static int http_failed(struct http *http, CURLcode code, struct error *err)
+{
+	int r = http_may_repeat(http, code) ? -EAGAIN : -EIO;
+
+	if (http->failed.code)
+		return error_pass(err, http->failed.code, &http->failed);
+	if (http->is_late)
+		return error_set(err, r, "nothing came for %u seconds", http->timeout);
+	return error_set(err, r, "%s", http->reason[0] ? http->reason : http->calls.curl_easy_strerror(code));
+}
+
+static int http_perform(struct http *http, struct error *err)
+{
+	curl_off_t wait = 0;
+	CURLcode code = http->calls.curl_easy_perform(http->curl);
+
+	if (code == CURLE_OK)
+		http_note(http);
+	if (!http->has_answer || (code != CURLE_OK && http_has_content(http)))
+		return http_failed(http, code, err);
+	http->calls.curl_easy_getinfo(http->curl, CURLINFO_RETRY_AFTER, &wait);
+	http->answer.retry_after = wait > 0 ? (uint64_t)wait : 0;
+	return http_keep_redirect(http, err);
+}
+
+int http_get(struct http *http, const struct http_request *request, struct http_answer *ret, struct error *err)
+{
+	struct curl_slist *headers = *request->condition ?
+				     http->calls.curl_slist_append(NULL, request->condition) : NULL;
+	int r;
+
+	if (*request->condition && !headers)
+		return error_no_memory(err);
+	http->request = request;
+	http->answer = (struct http_answer){ 0 };
+	http->has_answer = http->is_late = false;
+	http->received = http->refusal = 0;
+	http->failed = (struct error){ 0 };
+	http->reason[0] = 0;
+	http->heard = clock_now();
+	http_prepare(http, headers);
+	r = http_perform(http, err);
+	http->calls.curl_slist_free_all(headers);
+	if (r == 0)
+		*ret = http->answer;
+	return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads one object from its first byte to its last, through whatever the network does meanwhile. */
+#pragma once
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct http;
+
+struct object_setup {
+	const char *url;
+	unsigned retries; /* how often in a row a request is repeated that has given nothing */
+	int (*sink)(void *argument, const void *bytes, size_t length, struct error *err);
+	void (*warn)(void *argument, const char *line); /* once, when the first request is repeated */
+	void *argument;
+};
+
+/* Hands all bytes of the object over. -ESTALE: it has changed meanwhile. */
+must_check int object_read(struct http *http, const struct object_setup *setup, struct error *err);

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""A server of objects over HTTP that fails on purpose. A test gives it objects, and for each request of an object to
+come what the server does wrong; without that it does as RFC 9110 says, with ranges and conditions."""
+import email.utils
+import hashlib
+import http.server
+import re
+import socket
+import ssl
+import struct
+import threading
+
+
+class Object:
+    def __init__(self, data, modified=1700000000):
+        self.data = data
+        self.headers = {"ETag": f'"{hashlib.md5(data).hexdigest()}"',
+                        "Last-Modified": email.utils.formatdate(modified, usegmt=True)}
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """plans: path → functions, one for each request to come, which get the handler and answer instead of it, or
+    return a true value if it is to answer. requests: (path, value of Range, headers) of all that came."""
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, certificate=None):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.objects, self.plans, self.requests = {}, {}, []
+        self.released = threading.Event()  # lets go what hangs
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def put(self, path, data, *plan):
+        self.objects[path] = Object(data)
+        self.plans[path] = list(plan)
+        self.requests.clear()
+        return self.url + path
+
+    def handle_error(self, request, client_address):
+        pass  # clients that end in the middle are part of the tests
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        path = self.path.partition("?")[0]
+        self.server.requests.append((self.path, self.headers["Range"], dict(self.headers)))
+        plan = self.server.plans.get(path)
+        if not plan or plan.pop(0)(self):
+            self.answer(self.server.objects.get(path))
+
+    def answer(self, found, headers=None, ranges=True):
+        """The whole object, or the range that is asked for; headers replace those of the object."""
+        if not found:
+            self.refuse(404)
+            return
+        headers = found.headers if headers is None else headers
+        if self.headers["If-Match"] not in (None, found.headers["ETag"]) or \
+                self.headers["If-Unmodified-Since"] not in (None, found.headers["Last-Modified"]):
+            self.refuse(412)
+            return
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers["Range"] or "") if ranges else None
+        first, total = int(asked[1]) if asked else 0, len(found.data)
+        if asked and first >= total:
+            self.refuse(416)
+            return
+        self.begin(206 if asked else 200, total - first, headers,
+                   {"Content-Range": f"bytes {first}-{total - 1}/{total}"} if asked else {})
+        self.wfile.write(found.data[first:])
+
+    def begin(self, status, length, *headers):
+        self.send_response(status)
+        self.send_header("Content-Length", str(length))
+        for more in headers:
+            for name, value in more.items():
+                self.send_header(name, value)
+        self.end_headers()
+
+    def refuse(self, status, text=b"", **headers):
+        self.begin(status, len(text), {name.replace("_", "-"): value for name, value in headers.items()})
+        self.wfile.write(text)
+
+    def break_off(self):
+        """Ends the connection by a reset."""
+        self.wfile.flush()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        socket.socket.close(self.connection)
+
+
+# --- what can go wrong
+
+def normal(_):
+    return True
+
+
+def status(number, text=b"", **headers):
+    return lambda handler: handler.refuse(number, text, **headers)
+
+
+def redirect(location, number=302):
+    return lambda handler: handler.refuse(number, Location=location)
+
+
+def reset(handler):
+    handler.break_off()
+
+
+def cut(part, headers=None, then=None):
+    """Announces all of the rest, and sends a part of it: a number between 0 and 1. then: called at its end."""
+    def answer(handler):
+        found = handler.server.objects[handler.path.partition("?")[0]]
+        asked = re.fullmatch(r"bytes=(\d+)-", handler.headers["Range"] or "")
+        first, total = int(asked[1]) if asked else 0, len(found.data)
+        handler.begin(206 if asked else 200, total - first, found.headers if headers is None else headers,
+                      {"Content-Range": f"bytes {first}-{total - 1}/{total}"} if asked else {})
+        handler.wfile.write(found.data[first:first + int((total - first) * part)])
+        handler.wfile.flush()
+        if then:
+            then(handler)
+        handler.close_connection = True
+    return answer
+
+
+def hang(handler):
+    handler.server.released.wait()
+    handler.close_connection = True
+
+
+def without(*headers):
+    """The object without some of its headers."""
+    def answer(handler):
+        found = handler.server.objects[handler.path]
+        handler.answer(found, {name: value for name, value in found.headers.items() if name not in headers})
+    return answer
+
+
+def without_ranges(handler):
+    handler.answer(handler.server.objects[handler.path], ranges=False)
+
+
+def replaced(data):
+    """From now on the object is another one."""
+    def answer(handler):
+        handler.server.objects[handler.path] = Object(data, 1700000001)
+        return True
+    return answer
+
+
+def raw(text):
+    """Bytes as they are, and the end of the connection."""
+    def answer(handler):
+        handler.wfile.write(text)
+        handler.close_connection = True
+    return answer
