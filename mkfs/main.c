@@ -18,6 +18,7 @@
 #include "output/target.h"
 #include "pack.h"
 #include "source/archive/tar_charset.h"
+#include "source/remote/bucket.h"
 #include "summary.h"
 #include "volume/transaction/degraded.h"
 
@@ -210,6 +211,9 @@ static const struct option_spec options_table[] = {
 	{ "strip-components", 0, "N", OPTION_NUMBER(struct pack_options, strip, 0, STRIP_MAX),
 	  "take N components off names in an archive" },
 	{ "ca-file", 0, "FILE", PACK_TEXT(ca_file, NULL), "of URLs: trust certificates signed by FILE's" },
+	{ "endpoint", 0, "URL", PACK_TEXT(endpoint, bucket_check_endpoint),
+	  "of s3://: where the store is (default AWS)" },
+	{ "region", 0, "NAME", PACK_TEXT(region, bucket_check_region), "of s3://: region of the bucket" },
 	{ "retries", 0, "N", OPTION_NUMBER(struct pack_options, retries, 0, RETRIES_MAX),
 	  "of URLs: repeat requests N times (default 10)" },
 	{ "timeout", 0, "SECONDS", OPTION_NUMBER(struct pack_options, timeout, 1, TIMEOUT_MAX),

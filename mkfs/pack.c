@@ -39,7 +39,6 @@
 #include "source/archive/tar_child.h"
 #include "source/from_list.h"
 #include "source/remote/fetcher.h"
-#include "source/remote/url.h"
 #include "source/scan.h"
 #include "source/unreadable.h"
 #include "trust/signing.h"
@@ -162,7 +161,7 @@ static int packer_open_directory(struct packer *packer, struct error *err)
 {
 	const char *source = packer->options->sources[0];
 
-	packer->is_archive = packer->options->source_count > 1 || !strcmp(source, "-") || url_is_fetched(source);
+	packer->is_archive = packer->options->source_count > 1 || !strcmp(source, "-") || fetcher_fetches(source);
 	if (!packer->is_archive)
 		packer->directory.fd = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	packer->is_archive |= packer->directory.fd < 0 && errno == ENOTDIR;
@@ -171,18 +170,14 @@ static int packer_open_directory(struct packer *packer, struct error *err)
 	return 0;
 }
 
-/* Starts to fetch archives. From here on, only the process that does has the queries of their URLs: no message shows
- * them, nor does ps(1), and the process that decodes archives has no copy. */
 static int packer_open_fetcher(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	const struct fetcher_setup setup = { options->sources, options->source_count, options->ca_file,
-					     options->retries, options->timeout };
+	const struct fetcher_setup setup = { options->sources, options->source_count, options->endpoint,
+					     options->region, options->ca_file, options->retries, options->timeout };
 	int r = fetcher_open(&setup, &packer->archives.fetcher, err);
 
-	for (unsigned i = 0; i < options->source_count; i++)
-		if (url_is_fetched(options->sources[i]))
-			url_cut(options->sources[i]);
+	fetcher_forget(options->sources, options->source_count);
 	return r;
 }
 
@@ -202,7 +197,8 @@ static int packer_check_options(const struct packer *packer, struct error *err)
 	wrong = options->nested ? "--nested" : options->strip ? "--strip-components" :
 		options->into_folders ? "--into-folders" : options->duplicates ? "--on-duplicate" :
 		options->require_end ? "--require-end" : options->zip_charset ? "--zip-charset" :
-		options->ca_file ? "--ca-file" : NULL;
+		options->ca_file ? "--ca-file" : options->endpoint ? "--endpoint" :
+		options->region ? "--region" : NULL;
 	return wrong ? error_set(err, -EINVAL, "option '%s' is for archives, and '%s' is a directory", wrong,
 				 options->sources[0]) : 0;
 }
@@ -238,7 +234,7 @@ static int packer_open_archives(struct packer *packer, struct error *err)
 	const struct tar_child *fetcher = &packer->archives.fetcher.process;
 	struct tar_child_setup child = { names, options->source_count, options->nested, options->require_end,
 					 options->dry_run, options->zip_charset, packer->temp, &options->xattrs,
-					 url_is_fetched, fetcher->fd, fetcher->report };
+					 fetcher_fetches, fetcher->fd, fetcher->report };
 	struct tar_tree_setup tree = { packer->temp, options->filter, options->strip, 0, &packer->archives.origin };
 	struct tar_origin_setup origin = { names, options->source_count, options->into_folders,
 					   (enum tar_duplicates)options->duplicates };

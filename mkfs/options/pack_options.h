@@ -21,6 +21,7 @@ struct pack_options {
 	const char *volume; /* see members/naming.h */
 	char *const *sources; /* a directory, or archives; of URLs what might be secret is overwritten */
 	unsigned source_count;
+	const char *endpoint, *region; /* of an object store, NULL: as the environment says */
 	const char *ca_file;       /* of URLs: certificates, NULL: those of the machine, */
 	unsigned retries, timeout; /* repetitions in a row, seconds without a byte */
 	bool nested;        /* unpack archives inside archives */

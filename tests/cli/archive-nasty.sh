@@ -72,9 +72,9 @@ refused "'window.tar.zst': needs a window of more than 128 MiB, as of 'zstd --lo
 assert_fails 1 "source '-' is named twice, but can be read only once" mkdatasetfs x.vol - - <link.tar
 mkfifo twice
 assert_fails 1 "source 'twice' is named twice" timeout 20 mkdatasetfs x.vol twice twice <link.tar 3<>twice
-for url in s3://bucket/train.tar ftp://example.org/train.tar; do
-    refused "cannot open source '$url': of URLs only https:// and http:// are read: pipe the archive into '-', as in $(
-        )'aws s3 cp URL - | mkdatasetfs VOLUME -'" $url
+for url in gs://bucket/train.tar ftp://example.org/train.tar; do
+    refused "cannot open source '$url': of URLs only https://, http:// and s3:// are read: pipe the archive into '-', $(
+        )as in 'gsutil cat URL | mkdatasetfs VOLUME -'" $url
     refused "cannot open source '$url': of URLs only" link.tar $url
 done
 refused "has an owner or a group above" owner.tar

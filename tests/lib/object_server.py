@@ -3,12 +3,15 @@
 come what the server does wrong; without that it does as RFC 9110 says, with ranges and conditions."""
 import email.utils
 import hashlib
+import hmac
 import http.server
 import re
 import socket
 import ssl
 import struct
 import threading
+import time
+import urllib.parse
 
 
 class Object:
@@ -27,6 +30,8 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self, certificate=None):
         super().__init__(("127.0.0.1", 0), Handler)
         self.objects, self.plans, self.requests = {}, {}, []
+        self.keys = {}  # access key → (secret key, session token or None); with one, all requests must be signed
+        self.region = "us-east-1"
         self.released = threading.Event()  # lets go what hangs
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -52,8 +57,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        path = self.path.partition("?")[0]
+        path = urllib.parse.unquote(self.path.partition("?")[0], errors="surrogateescape")
         self.server.requests.append((self.path, self.headers["Range"], dict(self.headers)))
+        wrong = signature_problem(self) if self.server.keys else None
+        if wrong:
+            self.refuse(403, wrong.encode())
+            return
         plan = self.server.plans.get(path)
         if not plan or plan.pop(0)(self):
             self.answer(self.server.objects.get(path))
@@ -95,6 +104,45 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         socket.socket.close(self.connection)
+
+
+# --- signatures
+
+def encode(text, safe="-_.~"):
+    return urllib.parse.quote(urllib.parse.unquote(text, errors="surrogateescape").encode(errors="surrogateescape"),
+                              safe=safe)
+
+
+def signature_problem(handler):
+    """Why the request is not signed as AWS's documentation of version 4 says; None: it is."""
+    match = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, ?"
+                         r"SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})",
+                         handler.headers["Authorization"] or "")
+    if not match:
+        return "not signed"
+    key, day, region, names, signature = match.groups()
+    if key not in handler.server.keys or region != handler.server.region:
+        return f"unknown key {key}, or wrong region {region}"
+    secret, token = handler.server.keys[key]
+    names, when = names.split(";"), handler.headers["X-Amz-Date"]
+    if names != sorted(names) or "host" not in names or handler.headers["x-amz-security-token"] != token or \
+            any(name.lower().startswith("x-amz-") and name.lower() not in names for name in handler.headers):
+        return f"wrong headers: {names}"
+    if not when.startswith(day) or abs(time.time() - time.mktime(time.strptime(when, "%Y%m%dT%H%M%SZ")) +
+                                       time.timezone) > 900:
+        return f"wrong date {when}"
+    path, _, query = handler.path.partition("?")
+    query = "&".join("=".join(encode(word) for word in (*pair.split("=", 1), "")[:2])
+                     for pair in sorted(query.split("&"))) if query else ""
+    request = "\n".join([handler.command, encode(path, "/-_.~"), query,
+                         *(f"{name}:{' '.join(handler.headers[name].split())}" for name in names), "",
+                         ";".join(names), handler.headers["X-Amz-Content-Sha256"]])
+    text = "\n".join(["AWS4-HMAC-SHA256", when, f"{day}/{region}/s3/aws4_request",
+                      hashlib.sha256(request.encode()).hexdigest()])
+    mac = b"AWS4" + secret.encode()
+    for word in (day, region, "s3", "aws4_request", text):
+        mac = hmac.digest(mac, word.encode(), "sha256")
+    return None if mac.hex() == signature else f"wrong signature of {request!r}"
 
 
 # --- what can go wrong

@@ -43,8 +43,9 @@ int tar_child_cannot_open(const char *name, struct error *err)
 	struct rlimit limit;
 
 	if (errno == ENOENT && strstr(name, "://"))
-		return error_set(err, -ENOENT, "cannot open source '%s': of URLs only https:// and http:// are read: "
-				 "pipe the archive into '-', as in 'aws s3 cp URL - | mkdatasetfs VOLUME -'", name);
+		return error_set(err, -ENOENT, "cannot open source '%s': of URLs only https://, http:// and s3:// are "
+				 "read: pipe the archive into '-', as in 'gsutil cat URL | mkdatasetfs VOLUME -'",
+				 name);
 	if (errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return error_errno(err, "cannot open source '%s'", name);
 	return error_set(err, -EMFILE,

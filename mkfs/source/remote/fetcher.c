@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,15 +14,24 @@
 #include "base/cleanup.h"
 #include "source/archive/tar_frames.h"
 #include "source/archive/tar_jail.h"
+#include "source/remote/bucket.h"
+#include "source/remote/credentials.h"
 #include "source/remote/http.h"
 #include "source/remote/object.h"
 #include "source/remote/url.h"
 
-#define FETCHER_PIPE 1048576 /* bytes, if the user's limit allows it */
+#define FETCHER_PIPE   1048576 /* bytes, if the user's limit allows it */
+#define FETCHER_REGION "us-east-1"
 
 /* The pipes that the process writes into. */
 struct fetcher_ends {
 	int frames, report;
+};
+
+/* The object store. */
+struct fetcher_store {
+	struct bucket_setup bucket;
+	struct http_account account;
 };
 
 static int fetcher_write(void *argument, const void *bytes, size_t length, struct error *err)
@@ -55,37 +65,88 @@ static int fetcher_prepare(const struct fetcher_setup *setup, const struct fetch
 	return r < 0 ? r : tar_jail_drop_privileges(err);
 }
 
-/* Copies the URLs, and hides from ps(1) what may be secret in the originals. */
-static int fetcher_copy_urls(const struct fetcher_setup *setup, char ***ret, struct error *err)
+/* --- the sources --- */
+
+/* Returns a setting of the environment, or NULL. */
+static const char *fetcher_variable(const char *name, const char *other)
+{
+	const char *value = getenv(name);
+
+	if (!value || !*value)
+		value = getenv(other);
+	return value && *value ? value : NULL;
+}
+
+/* Finds out where the object store is and who asks. All strings live until the process ends. */
+static int fetcher_find_store(const struct fetcher_setup *setup, struct fetcher_store *ret, struct error *err)
+{
+	struct credentials credentials;
+	char *user = NULL;
+	int r = credentials_find(&credentials, err);
+
+	if (r < 0)
+		return r;
+	ret->bucket.endpoint = setup->endpoint;
+	if (!setup->endpoint)
+		ret->bucket.endpoint = fetcher_variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL");
+	ret->bucket.region = setup->region ? setup->region : credentials.region ? credentials.region : FETCHER_REGION;
+	if (credentials.key && asprintf(&user, "%s:%s", credentials.key, credentials.secret) < 0)
+		return error_no_memory(err);
+	ret->account = (struct http_account){ ret->bucket.region, user, credentials.token };
+	r = bucket_check_region(ret->bucket.region, err);
+	return r < 0 || !ret->bucket.endpoint ? r : bucket_check_endpoint(ret->bucket.endpoint, err);
+}
+
+/* Finds the store when the first source is in one. */
+static int fetcher_bucket_url(const struct fetcher_setup *setup, struct fetcher_store *store, const char *source,
+			      char **ret, struct error *err)
+{
+	int r = store->account.region ? 0 : fetcher_find_store(setup, store, err);
+
+	return r < 0 ? r : bucket_url(&store->bucket, source, ret, err);
+}
+
+/* Makes the URLs of requests; NULL: the source is not fetched. */
+static int fetcher_make_urls(const struct fetcher_setup *setup, struct fetcher_store *store, char ***ret,
+			     struct error *err)
 {
 	char **urls = calloc(setup->count, sizeof(*urls));
+	int r = urls ? 0 : error_no_memory(err);
 
-	for (unsigned i = 0; urls && i < setup->count; i++) {
-		if (!url_is_fetched(setup->sources[i]))
-			continue;
-		urls[i] = strdup(setup->sources[i]);
-		if (!urls[i])
-			return error_no_memory(err);
-		url_cut(setup->sources[i]);
+	for (unsigned i = 0; r == 0 && i < setup->count; i++) {
+		const char *source = setup->sources[i];
+
+		if (bucket_is_named(source)) {
+			r = fetcher_bucket_url(setup, store, source, &urls[i], err);
+		} else if (url_is_fetched(source)) {
+			urls[i] = strdup(source);
+			r = urls[i] ? 0 : error_no_memory(err);
+		}
 	}
 	*ret = urls;
-	return urls ? 0 : error_no_memory(err);
+	return r;
 }
+
+/* --- the process --- */
 
 static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *ends, struct error *err)
 {
 	struct object_setup object = { .retries = setup->retries, .sink = fetcher_write, .warn = fetcher_warn,
 				       .argument = ends };
+	struct fetcher_store store = { 0 };
 	struct http *http;
 	char **urls; /* until the process ends */
-	int r = fetcher_copy_urls(setup, &urls, err);
+	int r = fetcher_make_urls(setup, &store, &urls, err);
 
+	fetcher_forget(setup->sources, setup->count);
 	if (r == 0)
 		r = fetcher_prepare(setup, ends, &http, err);
 	for (unsigned i = 0; r == 0 && i < setup->count; i++) {
-		object.url = urls[i];
-		if (!object.url)
+		if (!urls[i])
 			continue;
+		object.url = urls[i];
+		object.name = setup->sources[i];
+		object.account = bucket_is_named(object.name) ? &store.account : NULL;
 		r = object_read(http, &object, err);
 		if (r == 0)
 			r = tar_frames_end(ends->frames, err);
@@ -130,12 +191,27 @@ int fetcher_open(const struct fetcher_setup *setup, struct fetcher *ret, struct 
 	bool is_needed = false;
 	int r = 0;
 
-	for (unsigned i = 0; r == 0 && i < setup->count; i++)
-		if (url_is_fetched(setup->sources[i])) {
-			is_needed = true;
-			r = url_check(setup->sources[i], err);
-		}
+	for (unsigned i = 0; r == 0 && i < setup->count; i++) {
+		const char *source = setup->sources[i];
+
+		is_needed |= fetcher_fetches(source);
+		r = bucket_is_named(source) ? bucket_check(source, err) :
+		    url_is_fetched(source)  ? url_check(source, err) : 0;
+	}
 	return r < 0 || !is_needed ? r : fetcher_fork(setup, ret, err);
+}
+
+bool fetcher_fetches(const char *source)
+{
+	return url_is_fetched(source) || bucket_is_named(source);
+}
+
+void fetcher_forget(char *const *sources, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (url_is_fetched(sources[i]))
+			url_cut(sources[i]);
+	credentials_forget();
 }
 
 void fetcher_close(struct fetcher *fetcher)

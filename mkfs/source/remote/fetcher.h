@@ -4,8 +4,9 @@
 #include "source/archive/tar_child.h"
 
 struct fetcher_setup {
-	char *const *sources; /* those that are no URLs are passed over */
+	char *const *sources; /* those that are not fetched are passed over */
 	unsigned count;
+	const char *endpoint, *region; /* of s3://, see bucket.h; NULL: as the environment says */
 	const char *ca_file;       /* see http.h, as is timeout */
 	unsigned retries, timeout; /* see object.h */
 };
@@ -17,6 +18,11 @@ struct fetcher {
 
 #define FETCHER_NONE ((struct fetcher){ .process = { .fd = -1, .report = -1 } })
 
+/* Returns whether the source is fetched: https://, http:// or s3://. */
+bool fetcher_fetches(const char *source);
 /* Refuses URLs that cannot be right, and forks. Call it before any thread is started. */
 must_check int fetcher_open(const struct fetcher_setup *setup, struct fetcher *ret, struct error *err);
+/* Overwrites what may be secret in the environment and in the sources, which the process that fetches has a copy of:
+ * from here on no message shows it, nor does ps(1), nor has a process that is forked. */
+void fetcher_forget(char *const *sources, unsigned count);
 void fetcher_close(struct fetcher *fetcher); /* ends the process; FETCHER_NONE may be closed, too */

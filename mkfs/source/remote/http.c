@@ -20,6 +20,7 @@
 #define HTTP_BUFFER  (512l << 10)   /* most bytes that libcurl hands over at once */
 #define HTTP_REFUSAL (64u << 10)    /* bytes that are read of an answer without content, to keep the connection */
 #define HTTP_CA_MAX  (64u << 20)
+#define HTTP_NO_CONTENT "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 /* libcurl's functions that are used here. */
 #define HTTP_CALLS(CALL)                                                                                        \
@@ -150,6 +151,7 @@ static void http_note(struct http *http)
 	answer->status = (unsigned)status;
 	http_header(http, "ETag", answer->etag);
 	http_header(http, "Last-Modified", answer->modified);
+	http_header(http, "x-amz-bucket-region", answer->region);
 	http_extent(http, answer);
 }
 
@@ -212,6 +214,18 @@ static void http_set_certificates(struct http *http)
 		http->calls.curl_easy_setopt(http->curl, CURLOPT_CAINFO_BLOB, &blob);
 }
 
+/* Lets libcurl sign the request, in version 4 of AWS. It signs all headers that are given to it, the token too. */
+static void http_sign(struct http *http, const struct http_account *account)
+{
+	char scope[HTTP_TEXT];
+
+	if (!account || !account->user)
+		return;
+	snprintf(scope, sizeof(scope), "aws:amz:%s:s3", account->region);
+	http->calls.curl_easy_setopt(http->curl, CURLOPT_AWS_SIGV4, scope);
+	http->calls.curl_easy_setopt(http->curl, CURLOPT_USERPWD, account->user);
+}
+
 /* Prepares the request. Only the URL can be wrong; libcurl says so when it makes the request. */
 static void http_prepare(struct http *http, struct curl_slist *headers)
 {
@@ -221,6 +235,7 @@ static void http_prepare(struct http *http, struct curl_slist *headers)
 
 	http->calls.curl_easy_reset(curl);
 	set(curl, CURLOPT_URL, http->request->url);
+	set(curl, CURLOPT_PATH_AS_IS, 1l); /* '..' may be a part of a key */
 	set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	set(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	set(curl, CURLOPT_USERAGENT, "mkdatasetfs/" DATASETFS_RELEASE);
@@ -236,6 +251,7 @@ static void http_prepare(struct http *http, struct curl_slist *headers)
 	set(curl, CURLOPT_WRITEDATA, http);
 	set(curl, CURLOPT_ERRORBUFFER, http->reason);
 	http_set_certificates(http);
+	http_sign(http, http->request->account);
 	if (http->request->from) {
 		snprintf(range, sizeof(range), "%" PRIu64 "-", http->request->from);
 		set(curl, CURLOPT_RANGE, range);
@@ -280,14 +296,40 @@ static int http_perform(struct http *http, struct error *err)
 	return http_keep_redirect(http, err);
 }
 
+static int http_add_header(struct http *http, struct curl_slist **headers, const char *line, struct error *err)
+{
+	struct curl_slist *longer = http->calls.curl_slist_append(*headers, line);
+
+	if (!longer)
+		return error_no_memory(err);
+	*headers = longer;
+	return 0;
+}
+
+static int http_list_headers(struct http *http, const struct http_request *request, struct curl_slist **ret,
+			     struct error *err)
+{
+	const struct http_account *account = request->account;
+	auto_free char *token = NULL;
+	int r = *request->condition ? http_add_header(http, ret, request->condition, err) : 0;
+
+	if (r < 0 || !account || !account->user)
+		return r;
+	r = http_add_header(http, ret, HTTP_NO_CONTENT, err);
+	if (r < 0 || !account->token)
+		return r;
+	if (asprintf(&token, "x-amz-security-token: %s", account->token) < 0)
+		return error_no_memory(err);
+	return http_add_header(http, ret, token, err);
+}
+
 int http_get(struct http *http, const struct http_request *request, struct http_answer *ret, struct error *err)
 {
-	struct curl_slist *headers = *request->condition ?
-				     http->calls.curl_slist_append(NULL, request->condition) : NULL;
-	int r;
+	struct curl_slist *headers = NULL;
+	int r = http_list_headers(http, request, &headers, err);
 
-	if (*request->condition && !headers)
-		return error_no_memory(err);
+	if (r < 0)
+		return r;
 	http->request = request;
 	http->answer = (struct http_answer){ 0 };
 	http->has_answer = http->is_late = false;

@@ -17,6 +17,13 @@ struct http_setup {
 	unsigned timeout;    /* seconds without a byte after which a request fails */
 };
 
+/* By whom requests to an object store are signed. */
+struct http_account {
+	const char *region;
+	const char *user;  /* access key and secret key with a colon between them; NULL: requests are not signed */
+	const char *token; /* of temporary keys, or NULL */
+};
+
 struct http_answer {
 	unsigned status;
 	char etag[HTTP_TEXT], modified[HTTP_TEXT]; /* "": there is none, or it is too long */
@@ -24,6 +31,7 @@ struct http_answer {
 	uint64_t total;       /* bytes of the object; HTTP_UNKNOWN, as may be first */
 	uint64_t retry_after; /* seconds that the server asks to wait */
 	const char *redirect; /* URL, or NULL; valid until the next request */
+	char region[HTTP_TEXT]; /* where the object store says that the bucket is, or "" */
 };
 
 /* A function that takes the next bytes of the content. */
@@ -34,6 +42,7 @@ struct http_request {
 	const char *url;
 	uint64_t from;         /* first byte that is wanted of the object */
 	const char *condition; /* header, or "" */
+	const struct http_account *account; /* NULL: the server is no object store */
 	http_sink *sink;       /* for the content of an answer with status 200 or 206 */
 	void *argument;
 };

@@ -123,11 +123,23 @@ static int object_check_redirect(bool is_encrypted, const char *to, struct error
 	return url_check(to, err);
 }
 
+/* Checks whether an object store sends to another region than the request was made for. */
+static int object_check_region(const struct object *object, const struct http_answer *answer, struct error *err)
+{
+	const struct http_account *account = object->setup->account;
+
+	if (!account || answer->status < 300 || !answer->region[0] || !strcmp(answer->region, account->region))
+		return 0;
+	return error_set(err, -EREMOTE, "the bucket is in region '%s', not in '%s': use --region", answer->region,
+			 account->region);
+}
+
 /* Makes a request, and those that redirects ask for. */
 static int object_follow(struct object *object, struct http_answer *ret, struct error *err)
 {
-	struct http_request request = { object->setup->url, object->done, object->done ? object->condition : "",
-					object_take, object };
+	struct http_request request = { .url = object->setup->url, .from = object->done,
+					.condition = object->done ? object->condition : "",
+					.account = object->setup->account, .sink = object_take, .argument = object };
 	bool is_encrypted;
 	int r;
 
@@ -135,8 +147,13 @@ static int object_follow(struct object *object, struct http_answer *ret, struct 
 	for (unsigned hops = 0; hops <= OBJECT_REDIRECTS; hops++) {
 		is_encrypted = url_is_encrypted(request.url);
 		r = http_get(object->http, &request, ret, err);
+		if (r == 0)
+			r = object_check_region(object, ret, err);
 		if (r < 0 || ret->status < 300 || ret->status >= 400)
 			return r;
+		if (request.account && request.account->user)
+			return error_set(err, -EPROTO, "the server redirects, and a request that is signed does not "
+					 "follow: use --region or --endpoint");
 		r = object_check_redirect(is_encrypted, ret->redirect, err);
 		if (r < 0)
 			return r;
@@ -157,6 +174,14 @@ static const char *object_status(unsigned status)
 	}
 }
 
+/* Says why an object store may have refused, as it may not tell an object that is missing from one that is private. */
+static const char *object_hint(const struct object *object, unsigned status)
+{
+	const struct http_account *account = object->setup->account;
+
+	return account && !account->user && (status == 401 || status == 403) ? ", and no keys for it were found" : "";
+}
+
 /* Decides what an answer means. */
 static int object_judge(struct object *object, const struct http_answer *answer, struct error *err)
 {
@@ -166,8 +191,8 @@ static int object_judge(struct object *object, const struct http_answer *answer,
 	if ((status == 412 || status == 416) && object->done)
 		return object_changed(err);
 	if (status != 200 && status != 206)
-		return error_set(err, may_repeat ? -EAGAIN : -EIO, "the server answers with status %u%s", status,
-				 object_status(status));
+		return error_set(err, may_repeat ? -EAGAIN : -EIO, "the server answers with status %u%s%s", status,
+				 object_status(status), object_hint(object, status));
 	if (!object->is_checked)
 		return object_check(object, answer, err);
 	return 0;
@@ -212,13 +237,13 @@ static void object_wait(const struct object *object)
 
 static void object_warn(struct object *object, const struct error *why)
 {
-	char line[URL_SHOWN + sizeof(why->reason) + 64], url[URL_SHOWN];
+	char line[URL_SHOWN + sizeof(why->reason) + 64];
 
 	if (object->has_warned)
 		return;
 	object->has_warned = true;
-	snprintf(line, sizeof(line), "'%s': %s, at byte %" PRIu64 ": trying again",
-		 url_shown(object->setup->url, url), why->reason, object->done);
+	snprintf(line, sizeof(line), "'%.200s': %s, at byte %" PRIu64 ": trying again", object->setup->name,
+		 why->reason, object->done);
 	object->setup->warn(object->setup->argument, line);
 }
 
@@ -241,7 +266,6 @@ static int object_repeat(struct object *object, uint64_t before, const struct er
 int object_read(struct http *http, const struct object_setup *setup, struct error *err)
 {
 	struct object object = { .setup = setup, .http = http, .total = HTTP_UNKNOWN };
-	char url[URL_SHOWN];
 	uint64_t before;
 	int r, attempt;
 
@@ -252,5 +276,5 @@ int object_read(struct http *http, const struct object_setup *setup, struct erro
 		attempt = object_try(&object, &why);
 		r = attempt == -EAGAIN ? object_repeat(&object, before, &why, err) : error_pass(err, attempt, &why);
 	} while (r == 0 && attempt == -EAGAIN);
-	return r < 0 ? error_wrap(err, r, "cannot read '%s'", url_shown(setup->url, url)) : 0;
+	return r < 0 ? error_wrap(err, r, "cannot read '%.200s'", setup->name) : 0;
 }

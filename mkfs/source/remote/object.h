@@ -6,9 +6,12 @@
 #include "base/error.h"
 
 struct http;
+struct http_account;
 
 struct object_setup {
 	const char *url;
+	const char *name; /* in messages */
+	const struct http_account *account; /* see http.h; what is signed follows no redirect */
 	unsigned retries; /* how often in a row a request is repeated that has given nothing */
 	int (*sink)(void *argument, const void *bytes, size_t length, struct error *err);
 	void (*warn)(void *argument, const char *line); /* once, when the first request is repeated */

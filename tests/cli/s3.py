@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# tests/run: in=gcc,asan
+"""Archives in an object store: names of keys, keys of users from where other tools take them, none for public buckets,
+and nothing secret where it does not belong. The server checks the signature of each request."""
+import ctypes
+import io
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "lib"))
+import object_server as faults  # noqa: E402
+from object_server import Server  # noqa: E402
+from patience import Patience  # noqa: E402
+
+HOME = os.path.abspath("home")
+CLEAN = {name: value for name, value in os.environ.items()
+         if not name.lower().endswith("_proxy") and not name.startswith("AWS_")} | {"HOME": HOME}
+KEYS = {"AKIDEXAMPLE": ("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", None),
+        "ASIATEMPORARY": ("temporary/secret+", "token/of+temporary==keys")}
+OWN = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": KEYS["AKIDEXAMPLE"][0]}
+TEMPORARY = {"AWS_ACCESS_KEY_ID": "ASIATEMPORARY", "AWS_SECRET_ACCESS_KEY": KEYS["ASIATEMPORARY"][0],
+             "AWS_SESSION_TOKEN": KEYS["ASIATEMPORARY"][1]}
+SECRETS = [text for pair in KEYS.values() for text in pair if text]
+
+
+def check(what, found, expected):
+    if found != expected:
+        sys.exit(f"fail: {what}: found {str(found)[:600]}, expected {str(expected)[:600]}")
+
+
+def archive(seed, count=20):
+    rng, file = random.Random(seed), io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for number in range(count):
+            data = rng.randbytes(rng.randrange(60000))
+            member = tarfile.TarInfo(f"d{seed}/{number:04d}")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return file.getvalue()
+
+
+def run(words, environment):
+    pathlib.Path("v.vol").unlink(missing_ok=True)
+    done = subprocess.run(["mkdatasetfs", "--progress", "none", "--json", "v.vol", *words], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, env=CLEAN | environment, timeout=150, check=False)
+    for secret in SECRETS:
+        check(f"a secret in the output: {done.stderr}", secret in done.stderr + done.stdout, False)
+    return done
+
+
+def digest(*words, warnings=0, **environment):
+    done = run(words, environment)
+    check(f"{words}: {done.stderr}", (done.returncode, len(done.stderr.splitlines())), (0, warnings))
+    return json.loads(done.stdout)["digest"]
+
+
+def refused(pattern, *words, lines=1, **environment):
+    done = run(words, environment)
+    found = done.stderr.splitlines()
+    check(f"{words}: {found}", (done.returncode, len(found), os.path.exists("v.vol")), (1, lines, False))
+    if not re.search(pattern, found[-1]):
+        sys.exit(f"fail: {words}: {found}, expected {pattern}")
+
+
+TAR, OTHER = archive(1), archive(2)
+NAMES = ["a.tar", "deep/er/a.tar", "blank here.tar", "plus+.tar", "percent%25%.tar", "é.tar", "?query=1&b.tar",
+         "hash#.tar", "../up/./a.tar", "a//b.tar", "=;,'\"()*!$&@:~[]{}|<>^`\\.tar", "-", "Ünï/日本.tar"]
+
+
+def check_names(server):
+    """A key is what the user writes, each byte of it, and is signed as such."""
+    one = digest("a.tar")
+    for name in NAMES:
+        server.put(f"/bucket/{name}", TAR)
+        check(name, digest("--endpoint", server.url, f"s3://bucket/{name}", **OWN), one)
+        check(f"the requests for {name}", len(server.requests), 1)
+    server.put("/bucket/a.tar", TAR)
+    server.put("/bucket/b.tar", OTHER)
+    check("two, and a file", digest("--endpoint", server.url, "s3://bucket/b.tar", "a.tar", **OWN),
+          digest("b.tar", "a.tar"))
+    server.put("/bucket/a.tar", TAR, faults.cut(0.5), faults.cut(0.5))
+    check("the rest is signed too", digest("--endpoint", server.url, "s3://bucket/a.tar", warnings=1, **TEMPORARY), one)
+    check("with the condition", ["if-match" in headers["Authorization"] for _, _, headers in server.requests],
+          [False, True, True])
+
+
+def check_keys(server):
+    """The environment, then the profile in the files; temporary ones; none."""
+    os.makedirs(f"{HOME}/.aws", exist_ok=True)
+    server.put("/bucket/a.tar", TAR)
+    words = ("--endpoint", server.url, "s3://bucket/a.tar")
+    one = digest("a.tar")
+    check("temporary", digest(*words, **TEMPORARY), one)
+    refused("status 403 .Forbidden., and no keys for it were found$", *words)
+    refused("status 403 .Forbidden.$", *words, AWS_ACCESS_KEY_ID="AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY="wrong")
+    refused("of the access key and the secret key for the object store only one is set", *words,
+            AWS_ACCESS_KEY_ID="AKIDEXAMPLE")
+    pathlib.Path(f"{HOME}/.aws/credentials").write_text(
+        f"# keys\n[other]\naws_access_key_id = x\n\n[default]\r\n aws_secret_access_key = indented\n"
+        f"aws_access_key_id=AKIDEXAMPLE\naws_secret_access_key = {KEYS['AKIDEXAMPLE'][0]} \n[temporary]\n"
+        f"aws_access_key_id = ASIATEMPORARY\naws_secret_access_key = {KEYS['ASIATEMPORARY'][0]}\n"
+        f"aws_session_token={KEYS['ASIATEMPORARY'][1]}\n")
+    pathlib.Path(f"{HOME}/.aws/config").write_text(
+        "[default]\noutput = json\n[profile far]\nregion = eu-central-1\ns3 =\n  region = inner\n"
+        f"aws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = {KEYS['AKIDEXAMPLE'][0]}\n"
+        "[profile sso]\nsso_session = me\n[bare]\nregion = never\n")
+    os.chmod(f"{HOME}/.aws/credentials", 0o600)
+    check("the default", digest(*words), one)
+    check("a profile", digest(*words, AWS_PROFILE="temporary"), one)
+    check("the environment comes first", digest(*words, AWS_PROFILE="other", **OWN), one)
+    refused("the files of AWS have no profile 'nobody', which AWS_PROFILE names", *words, AWS_PROFILE="nobody")
+    refused("have no profile 'bare'", *words, AWS_PROFILE="bare")
+    refused("profile 'sso' gets its keys by 'sso_session', which is not known here", *words, AWS_PROFILE="sso")
+    server.region = "eu-central-1"
+    check("the region of a profile", digest(*words, AWS_PROFILE="far"), one)
+    check("a region in the environment", digest(*words, AWS_REGION="eu-central-1"), one)
+    check("an option", digest(*words, "--region", "eu-central-1", AWS_REGION="us-west-2"), one)
+    server.region = "us-east-1"
+    os.rename(f"{HOME}/.aws", "moved")
+    check("files elsewhere", digest(*words, AWS_SHARED_CREDENTIALS_FILE=os.path.abspath("moved/credentials")), one)
+    check("an endpoint in the environment", digest("s3://bucket/a.tar", AWS_ENDPOINT_URL=server.url, **OWN), one)
+    check("one with a place for the bucket",
+          digest("--endpoint", server.url + "/{bucket}/", "s3://bucket/a.tar", **OWN), one)
+
+
+def check_public(server):
+    public = Server()
+    public.put("/bucket/a.tar", TAR, faults.cut(0.5))
+    check("a public bucket", digest("--endpoint", public.url, "s3://bucket/a.tar", warnings=1), digest("a.tar"))
+    check("nothing is signed", [headers.get("Authorization") for _, _, headers in public.requests], [None, None])
+    server.put("/bucket/a.tar", TAR, faults.redirect(public.url + "/bucket/a.tar", 307))
+    public.requests.clear()
+    refused("the server redirects, and a request that is signed does not follow", "--endpoint", server.url,
+            "s3://bucket/a.tar", **TEMPORARY)
+    check("no request reaches the other host", public.requests, [])
+    for status in (301, 400, 403):
+        server.put("/bucket/a.tar", TAR, faults.status(status, x_amz_bucket_region="eu-west-3"))
+        refused("'s3://bucket/a.tar': the bucket is in region 'eu-west-3', not in 'us-east-1': use --region",
+                "--endpoint", server.url, "s3://bucket/a.tar", **OWN)
+
+
+def check_command_line(server):
+    for name in ("s3://", "s3:///a.tar", "s3://buck?et/a.tar", "s3://bucket@host/a.tar"):
+        refused("is no name of a bucket", "--endpoint", server.url, name)
+    for name in ("s3://bucket", "s3://bucket/", "s3://bucket/prefix/"):
+        refused(f"'{name}' names no object, expected an archive", "--endpoint", server.url, name)
+    for words, text in ((("--endpoint", "ftp://x"), "begins neither with https:// nor with http://"),
+                        (("--endpoint", "https://u:p@x"), "has a user or a password"),
+                        (("--region", "a/b"), "'a/b' is no name of a region")):
+        done = run([*words, "s3://bucket/a.tar"], OWN)
+        check(f"{words}: {done.stderr}", (done.returncode, text in done.stderr), (2, True))
+
+
+# --- the processes
+
+def children(process):
+    return [int(word) for word in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def memory(process):
+    """All that the process may write, and so its environment."""
+    found = []
+    with open(f"/proc/{process}/mem", "rb", buffering=0) as file:
+        for line in pathlib.Path(f"/proc/{process}/maps").read_text().splitlines():
+            begin, end = (int(word, 16) for word in line.split()[0].split("-"))
+            if line.split()[1].startswith("rw") and end - begin < 1 << 28:
+                try:
+                    file.seek(begin)
+                    found.append(file.read(end - begin))
+                except OSError:
+                    pass
+    return b"".join(found)
+
+
+def check_secrets(server):
+    """Only the process that fetches has them."""
+    if os.geteuid() != 0:
+        return
+    server.put("/bucket/a.tar", TAR, faults.cut(0.5, then=faults.hang))
+    packer = subprocess.Popen(["mkdatasetfs", "--progress", "none", "--endpoint", server.url, "v.vol",
+                               "s3://bucket/a.tar"], stderr=subprocess.PIPE, text=True, env=CLEAN | TEMPORARY)
+    limit = Patience(60)
+    while not (server.requests and len(children(packer.pid)) == 2 and
+               "Seccomp:\t2" in pathlib.Path(f"/proc/{children(packer.pid)[1]}/status").read_text()):
+        if limit.is_over():
+            sys.exit("fail: it takes too long")
+        time.sleep(0.02)
+    fetcher, decoder = children(packer.pid)
+    for process, expected in ((fetcher, True), (decoder, False), (packer.pid, False)):
+        found = memory(process)
+        if not expected and "san.so" in pathlib.Path(f"/proc/{process}/maps").read_text():
+            continue  # a sanitizer has a copy of the environment
+        check(f"secrets of {process}", [secret.encode() in found for secret in SECRETS[1:]], [expected] * 2)
+    packer.send_signal(signal.SIGTERM)
+    check("the line", packer.communicate()[1], "mkdatasetfs: interrupted\n")
+
+
+def main():
+    try:
+        ctypes.CDLL("libcurl.so.4")
+    except OSError:
+        print("skip: there is no libcurl.so.4")
+        sys.exit(77)
+    pathlib.Path("a.tar").write_bytes(TAR)
+    pathlib.Path("b.tar").write_bytes(OTHER)
+    server = Server()
+    server.keys = KEYS
+    for step in (check_names, check_keys, check_public, check_command_line, check_secrets):
+        began = time.monotonic()
+        step(server)
+        print(f"{step.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+    server.released.set()
+
+
+main()
