@@ -19,6 +19,7 @@
 #include "pack.h"
 #include "source/archive/tar_charset.h"
 #include "source/remote/bucket.h"
+#include "source/remote/prefix.h"
 #include "summary.h"
 #include "volume/transaction/degraded.h"
 
@@ -214,6 +215,8 @@ static const struct option_spec options_table[] = {
 	{ "endpoint", 0, "URL", PACK_TEXT(endpoint, bucket_check_endpoint),
 	  "of s3://: where the store is (default AWS)" },
 	{ "region", 0, "NAME", PACK_TEXT(region, bucket_check_region), "of s3://: region of the bucket" },
+	{ "requests", 0, "N", OPTION_NUMBER(struct pack_options, requests, 1, PREFIX_REQUESTS),
+	  "of s3://: fetch N objects at a time (default 32)" },
 	{ "retries", 0, "N", OPTION_NUMBER(struct pack_options, retries, 0, RETRIES_MAX),
 	  "of URLs: repeat requests N times (default 10)" },
 	{ "timeout", 0, "SECONDS", OPTION_NUMBER(struct pack_options, timeout, 1, TIMEOUT_MAX),

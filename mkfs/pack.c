@@ -173,8 +173,14 @@ static int packer_open_directory(struct packer *packer, struct error *err)
 static int packer_open_fetcher(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	const struct fetcher_setup setup = { options->sources, options->source_count, options->endpoint,
-					     options->region, options->ca_file, options->retries, options->timeout };
+	const struct fetcher_setup setup = {
+		.sources = options->sources, .count = options->source_count,
+		.endpoint = options->endpoint, .region = options->region, .ca_file = options->ca_file,
+		.retries = options->retries, .timeout = options->timeout, .requests = options->requests,
+		/* these options change paths before the filter sees them */
+		.filter = options->strip || options->into_folders ? NULL : options->filter,
+		.no_data = options->dry_run, .refuse_odd = options->refuse_special,
+	};
 	int r = fetcher_open(&setup, &packer->archives.fetcher, err);
 
 	fetcher_forget(options->sources, options->source_count);

@@ -7,7 +7,8 @@
 void pack_options_init(struct pack_options *options)
 {
 	*options = (struct pack_options){ .level = CODEC_LEVEL_DEFAULT, .chunk_log = PACK_CHUNK_LOG,
-					  .retries = PACK_RETRIES, .timeout = PACK_TIMEOUT };
+					  .retries = PACK_RETRIES, .timeout = PACK_TIMEOUT,
+					  .requests = PACK_REQUESTS };
 }
 
 void pack_options_free(struct pack_options *options)

@@ -188,3 +188,17 @@ bool filter_match(const struct filter *filter, const char *path, bool is_directo
 			return filter->rules[i].include;
 	return true;
 }
+
+bool filter_match_all(const struct filter *filter, char *path, bool is_directory)
+{
+	bool wanted = true;
+
+	if (filter_is_empty(filter) || !*path)
+		return true;
+	for (char *slash = strchr(path, '/'); slash && wanted; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		wanted = filter_match(filter, path, true);
+		*slash = '/';
+	}
+	return wanted && filter_match(filter, path, is_directory);
+}

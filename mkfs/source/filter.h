@@ -18,3 +18,5 @@ must_check int filter_add_file(struct filter *filter, const char *path, struct e
 bool filter_is_empty(const struct filter *filter);
 /* Returns whether the path is packed. It is relative to the source, without a leading '/'. */
 bool filter_match(const struct filter *filter, const char *path, bool is_directory);
+/* The same for a path that no scan led to: the directories above it must be packed too. Changes the path meanwhile. */
+bool filter_match_all(const struct filter *filter, char *path, bool is_directory);

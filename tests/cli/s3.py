@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,7 +52,7 @@ def archive(seed, count=20):
 def run(words, environment):
     pathlib.Path("v.vol").unlink(missing_ok=True)
     done = subprocess.run(["mkdatasetfs", "--progress", "none", "--json", "v.vol", *words], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, env=CLEAN | environment, timeout=150, check=False)
+                          capture_output=True, text=True, env=CLEAN | environment, check=False)
     for secret in SECRETS:
         check(f"a secret in the output: {done.stderr}", secret in done.stderr + done.stdout, False)
     return done
@@ -148,11 +149,86 @@ def check_public(server):
                 "--endpoint", server.url, "s3://bucket/a.tar", **OWN)
 
 
+def tree(files):
+    """A directory as the packer makes it of objects."""
+    shutil.rmtree("tree", ignore_errors=True)
+    os.mkdir("tree")
+    for name, data in files.items():
+        path = os.path.join("tree", name)
+        os.makedirs(path if name.endswith("/") else os.path.dirname(path), exist_ok=True)
+        if not name.endswith("/"):
+            with open(path, "wb") as file:
+                file.write(data)
+            os.utime(path, (1700000000, 1700000000))
+            os.chmod(path, 0o644)
+    for folder, _, _ in os.walk("tree"):
+        os.chmod(folder, 0o755)
+        os.utime(folder, (0, 0))
+    return "tree"
+
+
+def check_prefix(server):
+    """Objects become files, in pages, many at a time, small and large ones."""
+    rng = random.Random(4)
+    files = {f"d{number % 7}/{number:04d} é+%&.jpg": rng.randbytes(rng.randrange(3000)) for number in range(100)}
+    files |= {"empty": b"", "large": rng.randbytes(3 << 20), "megabyte": bytes(1 << 20), "n" * 255: b"long",
+              "/".join(["deep" * 20] * 8): b"x", "\x01\n\t\x7f": b"y"}
+    server.objects.clear()
+    for name, data in files.items():
+        server.put(f"/bucket/pre fix/{name}", data)
+    server.put("/bucket/pre fiz", b"no")
+    server.page = 30
+    expected = digest("--all-root", tree(files))
+    words = ("--endpoint", server.url, "s3://bucket/pre fix/")
+    for number in (1, 32, 64):
+        check(f"{number} requests", digest(*words, "--requests", str(number), **TEMPORARY), expected)
+    server.plans["/bucket/"] = [faults.status(503), faults.reset, faults.normal, faults.status(500)]
+    for name in list(files)[::5]:
+        server.plans[f"/bucket/pre fix/{name}"] = [rng.choice((faults.status(503), faults.reset, faults.cut(0.5)))]
+    done = run(words, OWN)
+    check("after faults", (done.returncode, json.loads(done.stdout)["digest"]), (0, expected))
+    check("lines", len(done.stderr.splitlines()), 10)
+    server.requests.clear()
+    done = run((*words, "--dry-run"), OWN)
+    check("a dry run", json.loads(done.stdout)["files"], len(files))
+    check("its requests", {path.partition("?")[0] for path, _, _ in server.requests}, {"/bucket/"})
+    server.requests.clear()
+    check("without some", digest(*words, "--exclude", "d*/", **OWN),
+          digest("--all-root", tree({name: data for name, data in files.items() if not name.startswith("d")})))
+    check("they are not fetched", any("/d" in path for path, _, _ in server.requests), False)
+    check("beside an archive", digest(*words, "a.tar", **OWN) != expected, True)
+
+
+def check_odd_keys(server):
+    server.objects.clear()
+    plain, words = {"a": b"1", "b/c": b"2", "folder/": b""}, ("--endpoint", server.url, "s3://bucket/p/")
+    for name, data in plain.items():
+        server.put(f"/bucket/p/{name}", data)
+    server.put("/bucket/p/", b"")
+    expected = digest(*words, **OWN)
+    for name in ("x//y", "/z", "../up", "q/../r", "./dot", "n" * 256, "not-a-folder/"):
+        server.put(f"/bucket/p/{name}", b"odd")
+    done = run(words, OWN)
+    check("the line", done.stderr, "mkdatasetfs: 's3://bucket/p/': 7 objects have keys that cannot be paths of files, "
+          "such as '../up': left out\n")
+    check("the others", json.loads(done.stdout)["digest"], expected)
+    refused("the key 's3://bucket/p/../up' cannot be the path of a file", *words, "--special", "fail", **OWN)
+    server.put("/bucket/p/a/below", b"3")
+    for name in ("x//y", "/z", "../up", "q/../r", "./dot", "n" * 256, "not-a-folder/"):
+        del server.objects[f"/bucket/p/{name}"]
+    refused("'a/below' in the archive lies below 'a', which is a regular file", *words, **OWN)
+    refused("'s3://bucket/none/' has nothing to pack", "--endpoint", server.url, "s3://bucket/none/", **OWN)
+    server.objects.clear()
+    server.put("/bucket/p/a", b"12345", faults.replaced(b"54321"))
+    refused("cannot read 's3://bucket/p/a': it has changed while it was read", *words, **OWN)
+    server.put("/bucket/", b"", faults.status(200, b"<html></html>"))
+    refused("'s3://bucket/p/': the server sends no listing, expected that of ListObjectsV2", *words, **OWN)
+
+
 def check_command_line(server):
     for name in ("s3://", "s3:///a.tar", "s3://buck?et/a.tar", "s3://bucket@host/a.tar"):
         refused("is no name of a bucket", "--endpoint", server.url, name)
-    for name in ("s3://bucket", "s3://bucket/", "s3://bucket/prefix/"):
-        refused(f"'{name}' names no object, expected an archive", "--endpoint", server.url, name)
+    refused("'s3://bucket' names no object: s3://BUCKET/a.tar is an archive", "s3://bucket")
     for words, text in ((("--endpoint", "ftp://x"), "begins neither with https:// nor with http://"),
                         (("--endpoint", "https://u:p@x"), "has a user or a password"),
                         (("--region", "a/b"), "'a/b' is no name of a region")):
@@ -214,7 +290,8 @@ def main():
     pathlib.Path("b.tar").write_bytes(OTHER)
     server = Server()
     server.keys = KEYS
-    for step in (check_names, check_keys, check_public, check_command_line, check_secrets):
+    for step in (check_names, check_keys, check_public, check_prefix, check_odd_keys, check_command_line,
+                 check_secrets):
         began = time.monotonic()
         step(server)
         print(f"{step.__name__}: {time.monotonic() - began:.1f} s", flush=True)

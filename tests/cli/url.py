@@ -46,7 +46,7 @@ def archive(seed, count=60, prefix="d"):
 def run(*words, stdin=subprocess.DEVNULL):
     pathlib.Path("v.vol").unlink(missing_ok=True)
     return subprocess.run(["mkdatasetfs", "--progress", "none", "--json", *words], stdin=stdin, capture_output=True,
-                          text=True, env=ENVIRONMENT, timeout=150, check=False)
+                          text=True, env=ENVIRONMENT, check=False)
 
 
 def digest(*sources, warnings=(), stdin=subprocess.DEVNULL):

@@ -17,7 +17,7 @@ say "a machine with autofs"
 fresh_root "$root"
 fresh_root_enter "$root"
 fresh_root_install autofs procps "libblkid1, libfuse3-3, liblmdb0, libnvme1, libssl3, liburing2,
-    libxxhash0, libzstd1, libarchive13, libjson-c5, libncursesw6"
+    libxxhash0, libzstd1, libarchive13, libexpat1, libjson-c5, libncursesw6"
 umount "$root/sys" "$root/proc"
 tar -C "$DATASETFS_BUILD/root" -cf - . | tar -C "$root" --keep-directory-symlink -xf -
 python3 - "$DATASETFS_SOURCE/contrib/CLUSTER.md" "$root" <<'END_PYTHON'

@@ -12,11 +12,15 @@ import struct
 import threading
 import time
 import urllib.parse
+from xml.sax.saxutils import escape
+
+TOKEN = "1/a+b c=&é<%20 "  # begins those of pages
 
 
 class Object:
     def __init__(self, data, modified=1700000000):
         self.data = data
+        self.listed = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(modified))
         self.headers = {"ETag": f'"{hashlib.md5(data).hexdigest()}"',
                         "Last-Modified": email.utils.formatdate(modified, usegmt=True)}
 
@@ -32,6 +36,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.objects, self.plans, self.requests = {}, {}, []
         self.keys = {}  # access key → (secret key, session token or None); with one, all requests must be signed
         self.region = "us-east-1"
+        self.page = 1000  # most keys in a page of a listing
         self.released = threading.Event()  # lets go what hangs
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -64,8 +69,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.refuse(403, wrong.encode())
             return
         plan = self.server.plans.get(path)
-        if not plan or plan.pop(0)(self):
+        if plan and not plan.pop(0)(self):
+            return
+        if "list-type=2" in self.path:
+            self.list(path, dict(urllib.parse.parse_qsl(self.path.partition("?")[2], keep_blank_values=True)))
+        else:
             self.answer(self.server.objects.get(path))
+
+    def list(self, bucket, asked):
+        """A page of ListObjectsV2."""
+        token, encode_key = asked.get("continuation-token"), urllib.parse.quote_plus
+        after = token.removeprefix(TOKEN) if token else ""
+        keys = sorted(path.removeprefix(bucket) for path in self.server.objects if path.startswith(bucket))
+        keys = [key for key in keys if key.startswith(asked["prefix"]) and key > after]
+        page, more = keys[:self.server.page], len(keys) > self.server.page
+        found = [(key, self.server.objects[bucket + key]) for key in page]
+        text = "".join(f"<Contents><Key>{encode_key(key, errors='surrogateescape')}</Key>"
+                       f"<LastModified>{one.listed}</LastModified><ETag>{escape(one.headers['ETag'])}</ETag>"
+                       f"<Size>{len(one.data)}</Size><Owner><ID>Key</ID></Owner></Contents>" for key, one in found)
+        token = f"<NextContinuationToken>{escape(TOKEN + page[-1])}</NextContinuationToken>" if more else ""
+        self.refuse(200, f'<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="x"><Name>b</Name>{text}'
+                         f"<IsTruncated>{str(more).lower()}</IsTruncated>{token}<EncodingType>url</EncodingType>"
+                         "</ListBucketResult>".encode(), Content_Type="application/xml")
 
     def answer(self, found, headers=None, ranges=True):
         """The whole object, or the range that is asked for; headers replace those of the object."""

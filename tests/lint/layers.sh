@@ -119,7 +119,7 @@ may src          $base $image trust io $device assembly read options fuse superv
 may mkfs/spill   $base datasetfs spill
 may mkfs/source  $base $image datasetfs spill source
 may mkfs/source/archive $base $image datasetfs spill source source/archive
-may mkfs/source/remote  $base source/archive source/remote
+may mkfs/source/remote  $base datasetfs source source/archive source/remote
 may mkfs/options $base $image datasetfs source options
 may mkfs/content $base $image datasetfs spill source source/archive options content
 may mkfs/output  $base $image io $device assembly $volume datasetfs spill options output
@@ -174,6 +174,7 @@ home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/t
     mkfs/source/archive/tar_unpack.c mkfs/source/archive/tar_zip.[ch] tools/export/tar_write.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'curl/[a-z]*\.h'     mkfs/source/remote/http.c
+home 'expat\.h'           mkfs/source/remote/keys.c
 home 'slurm/[a-z_]*\.h'  tools/site/slurm/plugin.c
 home 'microhttpd\.h'     tools/site/exporter/server.c
 home 'nghttp2/[a-z0-9]*\.h' tools/site/csi/server.c

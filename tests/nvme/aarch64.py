@@ -18,7 +18,7 @@ PAGE = 16384
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 WHEN = 1700000000  # every time in the tree
 PACKAGES = ("busybox-static", "libc-bin", "python3-minimal", "libpython3.11-stdlib", "libarchive13", "libblkid1",
-            "libcmocka0", "libfuse3-3", "libjson-c5", "liblmdb0", "libncursesw6", "libnvme1",
+            "libcmocka0", "libexpat1", "libfuse3-3", "libjson-c5", "liblmdb0", "libncursesw6", "libnvme1",
             "libssl3", "liburing2", "libzstd1")
 UNIT_SECONDS = 600  # of one test, as the processor is emulated
 PYTHON = """

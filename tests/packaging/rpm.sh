@@ -17,7 +17,7 @@ inside() {
     cp built/*.rpm "$root/rpms"
     # rpmbuild knows libraries by their names, and Debian's packages have these.
     fresh_root_install rpm fuse3 systemd "libblkid1, libfuse3-3, liblmdb0, libnvme1, libssl3, liburing2, libxxhash0,
-        libzstd1, libarchive13, libjson-c5, libncursesw6, libmicrohttpd12, libnghttp2-14"
+        libzstd1, libarchive13, libexpat1, libjson-c5, libncursesw6, libmicrohttpd12, libnghttp2-14"
     within sh -c 'rpm --initdb && rpm --force-debian --nodeps -i /rpms/*.rpm' >install.log 2>&1 ||
         fail "rpm -i: $(cat install.log)"
     within getent group datasetfs >/dev/null || fail "no group 'datasetfs', which the exporter's unit needs"

@@ -55,8 +55,8 @@ fresh_root "$root"
 fresh_root_enter "$root"
 [ -x "$built/kubelet" ] && [ -x "$built/kube-apiserver" ] || build_kubernetes
 fresh_root_install containerd runc containernetworking-plugins etcd-server kubernetes-client procps iproute2 mount \
-    "libblkid1, libfuse3-3, liblmdb0, libnvme1, libssl3, liburing2, libxxhash0, libzstd1, libarchive13, libjson-c5,
-    libncursesw6, libnghttp2-14"
+    "libblkid1, libfuse3-3, liblmdb0, libnvme1, libssl3, liburing2, libxxhash0, libzstd1, libarchive13, libexpat1,
+    libjson-c5, libncursesw6, libnghttp2-14"
 umount "$root/sys" "$root/proc"
 tar -C "$DATASETFS_BUILD/root" -cf - . | tar -C "$root" --keep-directory-symlink -xf -
 cp "$built"/kube{let,-apiserver} "$root/usr/bin"

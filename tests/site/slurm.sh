@@ -20,7 +20,7 @@ say "a machine with Slurm"
 fresh_root "$root"
 fresh_root_enter "$root"
 fresh_root_install slurm-wlm munge procps "libblkid1, libfuse3-3, liblmdb0, libnvme1, libssl3, liburing2,
-    libxxhash0, libzstd1, libarchive13, libjson-c5, libncursesw6"
+    libxxhash0, libzstd1, libarchive13, libexpat1, libjson-c5, libncursesw6"
 umount "$root/sys" "$root/proc"
 tar -C "$DATASETFS_BUILD/root" -cf - . | tar -C "$root" --keep-directory-symlink -xf -
 within useradd --home-dir /srv/worker --create-home --uid 1234 worker

@@ -274,10 +274,13 @@ int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct
 
 void tar_stream_say(int fd, enum tar_stream_kind kind, const char *text)
 {
-	struct tar_stream_head head = { kind, (uint32_t)strnlen(text, TAR_STREAM_TEXT) };
+	struct {
+		struct tar_stream_head head;
+		char text[TAR_STREAM_TEXT];
+	} message = { .head = { kind, (uint32_t)strnlen(text, TAR_STREAM_TEXT) } };
 
-	if (transfer_write(fd, &head, sizeof(head)) == 0)
-		(void)transfer_write(fd, text, head.length);
+	memcpy(message.text, text, message.head.length);
+	(void)transfer_write(fd, &message, sizeof(message.head) + message.head.length);
 }
 
 int tar_stream_hear(int fd, enum tar_stream_kind *ret, char text[TAR_STREAM_TEXT + 1], struct error *err)

@@ -73,8 +73,8 @@ void tar_stream_close(struct tar_stream *stream); /* a zeroed one may be closed,
 /* Reads the next message: 1 and an entry, its data, or a warning in text; 0 at the end. Skips content of the last
  * message that was not read. -EPIPE: the stream breaks off; -EPROTO: our decoder would not send this. */
 must_check int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct error *err);
-/* Writes a warning or a failure: from a process that has nothing else to say, or nothing more. It fails only if the
- * packer has ended, as this process then does. */
+/* Writes a warning or a failure with one call, so that threads may do it: from a process that has nothing else to say,
+ * or nothing more. It fails only if the packer has ended, as this process then does. */
 void tar_stream_say(int fd, enum tar_stream_kind kind, const char *text);
 /* Reads what tar_stream_say() has written. Returns 1; 0 at the end of the pipe. -EPROTO: our process would not send
  * this. */

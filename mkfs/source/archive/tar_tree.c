@@ -144,21 +144,6 @@ static struct table_key tar_tree_key(const char *path)
 	return (struct table_key){ key.low, key.high };
 }
 
-/* Returns whether the filter takes the path and its parents, which are directories. */
-static bool tar_tree_wants(const struct tar_tree *tree, char *path, bool is_directory)
-{
-	bool wanted = true;
-
-	if (filter_is_empty(tree->setup.filter) || !*path)
-		return true;
-	for (char *slash = strchr(path, '/'); slash && wanted; slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		wanted = filter_match(tree->setup.filter, path, true);
-		*slash = '/';
-	}
-	return wanted && filter_match(tree->setup.filter, path, is_directory);
-}
-
 static int tar_tree_sort_in(struct tar_tree *tree, const char *path, size_t length, uint32_t depth,
 			    const struct tar_tree_tail *tail, struct error *err)
 {
@@ -343,7 +328,7 @@ int tar_tree_add(struct tar_tree *tree, const struct tar_stream_entry *entry, ui
 	tar_tree_warn_absolute(tree, entry->path);
 	if (r == 0 && S_ISDIR(entry->attributes.mode))
 		return 0; /* stripped */
-	if (r == 0 || !tar_tree_wants(tree, tree->path, S_ISDIR(entry->attributes.mode)))
+	if (r == 0 || !filter_match_all(tree->setup.filter, tree->path, S_ISDIR(entry->attributes.mode)))
 		return r == 0 ? 0 : tar_tree_set(tree, tree->path, &left_out, err);
 	if (!*tree->path && !S_ISDIR(entry->attributes.mode))
 		return error_set(err, -EINVAL, "'%s' in the archive is not a directory", entry->path);

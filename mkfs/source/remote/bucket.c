@@ -16,6 +16,8 @@
 #define BUCKET_MAX    255u
 #define BUCKET_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789"
 #define BUCKET_CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define BUCKET_IN_QUERY "-_.~"
+#define BUCKET_IN_PATH  BUCKET_IN_QUERY "/"
 
 bool bucket_is_named(const char *source)
 {
@@ -42,15 +44,25 @@ static const char *bucket_key(const char *source)
 int bucket_check(const char *source, struct error *err)
 {
 	size_t length;
-	const char *name = bucket_name(source, &length), *key = bucket_key(source);
+	const char *name = bucket_name(source, &length);
 
 	if (!length || length > BUCKET_MAX || strspn(name, BUCKET_LETTERS BUCKET_CAPITALS ".-_") < length)
 		return error_set(err, -EINVAL, "'%.200s': '%.*s' is no name of a bucket", source,
 				 length < 100 ? (int)length : 100, name);
-	if (!*key || key[strlen(key) - 1] == '/')
-		return error_set(err, -EINVAL, "'%.200s' names no object, expected an archive, as s3://BUCKET/a.tar",
-				 source);
+	if (!name[length])
+		return error_set(err, -EINVAL, "'%.200s' names no object: s3://BUCKET/a.tar is an archive, "
+				 "s3://BUCKET/ and s3://BUCKET/PREFIX/ are all objects below", source);
 	return 0;
+}
+
+bool bucket_is_prefix(const char *source)
+{
+	return source[strlen(source) - 1] == '/';
+}
+
+const char *bucket_prefix(const char *source)
+{
+	return bucket_key(source);
 }
 
 int bucket_check_endpoint(const char *endpoint, struct error *err)
@@ -67,14 +79,14 @@ int bucket_check_region(const char *region, struct error *err)
 	return error_set(err, -EINVAL, "'%.100s' is no name of a region, such as eu-central-1", region);
 }
 
-/* Writes the key as RFC 3986 has it, but for slashes. */
-static void bucket_encode(FILE *out, const char *key)
+/* Writes text as RFC 3986 has it. plain: what else than letters is written as it is. */
+static void bucket_encode(FILE *out, const char *text, const char *plain)
 {
-	for (; *key; key++)
-		if (strchr(BUCKET_LETTERS BUCKET_CAPITALS "-_.~/", *key))
-			putc(*key, out);
+	for (; *text; text++)
+		if (strchr(BUCKET_LETTERS BUCKET_CAPITALS, *text) || strchr(plain, *text))
+			putc(*text, out);
 		else
-			fprintf(out, "%%%02X", (unsigned char)*key);
+			fprintf(out, "%%%02X", (unsigned char)*text);
 }
 
 /* Writes the URL of the bucket at AWS: as a part of the host's name, if it can be one that certificates hold for. */
@@ -102,25 +114,57 @@ static void bucket_at(FILE *out, const char *endpoint, const char *name, int len
 		fprintf(out, "%.*s/%.*s", (int)end, endpoint, length, name);
 }
 
-int bucket_url(const struct bucket_setup *setup, const char *source, char **ret, struct error *err)
+/* Writes the URL of the bucket, with a slash behind it. */
+static void bucket_base(FILE *out, const struct bucket_setup *setup, const char *source)
 {
-	size_t length, size;
+	size_t length;
 	const char *name = bucket_name(source, &length);
-	char *url = NULL;
-	FILE *out = open_memstream(&url, &size);
 
-	if (!out)
-		return error_no_memory(err);
 	if (setup->endpoint)
 		bucket_at(out, setup->endpoint, name, (int)length);
 	else
 		bucket_at_aws(out, setup->region, name, (int)length);
 	putc('/', out);
-	bucket_encode(out, bucket_key(source));
-	if (fclose(out) != 0) {
-		free(url);
+}
+
+int bucket_url(const struct bucket_setup *setup, const char *source, char **ret, struct error *err)
+{
+	char *url = NULL;
+	size_t size;
+	FILE *out = open_memstream(&url, &size);
+
+	if (!out)
 		return error_no_memory(err);
+	bucket_base(out, setup, source);
+	bucket_encode(out, bucket_key(source), BUCKET_IN_PATH);
+	if (fclose(out) == 0) {
+		*ret = url;
+		return 0;
 	}
-	*ret = url;
-	return 0;
+	free(url);
+	return error_no_memory(err);
+}
+
+/* Writes parameters in the order of their names and fully encoded, as the signature wants them: libcurl 7.88 signs a
+ * query as it is. */
+int bucket_list_url(const struct bucket_setup *setup, const char *source, const char *token, char **ret,
+		    struct error *err)
+{
+	char *url = NULL;
+	size_t size;
+	FILE *out = open_memstream(&url, &size);
+
+	if (!out)
+		return error_no_memory(err);
+	bucket_base(out, setup, source);
+	fputs(token ? "?continuation-token=" : "?", out);
+	bucket_encode(out, token ? token : "", BUCKET_IN_QUERY);
+	fputs(token ? "&encoding-type=url&list-type=2&prefix=" : "encoding-type=url&list-type=2&prefix=", out);
+	bucket_encode(out, bucket_prefix(source), BUCKET_IN_QUERY);
+	if (fclose(out) == 0) {
+		*ret = url;
+		return 0;
+	}
+	free(url);
+	return error_no_memory(err);
 }

@@ -18,6 +18,7 @@
 #include "source/remote/credentials.h"
 #include "source/remote/http.h"
 #include "source/remote/object.h"
+#include "source/remote/prefix.h"
 #include "source/remote/url.h"
 
 #define FETCHER_PIPE   1048576 /* bytes, if the user's limit allows it */
@@ -129,10 +130,25 @@ static int fetcher_make_urls(const struct fetcher_setup *setup, struct fetcher_s
 
 /* --- the process --- */
 
+/* Reads all objects below a prefix; object has what is common to all of them. */
+static int fetcher_read_prefix(const struct fetcher_setup *setup, const struct fetcher_store *store, struct http *http,
+			       const struct object_setup *object, struct error *err)
+{
+	const struct prefix_setup prefix = {
+		.keys = { .bucket = &store->bucket, .account = &store->account, .source = object->name,
+			  .retries = setup->retries, .warn = object->warn, .argument = object->warn_argument },
+		.requests = setup->requests, .filter = setup->filter, .no_data = setup->no_data,
+		.refuse_odd = setup->refuse_odd,
+		.sink = object->sink, .argument = object->argument,
+	};
+
+	return prefix_read(http, &prefix, err);
+}
+
 static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *ends, struct error *err)
 {
-	struct object_setup object = { .retries = setup->retries, .sink = fetcher_write, .warn = fetcher_warn,
-				       .argument = ends };
+	struct object_setup object = { .retries = setup->retries, .sink = fetcher_write, .argument = ends,
+				       .warn = fetcher_warn, .warn_argument = ends };
 	struct fetcher_store store = { 0 };
 	struct http *http;
 	char **urls; /* until the process ends */
@@ -147,7 +163,8 @@ static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *e
 		object.url = urls[i];
 		object.name = setup->sources[i];
 		object.account = bucket_is_named(object.name) ? &store.account : NULL;
-		r = object_read(http, &object, err);
+		r = object.account && bucket_is_prefix(object.name) ?
+			fetcher_read_prefix(setup, &store, http, &object, err) : object_read(http, &object, err);
 		if (r == 0)
 			r = tar_frames_end(ends->frames, err);
 	}

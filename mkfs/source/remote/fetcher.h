@@ -9,6 +9,9 @@ struct fetcher_setup {
 	const char *endpoint, *region; /* of s3://, see bucket.h; NULL: as the environment says */
 	const char *ca_file;       /* see http.h, as is timeout */
 	unsigned retries, timeout; /* see object.h */
+	unsigned requests;         /* see prefix.h, as are the next three */
+	const struct filter *filter;
+	bool no_data, refuse_odd;
 };
 
 /* The process, if it is needed. Its fd has archives as tar_frames.h has them. */

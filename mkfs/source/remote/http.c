@@ -25,8 +25,8 @@
 /* libcurl's functions that are used here. */
 #define HTTP_CALLS(CALL)                                                                                        \
 	CALL(curl_global_init) CALL(curl_easy_init) CALL(curl_easy_setopt) CALL(curl_easy_perform)             \
-	CALL(curl_easy_getinfo) CALL(curl_easy_header) CALL(curl_easy_reset) CALL(curl_easy_strerror)          \
-	CALL(curl_slist_append) CALL(curl_slist_free_all)
+	CALL(curl_easy_getinfo) CALL(curl_easy_header) CALL(curl_easy_reset) CALL(curl_easy_cleanup)           \
+	CALL(curl_easy_strerror) CALL(curl_slist_append) CALL(curl_slist_free_all)
 /* Calls go through the table, not through macros that check types with functions of a library that is linked. */
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
@@ -59,6 +59,12 @@ struct http {
 
 /* --- the library --- */
 
+static int http_begin(struct http *http, struct error *err)
+{
+	http->curl = http->calls.curl_easy_init();
+	return http->curl ? 0 : error_no_memory(err);
+}
+
 static int http_load(struct http *http, struct error *err)
 {
 	void *library = dlopen(HTTP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -71,9 +77,8 @@ static int http_load(struct http *http, struct error *err)
 		return error_set(err, -ENOENT, "libcurl is too old: %s", dlerror());
 	HTTP_CALLS(HTTP_CALL)
 #undef HTTP_CALL
-	if (http->calls.curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		http->curl = http->calls.curl_easy_init();
-	return http->curl ? 0 : error_set(err, -EIO, "libcurl cannot begin");
+	return http->calls.curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? http_begin(http, err) :
+	       error_set(err, -EIO, "libcurl cannot begin");
 }
 
 /* Reads the certificates now, because the process may not open them any more when it has lost its rights. */
@@ -104,6 +109,35 @@ int http_open(const struct http_setup *setup, struct http **ret, struct error *e
 		r = http_load(http, err);
 	*ret = http;
 	return r;
+}
+
+int http_copy(const struct http *http, struct http **ret, struct error *err)
+{
+	struct http *copy = calloc(1, sizeof(*copy));
+	int r;
+
+	if (!copy)
+		return error_no_memory(err);
+	copy->calls = http->calls;
+	copy->ca = http->ca;
+	copy->ca_length = http->ca_length;
+	copy->timeout = http->timeout;
+	copy->is_reached = http->is_reached;
+	r = http_begin(copy, err);
+	if (r == 0)
+		*ret = copy;
+	else
+		free(copy);
+	return r;
+}
+
+void http_close(struct http *http)
+{
+	if (!http)
+		return;
+	http->calls.curl_easy_cleanup(http->curl);
+	free(http->redirect);
+	free(http);
 }
 
 /* --- an answer --- */

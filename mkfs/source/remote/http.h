@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests over HTTP and HTTPS, one after the other, over connections that are kept. Follows no redirects and repeats
- * nothing. */
+/* Requests over HTTP and HTTPS, one after the other, over connections that are kept. Each thread has its own. Follows
+ * no redirects and repeats nothing. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +49,9 @@ struct http_request {
 
 /* Loads libcurl and reads the file of certificates. Both stay until the process ends. */
 must_check int http_open(const struct http_setup *setup, struct http **ret, struct error *err);
+/* Makes another one, for another thread, with the same settings. */
+must_check int http_copy(const struct http *http, struct http **ret, struct error *err);
+void http_close(struct http *http); /* of http_copy(); takes NULL */
 /* Makes a request: 0 and the answer, whatever its status is. -EAGAIN: no answer, or half of one, came, and may if the
  * request is repeated. */
 must_check int http_get(struct http *http, const struct http_request *request, struct http_answer *ret,

@@ -57,9 +57,10 @@ static int object_compare(struct object *object, const struct http_answer *answe
 	char condition[HTTP_TEXT + 32];
 
 	object_set_condition(answer, condition);
-	if (!object->done) {
-		memcpy(object->condition, condition, sizeof(condition));
+	if (!object->done)
 		object->total = answer->total;
+	if (!object->done && !object->setup->etag) {
+		memcpy(object->condition, condition, sizeof(condition));
 		return 0;
 	}
 	if (strcmp(condition, object->condition) != 0)
@@ -138,7 +139,7 @@ static int object_check_region(const struct object *object, const struct http_an
 static int object_follow(struct object *object, struct http_answer *ret, struct error *err)
 {
 	struct http_request request = { .url = object->setup->url, .from = object->done,
-					.condition = object->done ? object->condition : "",
+					.condition = object->done || object->setup->etag ? object->condition : "",
 					.account = object->setup->account, .sink = object_take, .argument = object };
 	bool is_encrypted;
 	int r;
@@ -188,7 +189,7 @@ static int object_judge(struct object *object, const struct http_answer *answer,
 	unsigned status = answer->status;
 	bool may_repeat = status == 408 || status == 429 || status >= 500;
 
-	if ((status == 412 || status == 416) && object->done)
+	if ((status == 412 && (object->done || object->setup->etag)) || (status == 416 && object->done))
 		return object_changed(err);
 	if (status != 200 && status != 206)
 		return error_set(err, may_repeat ? -EAGAIN : -EIO, "the server answers with status %u%s%s", status,
@@ -244,7 +245,7 @@ static void object_warn(struct object *object, const struct error *why)
 	object->has_warned = true;
 	snprintf(line, sizeof(line), "'%.200s': %s, at byte %" PRIu64 ": trying again", object->setup->name,
 		 why->reason, object->done);
-	object->setup->warn(object->setup->argument, line);
+	object->setup->warn(object->setup->warn_argument, line);
 }
 
 /* Prepares another attempt, unless it would be one too many, or the rest might belong to another object. */
@@ -254,6 +255,10 @@ static int object_repeat(struct object *object, uint64_t before, const struct er
 	if (object->failures > object->setup->retries)
 		return error_set(err, -EIO, "%s, at byte %" PRIu64 " (%u attempts)", why->reason, object->done,
 				 object->failures);
+	if (object->setup->restart) {
+		object->setup->restart(object->setup->argument);
+		object->done = 0;
+	}
 	if (object->done && !object->condition[0])
 		return error_set(err, -EIO, "%s, at byte %" PRIu64 ", and the server gives neither ETag nor "
 				 "Last-Modified, by which the rest could be told from that of another object",
@@ -269,6 +274,8 @@ int object_read(struct http *http, const struct object_setup *setup, struct erro
 	uint64_t before;
 	int r, attempt;
 
+	if (setup->etag)
+		snprintf(object.condition, sizeof(object.condition), "If-Match: %s", setup->etag);
 	do {
 		struct error why = { 0 };
 
