@@ -25,13 +25,21 @@ assert_eq "fits" "$(json fits dry.json)" false
 truncate -s 8M empty
 disk=$LOOP
 loop_device empty
-assert_fails 1 "volume '$LOOP' is too small: 6.88 MiB are free, and 'large' has 30.0 MiB; --exclude leaves some out" \
+assert_fails 1 "volume '$LOOP' is too small: 6.00 MiB are free, and 'large' has 30.0 MiB; --exclude leaves some out" \
     mkdatasetfs --progress none "$LOOP" large
 cmp -n 8388608 empty /dev/zero || fail "something was written"
 assert_fails 1 "the source takes up to 31.1 MiB" mkdatasetfs --progress none --compress zstd:1 "$LOOP" large
 mkdir zeros
 truncate -s 300M zeros/sparse
 pack "$LOOP" zeros
+
+# A volume that was a file has data up to its end, where a device keeps room for catalogues.
+pack file small --label one
+head -c 100K /dev/urandom >small/other
+pack file small --label two
+loop_device file
+assert_fails 1 "volume is full: no room for a catalogue of" datasetfsctl current "$LOOP" one
+datasetfsctl verify file >verify.log || fail "a file as a device: $(cat verify.log)"
 LOOP=$disk
 
 # A device that has grown.

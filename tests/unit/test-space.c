@@ -118,13 +118,35 @@ static void test_inside_behind_the_tail(void **state)
 	space_close(&space);
 }
 
+/* The end of a device is for catalogues, but not where a version has a segment. */
+static void test_reserve(void **state)
+{
+	const struct superblock super = { .member_size = UINT64_C(64) << 20,
+					  .segment_log = DSFS_SEGMENT_LOG_MIN,
+					  .catalogue_address = DSFS_DATA_AT,
+					  .catalogue_length = BLOCK };
+	struct extent segment = { UINT64_C(63) << 20, UINT64_C(1) << DSFS_SEGMENT_LOG_MIN };
+	struct version version = { .segments = { .items = &segment, .count = 1 } };
+	const struct catalogue empty = { .tail = 0 }, full = { .versions = &version, .version_count = 1 };
+
+	CHECK_OK(space_open(&space, &empty, &super, super.segment_log, super.member_size, &err));
+	assert_int_equal(space_free(&space), (UINT64_C(62) << 20) - BLOCK);
+	assert_int_equal(space.reserve[0].start, segment.address);
+	assert_int_equal(space.reserve[0].end, super.member_size);
+	space_close(&space);
+	CHECK_OK(space_open(&space, &full, &super, super.segment_log, super.member_size, &err));
+	assert_int_equal(space_free(&space), (UINT64_C(62) << 20) - BLOCK);
+	assert_int_equal(space.reserve[0].end, 0);
+	space_close(&space);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_pieces_fill_padding), cmocka_unit_test(test_the_smallest_that_fits),
 		cmocka_unit_test(test_only_small_pieces),	  cmocka_unit_test(test_forgotten_padding),
 		cmocka_unit_test(test_many_gaps),		  cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_inside_behind_the_tail),
+		cmocka_unit_test(test_inside_behind_the_tail),	  cmocka_unit_test(test_reserve),
 	};
 
 	return cmocka_run_group_tests_name("space", tests, NULL, NULL);

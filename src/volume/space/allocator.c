@@ -486,6 +486,18 @@ static bool allocator_find_row(const struct bits *used, uint64_t count, uint64_t
 	return false;
 }
 
+/* Whether a column ends behind this offset: a member that was a file has columns up to its end. */
+static bool allocator_has_column_behind(const struct allocator *allocator, uint32_t member, uint64_t offset)
+{
+	const struct members *members = allocator->members;
+
+	for (uint32_t i = 0; i < members->column_count; i++)
+		if (address_member(members->columns[i]) == member &&
+		    address_offset(members->columns[i]) + allocator->segment > offset)
+			return true;
+	return false;
+}
+
 static bool allocator_take_outside_groups(struct allocator *allocator, uint32_t member, uint64_t length,
 					  uint64_t *ret_offset)
 {
@@ -496,7 +508,8 @@ static bool allocator_take_outside_groups(struct allocator *allocator, uint32_t 
 	if (allocator_fits(room, about->catalogue, length, ret_offset))
 		return true;
 	room = (struct extent){ about->capacity - reserved, reserved };
-	if (about->capacity != SPACE_ENDLESS && allocator_fits(room, about->catalogue, length, ret_offset))
+	if (about->capacity != SPACE_ENDLESS && !allocator_has_column_behind(allocator, member, room.address) &&
+	    allocator_fits(room, about->catalogue, length, ret_offset))
 		return true;
 	if (!allocator_find_row(&allocator->used[member], round_up(length, allocator->segment) / allocator->segment,
 				&first))

@@ -94,8 +94,29 @@ static void space_join(struct space *space)
 	space->count = 1;
 }
 
+/* Finds what catalogues may use behind the data. No version may have a segment there: a volume that was a file has data
+ * up to its end. */
+static void space_find_reserve(struct space *space, const struct extent *used, size_t count, uint64_t start,
+			       uint64_t capacity)
+{
+	struct space_run *run = space->reserve, *end = run + sizeof(space->reserve) / sizeof(*run);
+
+	for (size_t i = 0; i < count && run < end; i++) {
+		uint64_t next = used[i].address + used[i].length;
+
+		if (used[i].address > start && start < capacity)
+			*run++ = (struct space_run){ start, start,
+						     used[i].address < capacity ? used[i].address : capacity };
+		if (next > start)
+			start = next;
+	}
+	if (start < capacity && run < end)
+		*run = (struct space_run){ start, start, capacity };
+}
+
+/* data: where the reserve of a device begins. */
 static int space_find_runs(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
-			   uint64_t capacity, struct error *err)
+			   uint64_t data, uint64_t capacity, struct error *err)
 {
 	uint64_t tail = address_offset(catalogue->tail), at = 0;
 	auto_free struct extent *used = NULL;
@@ -109,17 +130,18 @@ static int space_find_runs(struct space *space, const struct catalogue *catalogu
 	space->runs = calloc(count + 4, sizeof(*space->runs));
 	if (!space->runs)
 		return error_no_memory(err);
-	space_add_tail(space, used, count, tail, capacity);
+	space_find_reserve(space, used, count, data, capacity);
+	space_add_tail(space, used, count, tail, data);
 	if (space->count && !space_is_used(used, count, tail))
 		first = space->runs[0];
 	for (size_t i = 0; i < count; i++) {
 		if (used[i].address > at)
-			space_add_gap(space, at, used[i].address < capacity ? used[i].address : capacity, first);
+			space_add_gap(space, at, used[i].address < data ? used[i].address : data, first);
 		if (used[i].address + used[i].length > at)
 			at = used[i].address + used[i].length;
 	}
-	if (at < capacity)
-		space_add_gap(space, at, capacity, first);
+	if (at < data)
+		space_add_gap(space, at, data, first);
 	space_join(space);
 	return 0;
 }
@@ -133,47 +155,40 @@ uint64_t space_reserved(uint64_t capacity)
 	return bytes < SPACE_RESERVE_MIN ? SPACE_RESERVE_MIN : bytes;
 }
 
-/* Reserves the end of a device for catalogues, so that there is room for one when all else is full. super NULL: a new
- * volume. */
-static uint64_t space_reserve(struct space *space, const struct superblock *super, uint64_t capacity)
+/* Returns where the end of a device begins that is reserved for catalogues, so that there is room for one when all else
+ * is full: with a segment, unless that takes too much of a small device. */
+static uint64_t space_reserve(uint64_t segment, uint64_t capacity)
 {
-	uint64_t start, from, to;
+	uint64_t start = capacity - space_reserved(capacity), whole = round_down(start, segment);
 
 	if (capacity == SPACE_ENDLESS)
 		return capacity;
-	start = capacity - space_reserved(capacity);
-	from = to = start;
-	if (super && address_offset(super->catalogue_address) + super->catalogue_length > start) {
-		from = address_offset(super->catalogue_address);
-		to = from + round_up(super->catalogue_length, DSFS_BLOCK);
-	}
-	if (from > start)
-		space->reserve[0] = (struct space_run){ start, start, from };
-	if (to < capacity)
-		space->reserve[1] = (struct space_run){ to, to, capacity };
-	return start;
+	return capacity - whole <= capacity / SPACE_RESERVE_WHOLE ? whole : start;
 }
 
 int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 	       uint32_t segment_log, uint64_t capacity, struct error *err)
 {
+	uint64_t data;
 	int r;
 
 	*space = (struct space){ .segment = UINT64_C(1) << segment_log };
-	capacity = space_reserve(space, catalogue ? super : NULL, round_down(capacity, DSFS_BLOCK));
+	capacity = round_down(capacity, DSFS_BLOCK);
+	data = space_reserve(space->segment, capacity);
 	if (catalogue) {
 		space->held_count = round_up(super->member_size, space->segment) / space->segment;
 		space->held = calloc(space->held_count / 8 + 1, 1);
 		if (!space->held)
 			return error_no_memory(err);
-		r = space_find_runs(space, catalogue, super, capacity, err);
+		r = space_find_runs(space, catalogue, super, data, capacity, err);
 		if (r < 0)
 			return r;
 	} else {
 		space->runs = calloc(1, sizeof(*space->runs));
 		if (!space->runs)
 			return error_no_memory(err);
-		space_add_run(space, DSFS_DATA_AT, capacity);
+		space_add_run(space, DSFS_DATA_AT, data);
+		space_find_reserve(space, NULL, 0, data, capacity);
 	}
 	return 0;
 }

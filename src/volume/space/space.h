@@ -22,7 +22,7 @@ struct space {
 	struct space_run *runs;
 	uint32_t count;
 	uint32_t current;
-	struct space_run reserve[2]; /* for catalogues, before and behind the one in force */
+	struct space_run reserve[2]; /* for catalogues, usually before and behind the one in force */
 	uint32_t member;  /* number of the member */
 	uint64_t segment; /* bytes of a segment */
 	uint8_t *held;    /* a bit for each segment that holds bytes which the new version shares */
@@ -35,6 +35,8 @@ struct space {
 #define SPACE_RESERVE_PART 64u
 #define SPACE_RESERVE_MIN  (UINT64_C(64) << 10)
 #define SPACE_RESERVE_MAX  (UINT64_C(64) << 20)
+/* It begins with a segment if it is no more than this part then. */
+#define SPACE_RESERVE_WHOLE 8u
 
 #define SPACE_ENDLESS (UINT64_C(1) << 55) /* capacity of a file */
 
