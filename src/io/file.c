@@ -220,12 +220,17 @@ static int file_flush(struct source *source, struct error *err)
 static uint64_t file_size(struct source *source, uint32_t member)
 {
 	struct file_source *file = file_of(source);
+	uint64_t size;
 	struct stat st;
 
 	if (member != 0)
 		return 0;
-	if (!file_is_block_device(&file->geometry) && fstat(file->fd, &st) == 0)
+	if (file_is_block_device(&file->geometry)) {
+		if (ioctl(file->fd, BLKGETSIZE64, &size) == 0)
+			__atomic_store_n(&file->geometry.size, round_down(size, DIRECT_ALIGN), __ATOMIC_RELAXED);
+	} else if (fstat(file->fd, &st) == 0) {
 		__atomic_store_n(&file->geometry.size, (uint64_t)st.st_size, __ATOMIC_RELAXED);
+	}
 	return file_last_size(&file->geometry);
 }
 
