@@ -45,7 +45,7 @@ LOOP=$disk
 # A device that has grown.
 truncate -s 12M disk
 losetup --set-capacity "$LOOP"
-assert_fails 1 "the device has grown to 12.0 MiB, but a volume cannot yet: pack it again with --format" \
+assert_fails 1 "'datasetfsctl member grow' takes the 4.00 MiB that the device has gained" \
     mkdatasetfs --progress none "$LOOP" large
 
 # Versions until the device is full: the pointer still moves, again and again, and a version can still be removed, which

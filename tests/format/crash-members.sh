@@ -57,6 +57,8 @@ for protection in $protections; do
     crash 2 publish tree three trust zstd
     crash 3 current one
     crash 4 remove two
+    crash 2 grow $((2 << 20))
+    crash 1 grow $((1 << 20))
     crash 1 current three
     change
     crash 1 publish tree four
@@ -81,6 +83,7 @@ change
 without=(--without 2)
 crash 1 publish tree seven
 crash 2 publish tree eight
+crash 2 grow $((1 << 20))
 crash 3 remove six
 list=mirror:2.a,mirror:2.b,mirror:2.d
 assert_contains "who is stale" "$(datasetfsctl member list $list)" "missing since"

@@ -14,7 +14,8 @@
  * --without: this member is missing all the time, and all changes go on without it.
  * VOLUME: a file, or those of all members, A,B,C
  * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT |
- *         replace LABEL: the member of --without, whose file has all but a superblock, comes; LABEL becomes current */
+ *         replace LABEL: the member of --without, whose file has all but a superblock, comes; LABEL becomes current |
+ *         grow BYTES: the members are devices that are so much larger than the volume on them */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -38,6 +39,7 @@
 
 static uint32_t without = UINT32_MAX;
 static bool is_replaced; /* the member of that number comes with the change */
+static uint64_t growth;  /* bytes; 0: the members are files */
 
 /* --- the volume's files --- */
 
@@ -202,6 +204,37 @@ static void replace(struct transaction *transaction, const char *path, const cha
 	change(transaction, "current", label);
 }
 
+static void enlarge(const struct names *names)
+{
+	struct stat st;
+
+	for (uint32_t i = 0; i < names->count; i++)
+		if (i != without && (stat(names->list[i], &st) < 0 ||
+				     truncate(names->list[i], st.st_size + (off_t)growth) < 0))
+			die(names->list[i], strerror(errno));
+}
+
+/* Files count as devices from here on, of the size that they have. */
+static void pretend(const struct transaction *transaction)
+{
+	for (uint32_t i = 0; growth && i < transaction->member_count; i++)
+		if (transaction->members[i].file)
+			transaction->members[i].file->geometry.is_block_device = true;
+}
+
+static void grow(struct transaction *transaction)
+{
+	struct error err = { 0 };
+
+	if (transaction_begin(transaction, &err) < 0)
+		die("grow", err.reason);
+	for (uint32_t i = 0; i < transaction->member_count; i++)
+		if (transaction_grow(transaction, i, &err) < 0)
+			die("grow", err.reason);
+	if (transaction_commit(transaction, &err) < 0)
+		die("grow", err.reason);
+}
+
 static void edit_open(const char *volume, struct site *sites, uint32_t count, enum degraded degraded,
 		      struct transaction *ret)
 {
@@ -215,6 +248,7 @@ static void edit_open(const char *volume, struct site *sites, uint32_t count, en
 	ret->degraded = degraded;
 	if (is_replaced)
 		transaction_await(ret, without);
+	pretend(ret);
 	if (transaction_check(ret, &err) < 0)
 		die("check", err.reason);
 }
@@ -237,6 +271,8 @@ static void edit(const char *volume, const struct names *names, enum degraded de
 	recorder_record(recorder, &transaction);
 	if (!strcmp(words[0], "compact"))
 		compact(&transaction, (unsigned)atoi(words[1]));
+	else if (growth)
+		grow(&transaction);
 	else if (is_replaced)
 		replace(&transaction, names->list[without], words[1]);
 	else
@@ -512,6 +548,9 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	is_replaced = !strcmp(words[0], "replace");
 	if (!replay.codec || naming_split(volume, &names.list, &names.count, &err) < 0)
 		die(volume, err.reason);
+	growth = !strcmp(words[0], "grow") ? strtoull(words[1], NULL, 10) : 0;
+	if (growth)
+		enlarge(&names);
 	recorder_init(&recorder, false);
 	replay.recorder = &recorder;
 	load_all(&names, &before);
@@ -565,7 +604,7 @@ int main(int argc, char **argv)
 	if (argc - at < 5 || !options.every)
 		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] "
 			     "[--without N] VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | "
-			     "remove LABEL | compact PERCENT | replace LABEL");
+			     "remove LABEL | compact PERCENT | replace LABEL | grow BYTES");
 	log_set_level(LOG_ERR);
 	options.rounds = (unsigned)atoi(argv[at + 2]);
 	run(argv[at], strtoull(argv[at + 1], NULL, 10) | 1, &options, argv + at + 3, argc - at - 3);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan timeout=400
-# Publish, current, remove and compact on a volume with versions, cut off anywhere: what is found afterwards is the set
-# of versions of before or that of after, whole. What a publish writes goes to the device in large pieces, in order.
+# Publish, current, remove, compact and grow on a volume with versions, cut off anywhere: what is found afterwards is
+# the set of versions of before or that of after, whole. A publish writes large pieces, in order.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 
@@ -38,6 +38,7 @@ crash current one
 crash remove two
 change
 crash publish tree four
+crash grow $((3 << 20))
 crash remove three
 change
 crash publish tree five trust

@@ -142,6 +142,15 @@ static void check_version(struct source *source, const struct members *members, 
 
 /* --- all of them --- */
 
+/* As the state in force has them: a crash may leave files longer. */
+static void describe_sizes(FILE *out, const struct superblock *super, const struct members *members)
+{
+	if (!members->count)
+		fprintf(out, "; %" PRIu64, super->member_size);
+	for (uint32_t i = 0; i < members->count; i++)
+		fprintf(out, "%s%" PRIu64, i ? " " : "; ", members_size(members, i));
+}
+
 char *content_describe(struct multi_member *volume, struct codec *codec)
 {
 	struct catalogue catalogue = { 0 };
@@ -163,6 +172,7 @@ char *content_describe(struct multi_member *volume, struct codec *codec)
 		fprintf(out, "%s %" PRIu64 ",", catalogue.versions[i].label, catalogue.versions[i].sequence);
 	}
 	fprintf(out, "; %" PRIu64, catalogue.current);
+	describe_sizes(out, &super, &catalogue.members);
 	fclose(out);
 	catalogue_free(&catalogue);
 	return text;

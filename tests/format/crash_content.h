@@ -4,6 +4,6 @@
 #include "image/codec.h"
 #include "lib/multi_member.h"
 
-/* 'LABEL SEQUENCE,…; CURRENT' with the versions in their order. Ends the program when anything is wrong. free() it.
- */
+/* 'LABEL SEQUENCE,…; CURRENT; SIZE…' with the versions in their order, and the members' sizes. Ends the program when
+ * anything is wrong. free() it. */
 char *content_describe(struct multi_member *volume, struct codec *codec);

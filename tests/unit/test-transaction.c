@@ -53,10 +53,12 @@ static uint64_t device_size(struct source *source, uint32_t member)
 static const struct source_ops device_ops = { .read = device_read, .write = device_write,
 					      .flush = device_flush, .size = device_size };
 
+static uint64_t present_size = SIZE;
+
 /* A transaction reads and writes by its own source, and asks the file for its size alone. */
 static uint64_t file_size(struct source *source, uint32_t member)
 {
-	return SIZE;
+	return present_size;
 }
 
 static const struct source_ops file_ops = { .size = file_size };
@@ -222,6 +224,49 @@ static void test_slot_arrived(void **state)
 	test_bad_slot(&device, "a bad slot; the change is in force, but a power loss may take it back", 2);
 }
 
+static void enlarge(struct device *device, uint64_t size)
+{
+	uint8_t *bytes = calloc(1, size);
+
+	assert_non_null(bytes);
+	memcpy(bytes, device->memory.bytes, device->memory.size);
+	free(device->memory.bytes);
+	device->memory.bytes = bytes;
+	device->memory.size = device->memory.room = present_size = size;
+}
+
+static void check_size(struct device *device, uint64_t size)
+{
+	struct superblock super;
+
+	CHECK_OK(superblock_find(&device->source, 0, &super, &err));
+	assert_int_equal(super.member_size, size);
+}
+
+/* The bytes by which a device has grown become the volume's when that is asked for. */
+static void test_grown_device(void **state)
+{
+	struct transaction transaction;
+	struct device device;
+
+	format(&device);
+	enlarge(&device, 2 * SIZE);
+	CHECK_OK(change(&device, &err));
+	check_size(&device, SIZE);
+	transaction = locked(&device);
+	CHECK_OK(transaction_load(&transaction, &err));
+	CHECK_OK(transaction_check(&transaction, &err));
+	assert_int_equal(transaction_grown(&transaction, 0), SIZE);
+	CHECK_OK(transaction_begin(&transaction, &err));
+	CHECK_OK(transaction_grow(&transaction, 0, &err));
+	assert_int_equal(transaction_grown(&transaction, 0), 0);
+	CHECK_OK(transaction_commit(&transaction, &err));
+	transaction_close(&transaction);
+	check_size(&device, 2 * SIZE);
+	present_size = SIZE;
+	memory_done(&device.memory);
+}
+
 /* The catalogue of a volume whose sequences are used up can still be read. */
 static void test_last_sequences(void **state)
 {
@@ -238,4 +283,5 @@ static void test_last_sequences(void **state)
 }
 
 CHECK_MAIN(cmocka_unit_test(test_change), cmocka_unit_test(test_any_call), cmocka_unit_test(test_slot_lost),
-	   cmocka_unit_test(test_slot_arrived), cmocka_unit_test(test_last_sequences))
+	   cmocka_unit_test(test_slot_arrived), cmocka_unit_test(test_grown_device),
+	   cmocka_unit_test(test_last_sequences))

@@ -271,6 +271,7 @@ static void list_json(const struct list_options *options, const struct volume *v
 	json_number(&json, "segments_used", space->used);
 	json_number(&json, "segments_free", space->total - space->used);
 	json_number(&json, "free_bytes", space->free_bytes);
+	json_number(&json, "grown_bytes", space->grown);
 	json_number(&json, "next_sequence", volume->catalogue.next_sequence);
 	json_number(&json, "tail", volume->catalogue.tail);
 	if (current)
@@ -336,6 +337,7 @@ static int list_text_head(const struct volume *volume, const struct list_space *
 			  const struct list_publisher *publisher, struct error *err)
 {
 	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE], segment[SIZE_TEXT_SIZE], room[SIZE_TEXT_SIZE];
+	char grown[SIZE_TEXT_SIZE];
 	int r = 0;
 
 	format_uuid(volume->super.volume_uuid, uuid);
@@ -351,6 +353,8 @@ static int list_text_head(const struct volume *volume, const struct list_space *
 	       format_size(space->segment_size, segment), space->used, space->total - space->used,
 	       format_size(space->free_bytes, room),
 	       volume->array->geometry->is_block_device ? "" : "; the file grows when needed");
+	if (space->grown)
+		printf("grown       by %s, which 'datasetfsctl member grow' takes\n", format_size(space->grown, grown));
 	if (space->member_count > 1)
 		r = list_text_members(volume, space, err);
 	if (publisher->is_there)

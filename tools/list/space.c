@@ -71,14 +71,16 @@ static void list_space_add_pins(struct list_space *space, struct list_member *me
 
 /* --- members --- */
 
-/* Returns the size of a member, for a device that has grown the size of the volume on it. */
-static uint64_t list_space_size(const struct volume *volume, uint32_t number, const struct superblock *super)
+/* Returns the size of a member, for a device that has grown the size of the volume on it; adds the rest to *grown. */
+static uint64_t list_space_size(const struct volume *volume, uint32_t number, const struct superblock *super,
+				uint64_t *grown)
 {
 	uint64_t size = source_size(&volume->array->source, number);
 
-	if (volume->array->geometry[number].is_block_device && size > super->member_size)
-		return super->member_size;
-	return size;
+	if (!volume->array->geometry[number].is_block_device || size <= super->member_size)
+		return size;
+	*grown += size - super->member_size;
+	return super->member_size;
 }
 
 /* Fills in a missing member from the catalogue's table of members. */
@@ -101,7 +103,7 @@ static int list_space_open_member(const struct volume *volume, struct list_space
 	member->super = volume->super;
 	if (volume->names[number]) {
 		r = superblock_of_ring(&volume->rings[number], &member->super, err);
-		member->size = list_space_size(volume, number, &member->super);
+		member->size = list_space_size(volume, number, &member->super, &space->grown);
 	} else {
 		list_space_guess(volume, number, member);
 	}

@@ -20,7 +20,7 @@ struct list_member {
 struct list_space {
 	uint64_t size, segment_size; /* bytes */
 	uint64_t total, used;        /* segments */
-	uint64_t free_bytes;
+	uint64_t free_bytes, grown; /* grown: by which devices are larger than the volume on them */
 	bool has_copies;             /* some used segments are copies */
 	bool has_own;                /* own_measure() was called */
 	struct list_member *members;

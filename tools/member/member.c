@@ -15,6 +15,7 @@
 #include "subverb.h"
 
 static const struct subverb member_verbs[] = {
+	{ "grow", member_grow_run, &member_grow_line },
 	{ "list", member_list_run, &member_list_line },
 	{ "replace", member_replace_run, &member_replace_line },
 };
@@ -24,7 +25,7 @@ static const struct option_spec member_table[] = { { 0 } };
 const struct command_line member_line = {
 	.program = "datasetfsctl member",
 	.usage = "VERB ...",
-	.summary = "Show the members of a volume, replace one.",
+	.summary = "Show the members of a volume, replace one, take new space.",
 	.options = member_table,
 };
 

@@ -4,8 +4,9 @@
 #include "verb.h"
 #include "volume.h"
 
-extern const struct command_line member_list_line, member_replace_line;
+extern const struct command_line member_grow_line, member_list_line, member_replace_line;
 
+int member_grow_run(int argc, char **argv);
 int member_list_run(int argc, char **argv);
 int member_replace_run(int argc, char **argv);
 

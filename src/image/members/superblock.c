@@ -251,8 +251,8 @@ int superblock_of_ring(const struct superblock_ring *ring, struct superblock *re
 		return error_pass(err, ring->reason.code, &ring->reason);
 	if (ring->size < ring->best.member_size)
 		return error_set(err, -EBADMSG,
-				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64,
-				 ring->size, ring->best.member_size);
+				 "superblock: the volume is truncated, or this host does not see yet that it has "
+				 "grown: %" PRIu64 " bytes, expected %" PRIu64, ring->size, ring->best.member_size);
 	*ret = ring->best;
 	ret->next_is_lost = ring->lost >> (ring->best.sequence + 1) % DSFS_SLOT_COUNT & 1;
 	return 0;

@@ -13,8 +13,6 @@
 #include "base/text/format.h"
 #include "image/members/address.h"
 
-#define ALLOCATOR_GROWN (UINT64_C(1) << 20) /* bytes: more than what rounding leaves unused */
-
 #define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* least bytes behind DSFS_DATA_AT that no group gets */
 #define ALLOCATOR_SEGMENTS   (UINT64_C(1) << 26) /* segments of a file, which has no end */
 
@@ -557,13 +555,13 @@ uint64_t allocator_free(const struct allocator *allocator)
 
 int allocator_full(const struct allocator *allocator, const char *what, struct error *err)
 {
-	char available[SIZE_TEXT_SIZE], total[SIZE_TEXT_SIZE], now[SIZE_TEXT_SIZE], wanted[64] = "", grown[128] = "";
+	char available[SIZE_TEXT_SIZE], total[SIZE_TEXT_SIZE], size[SIZE_TEXT_SIZE], wanted[64] = "", grown[128] = "";
 
 	if (allocator->wanted)
-		snprintf(wanted, sizeof(wanted), ", the source takes up to %s", format_size(allocator->wanted, now));
-	if (allocator->now >= allocator->total + ALLOCATOR_GROWN)
-		snprintf(grown, sizeof(grown), "; the device has grown to %s, but a volume cannot yet: pack it again "
-			 "with --format", format_size(allocator->now, now));
+		snprintf(wanted, sizeof(wanted), ", the source takes up to %s", format_size(allocator->wanted, size));
+	if (allocator->grown)
+		snprintf(grown, sizeof(grown), "; 'datasetfsctl member grow' takes the %s that the device has gained",
+			 format_size(allocator->grown, size));
 	return error_set(err, -ENOSPC, "volume is full: no room for %s, %s of %s are free%s%s", what,
 			 format_size(allocator_free(allocator), available), format_size(allocator->total, total),
 			 wanted, grown);

@@ -33,7 +33,7 @@ struct allocator {
 	struct bits *used;       /* for each member, the segments that belong to a group or are not meant for groups */
 	uint64_t segment, birth; /* birth: superblock sequence of this publish */
 	uint64_t wanted;         /* bytes that the publish takes at most, for messages; 0: unknown */
-	uint64_t total, now;     /* bytes of the devices, when the volume was made and now; 0 if members are files */
+	uint64_t total, grown;   /* bytes of the volume on devices, and of these devices behind it; 0: there are none */
 	uint64_t held_below;     /* shared bytes that have fewer copies than new bytes get */
 };
 
@@ -77,7 +77,7 @@ must_check bool allocator_take_catalogue(struct allocator *allocator, uint32_t m
 void allocator_keep_catalogue(struct allocator *allocator, uint32_t member, struct extent catalogue);
 
 uint64_t allocator_free(const struct allocator *allocator);
-/* Writes -ENOSPC "volume is full", why, how much is free, and whether the device has grown. what: has no room. */
+/* Writes -ENOSPC "volume is full", why, how much is free, and whether devices have grown. what: has no room. */
 int allocator_full(const struct allocator *allocator, const char *what, struct error *err);
 /* The same for bytes that must lie in one piece. */
 int allocator_full_piece(const struct allocator *allocator, uint64_t length, struct error *err);

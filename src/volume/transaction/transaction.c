@@ -238,18 +238,27 @@ static int transaction_open_lanes(struct transaction *transaction, struct error 
 				      transaction->super.sequence + 1, err);
 }
 
-/* Adds up the sizes of the devices, also as they are now, for the message of a full volume. */
+uint64_t transaction_grown(const struct transaction *transaction, uint32_t number)
+{
+	const struct transaction_member *member = &transaction->members[number];
+	uint64_t size;
+
+	if (!transaction_has(transaction, number) || !transaction_is_device(member))
+		return 0;
+	size = source_size(&member->file->source, 0);
+	return size > member->capacity ? size - member->capacity : 0;
+}
+
+/* Adds up the sizes of the devices, and by how much they have grown, for the message of a full volume. */
 static void transaction_measure(struct transaction *transaction)
 {
 	struct allocator *allocator = &transaction->allocator;
 
 	for (uint32_t i = 0; i < transaction->member_count; i++) {
-		const struct transaction_member *member = &transaction->members[i];
-
-		if (!member->file || !transaction_is_device(member))
+		if (!transaction_has(transaction, i) || !transaction_is_device(&transaction->members[i]))
 			continue;
-		allocator->total += member->capacity;
-		allocator->now += source_size(&member->file->source, 0);
+		allocator->total += transaction->members[i].capacity;
+		allocator->grown += transaction_grown(transaction, i);
 	}
 }
 
@@ -321,6 +330,24 @@ static bool transaction_is_behind(const struct transaction *transaction, uint32_
 	       transaction->members[number].super.sequence < transaction->super.sequence;
 }
 
+/* Sets how much of a device is the volume's. The table counts: a member that is behind has the size of before, although
+ * the state in force may have grown. */
+static int transaction_set_capacity(struct transaction *transaction, uint32_t number, struct error *err)
+{
+	const struct members *members = &transaction->catalogue.members;
+	struct transaction_member *member = &transaction->members[number];
+	uint64_t size = source_size(&member->file->source, 0);
+
+	member->capacity = SPACE_ENDLESS;
+	if (!transaction_is_device(member))
+		return 0;
+	member->capacity = members->count ? members_size(members, number) : member->super.member_size;
+	if (size >= member->capacity || member->is_replaced)
+		return 0;
+	return error_set(err, -EBADMSG, "member %" PRIu32 " is truncated: %" PRIu64 " bytes, expected %" PRIu64, number,
+			 size, member->capacity);
+}
+
 static int transaction_check_member(struct transaction *transaction, uint32_t number, struct error *err)
 {
 	struct transaction_member *member = &transaction->members[number];
@@ -333,7 +360,8 @@ static int transaction_check_member(struct transaction *transaction, uint32_t nu
 		return 0;
 	if (!member->is_replaced)
 		r = superblock_check_newest(&transaction->rings[number], newest, err);
-	member->capacity = transaction_is_device(member) ? member->super.member_size : SPACE_ENDLESS;
+	if (r == 0)
+		r = transaction_set_capacity(transaction, number, err);
 	if (r == 0 && superblock_may_be_stale(&member->super, &stale))
 		log_warn("volume '%s': %s", transaction->path, stale.reason);
 	return r;
@@ -545,6 +573,12 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 	return r < 0 ? r : transaction_catch_up(transaction, err);
 }
 
+int transaction_grow(struct transaction *transaction, uint32_t number, struct error *err)
+{
+	transaction->members[number].capacity += transaction_grown(transaction, number);
+	return transaction_open_space(transaction, err);
+}
+
 /* Checks that we still have all fences; -EBUSY: another host has taken a member, and nothing may be put in force. */
 static int transaction_check_fences(const struct transaction *transaction, struct error *err)
 {
@@ -573,7 +607,7 @@ static int transaction_reserve_slot(const struct transaction_member *member, uin
 	return 0; /* the filesystem cannot reserve */
 }
 
-/* Returns the size for the slot: a file's present length; a device keeps the size of its format. */
+/* Returns the size for the slot: a file's present length, of a device what the volume uses. */
 static uint64_t transaction_member_size(const struct transaction *transaction, uint32_t number)
 {
 	const struct transaction_member *member = &transaction->members[number];

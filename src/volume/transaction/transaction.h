@@ -107,6 +107,11 @@ void transaction_set_identity(struct transaction *transaction, uint32_t number, 
 
 /* Writes the publisher record, and brings members that are behind up to date. Must be called before the first write. */
 must_check int transaction_begin(struct transaction *transaction, struct error *err);
+/* Returns the bytes by which a member's device is larger than the volume on it. */
+uint64_t transaction_grown(const struct transaction *transaction, uint32_t number);
+/* Makes these bytes the volume's. transaction_begin() must come before: members that are behind get the catalogue in
+ * force, which has the former size. */
+must_check int transaction_grow(struct transaction *transaction, uint32_t number, struct error *err);
 /* Commits, after transaction_begin() if the caller has not called it. On 0 the changed catalogue is in force and
  * durable on all members that are not missing. Otherwise the reason names the state in force, if it is not the former
  * one. */
