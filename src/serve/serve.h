@@ -55,6 +55,7 @@ struct serve_volume {
 	uint8_t uuid[16];
 	uint64_t opened;              /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest;      /* highest superblock sequence seen */
+	_Atomic bool is_widening;     /* members were added, and another server is to begin with them */
 	_Atomic(struct superblock_ring *) rings; /* read when the volume was opened; NULL once a load took them */
 };
 
@@ -131,6 +132,7 @@ struct serve {
 	struct ahead *ahead;         /* NULL: no read-ahead */
 	struct announced *announced; /* NULL: users cannot announce files */
 	struct warmer *warmer;       /* NULL: no contents are kept on this machine; constant once workers run */
+	_Atomic bool is_leaving;     /* another server is about to take over, as an upgrade or new members want it */
 	_Atomic bool may_store;      /* files may be stored into the page cache, as something can end that */
 	_Atomic bool storing;        /* a thread that reads ahead is storing into the page cache */
 };

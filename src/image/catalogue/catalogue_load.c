@@ -28,13 +28,13 @@ static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock 
 	return 0;
 }
 
-/* Everything made for each member when the volume was opened must fit this table: engines, routes, counters. A publish
- * never changes the number of members. */
+/* Whatever was made for each member when the volume was opened must have a place for each in this table: engines,
+ * routes, counters. A catalogue of before members were added has fewer. */
 static int catalogue_check_count(const struct source *source, struct catalogue *catalogue, struct error *err)
 {
 	uint32_t count = catalogue->members.count ? catalogue->members.count : 1;
 
-	if (!source->count || count == source->count)
+	if (!source->count || count <= source->count)
 		return 0;
 	catalogue_free(catalogue);
 	return error_set(err, -ESTALE, "the volume has %" PRIu32 " members now, had %" PRIu32 " when it was opened: "

@@ -65,7 +65,7 @@ static uint32_t answer_spare(const struct serve *serve, const struct generation 
 {
 	uint32_t spare = generation ? members_spare(&generation->opened.index->members) : 0;
 
-	for (uint32_t i = 0; spare && i < serve->volume.array->count; i++)
+	for (uint32_t i = 0; spare && i < generation->opened.index->member_count; i++)
 		spare -= !array_has(serve->volume.array, i);
 	return spare;
 }
@@ -76,8 +76,8 @@ static void answer_note_members(struct serve *serve, const struct generation *ge
 	const struct serve_volume *volume = &serve->volume;
 	uint32_t spare = volume->route ? answer_spare(serve, generation) : 0;
 
-	message->slots = volume->array->count;
-	for (uint32_t i = 0; i < volume->array->count; i++) {
+	message->slots = generation ? generation->opened.index->member_count : volume->array->count;
+	for (uint32_t i = 0; i < message->slots; i++) {
 		if (!array_has(volume->array, i)) {
 			message->missing_from[i] = 1;
 		} else if (spare && route_is_suspect(volume->route, i, clock_now())) {

@@ -26,6 +26,7 @@ struct command {
 	uint64_t unique; /* of the request */
 	int64_t came; /* when the command arrived, ns, monotonic */
 	int result;
+	bool is_left; /* the next server carries it out */
 };
 
 /* ---- the control thread's side ---- */
@@ -61,6 +62,20 @@ static void command_describe(struct dsfs_switch *answer, const struct generation
 	answer->sequence = generation->sequence;
 }
 
+/* A version may lie on members that were added to the volume, which come with the next server. */
+static int command_open(struct serve *serve, struct command *command, const struct open_target *target,
+			struct generation **ret, struct error *err)
+{
+	int r = open_version(serve, target, ret, err);
+
+	if (r != -ESTALE)
+		return r;
+	if (!control_await_members(serve->control))
+		return open_version(serve, target, ret, err);
+	command->is_left = serve->recovery->init_resends;
+	return error_set(err, -EAGAIN, "members were added to the volume, and another server takes over: try again");
+}
+
 /* The time reported to the caller includes the wait in the queue. */
 static int command_switch(struct serve *serve, struct command *command, struct error *err)
 {
@@ -77,7 +92,7 @@ static int command_switch(struct serve *serve, struct command *command, struct e
 	step("command-checked");
 	if (arguments->flags & DSFS_SWITCH_BY_UUID)
 		target = (struct open_target){ .uuid = arguments->uuid };
-	r = open_version(serve, &target, &generation, err);
+	r = command_open(serve, command, &target, &generation, err);
 	if (r < 0)
 		return r;
 	arguments->prepare_us = command_us_since(command->came);
@@ -125,6 +140,8 @@ static bool command_run(struct serve *serve, struct control_job *job)
 	}
 	command->result = command_do(serve, command);
 	step("command-done");
+	if (command->is_left)
+		return true;
 	recovery_end_command(serve->recovery, command->unique, command->result, &command->arguments);
 	step("command-ended");
 	return true;
@@ -162,8 +179,11 @@ static void command_answer(struct worker_task *task)
 
 	command->job.worker->waiting.commands--;
 	step("command-answer");
-	reply_ioctl(command->job.worker, command->request, command->result, &command->arguments,
-		    sizeof(command->arguments));
+	if (command->is_left)
+		reply_leave(command->request);
+	else
+		reply_ioctl(command->job.worker, command->request, command->result, &command->arguments,
+			    sizeof(command->arguments));
 	step("command-answered");
 	free(command);
 }

@@ -19,6 +19,9 @@
 #include "serve/health/rejoin.h"
 #include "serve/health/reopen.h"
 #include "serve/successor/crash.h"
+#include "serve/successor/successor.h"
+
+#define CONTROL_GLANCE INT64_C(10000000) /* ns */
 
 struct control {
 	struct serve *serve;
@@ -107,6 +110,18 @@ static void control_main(void *argument)
 			return;
 		control_sleep(control, control_look_after(control));
 	}
+}
+
+bool control_await_members(struct control *control)
+{
+	struct serve *serve = control->serve;
+
+	control->rejoin.when = 0;
+	(void)rejoin_settle(serve, &control->rejoin);
+	while (atomic_load(&serve->volume.is_widening) && !atomic_load(&serve->is_leaving) &&
+	       successor_survives_server(serve))
+		control_sleep(control, clock_now() + CONTROL_GLANCE);
+	return atomic_load(&serve->is_leaving);
 }
 
 void control_look(struct control *control)

@@ -26,5 +26,8 @@ void control_free(struct control *control);
 
 /* Has the thread check the catalogue when it has no job. Control thread only. */
 void control_look(struct control *control);
+/* Looks for members that were added to the volume, and waits while another server is to take over with them. True: it
+ * does. Control thread only. */
+bool control_await_members(struct control *control);
 /* Queues a job, for the request that its worker has in hand if it has a worker. Worker's thread, or before it runs. */
 void control_submit(struct control *control, struct control_job *job);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/program/installed.h"
 #include "datasetfs/control.h"
 #include "serve/control/control.h"
@@ -72,14 +73,10 @@ static int upgrade_check(struct serve *serve, const struct upgrade_command *comm
 /* Hands the program to the supervisor, which begins with a rehearsal. */
 static int upgrade_hand_on(struct serve *serve, const char *name, struct error *err)
 {
-	auto_close int program = -1, copy = -1;
+	auto_close int program = -1;
 	int r = installed_open(serve->owner, &program, err);
 
-	if (r == 0)
-		r = recovery_copy(serve->recovery, &copy, err);
-	if (r == 0)
-		r = keep_put(serve->keep, copy, err, KEEPING_REHEARSAL);
-	return r < 0 ? r : keep_upgrade(serve->keep, program, name, err);
+	return r < 0 ? r : successor_replace(serve, program, name, err);
 }
 
 /* Makes a command the one under way. One that the kernel has sent again joins the same one: both are answered, as only
@@ -156,19 +153,16 @@ void upgrade_finish(struct serve *serve, const struct keep_answer *told)
 
 	if (!*told->name)
 		return;
+	keep_drop(serve->keep, KEEPING_REHEARSAL);
+	if (!strcmp(told->name, SUCCESSOR_WIDER)) {
+		log_info("'%s' has %" PRIu32 " members now", serve->options.volume, serve->volume.array->count);
+		return;
+	}
 	snprintf(answer.reason, sizeof(answer.reason), "%s", told->why.reason);
 	recovery_end_command(serve->recovery, strtoull(told->name, NULL, 16), told->why.code, &answer);
-	keep_drop(serve->keep, KEEPING_REHEARSAL);
 }
 
 /* ---- the worker's side ---- */
-
-/* The request stays with the kernel. */
-static void upgrade_release(struct channel_request *request)
-{
-	atomic_store(&request->owed, 0);
-	channel_release(request);
-}
 
 static void upgrade_answer(struct worker_task *task)
 {
@@ -176,7 +170,7 @@ static void upgrade_answer(struct worker_task *task)
 
 	command->job.worker->waiting.commands--;
 	if (command->is_left)
-		upgrade_release(command->request);
+		reply_leave(command->request);
 	else
 		reply_ioctl(command->job.worker, command->request, command->result, &command->arguments,
 			    sizeof(command->arguments));
@@ -232,18 +226,21 @@ static void upgrade_end(struct upgrade_command *command, bool is_left, const str
 	}
 }
 
-void upgrade_fail(struct serve *serve, const struct error *why)
+void upgrade_fail(struct serve *serve, const struct keep_answer *told)
 {
-	struct upgrade_command *command = upgrade_take(serve);
+	bool is_wider = !strcmp(told->name, SUCCESSOR_WIDER);
+	struct upgrade_command *command = is_wider ? NULL : upgrade_take(serve);
 
 	keep_drop(serve->keep, KEEPING_REHEARSAL);
+	if (is_wider)
+		successor_narrow(serve, &told->why);
 	if (!command)
 		return;
 	pthread_mutex_lock(&upgrade_lock);
 	upgrade_failed.unique = command->unique;
-	upgrade_failed.why = *why;
+	upgrade_failed.why = told->why;
 	pthread_mutex_unlock(&upgrade_lock);
-	upgrade_end(command, false, why);
+	upgrade_end(command, false, &told->why);
 }
 
 void upgrade_leave(struct serve *serve, bool resends)

@@ -8,11 +8,12 @@
 
 /* Checks whether the sender may replace the program, and hands the command to the control thread. */
 void upgrade_ioctl(struct worker *worker, struct channel_request *request);
-/* Answers the command, as the supervisor has said that the program stays. Any thread may call this, and the next. */
-void upgrade_fail(struct serve *serve, const struct error *why);
+/* Answers the command, or notes of a takeover without one, that the supervisor has said that this server stays. Any
+ * thread may call this, and the next. */
+void upgrade_fail(struct serve *serve, const struct keep_answer *told);
 /* Ends the work on the command, as this server stops: the next one answers it if the kernel sends requests again, and
  * else it is answered now. */
 void upgrade_leave(struct serve *serve, bool resends);
-/* Notes the result of the command that led to this server, for when the kernel sends it again; with an empty name: of
- * none. Control thread only. */
+/* Notes the result of the command that led to this server, for when the kernel sends it again, if one did. Control
+ * thread only. */
 void upgrade_finish(struct serve *serve, const struct keep_answer *told);

@@ -18,6 +18,7 @@
 #include "io/site.h"
 #include "serve/health/reopen.h"
 #include "serve/opening/mounted.h"
+#include "serve/successor/successor.h"
 
 #define REJOIN_PERIOD INT64_C(5000000000) /* ns between two attempts, each of which opens all candidates */
 
@@ -101,6 +102,18 @@ static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const
 	return r;
 }
 
+/* Leaves members that were added to the next server: whatever this one made for each member has no place for them. */
+static int rejoin_widen(struct serve *serve, const struct assembly *assembly, struct error *err)
+{
+	uint32_t first = serve->volume.array->count;
+
+	for (uint32_t i = first; i < assembly->count; i++)
+		if (!assembly->names[i])
+			return error_set(err, -ENODEV, "member %" PRIu32 " was added, and is not found: it is neither "
+					 "where the others are nor named", i);
+	return successor_widen(serve, assembly->array->fds, assembly->names, assembly->count, err);
+}
+
 static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, struct error *err)
 {
 	struct assembly assembly = { 0 };
@@ -112,10 +125,12 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 		r = catalogue_load(&assembly.array->source, assembly.rings, &super, &catalogue, err);
 	if (r == 0)
 		r = mounted_check(serve, &super, atomic_load(&serve->volume.newest), err);
-	if (r == 0 && assembly.count != serve->volume.array->count) /* an empty volume has 1 */
+	if (r == 0 && assembly.count > serve->volume.array->count)
+		r = rejoin_widen(serve, &assembly, err);
+	else if (r == 0 && assembly.count < serve->volume.array->count) /* an empty volume has 1 */
 		r = error_set(err, -EINVAL, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the mount",
 			      assembly.count, serve->volume.array->count);
-	if (r == 0)
+	else if (r == 0)
 		r = rejoin_take_all(serve, &assembly, &catalogue.members, ret_whole, err);
 	catalogue_free(&catalogue);
 	assembly_close(&assembly);

@@ -3,6 +3,7 @@
  * slot may be unreadable for a while, and a volume may be restored to an older state. */
 #include "serve/opening/mounted.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,8 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 	*ret_super = (struct superblock){ 0 };
 	r = catalogue_load_shown(source, rings, !rings && serve_current(serve) ? seen : UINT64_MAX, ret_super, ret,
 				 err);
+	if (r == -ESTALE) /* members may have been added */
+		serve_request_rejoin(serve);
 	if (r == 0)
 		r = mounted_check(serve, ret_super, seen, err);
 	if (r < 0)

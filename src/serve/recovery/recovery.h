@@ -147,7 +147,7 @@ struct recovery {
 	/* By worker, then recovery_thread; recovery_take(), recovery_leave(). */
 	struct recovery_hand hands[RECOVERY_WORKERS];
 
-	uint32_t member_count; /* setup; pages of members beyond are never touched */
+	_Atomic uint32_t member_count; /* setup, then successor_widen(); pages of members beyond are never touched */
 	uint32_t reserved;
 	struct recovery_member members[RECOVERY_MEMBERS]; /* by slot */
 };

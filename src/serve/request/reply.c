@@ -98,6 +98,12 @@ void reply_ioctl(struct worker *worker, struct channel_request *request, int32_t
 	reply_data(worker, request, request->payload, reply_write_ioctl(request, result, argument, size));
 }
 
+void reply_leave(struct channel_request *request)
+{
+	atomic_store(&request->owed, 0);
+	channel_release(request);
+}
+
 void reply_none(struct worker *worker, struct channel_request *request)
 {
 	assert(!wire_wants_reply(request->wire.opcode));

@@ -23,6 +23,8 @@ size_t reply_write_ioctl(struct channel_request *request, int32_t result, const 
 /* Answers an ioctl with reply_write_ioctl(). */
 void reply_ioctl(struct worker *worker, struct channel_request *request, int32_t result, const void *argument,
 		 size_t size);
+/* Leaves a request to the kernel, which sends it to the next server. */
+void reply_leave(struct channel_request *request);
 /* Ends a request that another thread answered early. */
 void reply_end(struct worker *worker, struct channel_request *request);
 /* Ends a request whose opcode has no reply. */

@@ -433,6 +433,7 @@ static void session_lose_supervisor(struct session *session)
 /* Nothing is freed or unmounted: what threads of ours do is cut off as by a kill. */
 static void session_leave(struct session *session)
 {
+	atomic_store(&session->serve.is_leaving, true);
 	upgrade_leave(&session->serve, session->init.resends);
 	workers_leave(&session->workers);
 	session->leaves_by = clock_now() + SESSION_LEAVE;
@@ -464,7 +465,7 @@ static void session_hear(struct session *session)
 		} else if (event.kind == KEEP_LOST) {
 			session_lose_supervisor(session);
 		} else if (event.kind == KEEP_UPGRADED) {
-			upgrade_fail(&session->serve, &keep_upgraded(session->serve.keep)->why);
+			upgrade_fail(&session->serve, keep_upgraded(session->serve.keep));
 		} else if (event.kind == KEEP_STOP) {
 			session_leave(session);
 		} else if (event.kind == KEEP_GONE) {

@@ -3,6 +3,7 @@
 #include "serve/successor/successor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,6 +202,52 @@ void successor_member(struct serve *serve, uint32_t slot)
 	if (array_has(serve->volume.array, slot) &&
 	    keep_put(serve->keep, serve->volume.array->fds[slot], &err, "member.%" PRIu32, slot) < 0)
 		log_error(&err, "member %" PRIu32 " is not kept for another server", slot);
+}
+
+int successor_replace(struct serve *serve, int program, const char *name, struct error *err)
+{
+	auto_close int copy = -1;
+	int r = recovery_copy(serve->recovery, &copy, err);
+
+	if (r == 0)
+		r = keep_put(serve->keep, copy, err, KEEPING_REHEARSAL);
+	return r < 0 ? r : keep_upgrade(serve->keep, program, name, err);
+}
+
+/* Each server has the members that the record counts, so a server that dies meanwhile is followed by a wider one. */
+int successor_widen(struct serve *serve, const int *fds, char *const *names, uint32_t count, struct error *err)
+{
+	auto_close int program = -1;
+	int r = 0;
+
+	if (!successor_survives_server(serve))
+		return error_set(err, -EOPNOTSUPP, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the "
+				 "mount, and no other server can take over: unmount it and mount it again", count,
+				 serve->volume.array->count);
+	if (atomic_exchange(&serve->volume.is_widening, true))
+		return 0;
+	program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	if (program < 0)
+		r = error_errno(err, "cannot open '/proc/self/exe'");
+	for (uint32_t i = serve->volume.array->count; r == 0 && i < count; i++) {
+		r = keep_put(serve->keep, fds[i], err, "member.%" PRIu32, i);
+		recovery_set_member(serve->recovery, i, names[i]);
+	}
+	if (r == 0) {
+		atomic_store(&serve->recovery->member_count, count);
+		r = successor_replace(serve, program, SUCCESSOR_WIDER, err);
+	}
+	if (r < 0)
+		successor_narrow(serve, NULL);
+	return r;
+}
+
+void successor_narrow(struct serve *serve, const struct error *why)
+{
+	atomic_store(&serve->recovery->member_count, serve->volume.array->count);
+	atomic_store(&serve->volume.is_widening, false);
+	if (why)
+		log_error(why, "cannot take in members that were added to '%s', trying again", serve->options.volume);
 }
 
 void successor_served(struct serve *serve)

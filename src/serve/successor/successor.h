@@ -22,11 +22,21 @@ must_check int successor_add_version(void *owner, const struct generation *gener
 void successor_remove_version(void *owner, const struct generation *generation);
 /* Keeps a member whose descriptor refers to something else now. */
 void successor_member(struct serve *serve, uint32_t slot);
+/* Leaves the members of an assembly that has more of them than this mount to the next server, which is to take over
+ * now: the descriptors and names of count members. Control thread only. */
+must_check int successor_widen(struct serve *serve, const int *fds, char *const *names, uint32_t count,
+			       struct error *err);
+/* The supervisor has said that this server stays. Any thread may call it. */
+void successor_narrow(struct serve *serve, const struct error *why);
+/* The name of such a takeover, see struct keep_answer. */
+#define SUCCESSOR_WIDER "wider"
+/* Has a server of this program take over if a rehearsal succeeds, see keep_upgrade(). Control thread only. */
+must_check int successor_replace(struct serve *serve, int program, const char *name, struct error *err);
 /* Keeps the socket of programs that read past the mount; without one does nothing. */
 void successor_clients(struct serve *serve, const struct rendezvous *place);
 /* Notes the versions that are served and prepared: recovery_serve(). Control thread only, or before it runs. */
 void successor_served(struct serve *serve);
-/* The name of a copy of the record, which a rehearsal takes instead of the record: control/upgrade.c puts it. */
+/* The name of a copy of the record, which a rehearsal takes instead of the record. */
 #define KEEPING_REHEARSAL "rehearsal"
 /* Whether another server goes on when this one dies. */
 bool successor_survives_server(const struct serve *serve);
