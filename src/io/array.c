@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "io/pace.h"
 
 static struct array_source *array_cast(struct source *source)
@@ -151,6 +152,24 @@ int array_new(uint32_t count, struct array_source **ret, struct error *err)
 	for (uint32_t i = 0; i < count; i++)
 		array->fds[i] = -1;
 	*ret = array;
+	return 0;
+}
+
+int array_add(struct array_source *array, struct error *err)
+{
+	uint32_t slot = array->count;
+	int r = grow_one(array->files, slot, err);
+
+	if (r == 0)
+		r = grow_one(array->geometry, slot, err);
+	if (r == 0)
+		r = grow_one(array->fds, slot + 1, err);
+	if (r < 0)
+		return r;
+	array->files[slot] = NULL;
+	array->geometry[slot] = (struct file_geometry){ 0 };
+	array->fds[slot] = array->fds[slot + 1] = -1;
+	array->source.count = array->count = array->fd_count = slot + 1;
 	return 0;
 }
 

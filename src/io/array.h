@@ -25,6 +25,8 @@ struct array_source {
 
 /* Makes an array whose slots are all empty. */
 must_check int array_new(uint32_t count, struct array_source **ret, struct error *err);
+/* Adds an empty slot. No other thread may use the array. */
+must_check int array_add(struct array_source *array, struct error *err);
 /* Puts file, which may be NULL, into the slot; array_close() closes it. Returns the slot's former member. */
 struct file_source *array_put(struct array_source *array, uint32_t slot, struct file_source *file);
 /* Opens a placeholder descriptor for each empty slot, so that array_adopt() can give its number to a member. */

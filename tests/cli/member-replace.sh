@@ -57,7 +57,7 @@ assert_contains "text" "$(datasetfsctl member list b)" "missing"
 pack single source
 assert_fails 1 "the volume is a single file or device" datasetfsctl member list single
 assert_fails 2 "expected a verb" datasetfsctl member
-assert_fails 2 "unknown verb 'add'" datasetfsctl member add
+assert_fails 2 "unknown verb 'swap'" datasetfsctl member swap
 
 say "a dry run"
 replace --dry-run a 2 new

@@ -96,4 +96,19 @@ for slot in {0..7}; do dd if=/dev/zero of=newer bs=4096 count=1 seek=$((slot * 1
 volume=mirror:2.a,mirror:2.b,newer,mirror:2.d
 crash 4 replace five
 datasetfsctl verify $volume >verify.out || fail "verify after replacing: $(cat verify.out)"
+
+say "a member is added"
+volume=three.a,three.b,three.c
+pack $volume tree --label one --segment-size 1M
+change
+pack $volume tree --label two
+truncate -s 1M three.d
+without=(--without 3)
+volume=$volume,three.d
+crash 4 add one
+without=()
+datasetfsctl verify three.a >verify.out || fail "verify after adding: $(cat verify.out)"
+change
+pack three.a tree --label three
+datasetfsctl verify three.a >verify.out || fail "verify after a publish: $(cat verify.out)"
 grep -q "the state before it [1-9]" all.out || fail "a member was never lost that alone had the newest slot"

@@ -15,6 +15,7 @@
  * VOLUME: a file, or those of all members, A,B,C
  * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT |
  *         replace LABEL: the member of --without, whose file has all but a superblock, comes; LABEL becomes current |
+ *         add LABEL: the file of --without, the last one, becomes a member; LABEL becomes current |
  *         grow BYTES: the members are devices that are so much larger than the volume on them */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@
 
 static uint32_t without = UINT32_MAX;
 static bool is_replaced; /* the member of that number comes with the change */
+static bool is_added;    /* and is no member before */
 static uint64_t growth;  /* bytes; 0: the members are files */
 
 /* --- the volume's files --- */
@@ -73,7 +75,7 @@ static void load_all(const struct names *names, struct multi_member *ret)
 {
 	multi_member_init(ret, names->count, 0);
 	for (uint32_t i = 0; i < names->count; i++) {
-		ret->is_missing[i] = (i == without && !is_replaced) || access(names->list[i], F_OK) != 0;
+		ret->is_missing[i] = (i == without && !is_replaced && !is_added) || access(names->list[i], F_OK) != 0;
 		if (!ret->is_missing[i])
 			load(names->list[i], &ret->members[i]);
 	}
@@ -183,12 +185,13 @@ static void change(struct transaction *transaction, const char *verb, const char
 		die(verb, err.reason);
 }
 
-/* The columns of the member were copied before. */
-static void replace(struct transaction *transaction, const char *path, const char *label)
+/* Of one that is to replace a member the columns were copied before. */
+static void take_newcomer(struct transaction *transaction, const char *path, const char *label)
 {
 	struct transaction_member newcomer = { 0 };
 	struct error err = { 0 };
 	struct site site;
+	int r;
 
 	if (site_find(path, &site, &err) < 0 || transaction_begin(transaction, &err) < 0 ||
 	    transaction_open_member(path, &site, false, &newcomer, &err) < 0)
@@ -199,8 +202,10 @@ static void replace(struct transaction *transaction, const char *path, const cha
 	newcomer.super.member = without;
 	newcomer.super.catalogue_length = 0;
 	memset(newcomer.super.member_uuid, 0x5a, sizeof(newcomer.super.member_uuid));
-	if (transaction_replace(transaction, without, &newcomer, &err) < 0)
-		die("replace", err.reason);
+	r = is_added ? transaction_add(transaction, &newcomer, &err) :
+		       transaction_replace(transaction, without, &newcomer, &err);
+	if (r < 0)
+		die("newcomer", err.reason);
 	change(transaction, "current", label);
 }
 
@@ -267,14 +272,14 @@ static void edit(const char *volume, const struct names *names, enum degraded de
 		if (i != without && site_find(names->list[i], &sites[i], &err) < 0)
 			die("find", err.reason);
 	}
-	edit_open(volume, sites, names->count, degraded, &transaction);
+	edit_open(volume, sites, names->count - is_added, is_added ? DEGRADED_NOT : degraded, &transaction);
 	recorder_record(recorder, &transaction);
 	if (!strcmp(words[0], "compact"))
 		compact(&transaction, (unsigned)atoi(words[1]));
 	else if (growth)
 		grow(&transaction);
-	else if (is_replaced)
-		replace(&transaction, names->list[without], words[1]);
+	else if (is_replaced || is_added)
+		take_newcomer(&transaction, names->list[without], words[1]);
 	else
 		change(&transaction, words[0], words[1]);
 	transaction_close(&transaction);
@@ -546,6 +551,7 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	char list[4096];
 
 	is_replaced = !strcmp(words[0], "replace");
+	is_added = !strcmp(words[0], "add");
 	if (!replay.codec || naming_split(volume, &names.list, &names.count, &err) < 0)
 		die(volume, err.reason);
 	growth = !strcmp(words[0], "grow") ? strtoull(words[1], NULL, 10) : 0;
@@ -604,7 +610,7 @@ int main(int argc, char **argv)
 	if (argc - at < 5 || !options.every)
 		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] "
 			     "[--without N] VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | "
-			     "remove LABEL | compact PERCENT | replace LABEL | grow BYTES");
+			     "remove LABEL | compact PERCENT | replace LABEL | add LABEL | grow BYTES");
 	log_set_level(LOG_ERR);
 	options.rounds = (unsigned)atoi(argv[at + 2]);
 	run(argv[at], strtoull(argv[at + 1], NULL, 10) | 1, &options, argv + at + 3, argc - at - 3);

@@ -65,6 +65,24 @@ static struct array_source *array_of(struct file_source *file)
 	return array;
 }
 
+static void test_another_slot(void **state)
+{
+	struct array_file *files[2] = { file_of(512), file_of(4096) };
+	struct array_source *array = array_of(&files[0]->file);
+	uint8_t block[512] = "added";
+
+	CHECK_OK(array_add(array, &err));
+	assert_int_equal(array->count, 2);
+	assert_int_equal(array->fds[2], -1);
+	CHECK_FAILS(source_read(&array->source, 1, 0, block, sizeof(block), &err), -ENODEV, "member 1 is missing");
+	assert_null(array_put(array, 1, &files[1]->file));
+	CHECK_OK(source_write(&array->source, 1, 0, block, sizeof(block), &err));
+	assert_int_equal(array->geometry[0].logical_block, 4096);
+	for (uint32_t i = 0; i < 2; i++)
+		memory_done(&files[i]->memory);
+	array_close(array);
+}
+
 static void test_each_member_gets_its_own(void **state)
 {
 	struct array_file *files[2] = { file_of(512), file_of(4096) };
@@ -250,4 +268,5 @@ static void test_a_number_for_nobody(void **state)
 CHECK_MAIN(cmocka_unit_test(test_each_member_gets_its_own), cmocka_unit_test(test_a_flush_is_one_of_all),
 	   cmocka_unit_test(test_a_missing_member_is_named), cmocka_unit_test(test_reads_are_aligned_for_all),
 	   cmocka_unit_test(test_a_member_comes_later), cmocka_unit_test(test_a_member_is_of_another_kind),
-	   cmocka_unit_test(test_a_number_for_nobody), cmocka_unit_test(test_one_member_is_not_numbered))
+	   cmocka_unit_test(test_a_number_for_nobody), cmocka_unit_test(test_one_member_is_not_numbered),
+	   cmocka_unit_test(test_another_slot))

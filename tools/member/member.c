@@ -15,6 +15,7 @@
 #include "subverb.h"
 
 static const struct subverb member_verbs[] = {
+	{ "add", member_add_run, &member_add_line },
 	{ "grow", member_grow_run, &member_grow_line },
 	{ "list", member_list_run, &member_list_line },
 	{ "replace", member_replace_run, &member_replace_line },
@@ -25,7 +26,7 @@ static const struct option_spec member_table[] = { { 0 } };
 const struct command_line member_line = {
 	.program = "datasetfsctl member",
 	.usage = "VERB ...",
-	.summary = "Show the members of a volume, replace one, take new space.",
+	.summary = "Show the members of a volume, change them.",
 	.options = member_table,
 };
 
@@ -55,6 +56,17 @@ static bool member_is_at(const struct volume *volume, uint32_t number, const cha
 
 	return volume->names[number] && locate_path(called, &path, NULL) == 0 && stat(path, &a) == 0 &&
 	       stat(volume->names[number], &b) == 0 && site_is_same(&a, &b);
+}
+
+bool member_find_at(const struct volume *volume, const char *called, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < volume->catalogue.members.count; i++) {
+		if (!member_is_at(volume, i, called))
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
 }
 
 int member_find(const struct volume *volume, const char *called, uint32_t *ret, struct error *err)

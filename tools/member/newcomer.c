@@ -82,24 +82,27 @@ static uint64_t newcomer_complete(const struct superblock *own, const struct tra
 		       newest->sequence : 0;
 }
 
-/* Returns whether it is the member itself, or was partly filled to take its place, and holds no other content by now.
+/* Returns whether it is the member itself, or was meant to become this one, and holds no other content by now.
  * Most superblock slots outlive mkfs(8), so they may refer to columns that it has overwritten. */
 static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *occupant,
 			      const struct transaction *transaction, uint32_t number)
 {
 	const struct members *members = &transaction->catalogue.members;
-	const uint8_t *volume = transaction->super.volume_uuid, *uuid = members->list[number].uuid;
+	const uint8_t *volume = transaction->super.volume_uuid;
+	bool is_added = number >= members->count;
 	struct superblock *super = &newcomer->member.super;
 	struct file_source *file = newcomer->member.file;
 	struct replacement_record record;
 
-	newcomer->is_itself = !occupant->what[0] && superblock_find(&file->source, 0, super, NULL) == 0 &&
-			      !memcmp(super->volume_uuid, volume, 16) && !memcmp(super->member_uuid, uuid, 16);
+	newcomer->is_itself = !occupant->what[0] && !is_added && superblock_find(&file->source, 0, super, NULL) == 0 &&
+			      !memcmp(super->volume_uuid, volume, 16) &&
+			      !memcmp(super->member_uuid, members->list[number].uuid, 16);
 	newcomer->is_resumed = !occupant->what[0] && replacement_record_read(file, &record) &&
-			       record.member == number && !memcmp(record.volume_uuid, volume, 16);
+			       (is_added ? record.member >= members->count : record.member == number) &&
+			       !memcmp(record.volume_uuid, volume, 16);
 	if (newcomer->is_itself) {
 		newcomer->complete = newcomer_complete(super, transaction, number);
-		memcpy(newcomer->uuid, uuid, 16);
+		memcpy(newcomer->uuid, members->list[number].uuid, 16);
 	} else {
 		*super = (struct superblock){ 0 };
 		memcpy(newcomer->uuid, record.member_uuid, newcomer->is_resumed ? 16 : 0);
@@ -276,9 +279,7 @@ static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct e
 	return 0;
 }
 
-/* Writes a replacement record on a member whose history diverged. Its slots identify it, so the record, which does so
- * instead, is written before they are wiped. */
-static int newcomer_write_record(struct newcomer *newcomer, struct error *err)
+int newcomer_write_record(struct newcomer *newcomer, struct error *err)
 {
 	const struct superblock *super = &newcomer->member.super;
 	struct replacement_record record = { .member = super->member };
@@ -302,6 +303,7 @@ static int newcomer_wipe(struct newcomer *newcomer, struct error *err)
 		return 0;
 	if (newcomer->is_device && !is_known)
 		return occupant_wipe(file, newcomer->member.capacity, newcomer->has_other, err);
+	/* The slots of a member whose history diverged identify it, so the record comes before they are wiped. */
 	if (newcomer->is_itself && !newcomer->is_resumed)
 		r = newcomer_write_record(newcomer, err);
 	for (uint64_t at = 0; r == 0 && is_known && at < DSFS_PUBLISHER_AT; at += DSFS_SLOT_SPACING)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepares the file or device that replaces a member: finds out whether it may be used, and which content it already
- * has. */
+/* Prepares the file or device that replaces a member, or is added: finds out whether it may be used, and which content
+ * it already has. */
 #pragma once
 #include "volume.h"
 #include "volume/transaction/transaction.h"
@@ -13,7 +13,7 @@ struct newcomer {
 	uint64_t complete;                /* sequence of the superblock up to which it has everything; 0: nothing */
 	bool is_there;                    /* it is the member and lacks nothing, so it is not opened again */
 	bool is_itself;                   /* it is the member itself, which was missing before */
-	bool is_resumed;                  /* an earlier run began to fill it as this member */
+	bool is_resumed;                  /* an earlier run began to make it this member */
 	bool has_other;                   /* it holds other content, or is shared, and will be replaced */
 	bool is_shared;                   /* others own or may write the file: a new one is root's */
 	bool is_device;
@@ -24,9 +24,9 @@ struct newcomer_options {
 	bool preempt; /* take another host's reservation away */
 };
 
-/* Opens and examines the file or device of this name, which is to replace member `number`. A file that does not exist
- * is created later, by newcomer_make(). The transaction must be loaded. -EEXIST: it holds other content; -EBUSY,
- * -EINVAL: it is in use, or a member. */
+/* Opens and examines the file or device of this name, which is to replace member `number`, or to become it. A file that
+ * does not exist is created later, by newcomer_make(). The transaction must be loaded. -EEXIST: it holds other content;
+ * -EBUSY, -EINVAL: it is in use, or a member. */
 must_check int newcomer_open(const char *name, const struct transaction *transaction, uint32_t number,
 			     const struct newcomer_options *options, struct newcomer *ret, struct error *err);
 /* Checks that the newcomer, if it exists, has room for size bytes. */
@@ -35,4 +35,6 @@ must_check int newcomer_check_room(const struct newcomer *newcomer, uint64_t siz
  * could be mistaken for valid ones. */
 must_check int newcomer_make(struct newcomer *newcomer, uint64_t size, const struct newcomer_options *options,
 			     struct error *err);
+/* Writes the record that identifies it until it is the member that its superblock describes. */
+must_check int newcomer_write_record(struct newcomer *newcomer, struct error *err);
 void newcomer_close(struct newcomer *newcomer);

@@ -15,7 +15,7 @@ struct replacement_column {
 
 /* A replacement in progress. A zeroed one can be closed. */
 struct replacement {
-	struct transaction *transaction; /* loaded and checked, with is_replaced set for the member */
+	struct transaction *transaction; /* loaded and checked, with is_newcomer set for the member */
 	uint32_t number;
 	uint8_t uuid[16];        /* member UUID of the new member */
 	uint64_t complete;       /* columns born up to this superblock are on the new member already; 0: none */

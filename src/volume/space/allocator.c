@@ -55,6 +55,11 @@ static uint64_t allocator_catalogues_end(const struct allocator *allocator)
 	return round_up(DSFS_DATA_AT + ALLOCATOR_CATALOGUES, allocator->segment);
 }
 
+uint64_t allocator_least(uint64_t segment)
+{
+	return allocator_catalogues_end(&(struct allocator){ .segment = segment }) + segment;
+}
+
 static void allocator_use(struct bits *used, uint64_t segment, struct extent bytes)
 {
 	uint64_t first = bytes.address / segment;

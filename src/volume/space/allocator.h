@@ -41,6 +41,9 @@ struct allocator {
 must_check int allocator_open(struct allocator *allocator, const struct catalogue *catalogue,
 			      const struct superblock *super, uint32_t segment_log, uint64_t capacity,
 			      struct error *err);
+/* Returns the bytes that one of several members needs to hold catalogues and a segment, without the reserve of a
+ * device. */
+uint64_t allocator_least(uint64_t segment);
 /* Opens one lane for each member that is not stale. The copies of a lane go to the members after its own, in other
  * failure domains as far as there are any. If too few members are there, copies are planned on stale ones, which get
  * them later. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/program/interrupt.h"
 #include "base/round.h"
@@ -296,11 +297,11 @@ void transaction_close_member(struct transaction_member *member, const char *pat
 static void transaction_leave(struct transaction *transaction, uint32_t number)
 {
 	struct transaction_member *member = &transaction->members[number];
-	bool is_replaced = member->is_replaced;
+	bool is_newcomer = member->is_newcomer;
 
 	(void)array_put(transaction->array, number, NULL);
 	transaction_close_member(member, transaction->path);
-	member->is_replaced = is_replaced;
+	member->is_newcomer = is_newcomer;
 }
 
 int transaction_load(struct transaction *transaction, struct error *err)
@@ -342,7 +343,7 @@ static int transaction_set_capacity(struct transaction *transaction, uint32_t nu
 	if (!transaction_is_device(member))
 		return 0;
 	member->capacity = members->count ? members_size(members, number) : member->super.member_size;
-	if (size >= member->capacity || member->is_replaced)
+	if (size >= member->capacity || member->is_newcomer)
 		return 0;
 	return error_set(err, -EBADMSG, "member %" PRIu32 " is truncated: %" PRIu64 " bytes, expected %" PRIu64, number,
 			 size, member->capacity);
@@ -358,7 +359,7 @@ static int transaction_check_member(struct transaction *transaction, uint32_t nu
 
 	if (!member->file)
 		return 0;
-	if (!member->is_replaced)
+	if (!member->is_newcomer)
 		r = superblock_check_newest(&transaction->rings[number], newest, err);
 	if (r == 0)
 		r = transaction_set_capacity(transaction, number, err);
@@ -370,7 +371,7 @@ static int transaction_check_member(struct transaction *transaction, uint32_t nu
 static void transaction_find_missing(const struct transaction *transaction, bool is_missing[DSFS_MEMBER_MAX + 1])
 {
 	for (uint32_t i = 0; i < transaction->catalogue.members.count; i++)
-		is_missing[i] = !transaction->members[i].file && !transaction->members[i].is_replaced;
+		is_missing[i] = !transaction->members[i].file && !transaction->members[i].is_newcomer;
 }
 
 static void transaction_tell_left_behind(const struct transaction *transaction, uint32_t number)
@@ -481,7 +482,7 @@ int transaction_format(struct transaction *transaction, const struct superblock 
 
 void transaction_await(struct transaction *transaction, uint32_t number)
 {
-	transaction->members[number].is_replaced = true;
+	transaction->members[number].is_newcomer = true;
 }
 
 static void transaction_enter_newcomer(struct transaction *transaction, uint32_t number)
@@ -496,16 +497,46 @@ static void transaction_enter_newcomer(struct transaction *transaction, uint32_t
 	memset(entry->stale_sha256, 0, sizeof(entry->stale_sha256));
 }
 
+static int transaction_seat(struct transaction *transaction, uint32_t number,
+			    const struct transaction_member *newcomer, struct error *err)
+{
+	transaction->members[number] = *newcomer;
+	transaction->members[number].is_newcomer = true;
+	(void)array_put(transaction->array, number, newcomer->file);
+	transaction_enter_newcomer(transaction, number);
+	return transaction_open_space(transaction, err);
+}
+
 int transaction_replace(struct transaction *transaction, uint32_t number, const struct transaction_member *newcomer,
 			struct error *err)
 {
 	if (transaction_has(transaction, number))
 		transaction_leave(transaction, number);
-	transaction->members[number] = *newcomer;
-	transaction->members[number].is_replaced = true;
-	(void)array_put(transaction->array, number, newcomer->file);
-	transaction_enter_newcomer(transaction, number);
-	return transaction_open_space(transaction, err);
+	return transaction_seat(transaction, number, newcomer, err);
+}
+
+int transaction_add(struct transaction *transaction, const struct transaction_member *newcomer, struct error *err)
+{
+	struct members *members = &transaction->catalogue.members;
+	uint32_t number = transaction->member_count;
+	int r = array_add(transaction->array, err);
+
+	if (r == 0)
+		r = grow_one(transaction->members, number, err);
+	if (r == 0)
+		r = grow_one(members->list, number, err);
+	if (r < 0) {
+		struct transaction_member taken = *newcomer;
+
+		transaction_close_member(&taken, transaction->path);
+		return r;
+	}
+	members->list[number] = (struct member){ .size = newcomer->super.member_size };
+	members->count = transaction->member_count = transaction->super.member_count = number + 1;
+	r = transaction_seat(transaction, number, newcomer, err);
+	for (uint32_t i = 0; i <= number; i++)
+		transaction->members[i].super.member_count = members->count;
+	return r;
 }
 
 /* --- the change --- */
@@ -541,7 +572,7 @@ static int transaction_catch_up(struct transaction *transaction, struct error *e
 	int r = slots ? 0 : error_no_memory(err);
 
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		if (transaction_is_behind(transaction, i) && !transaction->members[i].is_replaced)
+		if (transaction_is_behind(transaction, i) && !transaction->members[i].is_newcomer)
 			r = transaction_place_slot(transaction, i, &slots[count++], err);
 	if (r == 0 && count)
 		r = commit_repeat(&(struct commit){ transaction->source, &transaction->super, slots, count }, err);
@@ -563,7 +594,7 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 		return 0;
 	transaction->state = TRANSACTION_BEGUN;
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		if (transaction_has(transaction, i) && !transaction->members[i].is_replaced)
+		if (transaction_has(transaction, i) && !transaction->members[i].is_newcomer)
 			r = holder_write(transaction->source, i, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		if (transaction->members[i].former_holder[0])
@@ -644,7 +675,7 @@ static uint32_t transaction_plan_slots(const struct transaction *transaction, st
 
 	for (unsigned old = 0; old < 2; old++)
 		for (uint32_t i = 0; i < transaction->member_count; i++) {
-			if (!transaction_has(transaction, i) || transaction->members[i].is_replaced == old)
+			if (!transaction_has(transaction, i) || transaction->members[i].is_newcomer == old)
 				continue;
 			slots[count] = transaction->members[i].super;
 			slots[count++].member_size = transaction_member_size(transaction, i);
@@ -760,7 +791,7 @@ static void transaction_clear_holders(const struct transaction *transaction)
 
 	for (uint32_t i = 0; i < transaction->member_count; i++) {
 		const struct transaction_member *member = &transaction->members[i];
-		bool stays = (!member->is_fresh && !member->is_replaced) || transaction->state == TRANSACTION_DONE;
+		bool stays = (!member->is_fresh && !member->is_newcomer) || transaction->state == TRANSACTION_DONE;
 
 		if (stays && member->file && holder_clear(transaction->source, i, &why) < 0)
 			log_warn("the publisher record of '%s' stays: %s, ignoring", transaction->path, why.reason);

@@ -13,7 +13,7 @@ struct transaction_member {
 	struct file_source *file; /* owned by the array; NULL: the member is missing or stale */
 	uint64_t capacity;        /* usable bytes; SPACE_ENDLESS: a file */
 	struct superblock super;  /* the one in force here; of a new volume: fields for the first one, sequence 0 */
-	bool is_replaced;       /* it may be missing, because its successor is announced */
+	bool is_newcomer;       /* it is new; until it comes, its place may be empty */
 	bool is_read_only;      /* it is being replaced, and is opened for reading only */
 	bool is_left_behind;    /* it is missing, and the change makes it stale */
 	bool is_fresh;          /* a file made for this volume: its creator removes it when the change fails */
@@ -86,6 +86,10 @@ void transaction_await(struct transaction *transaction, uint32_t number);
  * needs no catalogue. Takes the contents of newcomer. The former member may be in any state. */
 must_check int transaction_replace(struct transaction *transaction, uint32_t number,
 				   const struct transaction_member *newcomer, struct error *err);
+/* Adds newcomer, which needs no catalogue, to a volume of several members. Takes the contents of newcomer.
+ * transaction_begin() must come before. */
+must_check int transaction_add(struct transaction *transaction, const struct transaction_member *newcomer,
+			       struct error *err);
 /* Returns the source for all I/O on the volume; NULL: there is no member. */
 static inline struct source *transaction_source(const struct transaction *transaction)
 {
