@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl compact: empties segments that are mostly dead, so that the next publish can use them. */
+/* datasetfsctl compact: empties segments that are mostly dead, so that the next publish can use them. For 'member
+ * rebalance': segments that others have too few of. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,21 +10,15 @@
 #include "base/log.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
+#include "compact.h"
 #include "served.h"
 #include "text.h"
-#include "verb.h"
 #include "volume.h"
 #include "volume/compaction/compaction.h"
 #include "volume/transaction/room.h"
 
 #define COMPACT_REMEDY "use --force, and switch to the same version afterwards"
 #define COMPACT_GIVING "compact without --give-back and switch, or use --force"
-
-struct compact_options {
-	struct verb_options common;
-	uint64_t below;
-	bool dry_run, give_back;
-};
 
 struct compact_result {
 	struct compaction compaction;
@@ -109,6 +104,7 @@ static int compact_run_asking(const struct volume *volume, const struct compact_
 	struct compact_question question = { options, &transaction->catalogue, &ret->served };
 	const struct compaction_args args = {
 		.below = (unsigned)options->below,
+		.levels = options->levels,
 		.dry_run = options->dry_run,
 		.consent = compact_consent,
 		.argument = &question,
@@ -129,6 +125,8 @@ static int compact_volume(const struct volume *volume, const struct compact_opti
 	if (r < 0)
 		return r;
 	r = volume_pace(transaction.array, options->common.max_bandwidth, err);
+	if (r == 0 && options->levels && !transaction.catalogue.members.count)
+		r = error_set(err, -EINVAL, "the volume is a single file or device: it has no members");
 	if (r == 0 && options->give_back)
 		r = compact_check_give_back(&transaction, err);
 	if (r == 0)
@@ -153,13 +151,15 @@ static void compact_json(const struct volume *volume, const struct compact_optio
 	json_begin_object(&json, NULL);
 	json_string(&json, "volume", volume->path);
 	json_bool(&json, "dry_run", options->dry_run);
-	json_number(&json, "below_percent", options->below);
+	if (!options->levels)
+		json_number(&json, "below_percent", options->below);
 	json_number(&json, "segments", compaction->segments);
 	json_number(&json, "moved_bytes", compaction->moved_bytes);
 	json_number(&json, "index_bytes", compaction->index_bytes);
 	json_number(&json, "dead_bytes", compaction->dead_bytes);
 	json_number(&json, "freed_bytes", compaction->freed_bytes);
-	json_number(&json, "given_back_bytes", result->given_bytes);
+	if (!options->levels)
+		json_number(&json, "given_back_bytes", result->given_bytes);
 	json_begin_array(&json, "versions");
 	for (uint32_t i = 0; i < compaction->version_count; i++) {
 		json_begin_object(&json, NULL);
@@ -181,7 +181,8 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 	char moved[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], dead[SIZE_TEXT_SIZE], given[SIZE_TEXT_SIZE];
 
 	if (!compaction->segments)
-		text_print("'%s': no segment is worth emptying\n", volume->path);
+		text_print("'%s': %s\n", volume->path, options->levels ? "every member has its share" :
+								       "no segment is worth emptying");
 	else
 		text_print("'%s': %" PRIu64 " segments %s: %s in them %s dead, %s %s moved, %s of indexes written\n",
 			   volume->path, compaction->segments, options->dry_run ? "would be emptied" : "emptied",
@@ -209,15 +210,14 @@ static bool compact_concerns_mounts(const struct compaction *compaction)
 	return false;
 }
 
-int compact_run(int argc, char **argv)
+int compact_main(const struct command_line *line, struct compact_options options, int argc, char **argv)
 {
-	struct compact_options options = { .below = COMPACTION_BELOW };
 	auto_volume struct volume *volume = NULL;
 	struct compact_result result = { 0 };
 	struct error err = { 0 };
 	int operands, status, r;
 
-	if (!verb_parse(&compact_line, argc, argv, &options, &operands, &status))
+	if (!verb_parse(line, argc, argv, &options, &operands, &status))
 		return status;
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)
@@ -230,8 +230,13 @@ int compact_run(int argc, char **argv)
 	served_close(&result.served);
 	free(result.compaction.versions);
 	if (r < 0) {
-		log_error(&err, "cannot compact '%s'", argv[1]);
+		log_error(&err, "cannot %s '%s'", options.levels ? "rebalance" : "compact", argv[1]);
 		return verb_failed();
 	}
 	return VERB_DONE;
+}
+
+int compact_run(int argc, char **argv)
+{
+	return compact_main(&compact_line, (struct compact_options){ .below = COMPACTION_BELOW }, argc, argv);
 }

@@ -99,6 +99,7 @@ datasetfsctl verify $volume >verify.out || fail "verify after replacing: $(cat v
 
 say "a member is added"
 volume=three.a,three.b,three.c
+head -c 9000000 /dev/urandom >tree/large
 pack $volume tree --label one --segment-size 1M
 change
 pack $volume tree --label two
@@ -108,6 +109,7 @@ volume=$volume,three.d
 crash 4 add one
 without=()
 datasetfsctl verify three.a >verify.out || fail "verify after adding: $(cat verify.out)"
+crash 4 rebalance now
 change
 pack three.a tree --label three
 datasetfsctl verify three.a >verify.out || fail "verify after a publish: $(cat verify.out)"

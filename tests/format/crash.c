@@ -13,7 +13,7 @@
  * has that slot, the volume is what it was before that slot.
  * --without: this member is missing all the time, and all changes go on without it.
  * VOLUME: a file, or those of all members, A,B,C
- * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT |
+ * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT | rebalance now |
  *         replace LABEL: the member of --without, whose file has all but a superblock, comes; LABEL becomes current |
  *         add LABEL: the file of --without, the last one, becomes a member; LABEL becomes current |
  *         grow BYTES: the members are devices that are so much larger than the volume on them */
@@ -158,12 +158,12 @@ static void publish(const char *volume, char **words, int count, enum degraded d
 	target_close(&target);
 }
 
-static void compact(struct transaction *transaction, unsigned below)
+static void compact(struct transaction *transaction, const struct compaction_args *args)
 {
 	struct compaction compaction;
 	struct error err = { 0 };
 
-	if (compaction_run(transaction, &(struct compaction_args){ .below = below }, &compaction, &err) < 0)
+	if (compaction_run(transaction, args, &compaction, &err) < 0)
 		die("compact", err.reason);
 	if (!compaction.segments)
 		die("compact", "nothing to do");
@@ -275,7 +275,9 @@ static void edit(const char *volume, const struct names *names, enum degraded de
 	edit_open(volume, sites, names->count - is_added, is_added ? DEGRADED_NOT : degraded, &transaction);
 	recorder_record(recorder, &transaction);
 	if (!strcmp(words[0], "compact"))
-		compact(&transaction, (unsigned)atoi(words[1]));
+		compact(&transaction, &(struct compaction_args){ .below = (unsigned)atoi(words[1]) });
+	else if (!strcmp(words[0], "rebalance"))
+		compact(&transaction, &(struct compaction_args){ .levels = true });
 	else if (growth)
 		grow(&transaction);
 	else if (is_replaced || is_added)
@@ -540,6 +542,13 @@ static void report(const struct replay *replay, const char *verb)
 		die("replay", "both states must occur");
 }
 
+static void prepare(char **words)
+{
+	is_replaced = !strcmp(words[0], "replace");
+	is_added = !strcmp(words[0], "add");
+	growth = !strcmp(words[0], "grow") ? strtoull(words[1], NULL, 10) : 0;
+}
+
 static void run(const char *volume, uint64_t seed, const struct options *options, char **words, int count)
 {
 	struct replay replay = { .options = options, .codec = codec_new() };
@@ -550,11 +559,9 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	struct names names;
 	char list[4096];
 
-	is_replaced = !strcmp(words[0], "replace");
-	is_added = !strcmp(words[0], "add");
+	prepare(words);
 	if (!replay.codec || naming_split(volume, &names.list, &names.count, &err) < 0)
 		die(volume, err.reason);
-	growth = !strcmp(words[0], "grow") ? strtoull(words[1], NULL, 10) : 0;
 	if (growth)
 		enlarge(&names);
 	recorder_init(&recorder, false);
@@ -610,7 +617,7 @@ int main(int argc, char **argv)
 	if (argc - at < 5 || !options.every)
 		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] "
 			     "[--without N] VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | "
-			     "remove LABEL | compact PERCENT | replace LABEL | add LABEL | grow BYTES");
+			     "remove LABEL | compact PERCENT | rebalance now | replace LABEL | add LABEL | grow BYTES");
 	log_set_level(LOG_ERR);
 	options.rounds = (unsigned)atoi(argv[at + 2]);
 	run(argv[at], strtoull(argv[at + 1], NULL, 10) | 1, &options, argv + at + 3, argc - at - 3);

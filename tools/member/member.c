@@ -18,6 +18,7 @@ static const struct subverb member_verbs[] = {
 	{ "add", member_add_run, &member_add_line },
 	{ "grow", member_grow_run, &member_grow_line },
 	{ "list", member_list_run, &member_list_line },
+	{ "rebalance", member_rebalance_run, &member_rebalance_line },
 	{ "replace", member_replace_run, &member_replace_line },
 };
 

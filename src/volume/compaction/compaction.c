@@ -45,6 +45,7 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 		r = relocate_open(backing, allocator, rehearse, &work->chunks, err);
 	if (r == 0)
 		r = relocate_open(backing, allocator, rehearse, &work->sections, err);
+	work->chunks.levels = work->sections.levels = work->args->levels;
 	work->reindex = (struct reindex){ .source = source,
 					  .catalogue = catalogue,
 					  .allocator = allocator,
@@ -263,7 +264,8 @@ static int compaction_try(struct transaction *transaction, const struct compacti
 
 	r = compaction_open(&work, err);
 	if (r == 0)
-		r = victims_choose(&work.victims, args->below, room, err);
+		r = args->levels ? victims_level(&work.victims, &transaction->allocator, room, err) :
+				   victims_choose(&work.victims, args->below, room, err);
 	if (r == -ENOSPC)
 		r = compaction_refuse(transaction, err);
 	result.segments = work.victims.count;

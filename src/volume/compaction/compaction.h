@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Empties segments that are mostly dead: copies the live bytes in them elsewhere, and rewrites the records of the
- * versions that use these bytes. */
+/* Empties segments that are mostly dead, or that their member has too many of: copies the live bytes in them elsewhere,
+ * and rewrites the records of the versions that use these bytes. */
 #pragma once
 #include "volume/transaction/transaction.h"
 
@@ -23,6 +23,7 @@ struct compaction {
 
 struct compaction_args {
 	unsigned below; /* empty segments that are less than this percentage live */
+	bool levels;    /* instead, empty segments so that each member gets its share of the live bytes */
 	bool dry_run;   /* write nothing */
 	/* Called before anything is written, with the versions that will lie elsewhere; called again if a try ran out
 	 * of room. An error stops the compaction before it changes anything. May be NULL. */

@@ -165,7 +165,10 @@ static int relocate_piece(struct relocate *relocate, uint64_t from, uint64_t len
 	uint64_t to;
 	int r = 0;
 
-	allocator_prefer(relocate->allocator, address_member(from));
+	if (relocate->levels)
+		allocator_level(relocate->allocator, length);
+	else
+		allocator_prefer(relocate->allocator, address_member(from));
 	if (!allocator_take(relocate->allocator, length, SPACE_BLOCK, &to))
 		return allocator_full_piece(relocate->allocator, length, err);
 	if (!relocate->is_rehearsal)

@@ -25,6 +25,7 @@ struct relocate {
 	struct source *source;
 	struct allocator *allocator; /* free space is taken from here */
 	bool is_rehearsal;           /* only takes space: reads and writes nothing */
+	bool levels;                 /* bytes go to the emptiest member; else they stay on theirs if it has room */
 	struct relocate_piece *pieces;
 	size_t count, room;
 	struct relocate_window from, to;
@@ -36,8 +37,7 @@ struct relocate {
 must_check int relocate_open(struct backing backing, struct allocator *allocator, bool rehearse, struct relocate *ret,
 			     struct error *err);
 void relocate_close(struct relocate *relocate); /* a zeroed relocation can be closed, too */
-/* Copies length bytes, whole blocks, into one piece of free space, on the same member if it has room. -ENOSPC: "volume
- * is full". */
+/* Copies length bytes, whole blocks, into one piece of free space. -ENOSPC: "volume is full". */
 must_check int relocate_copy(struct relocate *relocate, uint64_t from, uint64_t length, uint64_t *ret_to,
 			     struct error *err);
 /* Copies all blocks of the map, in pieces that are each a part of a segment. A piece ends with a block that is not

@@ -15,6 +15,7 @@
 #include "volume/compaction/live_extents.h"
 
 #define VICTIMS_GAIN      8u /* least gain, as a part of the emptied bytes: with less it would never end */
+#define VICTIMS_ANY       101u /* percent: however much is live */
 #define VICTIMS_CATALOGUE (UINT64_C(64) << 10) /* bytes that are left for the catalogue */
 
 struct victims_candidate {
@@ -135,6 +136,8 @@ static struct victims_candidate victims_measure(const struct victims *victims, u
 	};
 }
 
+/* Lists the segments of versions that are less than this percentage live, except the one that the next publish
+ * continues; the emptiest first. */
 static int victims_candidates(const struct victims *victims, unsigned below, struct victims_candidate **ret,
 			      size_t *ret_count, struct error *err)
 {
@@ -264,6 +267,12 @@ static int victims_find_moving(struct victims *victims, struct error *err)
 	return r;
 }
 
+static int victims_refuse(uint64_t needed, uint64_t room, struct error *err)
+{
+	return error_set(err, -ENOSPC, "emptying a segment takes %" PRIu64 " bytes of free space, %" PRIu64 " are free",
+			 needed, room);
+}
+
 int victims_pick(struct victims *victims, unsigned below, uint64_t room, struct error *err)
 {
 	auto_free struct victims_candidate *candidates = NULL;
@@ -276,23 +285,101 @@ int victims_pick(struct victims *victims, unsigned below, uint64_t room, struct 
 		return r;
 	best = victims_best(victims, candidates, count, room, &needed);
 	if (!best && needed > room)
-		return error_set(err, -ENOSPC,
-				 "emptying a segment takes %" PRIu64 " bytes of free space, %" PRIu64 " are free",
-				 needed, room);
+		return victims_refuse(needed, room, err);
 	victims_take(victims, candidates, best);
 	return 0;
 }
 
-int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err)
+static int victims_move(struct victims *victims, struct error *err)
 {
 	uint64_t blocks = victims->live.count;
-	int r = victims_pick(victims, below, room, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	bits_close(&victims->live);
 	r = bits_open(&victims->moving, blocks, err);
 	if (r == 0)
 		r = bits_open(&victims->inside, blocks, err);
 	return r < 0 ? r : victims_find_moving(victims, err);
+}
+
+int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err)
+{
+	int r = victims_pick(victims, below, room, err);
+
+	return r < 0 ? r : victims_move(victims, err);
+}
+
+/* --- levelling --- */
+
+/* Blocks, by member. */
+struct victims_load {
+	uint64_t live[DSFS_MEMBER_MAX + 1], share[DSFS_MEMBER_MAX + 1];
+};
+
+static uint32_t victims_member(const struct victims *victims, const struct victims_candidate *candidate)
+{
+	return address_member(line_address(&victims->line, candidate->segment * victims->line.segment));
+}
+
+static void victims_weigh(const struct victims *victims, const struct allocator *allocator,
+			  const struct victims_candidate *candidates, size_t count, struct victims_load *ret)
+{
+	uint64_t live = 0, weight = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < count; i++) {
+		ret->live[victims_member(victims, &candidates[i])] += candidates[i].live;
+		live += candidates[i].live;
+	}
+	for (uint32_t i = 0; i < allocator->lane_count; i++)
+		weight += allocator->lanes[i].column_count ? allocator->lanes[i].weight : 0;
+	for (uint32_t i = 0; weight && i < allocator->lane_count; i++)
+		if (allocator->lanes[i].column_count)
+			ret->share[i] = (uint64_t)((unsigned __int128)live * allocator->lanes[i].weight / weight);
+}
+
+/* Keeps those of members that have half a segment more than their share, in place at the beginning, as many as there is
+ * room for. *ret_needed: bytes that the first one takes. */
+static size_t victims_spare(struct victims *victims, struct victims_candidate *candidates, size_t count, uint64_t room,
+			    struct victims_load *load, uint64_t *ret_needed)
+{
+	uint64_t cost = VICTIMS_CATALOGUE;
+	size_t kept = 0;
+
+	*ret_needed = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t member = victims_member(victims, &candidates[i]);
+
+		if (!candidates[i].live || !load->share[member] ||
+		    load->live[member] < load->share[member] + victims->line.segment / DSFS_BLOCK / 2)
+			continue;
+		cost += victims_cost(victims, &candidates[i]);
+		if (!*ret_needed)
+			*ret_needed = cost;
+		if (cost > room)
+			break;
+		load->live[member] -= candidates[i].live;
+		candidates[kept++] = candidates[i];
+	}
+	return kept;
+}
+
+int victims_level(struct victims *victims, struct allocator *allocator, uint64_t room, struct error *err)
+{
+	auto_free struct victims_candidate *candidates = NULL;
+	struct victims_load load;
+	uint64_t needed;
+	size_t count, spare;
+	int r = victims_candidates(victims, VICTIMS_ANY, &candidates, &count, err);
+
+	if (r < 0)
+		return r;
+	victims_weigh(victims, allocator, candidates, count, &load);
+	spare = victims_spare(victims, candidates, count, room, &load, &needed);
+	if (!spare && needed)
+		return victims_refuse(needed, room, err);
+	victims_take(victims, candidates, spare);
+	for (uint32_t i = 0; i < allocator->lane_count; i++)
+		allocator->lanes[i].bytes = load.live[i] * DSFS_BLOCK;
+	return victims_move(victims, err);
 }

@@ -8,6 +8,7 @@
 #include "base/source.h"
 #include "image/catalogue/catalogue.h"
 #include "image/members/superblock.h"
+#include "volume/space/allocator.h"
 #include "volume/space/line.h"
 
 struct victims_version {
@@ -40,6 +41,10 @@ must_check int victims_open(struct source *source, const struct superblock *supe
 must_check int victims_pick(struct victims *victims, unsigned below, uint64_t room, struct error *err);
 /* Picks as victims_pick() does, and finds the blocks that must move. */
 must_check int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err);
+/* Chooses segments so that every member can have its share of the live bytes, by the weights of the lanes: of the
+ * members that have more, the emptiest, as many as there is room for. Sets the bytes of the lanes to what stays there.
+ * Finds the blocks that must move. */
+must_check int victims_level(struct victims *victims, struct allocator *allocator, uint64_t room, struct error *err);
 void victims_close(struct victims *victims); /* a zeroed one can be closed, too */
 
 /* Returns whether any of these bytes lies in one of the segments. */

@@ -320,11 +320,16 @@ static int allocator_compare_load(const struct lane *a, uint64_t a_bytes, const 
 	return (x > y) - (x < y);
 }
 
-static bool allocator_is_emptier(const struct lane *a, const struct lane *b, unsigned class)
+static bool allocator_is_emptier(const struct lane *a, const struct lane *b)
+{
+	return allocator_compare_load(a, a->bytes, b, b->bytes) < 0;
+}
+
+static bool allocator_is_emptier_of(const struct lane *a, const struct lane *b, unsigned class)
 {
 	int order = allocator_compare_load(a, a->class_bytes[class], b, b->class_bytes[class]);
 
-	return order < 0 || (order == 0 && allocator_compare_load(a, a->bytes, b, b->bytes) < 0);
+	return order < 0 || (order == 0 && allocator_is_emptier(a, b));
 }
 
 static void allocator_count(struct lane *lane, uint64_t length)
@@ -343,7 +348,19 @@ void allocator_choose(struct allocator *allocator, uint64_t length)
 	best = allocator_first(allocator);
 	for (uint32_t i = best + 1; i < allocator->lane_count; i++)
 		if (allocator->lanes[i].column_count &&
-		    allocator_is_emptier(&allocator->lanes[i], &allocator->lanes[best], class))
+		    allocator_is_emptier_of(&allocator->lanes[i], &allocator->lanes[best], class))
+			best = i;
+	allocator->current = best;
+	allocator_count(&allocator->lanes[best], length);
+}
+
+void allocator_level(struct allocator *allocator, uint64_t length)
+{
+	uint32_t best = allocator_first(allocator);
+
+	for (uint32_t i = best + 1; i < allocator->lane_count; i++)
+		if (allocator->lanes[i].column_count &&
+		    allocator_is_emptier(&allocator->lanes[i], &allocator->lanes[best]))
 			best = i;
 	allocator->current = best;
 	allocator_count(&allocator->lanes[best], length);

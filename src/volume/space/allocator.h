@@ -54,6 +54,8 @@ void allocator_close(struct allocator *allocator);
 
 /* Chooses the lane with the fewest bytes of their size class for the next length bytes, and counts them there. */
 void allocator_choose(struct allocator *allocator, uint64_t length);
+/* Chooses the lane with the fewest bytes, relative to its weight, whatever their size class, and counts them there. */
+void allocator_level(struct allocator *allocator, uint64_t length);
 /* Chooses the lane of this member. */
 void allocator_prefer(struct allocator *allocator, uint32_t member);
 /* Stops filling the group with this data column. Must be called before anything is taken. */
