@@ -7,10 +7,11 @@
 . "$LIB/kernel.sh"
 need_fuse
 
-# attributes DIRECTORY: names and values
+# attributes DIRECTORY: names and values, but for the one by which an EROFS says what version it is
 attributes() {
     python3 -c 'import os, sys
-for name in sorted(os.listxattr(sys.argv[1])): print(name, ascii(os.getxattr(sys.argv[1], name).decode()))' "$1"
+for name in sorted(os.listxattr(sys.argv[1])):
+    if name != "user.datasetfs-version": print(name, ascii(os.getxattr(sys.argv[1], name).decode()))' "$1"
 }
 
 # version: what the mount says of the version's metadata
