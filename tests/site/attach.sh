@@ -204,9 +204,11 @@ if can_loop && (need_filesystem erofs) >/dev/null; then
     unshare --mount --propagation private bash -c 'datasetfsctl attach -o kernel "$0" b && cmp source/1 b/1' "$V" \
         >>attach.log
     wait_for 20 eval 'detach --ended && nothing_is_left' || fail "left: $(find /run/datasetfs/attach)"
-    unshare --pid --fork datasetfsctl attach -o kernel "$V" a >>attach.log
-    cmp source/1 a/1
-    detach a
+    if [ -z "${DATASETFS_SANITIZER:-}" ]; then # LeakSanitizer needs the /proc of its own PID namespace
+        unshare --pid --fork datasetfsctl attach -o kernel "$V" a >>attach.log
+        cmp source/1 a/1
+        detach a
+    fi
     kernel_is_gone
 
     say "by the kernel: who has a version keeps it, and who comes later gets the current one"
