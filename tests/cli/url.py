@@ -317,13 +317,41 @@ def check_killed(server):
 
 # --- TLS
 
+def certify(name):
+    """Makes a certificate that has signed itself, of a name of its own, by which libcurl finds it."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", "key.pem", "-out", name, "-days", "2", "-subj", f"/CN={name}", "-addext",
+                    "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+
+
+def check_only_ca(url):
+    """The option takes the place of the folder of certificates that Debian's libcurl looks into."""
+    folder = pathlib.Path("/etc/ssl/certs")
+    if os.geteuid() != 0 or not folder.is_dir() or \
+            subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
+        return
+    os.makedirs("certs", exist_ok=True)
+    certify("other.pem")
+    shutil.copy("other.pem", "certs/ca-certificates.crt")
+    shutil.copy("ca.pem", "certs/ca.pem")
+    os.chmod("certs/ca.pem", 0o644)
+    subprocess.run(["openssl", "rehash", "certs"], check=True, capture_output=True)
+    inside = ["unshare", "--mount", "sh", "-c", f'mount --bind certs {folder} && exec "$@"', "sh", "mkdatasetfs",
+              "--progress", "none", "--json", "--force", "v.vol"]
+    for words, expected in (([], 0), (["--ca-file", "other.pem"], 1)):
+        done = subprocess.run([*inside, *words, url], capture_output=True, text=True, env=ENVIRONMENT, check=False)
+        if not words and done.returncode:
+            return  # this libcurl looks elsewhere
+        check(f"with {words}: {done.stderr}", (done.returncode, "certificate" in done.stderr),
+              (expected, bool(expected)))
+    pathlib.Path("v.vol").unlink()
+
+
 def check_tls(server):
     if not shutil.which("openssl"):
         print("no openssl: TLS is not tested")
         return
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-keyout", "key.pem", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test", "-addext",
-                    "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    certify("ca.pem")
     pathlib.Path("both.pem").write_text(pathlib.Path("key.pem").read_text() + pathlib.Path("ca.pem").read_text())
     secure, one = Server("both.pem"), digest("a.tar")
     os.chmod("ca.pem", 0o600)  # it is read before root's rights are given up
@@ -331,8 +359,11 @@ def check_tls(server):
     check("TLS", digest("--ca-file", "ca.pem", url, warnings=[AGAIN]), one)
     refused("cannot read 'https://.*certificate", url)
     refused("cannot read 'https://", "--ca-file", "a.tar", url)
-    pathlib.Path("empty.pem").touch()
-    refused("cannot read 'https://", "--ca-file", "empty.pem", url)
+    for name, size in (("empty.pem", 0), ("long.pem", 8000001)):
+        pathlib.Path(name).write_bytes(bytes(size))
+        refused(f"option '--ca-file': '{name}' is no file of certificates, or it is empty or has more than 8000000 ",
+                "--ca-file", name, url)
+    check_only_ca(url)
     plain = server.put("/a.tar", TAR)
     secure.put("/a.tar", TAR, faults.redirect(plain))
     refused(f"the server redirects to '{plain}', which is not encrypted", "--ca-file", "ca.pem", url)

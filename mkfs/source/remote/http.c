@@ -19,7 +19,7 @@
 #define HTTP_LIBRARY "libcurl.so.4"
 #define HTTP_BUFFER  (512l << 10)   /* most bytes that libcurl hands over at once */
 #define HTTP_REFUSAL (64u << 10)    /* bytes that are read of an answer without content, to keep the connection */
-#define HTTP_CA_MAX  (64u << 20)
+#define HTTP_CA_MAX  8000000        /* bytes of the longest string that libcurl takes */
 #define HTTP_NO_CONTENT "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 /* libcurl's functions that are used here. */
@@ -89,11 +89,14 @@ static int http_read_ca(struct http *http, const char *path, struct error *err)
 
 	if (!file || fstat(fileno(file), &st) < 0)
 		return error_errno(err, "option '--ca-file': cannot open '%s'", path);
-	http->ca = S_ISREG(st.st_mode) && st.st_size <= HTTP_CA_MAX ? malloc((size_t)st.st_size + 1) : NULL;
+	if (!S_ISREG(st.st_mode) || !st.st_size || st.st_size > HTTP_CA_MAX)
+		return error_set(err, -EINVAL, "option '--ca-file': '%s' is no file of certificates, or it is empty or "
+				 "has more than %d bytes", path, HTTP_CA_MAX);
+	http->ca = malloc((size_t)st.st_size);
 	if (!http->ca)
-		return error_set(err, -EINVAL, "option '--ca-file': '%s' is no file of certificates", path);
+		return error_no_memory(err);
 	http->ca_length = fread(http->ca, 1, (size_t)st.st_size, file);
-	return 0;
+	return http->ca_length == (size_t)st.st_size ? 0 : error_set(err, -EIO, "cannot read '%s'", path);
 }
 
 int http_open(const struct http_setup *setup, struct http **ret, struct error *err)
@@ -240,56 +243,74 @@ static int http_keep_redirect(struct http *http, struct error *err)
 
 /* --- a request --- */
 
-static void http_set_certificates(struct http *http)
+static int http_cannot_set(struct http *http, CURLcode code, struct error *err)
+{
+	return error_set(err, -EIO, "libcurl refuses a setting: %s", http->calls.curl_easy_strerror(code));
+}
+
+/* Sets the certificates in place of the machine's file and folder of them. Not every libcurl knows folders. */
+static int http_set_certificates(struct http *http, struct error *err)
 {
 	struct curl_blob blob = { http->ca, http->ca_length, CURL_BLOB_NOCOPY };
+	CURLcode code;
 
-	if (http->ca)
-		http->calls.curl_easy_setopt(http->curl, CURLOPT_CAINFO_BLOB, &blob);
+	if (!http->ca)
+		return 0;
+	code = http->calls.curl_easy_setopt(http->curl, CURLOPT_CAPATH, NULL);
+	if (code == CURLE_OK || code == CURLE_NOT_BUILT_IN || code == CURLE_UNKNOWN_OPTION)
+		code = http->calls.curl_easy_setopt(http->curl, CURLOPT_CAINFO_BLOB, &blob);
+	return code == CURLE_OK ? 0 : http_cannot_set(http, code, err);
 }
 
-/* Lets libcurl sign the request, in version 4 of AWS. It signs all headers that are given to it, the token too. */
-static void http_sign(struct http *http, const struct http_account *account)
+/* Lets libcurl sign the request, in version 4 of AWS. It signs all headers that are given to it, the token too. If it
+ * could not sign, it would send the secret key as a password. */
+static int http_sign(struct http *http, const struct http_account *account, struct error *err)
 {
 	char scope[HTTP_TEXT];
+	CURLcode code;
 
 	if (!account || !account->user)
-		return;
+		return 0;
 	snprintf(scope, sizeof(scope), "aws:amz:%s:s3", account->region);
-	http->calls.curl_easy_setopt(http->curl, CURLOPT_AWS_SIGV4, scope);
-	http->calls.curl_easy_setopt(http->curl, CURLOPT_USERPWD, account->user);
+	code = http->calls.curl_easy_setopt(http->curl, CURLOPT_AWS_SIGV4, scope);
+	if (code != CURLE_OK)
+		return error_set(err, -ENOTSUP, "libcurl cannot sign requests: %s",
+				 http->calls.curl_easy_strerror(code));
+	code = http->calls.curl_easy_setopt(http->curl, CURLOPT_USERPWD, account->user);
+	return code == CURLE_OK ? 0 : http_cannot_set(http, code, err);
 }
 
-/* Prepares the request. Only the URL can be wrong; libcurl says so when it makes the request. */
-static void http_prepare(struct http *http, struct curl_slist *headers)
+/* Prepares the request, apart from certificates and the signature. */
+static int http_prepare(struct http *http, struct curl_slist *headers, struct error *err)
 {
-	__typeof__(curl_easy_setopt) *set = http->calls.curl_easy_setopt;
 	CURL *curl = http->curl;
+	CURLcode code = CURLE_OK;
 	char range[32];
 
+#define HTTP_SET(OPTION, VALUE) (code = code == CURLE_OK ? http->calls.curl_easy_setopt(curl, OPTION, VALUE) : code)
 	http->calls.curl_easy_reset(curl);
-	set(curl, CURLOPT_URL, http->request->url);
-	set(curl, CURLOPT_PATH_AS_IS, 1l); /* '..' may be a part of a key */
-	set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	set(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	set(curl, CURLOPT_USERAGENT, "mkdatasetfs/" DATASETFS_RELEASE);
-	set(curl, CURLOPT_HTTPHEADER, headers);
-	set(curl, CURLOPT_NOSIGNAL, 1l);
-	set(curl, CURLOPT_TCP_KEEPALIVE, 1l);
-	set(curl, CURLOPT_BUFFERSIZE, HTTP_BUFFER);
-	set(curl, CURLOPT_CONNECTTIMEOUT, (long)http->timeout);
-	set(curl, CURLOPT_NOPROGRESS, 0l);
-	set(curl, CURLOPT_XFERINFOFUNCTION, http_watch);
-	set(curl, CURLOPT_XFERINFODATA, http);
-	set(curl, CURLOPT_WRITEFUNCTION, http_take);
-	set(curl, CURLOPT_WRITEDATA, http);
-	set(curl, CURLOPT_ERRORBUFFER, http->reason);
-	http_set_certificates(http);
-	http_sign(http, http->request->account);
+	HTTP_SET(CURLOPT_URL, http->request->url);
+	HTTP_SET(CURLOPT_PATH_AS_IS, 1l); /* '..' may be a part of a key */
+	HTTP_SET(CURLOPT_PROTOCOLS_STR, "http,https");
+	HTTP_SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	HTTP_SET(CURLOPT_USERAGENT, "mkdatasetfs/" DATASETFS_RELEASE);
+	HTTP_SET(CURLOPT_HTTPHEADER, headers);
+	HTTP_SET(CURLOPT_NOSIGNAL, 1l);
+	HTTP_SET(CURLOPT_TCP_KEEPALIVE, 1l);
+	HTTP_SET(CURLOPT_BUFFERSIZE, HTTP_BUFFER);
+	HTTP_SET(CURLOPT_CONNECTTIMEOUT, (long)http->timeout);
+	HTTP_SET(CURLOPT_NOPROGRESS, 0l);
+	HTTP_SET(CURLOPT_XFERINFOFUNCTION, http_watch);
+	HTTP_SET(CURLOPT_XFERINFODATA, http);
+	HTTP_SET(CURLOPT_WRITEFUNCTION, http_take);
+	HTTP_SET(CURLOPT_WRITEDATA, http);
+	HTTP_SET(CURLOPT_ERRORBUFFER, http->reason);
 	if (http->request->from) {
 		snprintf(range, sizeof(range), "%" PRIu64 "-", http->request->from);
-		set(curl, CURLOPT_RANGE, range);
+		HTTP_SET(CURLOPT_RANGE, range);
 	}
+#undef HTTP_SET
+	return code == CURLE_OK ? 0 : http_cannot_set(http, code, err);
 }
 
 /* Returns whether the request may succeed if it is repeated: not if the server was never reached, which is mostly a
@@ -371,8 +392,13 @@ int http_get(struct http *http, const struct http_request *request, struct http_
 	http->failed = (struct error){ 0 };
 	http->reason[0] = 0;
 	http->heard = clock_now();
-	http_prepare(http, headers);
-	r = http_perform(http, err);
+	r = http_prepare(http, headers, err);
+	if (r == 0)
+		r = http_set_certificates(http, err);
+	if (r == 0)
+		r = http_sign(http, request->account, err);
+	if (r == 0)
+		r = http_perform(http, err);
 	http->calls.curl_slist_free_all(headers);
 	if (r == 0)
 		*ret = http->answer;
