@@ -199,6 +199,41 @@ def check_changed(server):
     refused("sends other bytes than those from 0 on", url)
 
 
+def pieces(data, end=b""):
+    """An answer without a length."""
+    return faults.raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"x\"\r\n\r\n%x\r\n" % len(data) + data +
+                      b"\r\n" + end)
+
+
+def part(range_text, data):
+    return faults.raw(b"HTTP/1.1 206 Partial\r\nContent-Length: %d\r\nETag: \"x\"\r\nContent-Range: bytes %s\r\n\r\n" %
+                      (len(data), range_text.encode()) + data)
+
+
+def check_truncated(server):
+    """An answer that ends too early never passes for the whole."""
+    one, half, size, end = digest("a.tar"), len(TAR) // 2, len(TAR), b"0\r\n\r\n"
+
+    def put(*plan):
+        url = server.put("/a.tar", TAR, *plan)
+        server.objects["/a.tar"].headers["ETag"] = '"x"'
+        return url
+
+    check("less than before", digest(put(pieces(TAR[:half]), pieces(TAR[:100], end)), warnings=[AGAIN]), one)
+    check("a part of the rest", digest(put(pieces(TAR[:half]), part(f"{half}-{size - 1}/*", TAR[half:half + 9])),
+                                       warnings=[AGAIN]), one)
+    refused(f"the server sends the bytes {half} to {size}, expected those from {half} to the end, which is at {size}",
+            put(faults.cut(0.5, {"ETag": '"x"'}), part(f"{half}-{size}/{size}", TAR[half:])), lines=2)
+    refused("it has changed", put(pieces(TAR[:half]), part(f"{half}-{size - 1}/100", TAR[half:])), lines=2)
+    check("nothing follows", digest(put(pieces(TAR)), warnings=[AGAIN]), one)
+    check("the last request", ranges(server), [None, f"bytes={size}-"])
+    refused("it has changed", put(pieces(TAR), faults.status(416, Content_Range=f"bytes */{size + 1}")), lines=2)
+    refused("it has changed", put(pieces(TAR), faults.status(416, Content_Range=f"bytes */{size}", ETag='"y"')),
+            lines=2)
+    check("no length", digest(put(faults.raw(b"HTTP/1.1 200 OK\r\n\r\n" + TAR)),
+                              warnings=["the server does not say how long it is, .* --require-end"]), one)
+
+
 def check_redirects(server):
     one, other = digest("a.tar"), Server()
     url = server.put("/a.tar", TAR, *(faults.redirect("/b.tar", number) for number in (301, 302, 303, 307, 308)))
@@ -378,8 +413,8 @@ def main():
         print("skip: there is no libcurl.so.4")
         sys.exit(77)
     server = Server()
-    for step in (check_kinds, check_repeated, check_given_up, check_changed, check_redirects, check_command_line,
-                 check_rights, check_killed, check_tls):
+    for step in (check_kinds, check_repeated, check_given_up, check_changed, check_truncated, check_redirects,
+                 check_command_line, check_rights, check_killed, check_tls):
         began = time.monotonic()
         step(server)
         print(f"{step.__name__}: {time.monotonic() - began:.1f} s", flush=True)

@@ -105,7 +105,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers["Range"] or "") if ranges else None
         first, total = int(asked[1]) if asked else 0, len(found.data)
         if asked and first >= total:
-            self.refuse(416)
+            self.refuse(416, Content_Range=f"bytes */{total}")
             return
         self.begin(206 if asked else 200, total - first, headers,
                    {"Content-Range": f"bytes {first}-{total - 1}/{total}"} if asked else {})

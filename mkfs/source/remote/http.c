@@ -158,19 +158,24 @@ static void http_header(struct http *http, const char *name, char text[HTTP_TEXT
 /* Finds out which part of the object comes, and how long the object is. */
 static void http_extent(struct http *http, struct http_answer *answer)
 {
-	char text[HTTP_TEXT];
+	char range[HTTP_TEXT], coding[HTTP_TEXT];
 	curl_off_t length = -1;
-	uint64_t last;
+	uint64_t last = HTTP_UNKNOWN - 1;
 
-	if (answer->status != 206) {
-		http->calls.curl_easy_getinfo(http->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+	http->calls.curl_easy_getinfo(http->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+	http_header(http, "Transfer-Encoding", coding);
+	http_header(http, "Content-Range", range);
+	answer->is_open = length < 0 && !coding[0];
+	answer->first = answer->total = HTTP_UNKNOWN;
+	if (answer->status == 206) {
+		(void)sscanf(range, "bytes %" SCNu64 "-%" SCNu64 "/%" SCNu64, &answer->first, &last, &answer->total);
+	} else if (answer->status == 416) {
+		(void)sscanf(range, "bytes */%" SCNu64, &answer->total);
+	} else {
 		answer->first = 0;
 		answer->total = length < 0 ? HTTP_UNKNOWN : (uint64_t)length;
-		return;
 	}
-	http_header(http, "Content-Range", text);
-	answer->first = answer->total = HTTP_UNKNOWN;
-	(void)sscanf(text, "bytes %" SCNu64 "-%" SCNu64 "/%" SCNu64, &answer->first, &last, &answer->total);
+	answer->end = answer->status == 206 ? last + 1 : answer->total;
 }
 
 /* Notes the headers, when the first byte of the content comes, or at the end if there is none. */

@@ -2,6 +2,7 @@
 /* Requests over HTTP and HTTPS, one after the other, over connections that are kept. Each thread has its own. Follows
  * no redirects and repeats nothing. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +29,9 @@ struct http_answer {
 	unsigned status;
 	char etag[HTTP_TEXT], modified[HTTP_TEXT]; /* "": there is none, or it is too long */
 	uint64_t first;       /* byte of the object at which the content begins */
-	uint64_t total;       /* bytes of the object; HTTP_UNKNOWN, as may be first */
+	uint64_t end;         /* byte of the object behind the last one of the content */
+	uint64_t total;       /* bytes of the object; HTTP_UNKNOWN, as may be first and end */
+	bool is_open;         /* the content ends with the connection, so that a part of it looks complete */
 	uint64_t retry_after; /* seconds that the server asks to wait */
 	const char *redirect; /* URL, or NULL; valid until the next request */
 	char region[HTTP_TEXT]; /* where the object store says that the bucket is, or "" */

@@ -28,10 +28,11 @@ struct object {
 	uint64_t total; /* HTTP_UNKNOWN until an answer says it */
 	char condition[HTTP_TEXT + 32]; /* header that holds as long as the object is the same; "": there is none */
 	bool is_checked;     /* the answer at hand was */
+	uint64_t end;        /* that of its content, or HTTP_UNKNOWN */
 	uint64_t skip;       /* bytes of the answer that were handed over before */
 	unsigned failures;   /* in a row */
 	uint64_t wait_asked; /* seconds that the server has asked to wait */
-	bool has_warned;
+	bool has_warned, has_warned_open;
 };
 
 /* --- the content --- */
@@ -67,7 +68,21 @@ static int object_compare(struct object *object, const struct http_answer *answe
 		return object_changed(err);
 	if (object->total == HTTP_UNKNOWN)
 		object->total = answer->total;
-	return answer->total == HTTP_UNKNOWN || answer->total == object->total ? 0 : object_changed(err);
+	return object->total >= object->done && (answer->total == HTTP_UNKNOWN || answer->total == object->total) ? 0 :
+	       object_changed(err);
+}
+
+/* Says that the end of the content cannot be checked. */
+static void object_warn_open(struct object *object)
+{
+	char line[URL_SHOWN + 160];
+
+	if (object->has_warned_open)
+		return;
+	object->has_warned_open = true;
+	snprintf(line, sizeof(line), "'%.200s': the server does not say how long it is, and it looks complete if the "
+		 "connection breaks: use --require-end for a tar archive", object->setup->name);
+	object->setup->warn(object->setup->warn_argument, line);
 }
 
 /* Checks an answer with content before any byte of it is used. A server that knows no ranges begins with the first
@@ -81,7 +96,14 @@ static int object_check(struct object *object, const struct http_answer *answer,
 	if (answer->first && answer->first != object->done)
 		return error_set(err, -EPROTO, "the server sends other bytes than those from %" PRIu64 " on",
 				 object->done);
+	if (answer->status == 206 && (answer->end <= answer->first || answer->end > object->total))
+		return error_set(err, -EPROTO, "the server sends the bytes %" PRIu64 " to %" PRIu64 ", expected those "
+				 "from %" PRIu64 " to the end, which is at %" PRIu64, answer->first, answer->end - 1,
+				 object->done, object->total);
+	if (answer->is_open && answer->end == HTTP_UNKNOWN && !object->setup->restart)
+		object_warn_open(object);
 	object->skip = object->done - answer->first;
+	object->end = answer->end;
 	object->is_checked = true;
 	return 0;
 }
@@ -99,9 +121,9 @@ static int object_take(void *argument, const struct http_answer *answer, const v
 	known = length < object->skip ? length : (size_t)object->skip;
 	object->skip -= known;
 	length -= known;
-	if (length > object->total - object->done)
+	if (length > object->end - object->done)
 		return error_set(err, -EPROTO, "the server sends more than the %" PRIu64 " bytes that it announced",
-				 object->total);
+				 object->end);
 	r = length ? setup->sink(setup->argument, (const char *)bytes + known, length, err) : 0;
 	if (r == 0)
 		object->done += length;
@@ -183,12 +205,24 @@ static const char *object_hint(const struct object *object, unsigned status)
 	return account && !account->user && (status == 401 || status == 403) ? ", and no keys for it were found" : "";
 }
 
+/* Returns whether the answer says that all bytes had come before: none follow those of the object that was begun. */
+static bool object_has_ended(const struct object *object, const struct http_answer *answer)
+{
+	char condition[HTTP_TEXT + 32];
+
+	object_set_condition(answer, condition);
+	return answer->total == object->done && (!condition[0] || !strcmp(condition, object->condition)) &&
+	       (object->total == HTTP_UNKNOWN || object->total == object->done);
+}
+
 /* Decides what an answer means. */
 static int object_judge(struct object *object, const struct http_answer *answer, struct error *err)
 {
 	unsigned status = answer->status;
 	bool may_repeat = status == 408 || status == 429 || status >= 500;
 
+	if (status == 416 && object->done && object_has_ended(object, answer))
+		return 0;
 	if ((status == 412 && (object->done || object->setup->etag)) || (status == 416 && object->done))
 		return object_changed(err);
 	if (status != 200 && status != 206)
@@ -208,6 +242,7 @@ static bool object_is_complete(const struct object *object)
 static int object_try(struct object *object, struct error *err)
 {
 	struct http_answer answer = { 0 };
+	uint64_t end;
 	int r = object_follow(object, &answer, err);
 
 	if (r == 0)
@@ -215,9 +250,14 @@ static int object_try(struct object *object, struct error *err)
 	object->wait_asked = answer.retry_after < OBJECT_WAIT_ASKED ? answer.retry_after : OBJECT_WAIT_ASKED;
 	if (r == -EAGAIN && object_is_complete(object))
 		return 0;
-	if (r == 0 && object->total != HTTP_UNKNOWN && object->done < object->total)
-		return error_set(err, -EAGAIN, "%" PRIu64 " of %" PRIu64 " bytes came", object->done, object->total);
-	return r;
+	if (r < 0 || answer.status == 416)
+		return r;
+	if (object->skip)
+		return error_set(err, -EAGAIN, "the server sends fewer bytes than it sent before");
+	end = object->total == HTTP_UNKNOWN ? object->end : object->total;
+	if (end != HTTP_UNKNOWN && object->done < end)
+		return error_set(err, -EAGAIN, "%" PRIu64 " of %" PRIu64 " bytes came", object->done, end);
+	return 0;
 }
 
 /* --- repetitions --- */
