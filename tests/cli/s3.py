@@ -199,6 +199,22 @@ def check_prefix(server):
     check("beside an archive", digest(*words, "a.tar", **OWN) != expected, True)
 
 
+def cut_listing(handler):
+    handler.begin(200, 1000)
+    handler.wfile.write(b"<" * 500)
+    handler.close_connection = True
+
+
+def check_broken_listing():
+    """A listing that always breaks off is asked for as often as any other answer."""
+    public = Server()
+    public.put("/bucket/a", b"1")
+    public.plans["/bucket/"] = [cut_listing] * 9
+    refused("with 500 bytes remaining to read, .* .3 attempts", "--endpoint", public.url, "--retries", "2", "s3://bucket/",
+            lines=2)
+    check("the requests", len(public.requests), 3)
+
+
 def check_odd_keys(server):
     server.objects.clear()
     plain, words = {"a": b"1", "b/c": b"2", "folder/": b""}, ("--endpoint", server.url, "s3://bucket/p/")
@@ -290,6 +306,7 @@ def main():
     pathlib.Path("b.tar").write_bytes(OTHER)
     server = Server()
     server.keys = KEYS
+    check_broken_listing()
     for step in (check_names, check_keys, check_public, check_prefix, check_odd_keys, check_command_line,
                  check_secrets):
         began = time.monotonic()

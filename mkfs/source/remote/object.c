@@ -291,7 +291,7 @@ static void object_warn(struct object *object, const struct error *why)
 /* Prepares another attempt, unless it would be one too many, or the rest might belong to another object. */
 static int object_repeat(struct object *object, uint64_t before, const struct error *why, struct error *err)
 {
-	object->failures = object->done > before ? 1 : object->failures + 1;
+	object->failures = object->done > before && !object->setup->restart ? 1 : object->failures + 1;
 	if (object->failures > object->setup->retries)
 		return error_set(err, -EIO, "%s, at byte %" PRIu64 " (%u attempts)", why->reason, object->done,
 				 object->failures);
