@@ -149,6 +149,21 @@ def check_public(server):
                 "--endpoint", server.url, "s3://bucket/a.tar", **OWN)
 
 
+def check_other_source(server):
+    """Only the object store gets signatures."""
+    other = Server()
+    server.put("/bucket/a.tar", TAR)
+    url = other.put("/b.tar", OTHER)
+    expected = digest("a.tar", "b.tar")
+    for sources in (("s3://bucket/a.tar", url), (url, "s3://bucket/a.tar")):
+        check(f"{sources}", digest("--endpoint", server.url, *sources, **TEMPORARY),
+              expected if sources[1] == url else digest("b.tar", "a.tar"))
+    check("headers for the other server",
+          [name for _, _, headers in other.requests for name in headers
+           if name.lower() == "authorization" or name.lower().startswith("x-amz")], [])
+    check("its requests", len(other.requests), 2)
+
+
 def tree(files):
     """A directory as the packer makes it of objects."""
     shutil.rmtree("tree", ignore_errors=True)
@@ -196,7 +211,13 @@ def check_prefix(server):
     check("without some", digest(*words, "--exclude", "d*/", **OWN),
           digest("--all-root", tree({name: data for name, data in files.items() if not name.startswith("d")})))
     check("they are not fetched", any("/d" in path for path, _, _ in server.requests), False)
-    check("beside an archive", digest(*words, "a.tar", **OWN) != expected, True)
+    both = digest(*words, "a.tar", **OWN)
+    with tarfile.open("a.tar") as tar:
+        members = {member.name: tar.extractfile(member).read() for member in tar}
+    tree(files | members)
+    for name in members:
+        os.utime(f"tree/{name}", (0, 0))
+    check("beside an archive", both, digest("--all-root", "tree"))
 
 
 def cut_listing(handler):
@@ -210,9 +231,24 @@ def check_broken_listing():
     public = Server()
     public.put("/bucket/a", b"1")
     public.plans["/bucket/"] = [cut_listing] * 9
-    refused("with 500 bytes remaining to read, .* .3 attempts", "--endpoint", public.url, "--retries", "2", "s3://bucket/",
-            lines=2)
+    refused("with 500 bytes remaining to read, .* .3 attempts", "--endpoint", public.url, "--retries", "2",
+            "s3://bucket/", lines=2)
     check("the requests", len(public.requests), 3)
+
+
+def check_refused_connection():
+    """A connection that fails is made again once the server has answered any thread."""
+    if not shutil.which("openssl"):
+        return
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", "key.pem", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test", "-addext",
+                    "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    pathlib.Path("both.pem").write_text(pathlib.Path("key.pem").read_text() + pathlib.Path("ca.pem").read_text())
+    secure, connections = Server("both.pem"), []
+    secure.verify_request = lambda *_: connections.append(1) or len(connections) != 2
+    secure.put("/bucket/a", b"1")
+    digest("--endpoint", secure.url, "--ca-file", "ca.pem", "s3://bucket/", warnings=1)
+    check("connections", len(connections), 3)
 
 
 def check_odd_keys(server):
@@ -307,8 +343,9 @@ def main():
     server = Server()
     server.keys = KEYS
     check_broken_listing()
-    for step in (check_names, check_keys, check_public, check_prefix, check_odd_keys, check_command_line,
-                 check_secrets):
+    check_refused_connection()
+    for step in (check_names, check_keys, check_public, check_other_source, check_prefix, check_odd_keys,
+                 check_command_line, check_secrets):
         began = time.monotonic()
         step(server)
         print(f"{step.__name__}: {time.monotonic() - began:.1f} s", flush=True)

@@ -140,9 +140,9 @@ def check_repeated(server):
                                     len(TAR) - half) + TAR[half:]))
     check("a connection that ends after the last byte", digest(url, warnings=[AGAIN]), one)
     url = server.put("/a.tar", TAR, faults.hang)
-    check("nothing comes", digest("--timeout", "1", url, warnings=["nothing came for 1 seconds"]), one)
+    check("nothing comes", digest("--timeout", "3", url, warnings=["nothing came for 3 seconds"]), one)
     url = server.put("/a.tar", TAR, faults.cut(0.5, then=lambda handler: handler.server.released.wait()))
-    check("nothing more comes", digest("--timeout", "1", url, warnings=["nothing came for 1 seconds"]), one)
+    check("nothing more comes", digest("--timeout", "3", url, warnings=["nothing came for 3 seconds"]), one)
     url = server.put("/a.tar", TAR, faults.cut(0.5), faults.without_ranges)
     check("a server without ranges", digest(url, warnings=[AGAIN]), one)
     modified = {"Last-Modified": server.objects["/a.tar"].headers["Last-Modified"], "ETag": 'W/"weak"'}
@@ -160,7 +160,9 @@ def check_given_up(server):
     refused(f"cannot read '{url}': the server answers with status 503 .Service Unavailable., at byte 0 .3 attempts",
             "--retries", "2", url + "?" + SECRET, lines=2)
     check("the requests", len(server.requests), 3)
-    refused("status 503.*1 attempts", "--retries", "0", url)
+    refused("status 503.*1 attempt.$", "--retries", "0", url)
+    url = server.put("/a.tar", TAR, faults.hang)
+    refused("nothing came for 1 second, .*1 attempt.$", "--retries", "0", "--timeout", "1", url)
     for number, text in ((404, "404 .Not Found."), (403, "403 .Forbidden."), (401, "401 .Unauthorized."), (410, "410")):
         url = server.put("/a.tar", TAR, faults.status(number, b"why" * 9))
         refused(f"cannot read '{url}': the server answers with status {text}", url + "?" + SECRET)

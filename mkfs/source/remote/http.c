@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,6 @@ struct http {
 	char *ca; /* certificates, or NULL */
 	size_t ca_length;
 	unsigned timeout;
-	bool is_reached; /* a server has answered */
 	/* the request */
 	const struct http_request *request;
 	struct http_answer answer;
@@ -56,6 +56,8 @@ struct http {
 	struct error failed; /* of the sink */
 	char reason[CURL_ERROR_SIZE];
 };
+
+static atomic_bool http_is_reached; /* a server has answered one of the threads */
 
 /* --- the library --- */
 
@@ -125,7 +127,6 @@ int http_copy(const struct http *http, struct http **ret, struct error *err)
 	copy->ca = http->ca;
 	copy->ca_length = http->ca_length;
 	copy->timeout = http->timeout;
-	copy->is_reached = http->is_reached;
 	r = http_begin(copy, err);
 	if (r == 0)
 		*ret = copy;
@@ -189,7 +190,8 @@ static void http_note(struct http *http)
 	http->calls.curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status < 200)
 		return;
-	http->has_answer = http->is_reached = true;
+	http->has_answer = true;
+	atomic_store(&http_is_reached, true);
 	answer->status = (unsigned)status;
 	http_header(http, "ETag", answer->etag);
 	http_header(http, "Last-Modified", answer->modified);
@@ -328,7 +330,7 @@ static bool http_may_repeat(struct http *http, CURLcode code)
 	    code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
 		return false;
 	http->calls.curl_easy_getinfo(http->curl, CURLINFO_PRETRANSFER_TIME_T, &sent);
-	return http->is_reached || sent > 0;
+	return atomic_load(&http_is_reached) || sent > 0;
 }
 
 static int http_failed(struct http *http, CURLcode code, struct error *err)
@@ -338,7 +340,8 @@ static int http_failed(struct http *http, CURLcode code, struct error *err)
 	if (http->failed.code)
 		return error_pass(err, http->failed.code, &http->failed);
 	if (http->is_late)
-		return error_set(err, r, "nothing came for %u seconds", http->timeout);
+		return error_set(err, r, "nothing came for %u second%s", http->timeout,
+				 http->timeout == 1 ? "" : "s");
 	return error_set(err, r, "%s", http->reason[0] ? http->reason : http->calls.curl_easy_strerror(code));
 }
 

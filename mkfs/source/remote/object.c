@@ -293,8 +293,8 @@ static int object_repeat(struct object *object, uint64_t before, const struct er
 {
 	object->failures = object->done > before && !object->setup->restart ? 1 : object->failures + 1;
 	if (object->failures > object->setup->retries)
-		return error_set(err, -EIO, "%s, at byte %" PRIu64 " (%u attempts)", why->reason, object->done,
-				 object->failures);
+		return error_set(err, -EIO, "%s, at byte %" PRIu64 " (%u attempt%s)", why->reason, object->done,
+				 object->failures, object->failures == 1 ? "" : "s");
 	if (object->setup->restart) {
 		object->setup->restart(object->setup->argument);
 		object->done = 0;
