@@ -247,7 +247,7 @@ def check_redirects(server):
     check("to another host, and to this one when that fails", digest(url, warnings=[f"'{url}': .*{AGAIN}"]), one)
     for to, text in (("file:///etc/passwd", "'file:///etc/passwd', expected https:// or http://"),
                      ("ftp://127.0.0.1/a", "'ftp://127.0.0.1/a', expected"), ("gopher://x/", "expected https:// or"),
-                     ("http://u:pass@127.0.0.1/", "the URL for '127.0.0.1/' has a user or a password")):
+                     ("http://u:pass@127.0.0.1/", "the URL for '127.0.0.1' has a user or a password")):
         server.put("/a.tar", TAR, faults.redirect(to))
         refused(f"cannot read '{url}': .*{text}", url)
     server.put("/a.tar", TAR, *[faults.redirect("/a.tar")] * 20)
@@ -257,8 +257,12 @@ def check_redirects(server):
 
 
 def check_command_line(server):
-    refused("the URL for '127.0.0.1/a.tar' has a user or a password in front of '@'",
-            "http://me:secret@127.0.0.1/a.tar")
+    refused("the URL for '127.0.0.1' has a user or a password in front of '@'",
+            "http://me:secret@127.0.0.1/a.tar?" + SECRET)
+    for others in ([], ["a.tar"]):
+        for more in ("", "0" * 300):
+            refused("'gs://bucket/a.tar': of URLs only https://, http:// and s3:// are read",
+                    "gs://bucket/a.tar?" + SECRET + more, *others)
     url = server.put("/a.tar", TAR)
     refused("option '--trust-mtime' is for a directory, and 'http://[^?]*' is none", "--trust-mtime",
             url + "?" + SECRET)

@@ -38,14 +38,15 @@ static void tar_child_close_files(struct tar_child_files *files)
 	free(files->fds);
 }
 
+/* The query of a URL, which may be a signature, is not shown. */
 int tar_child_cannot_open(const char *name, struct error *err)
 {
 	struct rlimit limit;
 
-	if (errno == ENOENT && strstr(name, "://"))
-		return error_set(err, -ENOENT, "cannot open source '%s': of URLs only https://, http:// and s3:// are "
-				 "read: pipe the archive into '-', as in 'gsutil cat URL | mkdatasetfs VOLUME -'",
-				 name);
+	if ((errno == ENOENT || errno == ENAMETOOLONG) && strstr(name, "://"))
+		return error_set(err, -ENOENT, "cannot open source '%.*s': of URLs only https://, http:// and s3:// "
+				 "are read: pipe the archive into '-', as in 'gsutil cat URL | mkdatasetfs VOLUME -'",
+				 (int)strcspn(name, "?#"), name);
 	if (errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return error_errno(err, "cannot open source '%s'", name);
 	return error_set(err, -EMFILE,

@@ -24,14 +24,15 @@ bool url_is_fetched(const char *source)
 
 int url_check(const char *url, struct error *err)
 {
-	const char *host = strchr(url, ':') + strlen("://");
-	size_t length = strcspn(host, "/?#\\");
+	const char *host = strchr(url, ':') + strlen("://"), *end = host + strcspn(host, "/?#\\");
+	const char *user = memrchr(host, '@', (size_t)(end - host));
+	int length = user ? (int)(end - user - 1) : 0;
 
-	if (!memchr(host, '@', length))
+	if (!user)
 		return 0;
-	return error_set(err, -EINVAL, "the URL for '%.100s' has a user or a password in front of '@', which other "
+	return error_set(err, -EINVAL, "the URL for '%.*s' has a user or a password in front of '@', which other "
 			 "users can see: pipe the archive into '-', as in 'curl --netrc URL | mkdatasetfs VOLUME -'",
-			 (const char *)memrchr(host, '@', length) + 1);
+			 length < 100 ? length : 100, user + 1);
 }
 
 const char *url_shown(const char *url, char text[URL_SHOWN])
