@@ -113,7 +113,7 @@ def check_keys(server):
     pathlib.Path(f"{HOME}/.aws/config").write_text(
         "[default]\noutput = json\n[profile far]\nregion = eu-central-1\ns3 =\n  region = inner\n"
         f"aws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = {KEYS['AKIDEXAMPLE'][0]}\n"
-        "[profile sso]\nsso_session = me\n[bare]\nregion = never\n")
+        "[profile sso]\nsso_session = me\nregion = eu-central-1\n[bare]\nregion = never\n")
     os.chmod(f"{HOME}/.aws/credentials", 0o600)
     check("the default", digest(*words), one)
     check("a profile", digest(*words, AWS_PROFILE="temporary"), one)
@@ -123,6 +123,8 @@ def check_keys(server):
     refused("profile 'sso' gets its keys by 'sso_session', which is not known here", *words, AWS_PROFILE="sso")
     server.region = "eu-central-1"
     check("the region of a profile", digest(*words, AWS_PROFILE="far"), one)
+    for profile in ("far", "sso"):
+        check("for keys in the environment", digest(*words, AWS_PROFILE=profile, **OWN), one)
     check("a region in the environment", digest(*words, AWS_REGION="eu-central-1"), one)
     check("an option", digest(*words, "--region", "eu-central-1", AWS_REGION="us-west-2"), one)
     server.region = "us-east-1"

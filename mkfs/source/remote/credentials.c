@@ -119,6 +119,7 @@ static int credentials_read(struct credentials_profile *profile, const char *var
 	return r;
 }
 
+/* Reads the profile. The region comes with some errors too. */
 static int credentials_of_profile(struct credentials *ret, struct error *err)
 {
 	const char *wanted = getenv("AWS_PROFILE");
@@ -132,14 +133,16 @@ static int credentials_of_profile(struct credentials *ret, struct error *err)
 	if (r < 0)
 		return r;
 	keys = secrets.values.key ? &secrets.values : &config.values;
+	ret->region = config.values.region ? config.values.region : secrets.values.region;
 	if (wanted && *wanted && !secrets.is_found && !config.is_found)
 		return error_set(err, -ENOENT, "the files of AWS have no profile '%s', which AWS_PROFILE names", name);
 	if (!keys->key && (secrets.other || config.other))
 		return error_set(err, -ENOTSUP, "profile '%s' gets its keys by '%s', which is not known here: put "
 				 "them into the environment, as by 'eval \"$(aws configure export-credentials "
 				 "--format env)\"'", name, secrets.other ? secrets.other : config.other);
-	*ret = *keys;
-	ret->region = config.values.region ? config.values.region : secrets.values.region;
+	ret->key = keys->key;
+	ret->secret = keys->secret;
+	ret->token = keys->token;
 	return 0;
 }
 
@@ -154,6 +157,7 @@ static int credentials_variable(const char *name, char **to, struct error *err)
 int credentials_find(struct credentials *ret, struct error *err)
 {
 	struct credentials found = { 0 }, own = { 0 };
+	struct error ignored = { 0 };
 	int r = credentials_variable("AWS_ACCESS_KEY_ID", &own.key, err);
 
 	if (r == 0)
@@ -162,8 +166,11 @@ int credentials_find(struct credentials *ret, struct error *err)
 		r = credentials_variable("AWS_SESSION_TOKEN", &own.token, err);
 	if (r == 0 && !own.key)
 		r = credentials_of_profile(&found, err);
-	if (r == 0 && own.key)
+	if (r == 0 && own.key) {
+		(void)credentials_of_profile(&found, &ignored); /* for its region, if there is one */
+		own.region = found.region;
 		found = own;
+	}
 	if (r == 0)
 		r = credentials_variable("AWS_DEFAULT_REGION", &found.region, err);
 	if (r == 0)

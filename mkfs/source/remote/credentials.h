@@ -10,8 +10,8 @@ struct credentials {
 	char *region;       /* or NULL */
 };
 
-/* Reads the environment, then the files for the profile AWS_PROFILE. -ENOENT: there is no such profile; -ENOTSUP: it
- * gets its keys in a way that is not known here. */
+/* Reads the environment, then the files for the profile AWS_PROFILE, which may have a region for keys of the
+ * environment too. -ENOENT: there is no such profile; -ENOTSUP: it gets its keys in a way that is not known here. */
 must_check int credentials_find(struct credentials *ret, struct error *err);
 /* Overwrites the secrets in the environment of this process, for all that are forked from it later. */
 void credentials_forget(void);
