@@ -145,14 +145,15 @@ static int fetcher_read_prefix(const struct fetcher_setup *setup, const struct f
 	return prefix_read(http, &prefix, err);
 }
 
-static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *ends, struct error *err)
+/* store: threads may use it when this has failed. */
+static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *ends, struct fetcher_store *store,
+		       struct error *err)
 {
 	struct object_setup object = { .retries = setup->retries, .sink = fetcher_write, .argument = ends,
 				       .warn = fetcher_warn, .warn_argument = ends };
-	struct fetcher_store store = { 0 };
 	struct http *http;
 	char **urls; /* until the process ends */
-	int r = fetcher_make_urls(setup, &store, &urls, err);
+	int r = fetcher_make_urls(setup, store, &urls, err);
 
 	fetcher_forget(setup->sources, setup->count);
 	if (r == 0)
@@ -162,9 +163,9 @@ static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *e
 			continue;
 		object.url = urls[i];
 		object.name = setup->sources[i];
-		object.account = bucket_is_named(object.name) ? &store.account : NULL;
+		object.account = bucket_is_named(object.name) ? &store->account : NULL;
 		r = object.account && bucket_is_prefix(object.name) ?
-			fetcher_read_prefix(setup, &store, http, &object, err) : object_read(http, &object, err);
+			fetcher_read_prefix(setup, store, http, &object, err) : object_read(http, &object, err);
 		if (r == 0)
 			r = tar_frames_end(ends->frames, err);
 	}
@@ -173,9 +174,10 @@ static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *e
 
 static void __attribute__((noreturn)) fetcher_main(const struct fetcher_setup *setup, struct fetcher_ends *ends)
 {
+	struct fetcher_store store = { 0 };
 	struct error err = { 0 };
 
-	if (fetcher_run(setup, ends, &err) == 0)
+	if (fetcher_run(setup, ends, &store, &err) == 0)
 		_exit(EXIT_SUCCESS);
 	tar_stream_say(ends->report, TAR_STREAM_FAILED, err.reason);
 	for (;;)

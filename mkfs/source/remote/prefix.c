@@ -33,7 +33,7 @@ struct prefix_job {
 };
 
 struct prefix {
-	const struct prefix_setup *setup;
+	struct prefix_setup setup; /* a copy: after a failure the threads outlive the caller's */
 	struct work_queue queue;
 	struct prefix_job jobs[WORK_QUEUE_MAX];
 	struct thread lister, workers[PREFIX_REQUESTS];
@@ -50,7 +50,7 @@ struct prefix {
 static void prefix_warn(void *argument, const char *line)
 {
 	struct prefix *prefix = argument;
-	const struct keys_setup *keys = &prefix->setup->keys;
+	const struct keys_setup *keys = &prefix->setup.keys;
 
 	if (atomic_fetch_add(&prefix->warnings, 1) < PREFIX_WARNINGS)
 		keys->warn(keys->argument, line);
@@ -76,7 +76,7 @@ static int prefix_keep(void *argument, const void *bytes, size_t length, struct 
 static int prefix_fetch(struct prefix *prefix, struct http *http, const struct keys_object *object,
 			const struct object_setup *how, struct error *err)
 {
-	const struct keys_setup *keys = &prefix->setup->keys;
+	const struct keys_setup *keys = &prefix->setup.keys;
 	struct object_setup setup = *how;
 	auto_free char *name = NULL, *url = NULL;
 	int r;
@@ -96,7 +96,7 @@ static int prefix_fetch(struct prefix *prefix, struct http *http, const struct k
 
 static bool prefix_is_small(const struct prefix *prefix, const struct keys_object *object)
 {
-	return object->size && object->size <= PREFIX_MEMORY && !prefix->setup->no_data;
+	return object->size && object->size <= PREFIX_MEMORY && !prefix->setup.no_data;
 }
 
 static void prefix_fill(struct prefix *prefix, struct http *http, struct prefix_job *job)
@@ -142,9 +142,9 @@ static bool prefix_is_path(const struct keys_object *object)
 /* Counts a key that is no path. */
 static int prefix_leave_out(struct prefix *prefix, const struct keys_object *object, struct error *err)
 {
-	if (prefix->setup->refuse_odd)
+	if (prefix->setup.refuse_odd)
 		return error_set(err, -EINVAL, "the key '%.200s%.200s' cannot be the path of a file",
-				 prefix->setup->keys.source, object->key);
+				 prefix->setup.keys.source, object->key);
 	if (!prefix->odd++)
 		snprintf(prefix->odd_example, sizeof(prefix->odd_example), "%s", object->key);
 	return 0;
@@ -158,7 +158,7 @@ static bool prefix_wants(const struct prefix *prefix, char *key)
 
 	if (is_folder)
 		*end = 0;
-	is_wanted = filter_match_all(prefix->setup->filter, key, is_folder);
+	is_wanted = filter_match_all(prefix->setup.filter, key, is_folder);
 	if (is_folder)
 		*end = '/';
 	return is_wanted;
@@ -171,7 +171,7 @@ static int prefix_add(void *argument, struct keys_object *object, struct error *
 
 	if (!prefix_is_path(object))
 		return prefix_leave_out(prefix, object, err);
-	if (!*object->key || (prefix->setup->filter && !prefix_wants(prefix, object->key)))
+	if (!*object->key || (prefix->setup.filter && !prefix_wants(prefix, object->key)))
 		return 0; /* the folder itself, or left out */
 	if (!work_queue_begin(&prefix->queue, &number))
 		return error_set(err, -ECANCELED, "another object failed");
@@ -184,7 +184,7 @@ static int prefix_add(void *argument, struct keys_object *object, struct error *
 static void prefix_list(void *argument)
 {
 	struct prefix *prefix = argument;
-	struct keys_setup keys = prefix->setup->keys;
+	struct keys_setup keys = prefix->setup.keys;
 
 	keys.each = prefix_add;
 	keys.argument = prefix;
@@ -203,7 +203,7 @@ struct prefix_large {
 static int prefix_pass(void *argument, const void *bytes, size_t length, struct error *err)
 {
 	const struct prefix_large *large = argument;
-	const struct prefix_setup *setup = large->prefix->setup;
+	const struct prefix_setup *setup = &large->prefix->setup;
 
 	if (length > large->job->object.size - large->job->used)
 		return prefix_changed(err);
@@ -227,7 +227,7 @@ static int prefix_zeros(const struct prefix_setup *setup, struct prefix_job *job
 
 static int prefix_content(struct prefix *prefix, struct http *http, struct prefix_job *job, struct error *err)
 {
-	const struct prefix_setup *setup = prefix->setup;
+	const struct prefix_setup *setup = &prefix->setup;
 	struct prefix_large large = { prefix, job };
 	const struct object_setup how = { .sink = prefix_pass, .argument = &large };
 	int r = 0;
@@ -246,7 +246,7 @@ static int prefix_content(struct prefix *prefix, struct http *http, struct prefi
 
 static int prefix_write(struct prefix *prefix, struct http *http, struct prefix_job *job, struct error *err)
 {
-	const struct prefix_setup *setup = prefix->setup;
+	const struct prefix_setup *setup = &prefix->setup;
 	const struct pax_entry entry = { job->object.key, job->object.size, job->object.mtime };
 	int r = job->result;
 
@@ -263,7 +263,7 @@ static int prefix_write(struct prefix *prefix, struct http *http, struct prefix_
 /* Writes the objects as they come, and says what was left out. */
 static int prefix_run(struct prefix *prefix, struct http *http, struct error *err)
 {
-	const struct prefix_setup *setup = prefix->setup;
+	const struct prefix_setup *setup = &prefix->setup;
 	char line[400];
 	uint64_t number;
 	int r = 0;
@@ -291,10 +291,10 @@ static int prefix_start(struct prefix *prefix, struct http *http, struct error *
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i <= PREFIX_REQUESTS; i++)
-		if (i < prefix->setup->requests || i == PREFIX_REQUESTS)
+		if (i < prefix->setup.requests || i == PREFIX_REQUESTS)
 			r = http_copy(http, &prefix->http[i], err);
 	if (r == 0)
-		r = thread_start(prefix->workers, prefix->setup->requests, &worker, err);
+		r = thread_start(prefix->workers, prefix->setup.requests, &worker, err);
 	return r < 0 ? r : thread_start(&prefix->lister, 1, &lister, err);
 }
 
@@ -305,7 +305,7 @@ int prefix_read(struct http *http, const struct prefix_setup *setup, struct erro
 
 	if (!prefix)
 		return error_no_memory(err);
-	prefix->setup = setup;
+	prefix->setup = *setup;
 	work_queue_open(&prefix->queue, WORK_QUEUE_MAX, WORK_QUEUE_MAX);
 	r = prefix_start(prefix, http, err);
 	if (r == 0)
