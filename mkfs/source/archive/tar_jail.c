@@ -188,6 +188,23 @@ void tar_jail_ignore_signals(void)
 	signal(SIGQUIT, SIG_IGN);
 }
 
+/* Makes the process end with its parent, and keeps others of its user out. Another user ID undoes both. */
+static int tar_jail_hide(struct error *err)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return error_errno(err, "prctl");
+	return 0;
+}
+
+int tar_jail_begin(pid_t parent, struct error *err)
+{
+	int r = tar_jail_hide(err);
+
+	if (r == 0 && getppid() != parent)
+		return error_set(err, -ESRCH, "the packer has ended");
+	return r;
+}
+
 int tar_jail_drop_privileges(struct error *err)
 {
 	int r = 0;
@@ -198,11 +215,7 @@ int tar_jail_drop_privileges(struct error *err)
 		r = tar_jail_allowed(tar_jail_user(err));
 	if (r == 0)
 		r = tar_jail_capabilities(err);
-	if (r < 0)
-		return r;
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return error_errno(err, "prctl");
-	return 0;
+	return r < 0 ? r : tar_jail_hide(err);
 }
 
 int tar_jail_enter(int empty, uint64_t file_size, struct error *err)

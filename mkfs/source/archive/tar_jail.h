@@ -3,9 +3,13 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
+/* Begins a process that was forked: it ends when the parent does, and no other process of the user may look into it. It
+ * fails if the parent has ended already. */
+must_check int tar_jail_begin(pid_t parent, struct error *err);
 /* Restricts the process, which must have one thread: it can only read and write its open descriptors, allocate memory
  * up to a limit, and exit; every other system call fails. It sees no files, has no privileges, ends with its parent and
  * leaves no core file. empty: a directory in which a directory can be made and removed. file_size: how far an open file

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,22 +173,25 @@ static int fetcher_run(const struct fetcher_setup *setup, struct fetcher_ends *e
 	return r;
 }
 
-static void __attribute__((noreturn)) fetcher_main(const struct fetcher_setup *setup, struct fetcher_ends *ends)
+static void __attribute__((noreturn)) fetcher_main(const struct fetcher_setup *setup, pid_t parent,
+						    struct fetcher_ends *ends)
 {
+	struct pollfd closed = { .fd = ends->report }; /* by the packer, which is POLLERR */
 	struct fetcher_store store = { 0 };
 	struct error err = { 0 };
 
-	if (fetcher_run(setup, ends, &store, &err) == 0)
+	if (tar_jail_begin(parent, &err) == 0 && fetcher_run(setup, ends, &store, &err) == 0)
 		_exit(EXIT_SUCCESS);
 	tar_stream_say(ends->report, TAR_STREAM_FAILED, err.reason);
-	for (;;)
-		pause();
+	while (poll(&closed, 1, -1) < 0 && errno == EINTR)
+		;
+	_exit(EXIT_FAILURE);
 }
 
 static int fetcher_fork(const struct fetcher_setup *setup, struct fetcher *ret, struct error *err)
 {
 	int frames[2], report[2];
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (pipe2(frames, O_CLOEXEC) < 0)
 		return error_errno(err, "cannot make a pipe");
@@ -199,8 +203,11 @@ static int fetcher_fork(const struct fetcher_setup *setup, struct fetcher *ret, 
 	pid = fork();
 	if (pid < 0)
 		return error_errno(err, "cannot start a process");
-	if (pid == 0)
-		fetcher_main(setup, &(struct fetcher_ends){ frames_out, report_out });
+	if (pid == 0) {
+		close_fd(&frames_in);
+		close_fd(&report_in);
+		fetcher_main(setup, parent, &(struct fetcher_ends){ frames_out, report_out });
+	}
 	ret->process = (struct tar_child){ pid, take_fd(&frames_in), take_fd(&report_in) };
 	return 0;
 }
