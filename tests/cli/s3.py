@@ -253,6 +253,32 @@ def check_refused_connection():
     check("connections", len(connections), 3)
 
 
+def check_one_changed(server):
+    """The line names the object, though others are still being fetched."""
+    server.objects.clear()
+    for number in range(300):
+        server.put(f"/bucket/p/{number:04d}", b"12345" * 999)
+    server.plans["/bucket/p/0040"] = [faults.replaced(b"54321" * 999)]
+    refused("cannot read 's3://bucket/p/0040': it has changed while it was read$", "--endpoint", server.url,
+            "s3://bucket/p/", "--requests", "64", **OWN)
+
+
+def check_wrong_listings(server):
+    words = ("--endpoint", server.url, "s3://bucket/p/")
+    for size in ("", "<Size></Size>", "<Size>-1</Size>", "<Size>5x</Size>", f"<Size>{1 << 60}</Size>",
+                 f"<Size>{1 << 70}</Size>"):
+        server.put("/bucket/", b"", faults.status(200, b"<ListBucketResult><Contents><Key>p/good</Key><Size>0</Size>"
+                   b"</Contents><Contents><Key>p/bad</Key>" + size.encode() + b"</Contents></ListBucketResult>"))
+        refused("'s3://bucket/p/': the listing gives no size of 'p/bad', or none from 0 to 50 TiB$", *words,
+                "--dry-run", **OWN)
+    page = faults.status(200, b"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>next"
+                         b"</NextContinuationToken></ListBucketResult>")
+    server.put("/bucket/", b"", *[page] * 9)
+    refused("'s3://bucket/p/': the listing does not end: each page names itself as the next$", *words, **OWN)
+    check("its requests", len(server.requests), 2)
+    del server.objects["/bucket/"], server.plans["/bucket/"]
+
+
 def check_odd_keys(server):
     server.objects.clear()
     plain, words = {"a": b"1", "b/c": b"2", "folder/": b""}, ("--endpoint", server.url, "s3://bucket/p/")
@@ -260,15 +286,16 @@ def check_odd_keys(server):
         server.put(f"/bucket/p/{name}", data)
     server.put("/bucket/p/", b"")
     expected = digest(*words, **OWN)
-    for name in ("x//y", "/z", "../up", "q/../r", "./dot", "n" * 256, "not-a-folder/"):
+    odd = ("x//y", "/z", "../up", "q/../r", "./dot", "n" * 256, "not-a-folder/", "zero\0byte")
+    for name in odd:
         server.put(f"/bucket/p/{name}", b"odd")
     done = run(words, OWN)
-    check("the line", done.stderr, "mkdatasetfs: 's3://bucket/p/': 7 objects have keys that cannot be paths of files, "
+    check("the line", done.stderr, "mkdatasetfs: 's3://bucket/p/': 8 objects have keys that cannot be paths of files, "
           "such as '../up': left out\n")
     check("the others", json.loads(done.stdout)["digest"], expected)
     refused("the key 's3://bucket/p/../up' cannot be the path of a file", *words, "--special", "fail", **OWN)
     server.put("/bucket/p/a/below", b"3")
-    for name in ("x//y", "/z", "../up", "q/../r", "./dot", "n" * 256, "not-a-folder/"):
+    for name in odd:
         del server.objects[f"/bucket/p/{name}"]
     refused("'a/below' in the archive lies below 'a', which is a regular file", *words, **OWN)
     refused("'s3://bucket/none/' has nothing to pack", "--endpoint", server.url, "s3://bucket/none/", **OWN)
@@ -346,8 +373,8 @@ def main():
     server.keys = KEYS
     check_broken_listing()
     check_refused_connection()
-    for step in (check_names, check_keys, check_public, check_other_source, check_prefix, check_odd_keys,
-                 check_command_line, check_secrets):
+    for step in (check_names, check_keys, check_public, check_other_source, check_prefix, check_one_changed,
+                 check_wrong_listings, check_odd_keys, check_command_line, check_secrets):
         began = time.monotonic()
         step(server)
         print(f"{step.__name__}: {time.monotonic() - began:.1f} s", flush=True)

@@ -12,11 +12,15 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text/parse.h"
 #include "source/remote/bucket.h"
 #include "source/remote/object.h"
 
 #define KEYS_PAGE_MAX (16u << 20) /* bytes; a page has 1000 keys at most */
 #define KEYS_TEXT_MAX (64u << 10)
+#define KEYS_SIZE_MAX (UINT64_C(50) << 40) /* AWS takes 50 TB, and not all stores as much */
+#define KEYS_NO_SIZE  UINT64_MAX
+#define KEYS_DIGITS   "0123456789abcdefABCDEF"
 
 struct keys_page {
 	const struct keys_setup *setup;
@@ -71,7 +75,10 @@ static void XMLCALL keys_start(void *argument, const char *name, const char **at
 	(void)attributes;
 	page->text_used = 0;
 	page->is_listing |= !strcmp(name, "ListBucketResult");
-	page->is_inside |= !strcmp(name, "Contents");
+	if (!strcmp(name, "Contents")) {
+		page->is_inside = true;
+		page->object.size = KEYS_NO_SIZE;
+	}
 }
 
 static void XMLCALL keys_characters(void *argument, const char *text, int length)
@@ -96,6 +103,14 @@ static void keys_copy(struct keys_page *page, char **to)
 		error_no_memory(&page->failed);
 }
 
+static void keys_size(struct keys_page *page)
+{
+	struct error why;
+
+	if (parse_u64(page->text, 0, KEYS_SIZE_MAX, &page->object.size, &why) < 0)
+		page->object.size = KEYS_NO_SIZE;
+}
+
 static void keys_value(struct keys_page *page, const char *name)
 {
 	struct tm tm = { 0 };
@@ -105,7 +120,7 @@ static void keys_value(struct keys_page *page, const char *name)
 	else if (!strcmp(name, "ETag"))
 		keys_copy(page, &page->object.etag);
 	else if (!strcmp(name, "Size"))
-		page->object.size = strtoull(page->text, NULL, 10);
+		keys_size(page);
 	else if (!strcmp(name, "LastModified") && strptime(page->text, "%Y-%m-%dT%H:%M:%S", &tm))
 		page->object.mtime = timegm(&tm);
 }
@@ -162,31 +177,22 @@ static int keys_parse(struct keys_page *page, struct error *err)
 
 /* --- pages --- */
 
-/* Decodes a key in place. False: it has a zero byte. */
-static bool keys_decode(char *key)
+/* Decodes a key in place, except for zero bytes. */
+static void keys_decode(struct keys_object *object)
 {
-	char *to = key, digits[3] = { 0 }, *end;
+	char *to = object->key, digits[3] = { 0 }, byte;
 
-	for (; *key; key++) {
-		if (*key == '+') {
-			*to++ = ' ';
-			continue;
+	for (const char *key = object->key; *key; key++) {
+		byte = *key == '+' ? ' ' : *key;
+		if (*key == '%' && strspn(key + 1, KEYS_DIGITS) >= 2) {
+			memcpy(digits, key + 1, 2);
+			byte = (char)strtoul(digits, NULL, 16);
+			object->has_zero |= !byte;
+			key += byte ? 2 : 0;
 		}
-		if (*key == '%') {
-			memset(digits, 0, sizeof(digits));
-			memcpy(digits, key + 1, strnlen(key + 1, 2));
-			*to = (char)strtoul(digits, &end, 16);
-			if (end == digits + 2) {
-				if (!*to++)
-					return false;
-				key += 2;
-				continue;
-			}
-		}
-		*to++ = *key;
+		*to++ = byte ? byte : *key;
 	}
 	*to = 0;
-	return true;
 }
 
 static int keys_hand_over(struct keys_page *page, const char *prefix, struct error *err)
@@ -197,9 +203,14 @@ static int keys_hand_over(struct keys_page *page, const char *prefix, struct err
 	for (size_t i = 0; r == 0 && i < page->count; i++) {
 		struct keys_object *object = &page->objects[i];
 
-		if ((page->is_encoded && !keys_decode(object->key)) || strncmp(object->key, prefix, length) != 0)
+		if (page->is_encoded)
+			keys_decode(object);
+		if (strncmp(object->key, prefix, length) != 0)
 			return error_set(err, -EBADMSG, "'%.200s': the listing has a key that does not begin like it",
 					 page->setup->source);
+		if (object->size == KEYS_NO_SIZE)
+			return error_set(err, -EBADMSG, "'%.200s': the listing gives no size of '%.200s', or none "
+					 "from 0 to 50 TiB", page->setup->source, object->key);
 		memmove(object->key, object->key + length, strlen(object->key + length) + 1);
 		r = page->setup->each(page->setup->argument, object, err);
 	}
@@ -233,6 +244,9 @@ static int keys_page(struct http *http, const struct keys_setup *setup, char **t
 		r = object_read(http, &object, err);
 	if (r == 0)
 		r = keys_parse(&page, err);
+	if (r == 0 && page.is_truncated && *token && !strcmp(*token, page.next))
+		r = error_set(err, -EBADMSG, "'%.200s': the listing does not end: each page names itself as the next",
+			      setup->source);
 	if (r == 0)
 		r = keys_hand_over(&page, bucket_prefix(setup->source), err);
 	free(*token);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists the objects of a bucket whose keys begin with a prefix, a page at a time. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@ struct keys_object {
 	char *etag;     /* or NULL */
 	uint64_t size;
 	int64_t mtime;  /* seconds */
+	bool has_zero;  /* the key has a zero byte, which is %00 here */
 };
 
 struct keys_setup {

@@ -124,12 +124,15 @@ static void prefix_work(void *argument)
 	}
 }
 
-/* Returns whether the key is a path that a file or folder can have: parts that are no '.', '..' or empty. */
+/* Returns whether the key is a path that a file or folder can have: parts that are no '.', '..' or empty,
+ * without zero bytes. */
 static bool prefix_is_path(const struct keys_object *object)
 {
 	const char *part = object->key;
 	size_t length;
 
+	if (object->has_zero)
+		return false;
 	for (; *part; part += length + (part[length] == '/')) {
 		length = strcspn(part, "/");
 		if (!length || length > DSFS_NAME_MAX || (length == 1 && part[0] == '.') ||
