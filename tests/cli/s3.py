@@ -279,6 +279,19 @@ def check_wrong_listings(server):
     del server.objects["/bucket/"], server.plans["/bucket/"]
 
 
+def check_folders(server):
+    """--into-folders takes the last part of a prefix, or the bucket."""
+    server.objects.clear()
+    for name, data in {"a.tar/1": b"1", "a.tar/b/2": b"2", "../3": b"3"}.items():
+        server.put(f"/bucket/{name}", data)
+    words = ("--into-folders", "--endpoint", server.url)
+    for prefix, folder, names in (("a.tar/", "a.tar", {"1": b"1", "b/2": b"2"}), ("a.tar/b/", "b", {"2": b"2"}),
+                                  ("", "bucket", {"a.tar/1": b"1", "a.tar/b/2": b"2"})):
+        check(prefix, digest(*words, f"s3://bucket/{prefix}", warnings=int(not prefix), **OWN),
+              digest("--all-root", tree({f"{folder}/{name}": data for name, data in names.items()})))
+    refused("option '--into-folders': 's3://bucket/../' has no name for a folder", *words, "s3://bucket/../", **OWN)
+
+
 def check_odd_keys(server):
     server.objects.clear()
     plain, words = {"a": b"1", "b/c": b"2", "folder/": b""}, ("--endpoint", server.url, "s3://bucket/p/")
@@ -374,7 +387,7 @@ def main():
     check_broken_listing()
     check_refused_connection()
     for step in (check_names, check_keys, check_public, check_other_source, check_prefix, check_one_changed,
-                 check_wrong_listings, check_odd_keys, check_command_line, check_secrets):
+                 check_wrong_listings, check_folders, check_odd_keys, check_command_line, check_secrets):
         began = time.monotonic()
         step(server)
         print(f"{step.__name__}: {time.monotonic() - began:.1f} s", flush=True)

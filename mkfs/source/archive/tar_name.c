@@ -29,13 +29,19 @@ size_t tar_name_stem(const char *path)
 
 const char *tar_name_folder(const char *path, size_t *length)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *end = path + strlen(path), *name;
 
+	while (end > path && end[-1] == '/')
+		end--;
+	for (name = end; name > path && name[-1] != '/';)
+		name--;
 	*length = tar_name_stem(name);
 	if (!*length)
 		*length = tar_name_without(name, ".zip");
 	if (!*length)
-		*length = strlen(name);
+		*length = (size_t)(end - name);
+	if (*name == '.' && (*length == 1 || (*length == 2 && name[1] == '.')))
+		*length = 0;
 	return name;
 }
 

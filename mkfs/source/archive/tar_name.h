@@ -6,7 +6,8 @@
 
 /* Returns the length of the path without the extension of a tar archive; 0: it has no such extension. */
 size_t tar_name_stem(const char *path);
-/* Returns the folder for an archive at this path, *length bytes long: the last component without its extension. */
+/* Returns the folder for an archive at this path, *length bytes long: the last component, without the extension of an
+ * archive if no slash follows; 0: there is none. */
 const char *tar_name_folder(const char *path, size_t *length);
 /* Returns whether the name ends like one of several parts: a.tar.gz.ab, a.tar.001, a.zip.part2. */
 bool tar_name_is_part(const char *path);
