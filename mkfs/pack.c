@@ -178,8 +178,8 @@ static int packer_open_fetcher(struct packer *packer, struct error *err)
 		.endpoint = options->endpoint, .region = options->region, .ca_file = options->ca_file,
 		.retries = options->retries, .timeout = options->timeout, .requests = options->requests,
 		/* these options change paths before the filter sees them */
-		.filter = options->strip || options->into_folders ? NULL : options->filter,
-		.no_data = options->dry_run, .refuse_odd = options->refuse_special,
+		.filter = options->strip || options->into_folders || options->nested ? NULL : options->filter,
+		.no_data = options->dry_run && !options->nested, .refuse_odd = options->refuse_special,
 	};
 	int r = fetcher_open(&setup, &packer->archives.fetcher, err);
 

@@ -292,6 +292,19 @@ def check_folders(server):
     refused("option '--into-folders': 's3://bucket/../' has no name for a folder", *words, "s3://bucket/../", **OWN)
 
 
+def check_nested(server):
+    """Filters see an archive below a prefix as the folder that it becomes, and a dry run needs its content."""
+    server.objects.clear()
+    server.put("/bucket/p/x.tar", TAR)
+    server.put("/bucket/p/y.tar", OTHER)
+    words = ("--nested", "--endpoint", server.url, "s3://bucket/p/")
+    expected = digest(*words, **OWN)
+    check("the names of archives", digest(*words, "--exclude", "*.tar", **OWN), expected)
+    check("files", digest(*words, "--exclude", "/x/", **OWN), digest(*words, "--include", "/y/", "--exclude", "/*", **OWN))
+    done = run((*words, "--dry-run"), OWN)
+    check(f"a dry run: {done.stderr}", (done.returncode, json.loads(done.stdout or "{}").get("files")), (0, 40))
+
+
 def check_odd_keys(server):
     server.objects.clear()
     plain, words = {"a": b"1", "b/c": b"2", "folder/": b""}, ("--endpoint", server.url, "s3://bucket/p/")
@@ -387,7 +400,8 @@ def main():
     check_broken_listing()
     check_refused_connection()
     for step in (check_names, check_keys, check_public, check_other_source, check_prefix, check_one_changed,
-                 check_wrong_listings, check_folders, check_odd_keys, check_command_line, check_secrets):
+                 check_wrong_listings, check_folders, check_nested, check_odd_keys, check_command_line,
+                 check_secrets):
         began = time.monotonic()
         step(server)
         print(f"{step.__name__}: {time.monotonic() - began:.1f} s", flush=True)
