@@ -19,6 +19,7 @@
 #include "pack.h"
 #include "source/archive/tar_charset.h"
 #include "source/remote/bucket.h"
+#include "source/remote/fetcher.h"
 #include "source/remote/prefix.h"
 #include "summary.h"
 #include "volume/transaction/degraded.h"
@@ -299,6 +300,21 @@ static int main_pack(struct pack_options *options)
 	return status;
 }
 
+/* Checks that options of URLs come with one. */
+static int main_check_urls(const struct pack_options *options, struct error *err)
+{
+	const char *set = options->ca_file ? "--ca-file" : options->endpoint ? "--endpoint" :
+			  options->region ? "--region" : options->requests != PACK_UNSET ? "--requests" :
+			  options->retries != PACK_UNSET ? "--retries" :
+			  options->timeout != PACK_UNSET ? "--timeout" : NULL;
+
+	for (unsigned i = 0; set && i < options->source_count; i++)
+		if (fetcher_fetches(options->sources[i]))
+			set = NULL;
+	return set ? error_set(err, -EINVAL, "option '%s' is for sources that begin with https://, http:// or s3://, "
+			       "and none does", set) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct pack_options options;
@@ -324,7 +340,7 @@ int main(int argc, char **argv)
 		options.volume = argv[1];
 		options.sources = argv + 2;
 		options.source_count = (unsigned)operands - 1;
-		status = main_pack(&options);
+		status = main_check_urls(&options, &err) < 0 ? main_usage(err.reason) : main_pack(&options);
 	}
 	pack_options_free(&options);
 	if (status == EXIT_DONE && output_flush(&err) < 0)

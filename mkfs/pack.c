@@ -170,13 +170,20 @@ static int packer_open_directory(struct packer *packer, struct error *err)
 	return 0;
 }
 
+static unsigned packer_or(unsigned value, unsigned otherwise)
+{
+	return value == PACK_UNSET ? otherwise : value;
+}
+
 static int packer_open_fetcher(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
 	const struct fetcher_setup setup = {
 		.sources = options->sources, .count = options->source_count,
 		.endpoint = options->endpoint, .region = options->region, .ca_file = options->ca_file,
-		.retries = options->retries, .timeout = options->timeout, .requests = options->requests,
+		.retries = packer_or(options->retries, PACK_RETRIES),
+		.timeout = packer_or(options->timeout, PACK_TIMEOUT),
+		.requests = packer_or(options->requests, PACK_REQUESTS),
 		/* these options change paths before the filter sees them */
 		.filter = options->strip || options->into_folders || options->nested ? NULL : options->filter,
 		.no_data = options->dry_run && !options->nested, .refuse_odd = options->refuse_special,
@@ -202,9 +209,7 @@ static int packer_check_options(const struct packer *packer, struct error *err)
 	}
 	wrong = options->nested ? "--nested" : options->strip ? "--strip-components" :
 		options->into_folders ? "--into-folders" : options->duplicates ? "--on-duplicate" :
-		options->require_end ? "--require-end" : options->zip_charset ? "--zip-charset" :
-		options->ca_file ? "--ca-file" : options->endpoint ? "--endpoint" :
-		options->region ? "--region" : NULL;
+		options->require_end ? "--require-end" : options->zip_charset ? "--zip-charset" : NULL;
 	return wrong ? error_set(err, -EINVAL, "option '%s' is for archives, and '%s' is a directory", wrong,
 				 options->sources[0]) : 0;
 }

@@ -7,8 +7,8 @@
 void pack_options_init(struct pack_options *options)
 {
 	*options = (struct pack_options){ .level = CODEC_LEVEL_DEFAULT, .chunk_log = PACK_CHUNK_LOG,
-					  .retries = PACK_RETRIES, .timeout = PACK_TIMEOUT,
-					  .requests = PACK_REQUESTS };
+					  .retries = PACK_UNSET, .timeout = PACK_UNSET,
+					  .requests = PACK_UNSET };
 }
 
 void pack_options_free(struct pack_options *options)

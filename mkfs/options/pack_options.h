@@ -14,6 +14,7 @@
 #define PACK_RETRIES     10u
 #define PACK_TIMEOUT     60u /* seconds */
 #define PACK_REQUESTS    32u
+#define PACK_UNSET       UINT32_MAX /* of the three above: the option is not set */
 
 enum pack_compress { PACK_RAW, PACK_ZSTD, PACK_AUTO };
 enum pack_order { PACK_LAST, PACK_TREE, PACK_RANDOM };
@@ -24,8 +25,8 @@ struct pack_options {
 	unsigned source_count;
 	const char *endpoint, *region; /* of an object store, NULL: as the environment says */
 	const char *ca_file;       /* of URLs: certificates, NULL: those of the machine, */
-	unsigned retries, timeout; /* repetitions in a row, seconds without a byte */
-	unsigned requests; /* at a time */
+	unsigned retries, timeout; /* repetitions in a row, seconds without a byte; PACK_UNSET: the default, */
+	unsigned requests; /* as here; at a time */
 	bool nested;        /* unpack archives inside archives */
 	bool require_end;   /* a tar archive must have the mark of its end */
 	const char *zip_charset; /* of names that are not UTF-8, see tar_charset.h; NULL: the default */

@@ -341,6 +341,13 @@ def check_command_line(server):
                         (("--region", "a/b"), "'a/b' is no name of a region")):
         done = run([*words, "s3://bucket/a.tar"], OWN)
         check(f"{words}: {done.stderr}", (done.returncode, text in done.stderr), (2, True))
+    os.makedirs("d", exist_ok=True)
+    for words in (("--requests", "32"), ("--retries", "0"), ("--timeout", "60"), ("--ca-file", "a.tar"),
+                  ("--endpoint", server.url), ("--region", "us-east-1")):
+        for sources in (["d"], ["a.tar", "b.tar"]):
+            done = run([*words, *sources], OWN)
+            check(f"{words}, {sources}", (done.returncode, done.stderr), (2, f"mkdatasetfs: option '{words[0]}' is for "
+                  "sources that begin with https://, http:// or s3://, and none does\n"))
 
 
 # --- the processes
