@@ -136,7 +136,7 @@ int classes_add_meta(struct classes *classes, struct mapped *blob, uint32_t numb
 	struct dsfs_class class = ((const struct dsfs_class *)classes->list.bytes)[number];
 	auto_free uint8_t *bytes = malloc(DSFS_XATTRS_MAX);
 	struct classes_merge merge = { .set = xattr_set_begin(bytes), .meta = meta };
-	uint64_t xattrs = dsfs_le64_get(class.xattrs), added;
+	uint64_t xattrs = dsfs_le64_get(class.xattrs), added = 0;
 	int r = 0;
 
 	if (!bytes)
