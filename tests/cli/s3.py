@@ -300,7 +300,8 @@ def check_nested(server):
     words = ("--nested", "--endpoint", server.url, "s3://bucket/p/")
     expected = digest(*words, **OWN)
     check("the names of archives", digest(*words, "--exclude", "*.tar", **OWN), expected)
-    check("files", digest(*words, "--exclude", "/x/", **OWN), digest(*words, "--include", "/y/", "--exclude", "/*", **OWN))
+    check("files", digest(*words, "--exclude", "/x/", **OWN),
+          digest(*words, "--include", "/y/", "--exclude", "/*", **OWN))
     done = run((*words, "--dry-run"), OWN)
     check(f"a dry run: {done.stderr}", (done.returncode, json.loads(done.stdout or "{}").get("files")), (0, 40))
 
