@@ -559,17 +559,19 @@ void allocator_keep_catalogue(struct allocator *allocator, uint32_t member, stru
 /* --- sums over the lanes --- */
 
 /* Counts free segments outside groups, on members that are there, divided by the number of copies. */
+/* Returns 0 also if no lane can take anything. */
 static uint64_t allocator_free_segments(const struct allocator *allocator)
 {
+	uint32_t columns = allocator->members ? allocator->lanes[allocator_first(allocator)].column_count : 0;
 	uint64_t segments = 0;
 
-	for (uint32_t i = 0; allocator->members && i < allocator->lane_count; i++) {
+	for (uint32_t i = 0; columns && i < allocator->lane_count; i++) {
 		const struct bits *used = &allocator->used[i];
 
 		if (allocator_is_there(allocator, i))
 			segments += used->count - bits_sum(used, 0, used->count);
 	}
-	return allocator->members ? segments / allocator->lanes[allocator_first(allocator)].column_count : 0;
+	return columns ? segments / columns : 0;
 }
 
 uint64_t allocator_free(const struct allocator *allocator)

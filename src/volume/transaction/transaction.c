@@ -307,6 +307,20 @@ static void transaction_leave(struct transaction *transaction, uint32_t number)
 	member->leaves = leaves;
 }
 
+/* All tables of a transaction have a place for each member of the catalogue, and for newcomers. A device that an
+ * interrupted 'member add' left, and that the catalogue in force lacks, has none. */
+static int transaction_check_known(const struct transaction *transaction, struct error *err)
+{
+	uint32_t known = transaction->catalogue.members.count ? transaction->catalogue.members.count : 1;
+
+	for (uint32_t i = known; i < transaction->member_count; i++)
+		if (!transaction->members[i].is_newcomer)
+			return error_set(err, -ESTALE, "the catalogue in force has %" PRIu32 " members, and not the one "
+					 "of number %" PRIu32 ": 'datasetfsctl member add' was cut off; run it again, "
+					 "or name the volume by another member", known, i);
+	return 0;
+}
+
 int transaction_load(struct transaction *transaction, struct error *err)
 {
 	const struct members *members = &transaction->catalogue.members;
@@ -318,6 +332,8 @@ int transaction_load(struct transaction *transaction, struct error *err)
 	free(transaction->rings);
 	transaction->rings = rings;
 	r = catalogue_load(transaction->source, rings, &transaction->super, &transaction->catalogue, err);
+	if (r == 0)
+		r = transaction_check_known(transaction, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
 		if (i < members->count && (members->list[i].missing_from || members_has_left(members, i)))
 			transaction_leave(transaction, i);
