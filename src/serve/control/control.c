@@ -112,6 +112,16 @@ static void control_main(void *argument)
 	}
 }
 
+static bool control_is_ending(struct control *control)
+{
+	bool ending;
+
+	pthread_mutex_lock(&control->lock);
+	ending = control->ending;
+	pthread_mutex_unlock(&control->lock);
+	return ending;
+}
+
 bool control_await_members(struct control *control)
 {
 	struct serve *serve = control->serve;
@@ -119,7 +129,7 @@ bool control_await_members(struct control *control)
 	control->rejoin.when = 0;
 	(void)rejoin_settle(serve, &control->rejoin);
 	while (atomic_load(&serve->volume.is_widening) && !atomic_load(&serve->is_leaving) &&
-	       successor_survives_server(serve))
+	       successor_survives_server(serve) && !control_is_ending(control))
 		control_sleep(control, clock_now() + CONTROL_GLANCE);
 	return atomic_load(&serve->is_leaving);
 }

@@ -21,6 +21,7 @@
 #include "serve/successor/successor.h"
 
 #define REJOIN_PERIOD INT64_C(5000000000) /* ns between two attempts, each of which opens all candidates */
+#define REJOIN_PAUSE  INT64_C(300000000000) /* ns, if this mount cannot take in members that were added */
 
 /* Whether the file is the one that the slot already has. */
 static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const struct file_source *file)
@@ -141,7 +142,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 }
 
 /* The member that the volume was mounted by may be the missing one, so the names of the others are tried as well. */
-static void rejoin_try(struct serve *serve, bool *ret_whole)
+static int rejoin_try(struct serve *serve, bool *ret_whole)
 {
 	static struct log_limit limit = { .burst = 2 };
 	struct error err = { 0 };
@@ -149,7 +150,7 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 	int r = rejoin_look(serve, serve->options.volume, ret_whole, &err);
 	bool is_all = r == 0 && naming_is_one(serve->options.volume); /* no other name can find more */
 
-	for (uint32_t i = 0; !*ret_whole && !is_all && i < serve->volume.array->count; i++) {
+	for (uint32_t i = 0; !*ret_whole && !is_all && r != -EOPNOTSUPP && i < serve->volume.array->count; i++) {
 		const char *name = atomic_load(&serve->volume.members[i].name);
 
 		if (!name || route_is_suspect(serve->volume.route, i, clock_now()))
@@ -160,6 +161,7 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 	}
 	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot look for members of '%s', trying again", serve->options.volume);
+	return r;
 }
 
 /* In a successor, commands that its predecessor did not finish come first: a search may wait for a member. */
@@ -179,7 +181,8 @@ int64_t rejoin_settle(struct serve *serve, struct rejoin *rejoin)
 		return rejoin->when;
 	rejoin->when = now + REJOIN_PERIOD;
 	atomic_store(&serve->due.rejoin, false); /* before looking, as another thread may set it meanwhile */
-	rejoin_try(serve, &is_whole);
+	if (rejoin_try(serve, &is_whole) == -EOPNOTSUPP)
+		rejoin->when = now + REJOIN_PAUSE;
 	if (is_whole)
 		return 0;
 	atomic_store(&serve->due.rejoin, true);
