@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/memstream.h"
 #include "base/text/shown.h"
 #include "text.h"
 
@@ -28,7 +29,7 @@ int grid_new(struct grid **ret, struct error *err)
 
 	if (!grid)
 		return error_no_memory(err);
-	grid->out = open_memstream(&grid->text, &grid->length);
+	grid->out = memstream_open(&grid->text, &grid->length);
 	if (!grid->out)
 		return error_no_memory(err);
 	*ret = take_ptr(&grid);

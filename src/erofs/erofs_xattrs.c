@@ -11,6 +11,7 @@
 #include "base/grow.h"
 #include "base/round.h"
 #include "base/text/json.h"
+#include "base/text/memstream.h"
 #include "datasetfs/control.h"
 #include "erofs/erofs_format.h"
 #include "image/catalogue/version_json.h"
@@ -72,7 +73,7 @@ static int xattrs_collect_set(struct erofs_xattrs_table *table, uint64_t offset,
 
 static int xattrs_describe(struct erofs_xattrs_table *table, const struct version *version, struct error *err)
 {
-	struct json json = { .out = open_memstream(&table->text, &table->text_length) };
+	struct json json = { .out = memstream_open(&table->text, &table->text_length) };
 
 	if (!json.out)
 		return error_no_memory(err);

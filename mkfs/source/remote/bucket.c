@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/text/memstream.h"
 #include "source/remote/url.h"
 
 #define BUCKET_SCHEME "s3://"
@@ -131,7 +132,7 @@ int bucket_url(const struct bucket_setup *setup, const char *source, char **ret,
 {
 	char *url = NULL;
 	size_t size;
-	FILE *out = open_memstream(&url, &size);
+	FILE *out = memstream_open(&url, &size);
 
 	if (!out)
 		return error_no_memory(err);
@@ -152,7 +153,7 @@ int bucket_list_url(const struct bucket_setup *setup, const char *source, const 
 {
 	char *url = NULL;
 	size_t size;
-	FILE *out = open_memstream(&url, &size);
+	FILE *out = memstream_open(&url, &size);
 
 	if (!out)
 		return error_no_memory(err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text/memstream.h"
 
 #define PAX_FILE      '0'
 #define PAX_FOLDER    '5'
@@ -72,7 +73,7 @@ static int pax_extended(const struct pax_entry *entry, pax_sink *sink, void *arg
 	auto_free char *records = NULL;
 	char number[24];
 	size_t length;
-	FILE *out = open_memstream(&records, &length);
+	FILE *out = memstream_open(&records, &length);
 	int r;
 
 	if (!out)

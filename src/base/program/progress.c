@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text/format.h"
 #include "base/text/json.h"
+#include "base/text/memstream.h"
 #include "base/thread/thread.h"
 
 #define PROGRESS_BAR_WIDTH 24u
@@ -79,7 +80,7 @@ static void progress_print_json(const struct progress_state *s)
 {
 	char *line = NULL;
 	size_t length;
-	FILE *out = open_memstream(&line, &length);
+	FILE *out = memstream_open(&line, &length);
 	struct json json = { .out = out };
 
 	if (!out)
@@ -91,8 +92,8 @@ static void progress_print_json(const struct progress_state *s)
 	json_number(&json, "total_bytes", s->total);
 	json_real(&json, "seconds", s->seconds);
 	json_end_object(&json);
-	fclose(out);
-	fprintf(stderr, "%s\n", line);
+	if (fclose(out) == 0)
+		fprintf(stderr, "%s\n", line);
 	free(line);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text/json.h"
+#include "base/text/memstream.h"
 #include "datasetfs/control.h"
 #include "image/catalogue/version_json.h"
 #include "serve/request/caller.h"
@@ -16,7 +17,7 @@ int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *re
 {
 	char *text = NULL;
 	size_t length = 0;
-	struct json json = { .out = open_memstream(&text, &length) };
+	struct json json = { .out = memstream_open(&text, &length) };
 
 	if (!json.out)
 		return -ENOMEM;

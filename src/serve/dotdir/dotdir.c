@@ -11,6 +11,7 @@
 
 #include "base/text/format.h"
 #include "base/text/json.h"
+#include "base/text/memstream.h"
 #include "datasetfs/control.h"
 #include "image/catalogue/version_json.h"
 #include "image/meta.h"
@@ -84,7 +85,7 @@ static int dotdir_text(const struct dotdir_file *file, struct serve *serve, char
 {
 	char *text = NULL;
 	size_t length = 0;
-	struct json json = { .out = open_memstream(&text, &length) };
+	struct json json = { .out = memstream_open(&text, &length) };
 
 	if (!json.out)
 		return -ENOMEM;

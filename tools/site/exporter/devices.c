@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/label.h"
+#include "base/text/memstream.h"
 #include "base/transfer.h"
 #include "device/kernel_view.h"
 
@@ -59,7 +60,7 @@ int devices_write(const struct mounts_entry *mount, int to)
 	auto_free char *text = NULL;
 	size_t length = 0;
 	int r = kernel_view_read(mount->point, mount->device, &view, NULL);
-	FILE *out = r < 0 ? NULL : open_memstream(&text, &length);
+	FILE *out = r < 0 ? NULL : memstream_open(&text, &length);
 
 	if (!out)
 		return r < 0 ? -r : ENOMEM;

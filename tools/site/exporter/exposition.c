@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/label.h"
+#include "base/text/memstream.h"
 #include "base/utf8.h"
 
 #define EXPOSITION_FAMILIES 512u
@@ -81,7 +82,7 @@ int exposition_family(struct exposition *exposition, const char *name, const cha
 	family->name = strdup(name);
 	family->type = strdup(type);
 	family->help = strdup(help);
-	family->out = open_memstream(&family->series, &family->length);
+	family->out = memstream_open(&family->series, &family->length);
 	if (!family->name || !family->type || !family->help || !family->out)
 		return error_no_memory(err);
 	return 0;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/memstream.h"
+
 /* Half of all connections for one address, so that another machine's Prometheus gets an answer whatever users of this
  * machine do. */
 #define SERVER_CONNECTIONS 256u
@@ -182,7 +184,7 @@ static struct MHD_Response *server_write(const struct exposition *exposition)
 {
 	char *text = NULL;
 	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
+	FILE *out = memstream_open(&text, &length);
 
 	if (!out)
 		return NULL;

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* A stream into memory that grows, as by open_memstream(3), but fclose(3) fails if there was too little memory: glibc's
+ * loses the rest of the text without an error. */
+#pragma once
+#include <stddef.h>
+#include <stdio.h>
+
+/* Sets *text, which ends with a NUL, and *length whenever the stream is flushed or closed; *text is for free(), also
+ * after a failure. NULL: no memory, and *text is NULL. */
+FILE *memstream_open(char **text, size_t *length);
