@@ -315,9 +315,9 @@ static int transaction_check_known(const struct transaction *transaction, struct
 
 	for (uint32_t i = known; i < transaction->member_count; i++)
 		if (!transaction->members[i].is_newcomer)
-			return error_set(err, -ESTALE, "the catalogue in force has %" PRIu32 " members, and not the one "
-					 "of number %" PRIu32 ": 'datasetfsctl member add' was cut off; run it again, "
-					 "or name the volume by another member", known, i);
+			return error_set(err, -ESTALE, "the catalogue in force has %" PRIu32 " members and no number "
+					 "%" PRIu32 ": 'datasetfsctl member add' was cut off; run it again, or name "
+					 "the volume by another member", known, i);
 	return 0;
 }
 
