@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=gcc,asan,tsan queue=loops timeout=300
+# tests/run: daemon in=asan,tsan timeout=300
 # A member is drained, and others get their share, while mounts that follow serve: no reader notices, and the member is
 # not missed afterwards, by mounts of before, by the next server or by new ones.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
-. "$LIB/kernel.sh"
 need_fuse
 
 small_files source 11 300 1
@@ -58,9 +57,3 @@ assert_eq "its state" "$(member 1 state)" left
 ! grep -q degraded daemon.log || fail "it is missed: $(cat daemon.log)"
 assert_contains "what status says" "$(datasetfsctl status mnt | head -n 1)" healthy
 unmount mnt
-
-if [ -z "${DATASETFS_SANITIZER:-}" ] && (need_loop && need_filesystem erofs) >/dev/null; then
-    say "by the kernel"
-    kernel_mount d
-    compare source theirs --ignore holes,inodes
-fi
