@@ -23,7 +23,7 @@
 struct compact_result {
 	struct compaction compaction;
 	struct served served;
-	bool gave_back, has_left;
+	bool gave_back;
 	uint64_t given_bytes;
 };
 
@@ -104,8 +104,7 @@ static int compact_run_asking(const struct volume *volume, const struct compact_
 	struct compact_question question = { options, &transaction->catalogue, &ret->served };
 	const struct compaction_args args = {
 		.below = (unsigned)options->below,
-		.kind = options->kind,
-		.member = options->member,
+		.levels = options->levels,
 		.dry_run = options->dry_run,
 		.consent = compact_consent,
 		.argument = &question,
@@ -115,124 +114,29 @@ static int compact_run_asking(const struct volume *volume, const struct compact_
 	return r < 0 ? r : compaction_run(transaction, &args, &ret->compaction, err);
 }
 
-static int compact_begin(const struct volume *volume, const struct compact_options *options, struct transaction *ret,
-			 struct error *err)
-{
-	int r;
-
-	if (options->kind != COMPACTION_DRAIN)
-		return volume_transaction(volume, options->common.degraded, ret, err);
-	r = volume_begin(volume, TRANSACTION_ALL_STAY, false, ret, err);
-	if (r < 0)
-		return r;
-	ret->degraded = options->common.degraded;
-	transaction_drain(ret, options->member);
-	r = transaction_check(ret, err);
-	if (r < 0)
-		transaction_close(ret);
-	return r;
-}
-
-/* Checks that as many members stay as have copies of the same bytes. */
-static int compact_check_members(const struct members *members, const struct compact_options *options,
-				 struct error *err)
-{
-	uint32_t stay = members_remaining(members) - !members_has_left(members, options->member), copies = 1;
-
-	if (!members->count && options->kind != COMPACTION_DEAD)
-		return error_set(err, -EINVAL, "the volume is a single file or device: it has no members");
-	for (uint32_t i = 0; i < members->group_count; i++)
-		if (1u + members->groups[i].redundant > copies)
-			copies = 1u + members->groups[i].redundant;
-	if (options->kind != COMPACTION_DRAIN || stay >= copies)
-		return 0;
-	return error_set(err, -EINVAL, "%" PRIu32 " member%s would stay, and the content has up to %" PRIu32 " cop%s",
-			 stay, stay == 1 ? "" : "s", copies, copies == 1 ? "y" : "ies");
-}
-
-/* Lets the member leave that was drained. */
-static int compact_retire(const struct compact_options *options, struct transaction *transaction,
+static int compact_volume(const struct volume *volume, const struct compact_options *options,
 			  struct compact_result *ret, struct error *err)
-{
-	int r = 0;
-
-	if (options->kind != COMPACTION_DRAIN || options->dry_run || ret->compaction.segments)
-		return 0;
-	ret->has_left = true;
-	if (members_has_left(&transaction->catalogue.members, options->member))
-		return 0;
-	r = transaction_begin(transaction, err);
-	if (r == 0)
-		r = transaction_retire(transaction, options->member, err);
-	return r < 0 ? r : transaction_commit(transaction, err);
-}
-
-static int compact_pass(const struct volume *volume, const struct compact_options *options,
-			struct compact_result *ret, struct error *err)
 {
 	struct error why = { 0 };
 	struct transaction transaction;
 	int r;
 
-	r = compact_begin(volume, options, &transaction, err);
+	r = volume_transaction(volume, options->common.degraded, &transaction, err);
 	if (r < 0)
 		return r;
 	r = volume_pace(transaction.array, options->common.max_bandwidth, err);
-	if (r == 0)
-		r = compact_check_members(&transaction.catalogue.members, options, err);
+	if (r == 0 && options->levels && !transaction.catalogue.members.count)
+		r = error_set(err, -EINVAL, "the volume is a single file or device: it has no members");
 	if (r == 0 && options->give_back)
 		r = compact_check_give_back(&transaction, err);
 	if (r == 0)
 		r = compact_run_asking(volume, options, &transaction, ret, err);
-	if (r == 0)
-		r = compact_retire(options, &transaction, ret, err);
 	if (r == 0 && options->give_back && !options->dry_run) {
 		ret->gave_back = room_give_back(&transaction, &ret->given_bytes, &why) == 0;
 		if (!ret->gave_back)
 			log_error(&why, "free space of '%s' stays in the file, ignoring", volume->path);
 	}
 	transaction_close(&transaction);
-	return r;
-}
-
-static void compact_free(struct compact_result *result)
-{
-	served_close(&result->served);
-	free(result->compaction.versions);
-	*result = (struct compact_result){ 0 };
-}
-
-/* Adds a pass to the result, which has the versions as the last one that moved any left them. */
-static void compact_add(struct compact_result *result, struct compact_result *pass)
-{
-	struct compaction *sum = &result->compaction;
-
-	pass->compaction.segments += sum->segments;
-	pass->compaction.moved_bytes += sum->moved_bytes;
-	pass->compaction.index_bytes += sum->index_bytes;
-	pass->compaction.dead_bytes += sum->dead_bytes;
-	pass->compaction.freed_bytes += sum->freed_bytes;
-	if (!pass->compaction.version_count) {
-		free(pass->compaction.versions);
-		pass->compaction.versions = take_ptr(&sum->versions);
-		pass->compaction.version_count = sum->version_count;
-	}
-	compact_free(result);
-	*result = *pass;
-}
-
-/* A member is drained in as many passes as there is room for, each of which is in force at its end. */
-static int compact_volume(const struct volume *volume, const struct compact_options *options,
-			  struct compact_result *ret, struct error *err)
-{
-	int r;
-
-	do {
-		struct compact_result pass = { 0 };
-
-		r = compact_pass(volume, options, &pass, err);
-		compact_add(ret, &pass);
-	} while (r == 0 && options->kind == COMPACTION_DRAIN && !options->dry_run && !ret->has_left);
 	return r;
 }
 
@@ -247,17 +151,15 @@ static void compact_json(const struct volume *volume, const struct compact_optio
 	json_begin_object(&json, NULL);
 	json_string(&json, "volume", volume->path);
 	json_bool(&json, "dry_run", options->dry_run);
-	if (options->kind == COMPACTION_DEAD)
+	if (!options->levels)
 		json_number(&json, "below_percent", options->below);
 	json_number(&json, "segments", compaction->segments);
 	json_number(&json, "moved_bytes", compaction->moved_bytes);
 	json_number(&json, "index_bytes", compaction->index_bytes);
 	json_number(&json, "dead_bytes", compaction->dead_bytes);
 	json_number(&json, "freed_bytes", compaction->freed_bytes);
-	if (options->kind == COMPACTION_DEAD)
+	if (!options->levels)
 		json_number(&json, "given_back_bytes", result->given_bytes);
-	if (options->kind == COMPACTION_DRAIN)
-		json_bool(&json, "left", result->has_left);
 	json_begin_array(&json, "versions");
 	for (uint32_t i = 0; i < compaction->version_count; i++) {
 		json_begin_object(&json, NULL);
@@ -275,13 +177,12 @@ static void compact_json(const struct volume *volume, const struct compact_optio
 static void compact_text(const struct volume *volume, const struct compact_options *options,
 			 const struct compact_result *result)
 {
-	static const char *const nothing[] = { "no segment is worth emptying", "every member has its share",
-					       "nothing lies on the member" };
 	const struct compaction *compaction = &result->compaction;
 	char moved[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], dead[SIZE_TEXT_SIZE], given[SIZE_TEXT_SIZE];
 
 	if (!compaction->segments)
-		text_print("'%s': %s\n", volume->path, nothing[options->kind]);
+		text_print("'%s': %s\n", volume->path, options->levels ? "every member has its share" :
+								       "no segment is worth emptying");
 	else
 		text_print("'%s': %" PRIu64 " segments %s: %s in them %s dead, %s %s moved, %s of indexes written\n",
 			   volume->path, compaction->segments, options->dry_run ? "would be emptied" : "emptied",
@@ -297,8 +198,6 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 			text_print("version '%s' %s sequence %" PRIu64 ", it was %" PRIu64 "\n",
 				   compaction->versions[i].label, options->dry_run ? "would get" : "has",
 				   compaction->versions[i].sequence, compaction->versions[i].former);
-	if (result->has_left)
-		text_print("member %" PRIu32 " has left '%s'\n", options->member, volume->path);
 	if (result->gave_back)
 		printf("%s of free space went back to the filesystem\n", format_size(result->given_bytes, given));
 }
@@ -311,40 +210,30 @@ static bool compact_concerns_mounts(const struct compaction *compaction)
 	return false;
 }
 
-static int compact_fail(const char *name, const struct compact_options *options, const struct error *why)
-{
-	static const char *const verbs[] = { "compact", "rebalance", "drain a member of" };
-
-	log_error(why, "cannot %s '%s'", verbs[options->kind], name);
-	return verb_failed();
-}
-
-int compact_carry_out(const struct volume *volume, const char *name, const struct compact_options *options)
-{
-	struct compact_result result = { 0 };
-	struct error err = { 0 };
-	int r = compact_volume(volume, options, &result, &err);
-
-	if (r == 0) {
-		(options->common.json ? compact_json : compact_text)(volume, options, &result);
-		if (!options->dry_run && compact_concerns_mounts(&result.compaction))
-			served_warn(&result.served, NULL, 0);
-	}
-	compact_free(&result);
-	return r < 0 ? compact_fail(name, options, &err) : VERB_DONE;
-}
-
 int compact_main(const struct command_line *line, struct compact_options options, int argc, char **argv)
 {
 	auto_volume struct volume *volume = NULL;
+	struct compact_result result = { 0 };
 	struct error err = { 0 };
-	int operands, status;
+	int operands, status, r;
 
 	if (!verb_parse(line, argc, argv, &options, &operands, &status))
 		return status;
-	if (volume_open(argv[1], &volume, &err) < 0)
-		return compact_fail(argv[1], &options, &err);
-	return compact_carry_out(volume, argv[1], &options);
+	r = volume_open(argv[1], &volume, &err);
+	if (r == 0)
+		r = compact_volume(volume, &options, &result, &err);
+	if (r == 0) {
+		(options.common.json ? compact_json : compact_text)(volume, &options, &result);
+		if (!options.dry_run && compact_concerns_mounts(&result.compaction))
+			served_warn(&result.served, NULL, 0);
+	}
+	served_close(&result.served);
+	free(result.compaction.versions);
+	if (r < 0) {
+		log_error(&err, "cannot %s '%s'", options.levels ? "rebalance" : "compact", argv[1]);
+		return verb_failed();
+	}
+	return VERB_DONE;
 }
 
 int compact_run(int argc, char **argv)

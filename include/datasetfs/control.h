@@ -343,7 +343,7 @@ struct dsfs_daemon_facts {
 #define DSFS_CONTROL_MEMBER_NAME      "name"           /* path or identity by which it was found, or null */
 #define DSFS_CONTROL_MEMBER_STATE     "state"          /* "ok"; "suspect": it is silent or fails, and a copy is read
 							* where there is one; "missing": it is absent, replaced by
-							* something else, or stale; "left": it was drained */
+							* something else, or stale */
 #define DSFS_CONTROL_MEMBER_READS     "reads"          /* device reads that ended */
 #define DSFS_CONTROL_MEMBER_BYTES     "bytes"          /* bytes of these reads */
 #define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* device reads that failed */

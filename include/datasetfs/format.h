@@ -203,7 +203,7 @@ struct dsfs_members {
 	uint8_t reserved[40];    /* 18: zero */
 };
 
-enum { DSFS_MEMBER_IN_USE = 0, DSFS_MEMBER_STALE = 1, DSFS_MEMBER_LEFT = 2 };
+enum { DSFS_MEMBER_IN_USE = 0, DSFS_MEMBER_STALE = 1 };
 
 /* One member of the volume. Its place in the table is its number. */
 struct dsfs_member {

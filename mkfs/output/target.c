@@ -221,7 +221,6 @@ static int target_load(struct target *target, const struct pack_options *options
 {
 	struct transaction *transaction = &target->transaction;
 	struct error why = { 0 };
-	uint32_t members;
 	int r;
 
 	r = target_check_new_options(options, err);
@@ -231,8 +230,7 @@ static int target_load(struct target *target, const struct pack_options *options
 	if (r < 0)
 		return error_set(err, r, "%s%s", why.reason,
 				 r == -EBADMSG || r == -EOPNOTSUPP ? " (--format starts afresh)" : "");
-	members = members_remaining(&transaction->catalogue.members);
-	r = target_check_copies(options, members ? members : 1, err);
+	r = target_check_copies(options, transaction->super.member_count, err);
 	if (r < 0)
 		return r;
 	transaction->copies = options->copies;

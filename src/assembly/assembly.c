@@ -350,13 +350,11 @@ static int assembly_explain(const struct assembly *assembly, const struct search
 	return error_pass(err, why.code, &why);
 }
 
-/* Drops stale members, from which nothing may be read, and those that have left. */
+/* Drops stale members, from which nothing may be read. */
 static void assembly_drop_stale(const struct assembly *assembly, const struct members *members)
 {
 	for (uint32_t i = 0; i < members->count; i++) {
-		bool is_of_use = members->list[i].missing_from != 1 && !members_has_left(members, i);
-
-		if (is_of_use || !assembly->names[i])
+		if (members->list[i].missing_from != 1 || !assembly->names[i])
 			continue;
 		file_close(array_put(assembly->array, i, NULL));
 		free(take_ptr(&assembly->names[i]));

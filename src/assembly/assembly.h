@@ -8,8 +8,7 @@
 /* A volume whose members are known. */
 struct assembly {
 	struct array_source *array; /* opened for reading; a caller that takes it sets this to NULL */
-	char **names; /* by slot, the path or identity (device/locate.h) that found the member; NULL: it is missing, or
-		       * has left the volume */
+	char **names; /* by slot, the path or identity (device/locate.h) that found the member; NULL: it is missing */
 	char **whys;  /* by slot, why it is missing or stale; NULL: it is neither */
 	struct superblock_ring *rings; /* the superblocks that were read: SUPERBLOCK_RINGS rings */
 	uint32_t count;

@@ -410,8 +410,7 @@ static int image_walk(struct erofs_image *image, int fd, struct error *err)
 static int image_check_members(struct source *source, const struct index *index, struct error *err)
 {
 	for (uint32_t i = 0; i < index->member_count; i++)
-		if ((index->members.count && index->members.list[i].missing_from) ||
-		    (!source_size(source, i) && !members_has_left(&index->members, i)))
+		if ((index->members.count && index->members.list[i].missing_from) || !source_size(source, i))
 			return error_set(err, -ENOLINK,
 					 "member %" PRIu32 " of the volume is missing or stale, and the kernel knows "
 					 "of no copies: 'datasetfsctl member list' shows it",

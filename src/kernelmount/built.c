@@ -107,16 +107,6 @@ int built_load(struct built *built, struct error *err)
 					    &built->image, err);
 }
 
-/* Returns the first member that has not left the volume. */
-static uint32_t built_first(const struct built *built)
-{
-	uint32_t first = 0;
-
-	while (first + 1 < built->assembly.array->count && !built->assembly.names[first])
-		first++;
-	return first;
-}
-
 static int built_write_image(struct built *built, struct error *err)
 {
 	int r = headroom_check(erofs_image_sizes(built->image).bytes, 0, err);
@@ -124,7 +114,7 @@ static int built_write_image(struct built *built, struct error *err)
 	auto_free char *path = NULL;
 
 	if (r == 0) /* any member's name identifies the volume */
-		r = locate_path(built->assembly.names[built_first(built)], &path, err);
+		r = locate_path(built->assembly.names[0], &path, err);
 	if (r < 0)
 		return r;
 	snprintf(name, sizeof(name), "%s %s %s", OCCUPIED_IMAGE, built->version->label, path);
@@ -196,15 +186,7 @@ static int built_members(struct built *built, struct error *err)
 	for (uint32_t i = 0; i < count; i++)
 		built->loops[i] = LOOP_NONE;
 	for (uint32_t i = 0; r == 0 && i < count; i++)
-		if (built->assembly.names[i])
-			r = built_member(built, i, err);
-	/* Each number needs a device, and nothing lies on one that has left. */
-	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		if (!built->paths[i])
-			built->paths[i] = strdup(built->paths[built_first(built)]);
-		if (!built->paths[i])
-			r = error_no_memory(err);
-	}
+		r = built_member(built, i, err);
 	return r;
 }
 

@@ -41,7 +41,6 @@ struct serve_member {
 	size_t former_count;
 	struct error lost; /* why it is lost, as the control thread last logged it */
 	_Atomic bool is_crypt; /* dm-crypt decrypts it */
-	_Atomic bool has_left; /* the volume, so it need not be there */
 	_Atomic bool is_lost; /* its descriptor refers to something else or cannot be read */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its NVMe namespace; "": it has none, or is no namespace */
 };
@@ -182,12 +181,10 @@ bool serve_is_silent(const void *owner, uint32_t slot);
 
 /* Returns how many of the members that can be read are on dm-crypt. */
 uint32_t serve_count_crypt(const struct serve *serve);
-/* Whether a member that has not left the volume cannot be read because it was never found or is lost. */
+/* Whether a member cannot be read because it was never found or is lost. */
 static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
 {
-	const struct serve_member *member = &serve->volume.members[slot];
-
-	return !atomic_load(&member->has_left) && (!atomic_load(&member->name) || atomic_load(&member->is_lost));
+	return !atomic_load(&serve->volume.members[slot].name) || atomic_load(&serve->volume.members[slot].is_lost);
 }
 
 /* Whether a read that does not come back can be made elsewhere: another member may have the bytes, or it reads a copy

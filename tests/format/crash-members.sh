@@ -110,8 +110,6 @@ crash 4 add one
 without=()
 datasetfsctl verify three.a >verify.out || fail "verify after adding: $(cat verify.out)"
 crash 4 rebalance now
-crash 4 drain 1
-crash 3 retire 1
 change
 pack three.a tree --label three
 datasetfsctl verify three.a >verify.out || fail "verify after a publish: $(cat verify.out)"

@@ -15,7 +15,6 @@
  * VOLUME: a file, or those of all members, A,B,C
  * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT | rebalance now |
  *         replace LABEL: the member of --without, whose file has all but a superblock, comes; LABEL becomes current |
- *         drain NUMBER: all content goes from that member | retire NUMBER: the member, which has none, leaves |
  *         add LABEL: the file of --without, the last one, becomes a member; LABEL becomes current |
  *         grow BYTES: the members are devices that are so much larger than the volume on them */
 #include <errno.h>
@@ -43,7 +42,6 @@ static uint32_t without = UINT32_MAX;
 static bool is_replaced; /* the member of that number comes with the change */
 static bool is_added;    /* and is no member before */
 static uint64_t growth;  /* bytes; 0: the members are files */
-static uint32_t leaving = UINT32_MAX;
 
 /* --- the volume's files --- */
 
@@ -242,15 +240,6 @@ static void grow(struct transaction *transaction)
 		die("grow", err.reason);
 }
 
-static void retire(struct transaction *transaction)
-{
-	struct error err = { 0 };
-
-	if (transaction_begin(transaction, &err) < 0 || transaction_retire(transaction, leaving, &err) < 0 ||
-	    transaction_commit(transaction, &err) < 0)
-		die("retire", err.reason);
-}
-
 static void edit_open(const char *volume, struct site *sites, uint32_t count, enum degraded degraded,
 		      struct transaction *ret)
 {
@@ -265,8 +254,6 @@ static void edit_open(const char *volume, struct site *sites, uint32_t count, en
 	if (is_replaced)
 		transaction_await(ret, without);
 	pretend(ret);
-	if (leaving != UINT32_MAX)
-		transaction_drain(ret, leaving);
 	if (transaction_check(ret, &err) < 0)
 		die("check", err.reason);
 }
@@ -289,12 +276,8 @@ static void edit(const char *volume, const struct names *names, enum degraded de
 	recorder_record(recorder, &transaction);
 	if (!strcmp(words[0], "compact"))
 		compact(&transaction, &(struct compaction_args){ .below = (unsigned)atoi(words[1]) });
-	else if (!strcmp(words[0], "drain"))
-		compact(&transaction, &(struct compaction_args){ .kind = COMPACTION_DRAIN, .member = leaving });
-	else if (!strcmp(words[0], "retire"))
-		retire(&transaction);
 	else if (!strcmp(words[0], "rebalance"))
-		compact(&transaction, &(struct compaction_args){ .kind = COMPACTION_LEVEL });
+		compact(&transaction, &(struct compaction_args){ .levels = true });
 	else if (growth)
 		grow(&transaction);
 	else if (is_replaced || is_added)
@@ -564,8 +547,6 @@ static void prepare(char **words)
 	is_replaced = !strcmp(words[0], "replace");
 	is_added = !strcmp(words[0], "add");
 	growth = !strcmp(words[0], "grow") ? strtoull(words[1], NULL, 10) : 0;
-	if (!strcmp(words[0], "drain") || !strcmp(words[0], "retire"))
-		leaving = (uint32_t)atoi(words[1]);
 }
 
 static void run(const char *volume, uint64_t seed, const struct options *options, char **words, int count)
@@ -636,8 +617,7 @@ int main(int argc, char **argv)
 	if (argc - at < 5 || !options.every)
 		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] "
 			     "[--without N] VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | "
-			     "remove LABEL | compact PERCENT | rebalance now | replace LABEL | add LABEL | "
-			     "drain NUMBER | retire NUMBER | grow BYTES");
+			     "remove LABEL | compact PERCENT | rebalance now | replace LABEL | add LABEL | grow BYTES");
 	log_set_level(LOG_ERR);
 	options.rounds = (unsigned)atoi(argv[at + 2]);
 	run(argv[at], strtoull(argv[at + 1], NULL, 10) | 1, &options, argv + at + 3, argc - at - 3);

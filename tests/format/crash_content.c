@@ -148,8 +148,7 @@ static void describe_sizes(FILE *out, const struct superblock *super, const stru
 	if (!members->count)
 		fprintf(out, "; %" PRIu64, super->member_size);
 	for (uint32_t i = 0; i < members->count; i++)
-		fprintf(out, "%s%" PRIu64 "%s", i ? " " : "; ", members_size(members, i),
-			members_has_left(members, i) ? " left" : "");
+		fprintf(out, "%s%" PRIu64, i ? " " : "; ", members_size(members, i));
 }
 
 char *content_describe(struct multi_member *volume, struct codec *codec)

@@ -26,8 +26,7 @@ done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
     "--help connect disconnect discover inspect list protect release "
 assert_eq "datasetfsctl cache <TAB>" "$(completed datasetfsctl cache '')" "--help drop list "
-assert_eq "datasetfsctl member <TAB>" "$(completed datasetfsctl member '')" \
-    "--help add drain grow list rebalance replace "
+assert_eq "datasetfsctl member <TAB>" "$(completed datasetfsctl member '')" "--help add grow list rebalance replace "
 assert_eq "datasetfsctl export <TAB>" "$(completed datasetfsctl export '')" "--help erofs signatures tar "
 assert_contains "datasetfsctl nvme connect --q<TAB>" " $(completed datasetfsctl nvme connect --q)" " --queue-size "
 assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" \

@@ -77,17 +77,6 @@ static int erofs_write(struct erofs_export *export, const char *path, bool force
 
 /* ---- output ---- */
 
-/* Returns the device for a number: of a member that has left, on which nothing lies, any other one. */
-static const char *erofs_device(const struct erofs_export *export, uint32_t number)
-{
-	char *const *names = export->set.volume->names;
-
-	for (uint32_t i = 0; !names[number]; i++)
-		if (names[i])
-			return names[i];
-	return names[number];
-}
-
 static void erofs_json(const struct erofs_export *export, const char *file, bool is_written)
 {
 	struct erofs_image_sizes sizes = erofs_image_sizes(export->image);
@@ -105,7 +94,7 @@ static void erofs_json(const struct erofs_export *export, const char *file, bool
 	json_bool(&json, "needs_48bit", sizes.needs_48bit);
 	json_begin_array(&json, "devices");
 	for (uint32_t i = 0; i < export->set.volume->array->count; i++)
-		json_string(&json, NULL, erofs_device(export, i));
+		json_string(&json, NULL, export->set.volume->names[i]);
 	json_end_array(&json);
 	json_end_object(&json);
 	putchar('\n');
@@ -158,7 +147,7 @@ static void erofs_text(const struct erofs_export *export, const char *file, bool
 	puts("the kernel verifies nothing that it reads of the volume; 'datasetfsctl verify' does");
 	text_print("%smount -t erofs -o loop,ro,nosuid,nodev", is_written ? "" : "it would be mounted by: ");
 	for (uint32_t i = 0; i < export->set.volume->array->count; i++)
-		erofs_text_device(erofs_device(export, i));
+		erofs_text_device(export->set.volume->names[i]);
 	putchar(' ');
 	erofs_text_word(file);
 	puts(" MOUNTPOINT");

@@ -291,8 +291,7 @@ static void list_json(const struct list_options *options, const struct volume *v
 
 /* --- text --- */
 
-static void list_text_member(struct grid *grid, uint32_t number, const struct list_member *member, const char *name,
-			     bool has_left)
+static void list_text_member(struct grid *grid, uint32_t number, const struct list_member *member, const char *name)
 {
 	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE];
 
@@ -305,7 +304,7 @@ static void list_text_member(struct grid *grid, uint32_t number, const struct li
 	if (name)
 		grid_name(grid, name, strlen(name));
 	else
-		grid_cell(grid, has_left ? "(left)" : "(missing)");
+		grid_cell(grid, "(missing)");
 }
 
 static int list_text_members(const struct volume *volume, const struct list_space *space, struct error *err)
@@ -318,8 +317,7 @@ static int list_text_members(const struct volume *volume, const struct list_spac
 	grid_columns(grid, GRID_RIGHT, "MEMBER", "SIZE", "SEGMENTS", "USED");
 	grid_columns(grid, GRID_LEFT, "UUID", "NAME");
 	for (uint32_t i = 0; i < space->member_count; i++)
-		list_text_member(grid, i, &space->members[i], volume->names[i],
-				 members_has_left(&volume->catalogue.members, i));
+		list_text_member(grid, i, &space->members[i], volume->names[i]);
 	putchar('\n');
 	return grid_print(grid, 2, err);
 }

@@ -83,12 +83,12 @@ static uint64_t list_space_size(const struct volume *volume, uint32_t number, co
 	return super->member_size;
 }
 
-/* Fills in a member that is missing, or has left, from the catalogue's table of members. */
+/* Fills in a missing member from the catalogue's table of members. */
 static void list_space_guess(const struct volume *volume, uint32_t number, struct list_member *member)
 {
 	const struct member *known = &volume->catalogue.members.list[number];
 
-	member->super.member_size = member->size = known->state == DSFS_MEMBER_LEFT ? 0 : known->size;
+	member->super.member_size = member->size = known->size;
 	member->super.catalogue_length = 0;
 	memcpy(member->super.member_uuid, known->uuid, sizeof(known->uuid));
 	memcpy(member->super.identity, known->identity, sizeof(known->identity));

@@ -29,8 +29,6 @@ static uint64_t list_since(const struct member *member)
 
 static const char *list_state(const struct volume *volume, uint32_t number)
 {
-	if (members_has_left(&volume->catalogue.members, number))
-		return "left";
 	if (!volume->catalogue.members.list[number].missing_from)
 		return "ok";
 	return volume->names[number] ? "stale" : "missing";

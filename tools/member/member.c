@@ -16,7 +16,6 @@
 
 static const struct subverb member_verbs[] = {
 	{ "add", member_add_run, &member_add_line },
-	{ "drain", member_drain_run, &member_drain_line },
 	{ "grow", member_grow_run, &member_grow_line },
 	{ "list", member_list_run, &member_list_line },
 	{ "rebalance", member_rebalance_run, &member_rebalance_line },

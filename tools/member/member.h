@@ -4,11 +4,10 @@
 #include "verb.h"
 #include "volume.h"
 
-extern const struct command_line member_add_line, member_drain_line, member_grow_line, member_list_line,
-	member_rebalance_line, member_replace_line;
+extern const struct command_line member_add_line, member_grow_line, member_list_line, member_rebalance_line,
+	member_replace_line;
 
 int member_add_run(int argc, char **argv);
-int member_drain_run(int argc, char **argv);
 int member_grow_run(int argc, char **argv);
 int member_list_run(int argc, char **argv);
 int member_rebalance_run(int argc, char **argv);

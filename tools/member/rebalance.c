@@ -24,5 +24,5 @@ const struct command_line member_rebalance_line = {
 
 int member_rebalance_run(int argc, char **argv)
 {
-	return compact_main(&member_rebalance_line, (struct compact_options){ .kind = COMPACTION_LEVEL }, argc, argv);
+	return compact_main(&member_rebalance_line, (struct compact_options){ .levels = true }, argc, argv);
 }

@@ -245,8 +245,6 @@ static void gauge_close(struct gauge_reads *run)
 static int gauge_check(const struct volume *volume, struct error *err)
 {
 	for (uint32_t i = 0; i < volume->array->count; i++) {
-		if (members_has_left(&volume->catalogue.members, i))
-			continue;
 		if (!array_has(volume->array, i))
 			return error_set(err, -ENODEV, "member %u is missing: measure when all members are there", i);
 		if (!volume->array->geometry[i].is_direct)

@@ -209,7 +209,7 @@ static int scrub_structures(struct scrub *scrub, struct error *err)
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
 		if (scrub->volume->names[i])
 			r = structures_check(scrub->source, i, count == 1, &scrub->findings, err);
-		else if (!members_has_left(&scrub->catalogue->members, i))
+		else
 			structures_missing(i, &scrub->findings);
 	}
 	volume_set_patience(scrub->volume, 0);

@@ -189,7 +189,7 @@ int structures_repair(struct transaction *transaction, struct findings *findings
 	for (uint32_t m = 0; m < transaction->member_count; m++) {
 		if (transaction->members[m].file)
 			structures_look_at_all(transaction->source, m, list[m]);
-		else if (!members_has_left(&transaction->catalogue.members, m))
+		else
 			structures_missing(m, findings);
 	}
 	r = transaction_begin(transaction, err);

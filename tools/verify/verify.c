@@ -140,8 +140,6 @@ static void verify_member(struct verify *v, uint32_t member)
 	char whose[32], what[64];
 	int r;
 
-	if (!v->volume->names[member] && !v->volume->whys[member]) /* it has left */
-		return;
 	if (!v->volume->names[member]) {
 		snprintf(what, sizeof(what), "member %" PRIu32, member);
 		error_set(&err, -ENODEV, "it is missing");

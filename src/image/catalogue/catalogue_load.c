@@ -190,8 +190,6 @@ static int load_judge(struct load *load, const struct superblock *newest, const 
 	bool is_newest = super->sequence == newest->sequence &&
 			 !memcmp(super->catalogue_sha256, newest->catalogue_sha256, sizeof(super->catalogue_sha256));
 
-	if (members_has_left(members, number))
-		place->super.sequence = 0;
 	if (!super->sequence)
 		return 0;
 	if (memcmp(super->member_uuid, member->uuid, sizeof(member->uuid)) != 0)
@@ -233,7 +231,7 @@ static int load_check_missing(const struct load *load, const struct members *mem
 	for (uint32_t i = 0; i < members->count; i++) {
 		const struct load_place *place = &load->places[i];
 
-		if (place->super.sequence || members_has_left(members, i))
+		if (place->super.sequence)
 			continue;
 		format_uuid(members->list[i].uuid, uuid);
 		load_note(names, sizeof(names), "%s member %" PRIu32 " (%s%s%s): %s", missing++ ? ";" : "", i,
@@ -250,7 +248,7 @@ static int load_check_missing(const struct load *load, const struct members *mem
  * complete, because a publisher without it opens new ones. Any other member that is behind is a copy of the past. */
 static void load_enter(const struct load_place *place, struct member *member)
 {
-	member->missing_from = place->super.sequence || member->state == DSFS_MEMBER_LEFT ? 0 : 1;
+	member->missing_from = place->super.sequence ? 0 : 1;
 	if (member->state == DSFS_MEMBER_STALE && place->stale == member->stale_sequence)
 		member->missing_from = place->stale + 1;
 	snprintf(member->why, sizeof(member->why), "%.*s", (int)sizeof(member->why) - 1,

@@ -51,15 +51,6 @@ uint64_t members_size(const struct members *members, uint32_t member)
 	return member < members->count ? members->list[member].size : 0;
 }
 
-uint32_t members_remaining(const struct members *members)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < members->count; i++)
-		count += !members_has_left(members, i);
-	return count;
-}
-
 /* Returns the number of columns at or before this address. */
 static uint32_t members_places_to(const struct members *members, uint64_t address)
 {

@@ -18,7 +18,7 @@ struct member {
 	uint8_t stale_sha256[32];
 	char identity[129], domain[225]; /* NUL-terminated */
 	/* Set by catalogue_load() and members_note(), not in the table: the member lacks groups born at or after this
-	 * superblock; 1: it lacks all; 0: none, or the member has left. */
+	 * superblock; 1: it lacks all; 0: none. */
 	uint64_t missing_from;
 	char why[128]; /* set with missing_from: why it is missing or stale, or "" */
 };
@@ -59,14 +59,6 @@ must_check int members_copy(const struct members *from, struct members *ret, str
 
 /* Returns the bytes of a member, 0 if there is none of this number. */
 uint64_t members_size(const struct members *members, uint32_t member);
-/* True if a member of this number has left the volume: nothing lies on it, and it need not be there. */
-static inline bool members_has_left(const struct members *members, uint32_t member)
-{
-	return member < members->count && members->list[member].state == DSFS_MEMBER_LEFT;
-}
-
-/* Returns how many members have not left. */
-uint32_t members_remaining(const struct members *members);
 /* Returns the group with a column, of data or not, in the segment of this address; NULL: none. */
 struct member_group *members_group(const struct members *members, uint64_t address);
 /* True if these bytes lie in one data column, below its tail. */

@@ -115,7 +115,7 @@ static int member_check_state(const struct member *member, uint32_t number, cons
 {
 	bool is_stale = member->state == DSFS_MEMBER_STALE, has_sequence = member->stale_sequence != 0;
 
-	if (member->state > DSFS_MEMBER_LEFT)
+	if (member->state != DSFS_MEMBER_IN_USE && !is_stale)
 		return error_set(err, -EOPNOTSUPP,
 				 "members: member %" PRIu32 " has state %" PRIu32 ", a newer release is needed", number,
 				 member->state);
@@ -181,14 +181,13 @@ static int group_check(const struct members *m, uint32_t number, uint64_t next_c
 	return 0;
 }
 
-/* True if the column is on its member, which has not left. In a file it may be cut short after the tail. */
+/* True if the column is on its member. In a file it may be cut short after the tail. */
 static bool column_is_inside(const struct members *m, uint64_t address, uint32_t tail)
 {
 	uint64_t segment = UINT64_C(1) << m->segment_log, offset = address_offset(address);
 	uint64_t size = members_size(m, address_member(address));
 
-	return offset % segment == 0 && offset >= segment && offset <= size && tail <= size - offset &&
-	       !members_has_left(m, address_member(address));
+	return offset % segment == 0 && offset >= segment && offset <= size && tail <= size - offset;
 }
 
 static int group_decode_columns(struct members *m, uint32_t number, const dsfs_le64 *columns, struct error *err)

@@ -66,7 +66,7 @@ static uint32_t answer_spare(const struct serve *serve, const struct generation 
 	uint32_t spare = generation ? members_spare(&generation->opened.index->members) : 0;
 
 	for (uint32_t i = 0; spare && i < generation->opened.index->member_count; i++)
-		spare -= !array_has(serve->volume.array, i) && !members_has_left(&generation->opened.index->members, i);
+		spare -= !array_has(serve->volume.array, i);
 	return spare;
 }
 

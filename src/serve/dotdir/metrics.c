@@ -186,7 +186,7 @@ static void metrics_window(const struct serve *serve, FILE *out)
 /* Writes a series per member and state, so that a rule can ask for one state. */
 static void metrics_member_states(const struct serve *serve, FILE *out)
 {
-	static const char *const states[] = { "ok", "suspect", "missing", "left" };
+	static const char *const states[] = { "ok", "suspect", "missing" };
 	int64_t now = clock_now();
 	const char *state;
 

@@ -127,8 +127,6 @@ static void stats_identity(struct serve *serve, struct json *json)
 
 const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now)
 {
-	if (atomic_load(&serve->volume.members[number].has_left))
-		return "left";
 	if (serve_is_missing(serve, number))
 		return "missing";
 	return route_is_suspect(serve->volume.route, number, now) ? "suspect" : "ok";

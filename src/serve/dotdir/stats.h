@@ -6,7 +6,7 @@
 #include "base/text/json.h"
 #include "serve/serve.h"
 
-/* The state of a member of a volume of several members: "ok", "suspect", "missing" or "left". now: ns, monotonic. */
+/* The state of a member of a volume of several members: "ok", "suspect" or "missing". now: ns, monotonic. */
 const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now);
 
 /* Writes the content of the file. Call it in a section. */

@@ -92,8 +92,6 @@ static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const
 		const struct file_source *file = assembly->array->files[i];
 		uint64_t missing_from = members->list[i].missing_from;
 
-		if (members_has_left(members, i))
-			continue;
 		if (missing_from || !file)
 			*ret_whole = false;
 		if (missing_from == 1 || !file)
@@ -106,13 +104,12 @@ static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const
 }
 
 /* Leaves members that were added to the next server: whatever this one made for each member has no place for them. */
-static int rejoin_widen(struct serve *serve, const struct assembly *assembly, const struct members *members,
-			struct error *err)
+static int rejoin_widen(struct serve *serve, const struct assembly *assembly, struct error *err)
 {
 	uint32_t first = serve->volume.array->count;
 
 	for (uint32_t i = first; i < assembly->count; i++)
-		if (!assembly->names[i] && !members_has_left(members, i))
+		if (!assembly->names[i])
 			return error_set(err, -ENODEV, "member %" PRIu32 " was added, and is not found: it is neither "
 					 "where the others are nor named", i);
 	return successor_widen(serve, assembly->array->fds, assembly->names, assembly->count, err);
@@ -130,7 +127,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	if (r == 0)
 		r = mounted_check(serve, &super, atomic_load(&serve->volume.newest), err);
 	if (r == 0 && assembly.count > serve->volume.array->count)
-		r = rejoin_widen(serve, &assembly, &catalogue.members, err);
+		r = rejoin_widen(serve, &assembly, err);
 	else if (r == 0 && assembly.count < serve->volume.array->count) /* an empty volume has 1 */
 		r = error_set(err, -EINVAL, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the mount",
 			      assembly.count, serve->volume.array->count);

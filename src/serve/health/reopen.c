@@ -149,7 +149,6 @@ void reopen_settle(struct serve *serve)
 	if (!atomic_exchange(&serve->due.reopen, false))
 		return;
 	for (uint32_t i = 0; i < serve->volume.array->count; i++)
-		if (array_has(serve->volume.array, i) && !atomic_load(&serve->volume.members[i].has_left) &&
-		    !reopen_must_wait(serve, i))
+		if (array_has(serve->volume.array, i) && !reopen_must_wait(serve, i))
 			reopen_settle_member(serve, i);
 }

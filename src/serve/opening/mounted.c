@@ -95,11 +95,9 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 	mounted_remember(serve, ret_super->sequence);
 	if (ret_super->sequence == atomic_load(&serve->volume.newest))
 		generations_compare(&serve->generations, ret);
-	for (uint32_t i = 0; i < ret->members.count; i++) {
-		atomic_store(&serve->volume.members[i].has_left, members_has_left(&ret->members, i));
+	for (uint32_t i = 0; i < ret->members.count; i++)
 		if (ret->members.list[i].missing_from)
 			serve_request_rejoin(serve);
-	}
 	return 0;
 }
 

@@ -64,7 +64,7 @@ int volume_open(struct serve *serve, struct error *err)
 	for (uint32_t i = 0; r == 0 && i < assembly.count; i++) {
 		if (assembly.names[i])
 			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
-		else if (assembly.whys[i])
+		else
 			log_warn("volume '%s' is degraded: member %" PRIu32 " is missing or stale, copies are read "
 				 "instead", serve->options.volume, i);
 	}

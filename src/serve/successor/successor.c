@@ -230,9 +230,8 @@ int successor_widen(struct serve *serve, const int *fds, char *const *names, uin
 	if (program < 0)
 		r = error_errno(err, "cannot open '/proc/self/exe'");
 	for (uint32_t i = serve->volume.array->count; r == 0 && i < count; i++) {
-		if (names[i]) /* else it has left already */
-			r = keep_put(serve->keep, fds[i], err, "member.%" PRIu32, i);
-		recovery_set_member(serve->recovery, i, names[i] ? names[i] : "");
+		r = keep_put(serve->keep, fds[i], err, "member.%" PRIu32, i);
+		recovery_set_member(serve->recovery, i, names[i]);
 	}
 	if (r == 0) {
 		atomic_store(&serve->recovery->member_count, count);

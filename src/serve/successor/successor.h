@@ -23,7 +23,7 @@ void successor_remove_version(void *owner, const struct generation *generation);
 /* Keeps a member whose descriptor refers to something else now. */
 void successor_member(struct serve *serve, uint32_t slot);
 /* Leaves the members of an assembly that has more of them than this mount to the next server, which is to take over
- * now: the descriptors and names of count members; without a name it has left. Control thread only. */
+ * now: the descriptors and names of count members. Control thread only. */
 must_check int successor_widen(struct serve *serve, const int *fds, char *const *names, uint32_t count,
 			       struct error *err);
 /* The supervisor has said that this server stays. Any thread may call it. */

@@ -45,7 +45,7 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 		r = relocate_open(backing, allocator, rehearse, &work->chunks, err);
 	if (r == 0)
 		r = relocate_open(backing, allocator, rehearse, &work->sections, err);
-	work->chunks.levels = work->sections.levels = work->args->kind != COMPACTION_DEAD;
+	work->chunks.levels = work->sections.levels = work->args->levels;
 	work->reindex = (struct reindex){ .source = source,
 					  .catalogue = catalogue,
 					  .allocator = allocator,
@@ -252,18 +252,6 @@ static int compaction_refuse(const struct transaction *transaction, struct error
 	return error_wrap(err, -ENOSPC, "%s", full);
 }
 
-static int compaction_choose(struct compaction_work *work, uint64_t room, struct error *err)
-{
-	const struct compaction_args *args = work->args;
-	struct allocator *allocator = &work->transaction->allocator;
-
-	if (args->kind == COMPACTION_LEVEL)
-		return victims_level(&work->victims, allocator, room, err);
-	if (args->kind == COMPACTION_DRAIN)
-		return victims_drain(&work->victims, args->member, allocator, room, err);
-	return victims_choose(&work->victims, args->below, room, err);
-}
-
 /* Compacts with room bytes. *ret_again: there was enough room, but not in pieces that are large enough. */
 static int compaction_try(struct transaction *transaction, const struct compaction_args *args, uint64_t room,
 			  struct compaction *ret, bool *ret_again, struct error *err)
@@ -276,7 +264,8 @@ static int compaction_try(struct transaction *transaction, const struct compacti
 
 	r = compaction_open(&work, err);
 	if (r == 0)
-		r = compaction_choose(&work, room, err);
+		r = args->levels ? victims_level(&work.victims, &transaction->allocator, room, err) :
+				   victims_choose(&work.victims, args->below, room, err);
 	if (r == -ENOSPC)
 		r = compaction_refuse(transaction, err);
 	result.segments = work.victims.count;

@@ -21,17 +21,10 @@ struct compaction {
 
 #define COMPACTION_BELOW 50u /* percent, the default */
 
-enum compaction_kind {
-	COMPACTION_DEAD,  /* empty segments that are mostly dead */
-	COMPACTION_LEVEL, /* such that each member gets its share of the live bytes */
-	COMPACTION_DRAIN, /* of groups that have a column on one member, as many as there is room for */
-};
-
 struct compaction_args {
-	unsigned below;  /* of COMPACTION_DEAD: empty segments that are less than this percentage live */
-	enum compaction_kind kind;
-	uint32_t member; /* of COMPACTION_DRAIN; transaction_drain() must have been called */
-	bool dry_run;    /* write nothing */
+	unsigned below; /* empty segments that are less than this percentage live */
+	bool levels;    /* instead, empty segments so that each member gets its share of the live bytes */
+	bool dry_run;   /* write nothing */
 	/* Called before anything is written, with the versions that will lie elsewhere; called again if a try ran out
 	 * of room. An error stops the compaction before it changes anything. May be NULL. */
 	int (*consent)(void *argument, const struct compaction *foreseen, struct error *err);

@@ -338,52 +338,33 @@ static void victims_weigh(const struct victims *victims, const struct allocator 
 			ret->share[i] = (uint64_t)((unsigned __int128)live * allocator->lanes[i].weight / weight);
 }
 
-#define VICTIMS_NO_MEMBER UINT32_MAX
-
-/* Whether the segment's group has a column on the member to be drained or, without one, its own member has half a
- * segment more than its share. */
-static bool victims_is_spare(const struct victims *victims, const struct victims_candidate *candidate, uint32_t drained,
-			     const struct victims_load *load)
-{
-	const struct members *members = &victims->catalogue->members;
-	uint64_t address = line_address(&victims->line, candidate->segment * victims->line.segment);
-	const struct member_group *group = members_group(members, address);
-	uint32_t member = address_member(address);
-
-	if (drained == VICTIMS_NO_MEMBER)
-		return candidate->live && load->share[member] && /* else the member is missing, and gets nothing */
-		       load->live[member] >= load->share[member] + victims->line.segment / DSFS_BLOCK / 2;
-	for (uint32_t i = 0; group && i <= group->redundant; i++)
-		if (address_member(members->columns[group->first_column + i]) == drained)
-			return true;
-	return false;
-}
-
-/* Keeps the spare ones, in place at the beginning, as many as there is room for. *ret_needed: bytes that the first one
- * takes. */
+/* Keeps those of members that have half a segment more than their share, in place at the beginning, as many as there is
+ * room for. *ret_needed: bytes that the first one takes. */
 static size_t victims_spare(struct victims *victims, struct victims_candidate *candidates, size_t count, uint64_t room,
-			    uint32_t drained, struct victims_load *load, uint64_t *ret_needed)
+			    struct victims_load *load, uint64_t *ret_needed)
 {
 	uint64_t cost = VICTIMS_CATALOGUE;
 	size_t kept = 0;
 
 	*ret_needed = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!victims_is_spare(victims, &candidates[i], drained, load))
+		uint32_t member = victims_member(victims, &candidates[i]);
+
+		if (!candidates[i].live || !load->share[member] ||
+		    load->live[member] < load->share[member] + victims->line.segment / DSFS_BLOCK / 2)
 			continue;
 		cost += victims_cost(victims, &candidates[i]);
 		if (!*ret_needed)
 			*ret_needed = cost;
 		if (cost > room)
 			break;
-		load->live[victims_member(victims, &candidates[i])] -= candidates[i].live;
+		load->live[member] -= candidates[i].live;
 		candidates[kept++] = candidates[i];
 	}
 	return kept;
 }
 
-static int victims_take_spare(struct victims *victims, uint32_t drained, struct allocator *allocator, uint64_t room,
-			      struct error *err)
+int victims_level(struct victims *victims, struct allocator *allocator, uint64_t room, struct error *err)
 {
 	auto_free struct victims_candidate *candidates = NULL;
 	struct victims_load load;
@@ -394,22 +375,11 @@ static int victims_take_spare(struct victims *victims, uint32_t drained, struct 
 	if (r < 0)
 		return r;
 	victims_weigh(victims, allocator, candidates, count, &load);
-	spare = victims_spare(victims, candidates, count, room, drained, &load, &needed);
+	spare = victims_spare(victims, candidates, count, room, &load, &needed);
 	if (!spare && needed)
 		return victims_refuse(needed, room, err);
 	victims_take(victims, candidates, spare);
 	for (uint32_t i = 0; i < allocator->lane_count; i++)
 		allocator->lanes[i].bytes = load.live[i] * DSFS_BLOCK;
 	return victims_move(victims, err);
-}
-
-int victims_level(struct victims *victims, struct allocator *allocator, uint64_t room, struct error *err)
-{
-	return victims_take_spare(victims, VICTIMS_NO_MEMBER, allocator, room, err);
-}
-
-int victims_drain(struct victims *victims, uint32_t member, struct allocator *allocator, uint64_t room,
-		  struct error *err)
-{
-	return victims_take_spare(victims, member, allocator, room, err);
 }

@@ -45,9 +45,6 @@ must_check int victims_choose(struct victims *victims, unsigned below, uint64_t 
  * members that have more, the emptiest, as many as there is room for. Sets the bytes of the lanes to what stays there.
  * Finds the blocks that must move. */
 must_check int victims_level(struct victims *victims, struct allocator *allocator, uint64_t room, struct error *err);
-/* The same for all segments of groups with a column on this member. */
-must_check int victims_drain(struct victims *victims, uint32_t member, struct allocator *allocator, uint64_t room,
-			     struct error *err);
 void victims_close(struct victims *victims); /* a zeroed one can be closed, too */
 
 /* Returns whether any of these bytes lies in one of the segments. */

@@ -105,14 +105,9 @@ static bool allocator_shares_domain(const struct allocator *allocator, const str
 	return false;
 }
 
-static bool allocator_leaves(const struct allocator *allocator, uint32_t member)
-{
-	return allocator->list[member].leaves || members_has_left(allocator->members, member);
-}
-
 static bool allocator_is_there(const struct allocator *allocator, uint32_t member)
 {
-	return allocator->members->list[member].state != DSFS_MEMBER_STALE && !allocator_leaves(allocator, member);
+	return allocator->members->list[member].state != DSFS_MEMBER_STALE;
 }
 
 static bool allocator_has_column(const struct lane *lane, uint32_t member)
@@ -127,8 +122,7 @@ static bool allocator_has_column(const struct lane *lane, uint32_t member)
  * the lane; any others that are there; missing ones, which get their copy when they are back. */
 static bool allocator_suits(const struct allocator *allocator, const struct lane *lane, uint32_t member, unsigned try)
 {
-	if (allocator_has_column(lane, member) || allocator_leaves(allocator, member) ||
-	    (try < 2 && !allocator_is_there(allocator, member)))
+	if (allocator_has_column(lane, member) || (try < 2 && !allocator_is_there(allocator, member)))
 		return false;
 	return try || !allocator_shares_domain(allocator, lane, member);
 }

@@ -22,7 +22,6 @@ struct lane {
 struct allocator_member {
 	uint64_t capacity;       /* bytes; SPACE_ENDLESS: a file */
 	struct extent catalogue; /* the one in force, on this member; length 0: none */
-	bool leaves;             /* it gets no data any more */
 };
 
 struct allocator {

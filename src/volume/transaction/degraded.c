@@ -49,14 +49,14 @@ static int degraded_refuse(const struct members *members, uint32_t number, struc
 
 int degraded_check(const struct members *members, const bool *is_missing, enum degraded degraded, struct error *err)
 {
-	uint32_t first = 0, missing = degraded_count(members, is_missing, &first), all = members_remaining(members);
-	bool is_half = missing * 2 == all;
+	uint32_t first = 0, missing = degraded_count(members, is_missing, &first);
+	bool is_half = missing * 2 == members->count;
 
-	if (!missing || (degraded && missing * 2 < all) || (degraded >= DEGRADED_HALF && is_half))
+	if (!missing || (degraded && missing * 2 < members->count) || (degraded >= DEGRADED_HALF && is_half))
 		return 0;
 	if (!degraded)
 		return degraded_refuse(members, first, err);
-	return error_set(err, -ENOLINK, "%" PRIu32 " of %" PRIu32 " members are missing%s", missing, all,
+	return error_set(err, -ENOLINK, "%" PRIu32 " of %" PRIu32 " members are missing%s", missing, members->count,
 			 is_half ? ", which is half: --degraded=half if the other half is not changed" :
 				   ": a change needs more than half of them there");
 }
@@ -141,25 +141,15 @@ static bool degraded_mark(struct member *member, const struct superblock *newest
 	return true;
 }
 
-/* Whether the first member is there, of those that have not left. */
-static bool degraded_has_first(const struct members *members, const bool *is_missing)
-{
-	uint32_t first = 0;
-
-	while (members_has_left(members, first))
-		first++;
-	return first < members->count && !is_missing[first];
-}
-
 void degraded_enter(struct catalogue *catalogue, const bool *is_missing, const struct superblock *newest)
 {
-	bool has_first = degraded_has_first(&catalogue->members, is_missing), is_new = false, is_any = false;
+	bool is_new = false, is_any = false;
 
 	for (uint32_t i = 0; i < catalogue->members.count; i++) {
 		is_any |= is_missing[i];
 		if (is_missing[i])
 			is_new |= degraded_mark(&catalogue->members.list[i], newest);
 	}
-	if (is_any && (is_new || !degraded_has_room(catalogue, has_first)))
-		catalogue->next_sequence = degraded_next(has_first, catalogue->next_sequence);
+	if (is_any && (is_new || !degraded_has_room(catalogue, !is_missing[0])))
+		catalogue->next_sequence = degraded_next(!is_missing[0], catalogue->next_sequence);
 }

@@ -15,8 +15,7 @@ enum degraded {
 /* Parses the argument of --degraded; NULL: it has none. */
 must_check int degraded_parse(const char *argument, enum degraded *ret, struct error *err);
 
-/* In all calls below, is_missing has an element for each member of the table, and is true also for a stale one, but not
- * for one that has left. */
+/* In all calls below, is_missing has an element for each member of the table, and is true also for a stale one. */
 
 /* Checks that a change may go on without the missing members. -ENOLINK: it may not; the reason names the first one and
  * the remedy. */

@@ -33,7 +33,7 @@ static uint64_t room_in_members(const struct transaction *transaction)
 	uint64_t segment = UINT64_C(1) << members->segment_log, segments = 0, left = 0;
 
 	for (uint32_t i = 0; i < members->count; i++)
-		segments += members_has_left(members, i) ? 0 : round_up(members->list[i].size, segment) / segment;
+		segments += round_up(members->list[i].size, segment) / segment;
 	for (uint32_t i = 0; i < members->group_count; i++)
 		left += segment - members->groups[i].tail;
 	return (segments > members->column_count ? (segments - members->column_count) * segment : 0) + left;

@@ -22,7 +22,6 @@
 #include "image/members/address.h"
 #include "io/full.h"
 #include "volume/transaction/commit.h"
-#include "volume/transaction/groups.h"
 
 /* --- opening --- */
 
@@ -232,7 +231,6 @@ static int transaction_open_lanes(struct transaction *transaction, struct error 
 		const struct superblock *super = &transaction->members[i].super;
 
 		list[i].capacity = transaction_capacity(transaction, i);
-		list[i].leaves = transaction->members[i].leaves;
 		if (!transaction->is_new)
 			list[i].catalogue = (struct extent){ address_offset(super->catalogue_address),
 							     super->catalogue_length };
@@ -295,16 +293,15 @@ void transaction_close_member(struct transaction_member *member, const char *pat
 	*member = (struct transaction_member){ 0 };
 }
 
-/* Closes a member that this change leaves out, as it is stale, has a successor, or leaves the volume. */
+/* Closes a member that this change leaves out, as it is stale or has a successor. */
 static void transaction_leave(struct transaction *transaction, uint32_t number)
 {
 	struct transaction_member *member = &transaction->members[number];
-	bool is_newcomer = member->is_newcomer, leaves = member->leaves;
+	bool is_newcomer = member->is_newcomer;
 
 	(void)array_put(transaction->array, number, NULL);
 	transaction_close_member(member, transaction->path);
 	member->is_newcomer = is_newcomer;
-	member->leaves = leaves;
 }
 
 /* All tables of a transaction have a place for each member of the catalogue, and for newcomers. A device that an
@@ -335,7 +332,7 @@ int transaction_load(struct transaction *transaction, struct error *err)
 	if (r == 0)
 		r = transaction_check_known(transaction, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
-		if (i < members->count && (members->list[i].missing_from || members_has_left(members, i)))
+		if (i < members->count && members->list[i].missing_from)
 			transaction_leave(transaction, i);
 		else
 			r = superblock_of_ring(&rings[i], &transaction->members[i].super, err);
@@ -389,11 +386,8 @@ static int transaction_check_member(struct transaction *transaction, uint32_t nu
 
 static void transaction_find_missing(const struct transaction *transaction, bool is_missing[DSFS_MEMBER_MAX + 1])
 {
-	const struct members *members = &transaction->catalogue.members;
-
-	for (uint32_t i = 0; i < members->count; i++)
-		is_missing[i] = !transaction->members[i].file && !transaction->members[i].is_newcomer &&
-				!members_has_left(members, i);
+	for (uint32_t i = 0; i < transaction->catalogue.members.count; i++)
+		is_missing[i] = !transaction->members[i].file && !transaction->members[i].is_newcomer;
 }
 
 static void transaction_tell_left_behind(const struct transaction *transaction, uint32_t number)
@@ -507,11 +501,6 @@ void transaction_await(struct transaction *transaction, uint32_t number)
 	transaction->members[number].is_newcomer = true;
 }
 
-void transaction_drain(struct transaction *transaction, uint32_t number)
-{
-	transaction->members[number].leaves = true;
-}
-
 static void transaction_enter_newcomer(struct transaction *transaction, uint32_t number)
 {
 	const struct superblock *super = &transaction->members[number].super;
@@ -564,27 +553,6 @@ int transaction_add(struct transaction *transaction, const struct transaction_me
 	for (uint32_t i = 0; i <= number; i++)
 		transaction->members[i].super.member_count = members->count;
 	return r;
-}
-
-int transaction_retire(struct transaction *transaction, uint32_t number, struct error *err)
-{
-	struct members *members = &transaction->catalogue.members;
-	struct member *entry = &members->list[number];
-	int r = groups_drop_unused(&transaction->catalogue, err);
-
-	for (uint32_t i = 0; r == 0 && i < members->column_count; i++)
-		if (address_member(members->columns[i]) == number)
-			r = error_set(err, -EBUSY, "member %" PRIu32 " still has content", number);
-	if (r < 0)
-		return r;
-	if (transaction_has(transaction, number)) {
-		r = holder_clear(transaction->source, number, err);
-		transaction_leave(transaction, number);
-	}
-	entry->state = DSFS_MEMBER_LEFT;
-	entry->stale_sequence = entry->missing_from = 0;
-	memset(entry->stale_sha256, 0, sizeof(entry->stale_sha256));
-	return r < 0 ? r : transaction_open_space(transaction, err);
 }
 
 /* --- the change --- */

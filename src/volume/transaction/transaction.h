@@ -14,7 +14,6 @@ struct transaction_member {
 	uint64_t capacity;        /* usable bytes; SPACE_ENDLESS: a file */
 	struct superblock super;  /* the one in force here; of a new volume: fields for the first one, sequence 0 */
 	bool is_newcomer;       /* it is new; until it comes, its place may be empty */
-	bool leaves;            /* it gets no data any more, see transaction_drain() */
 	bool is_read_only;      /* it is being replaced, and is opened for reading only */
 	bool is_left_behind;    /* it is missing, and the change makes it stale */
 	bool is_fresh;          /* a file made for this volume: its creator removes it when the change fails */
@@ -91,10 +90,6 @@ must_check int transaction_replace(struct transaction *transaction, uint32_t num
  * transaction_begin() must come before. */
 must_check int transaction_add(struct transaction *transaction, const struct transaction_member *newcomer,
 			       struct error *err);
-/* Lets this member, which may be missing, get no more data. Must be called before transaction_check(). */
-void transaction_drain(struct transaction *transaction, uint32_t number);
-/* Makes a member that has no columns one that has left. transaction_begin() must come before. */
-must_check int transaction_retire(struct transaction *transaction, uint32_t number, struct error *err);
 /* Returns the source for all I/O on the volume; NULL: there is no member. */
 static inline struct source *transaction_source(const struct transaction *transaction)
 {
