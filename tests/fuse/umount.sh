@@ -107,10 +107,11 @@ number=$(mountpoint -d mnt)
 touch armed
 umount -i mnt
 wait_for 20 stands || fail "the daemon does not close the volume"
+before=(/run/datasetfs/"$number":*.socket) # killed daemons leave some
 datasetfs plain.volume other
 if [ "$(mountpoint -d other)" = "$number" ]; then
     sockets=(/run/datasetfs/"$number":*.socket)
-    assert_eq "sockets of both daemons" ${#sockets[@]} 2
+    assert_eq "sockets of both daemons" ${#sockets[@]} $((${#before[@]} + 1))
 else
     say "another mount was faster and has the number: left out"
 fi
