@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan timeout=300
+# tests/run: plain timeout=300
 # datasetfsctl member add: more members, which the next publish uses, and which every name of the volume but a list of
 # the former ones finds. Killed at any write, the volume is what it was or has the member, can be published to, and the
 # same command goes on.
