@@ -119,7 +119,7 @@ say "a device with room for everything else"
 need_loop
 rm -r source
 mkdir source
-head -c 1200000 /dev/urandom >source/large
+head -c 1250000 /dev/urandom >source/large
 # The smallest device that takes the version at all has no room for its block checksums.
 low=500 high=1000
 while [ $((high - low)) -gt 1 ]; do
