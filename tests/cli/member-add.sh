@@ -99,7 +99,7 @@ env FAULT_KIND=write FAULT_COUNT="$PWD/count" "$watched" LD_PRELOAD="$PWD/../fau
     fail "counting"
 total=$(cat count)
 [ "$total" -gt 8 ] || fail "only $total writes"
-before=0 after=0
+before=0 after=0 refused=0
 for ((n = 1; n <= total; n++)); do
     begin
     env FAULT_KIND=write FAULT_AT=$n FAULT_STOP=1 "$watched" LD_PRELOAD="$PWD/../fault.so" "${adds[@]}" >out 2>err &
@@ -114,14 +114,19 @@ for ((n = 1; n <= total; n++)); do
     *) fail "after write $n the members are $(states a)" ;;
     esac
     [ $((n % 3)) = 0 ] || pack a ../source --label between
+    rc=0
+    datasetfsctl current c one >out 2>err || rc=$?
+    [ $rc -le 1 ] || fail "a change by the newcomer's name after write $n: status $rc: $(cat err)"
+    ! grep -q "'datasetfsctl member add' was cut off" err || refused=$((refused + 1))
+    clean a
     "${adds[@]}" >out 2>err || fail "again after write $n: $(cat err)"
     assert_contains "again after write $n" "$(cat out)" "'c' is member 2 of 'a'"
     pack b ../source --label two
     clean c
     assert_eq "the states after write $n" "$(states c)" "ok ok ok"
 done
-say "$total writes: the volume had the member $after times, $before times not"
-[ $before -gt 0 ] && [ $after -gt 0 ] || fail "both must occur"
+say "$total writes: the volume had the member $after times, $before times not; refused $refused changes by its name"
+[ $before -gt 0 ] && [ $after -gt 0 ] && [ $refused -gt 0 ] || fail "all of them must occur"
 cd ..
 
 say "devices"
