@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "lib"))
 import object_server as faults  # noqa: E402
 from object_server import Server  # noqa: E402
 from patience import Patience  # noqa: E402
+from processes import children, memory  # noqa: E402
 
 HOME = os.path.abspath("home")
 CLEAN = {name: value for name, value in os.environ.items()
@@ -352,25 +353,6 @@ def check_command_line(server):
 
 
 # --- the processes
-
-def children(process):
-    return [int(word) for word in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-
-
-def memory(process):
-    """All that the process may write, and so its environment."""
-    found = []
-    with open(f"/proc/{process}/mem", "rb", buffering=0) as file:
-        for line in pathlib.Path(f"/proc/{process}/maps").read_text().splitlines():
-            begin, end = (int(word, 16) for word in line.split()[0].split("-"))
-            if line.split()[1].startswith("rw") and end - begin < 1 << 28:
-                try:
-                    file.seek(begin)
-                    found.append(file.read(end - begin))
-                except OSError:
-                    pass
-    return b"".join(found)
-
 
 def check_secrets(server):
     """Only the process that fetches has them."""

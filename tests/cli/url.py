@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "lib"))
 import object_server as faults  # noqa: E402
 from object_server import Server  # noqa: E402
 from patience import Patience  # noqa: E402
+from processes import children, memory  # noqa: E402
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 SECRET = "X-Amz-Signature=5ec3e7"
@@ -272,10 +273,6 @@ def check_command_line(server):
 
 # --- the processes
 
-def children(process):
-    return [int(word) for word in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-
-
 def waiting(server, *words):
     """A packer whose server is silent after the first half, and its two children: which fetches, which decodes."""
     url = server.put("/a.tar", TAR, faults.cut(0.5, then=lambda handler: handler.server.released.wait()))
@@ -299,21 +296,6 @@ def has_socket(process):
 def fields(process):
     lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
-
-
-def memory(process):
-    """All that the process may read."""
-    found = []
-    with open(f"/proc/{process}/mem", "rb", buffering=0) as file:
-        for line in pathlib.Path(f"/proc/{process}/maps").read_text().splitlines():
-            begin, end = (int(word, 16) for word in line.split()[0].split("-"))
-            if line.split()[1].startswith("rw") and end - begin < 1 << 28:
-                try:
-                    file.seek(begin)
-                    found.append(file.read(end - begin))
-                except OSError:
-                    pass
-    return b"".join(found)
 
 
 def check_rights(server):
