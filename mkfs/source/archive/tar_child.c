@@ -108,7 +108,7 @@ static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_
 }
 
 /* The main function of the child process. files: includes the pipe. */
-static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setup *setup,
+static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setup *setup, pid_t parent,
 						      struct tar_child_files *files)
 {
 	struct tar_decode_setup decode = { .fds = files->fds, .names = setup->names, .count = setup->count,
@@ -121,6 +121,7 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 	struct error err = { 0 }, why = { 0 };
 	int *kept = malloc((files->count + 2) * sizeof(*kept));
 
+	r = tar_jail_begin(parent, &why);
 	tar_jail_ignore_signals();
 	tar_decode_prepare(setup->zip_charset);
 	if (has_spool)
@@ -130,7 +131,8 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 	memcpy(kept, files->fds, files->count * sizeof(*kept));
 	kept[files->count] = empty;
 	kept[files->count + 1] = setup->fetched;
-	r = tar_jail_close_others(kept, files->count + 2, &why);
+	if (r == 0)
+		r = tar_jail_close_others(kept, files->count + 2, &why);
 	free(kept);
 	if (r == 0)
 		r = tar_jail_enter(empty, has_spool ? RLIM_INFINITY : 0, &why);
@@ -159,8 +161,8 @@ static int tar_child_open_spool(const struct tar_child_setup *setup, struct tar_
 static int tar_child_fork(const struct tar_child_setup *setup, struct tar_child_files *files, struct tar_child *ret,
 			  struct error *err)
 {
+	pid_t parent = getpid(), pid;
 	int ends[2], r;
-	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, "cannot make a pipe");
@@ -169,7 +171,7 @@ static int tar_child_fork(const struct tar_child_setup *setup, struct tar_child_
 	r = tar_child_open_spool(setup, files, err);
 	pid = r == 0 ? fork() : -1;
 	if (pid == 0)
-		tar_child_main(setup, files);
+		tar_child_main(setup, parent, files);
 	if (pid < 0) {
 		close(ends[0]);
 		return r < 0 ? r : error_errno(err, "cannot start a process");
