@@ -86,7 +86,7 @@ static int grid_end_text(struct grid *grid, struct error *err)
 	assert(grid->columns && grid->texts % grid->columns == 0);
 	putc(0, out);
 	grid->out = NULL;
-	return fclose(out) ? error_no_memory(err) : 0;
+	return memstream_close(out, &grid->text, err);
 }
 
 static void grid_measure(struct grid *grid)

@@ -80,7 +80,7 @@ static int xattrs_describe(struct erofs_xattrs_table *table, const struct versio
 	json_begin_object(&json, NULL);
 	version_json(version, &json);
 	json_end_object(&json);
-	return fclose(json.out) == 0 ? 0 : error_no_memory(err);
+	return memstream_close(json.out, &table->text, err);
 }
 
 static struct span xattrs_text(const struct erofs_xattrs_table *table)

@@ -34,7 +34,7 @@ static const char *bucket_name(const char *source, size_t *length)
 	return name;
 }
 
-static const char *bucket_key(const char *source)
+const char *bucket_key(const char *source)
 {
 	size_t length;
 	const char *name = bucket_name(source, &length);
@@ -59,11 +59,6 @@ int bucket_check(const char *source, struct error *err)
 bool bucket_is_prefix(const char *source)
 {
 	return source[strlen(source) - 1] == '/';
-}
-
-const char *bucket_prefix(const char *source)
-{
-	return bucket_key(source);
 }
 
 int bucket_check_endpoint(const char *endpoint, struct error *err)
@@ -130,20 +125,14 @@ static void bucket_base(FILE *out, const struct bucket_setup *setup, const char 
 
 int bucket_url(const struct bucket_setup *setup, const char *source, char **ret, struct error *err)
 {
-	char *url = NULL;
 	size_t size;
-	FILE *out = memstream_open(&url, &size);
+	FILE *out = memstream_open(ret, &size);
 
 	if (!out)
 		return error_no_memory(err);
 	bucket_base(out, setup, source);
 	bucket_encode(out, bucket_key(source), BUCKET_IN_PATH);
-	if (fclose(out) == 0) {
-		*ret = url;
-		return 0;
-	}
-	free(url);
-	return error_no_memory(err);
+	return memstream_close(out, ret, err);
 }
 
 /* Writes parameters in the order of their names and fully encoded, as the signature wants them: libcurl 7.88 signs a
@@ -151,9 +140,8 @@ int bucket_url(const struct bucket_setup *setup, const char *source, char **ret,
 int bucket_list_url(const struct bucket_setup *setup, const char *source, const char *token, char **ret,
 		    struct error *err)
 {
-	char *url = NULL;
 	size_t size;
-	FILE *out = memstream_open(&url, &size);
+	FILE *out = memstream_open(ret, &size);
 
 	if (!out)
 		return error_no_memory(err);
@@ -161,11 +149,6 @@ int bucket_list_url(const struct bucket_setup *setup, const char *source, const 
 	fputs(token ? "?continuation-token=" : "?", out);
 	bucket_encode(out, token ? token : "", BUCKET_IN_QUERY);
 	fputs(token ? "&encoding-type=url&list-type=2&prefix=" : "encoding-type=url&list-type=2&prefix=", out);
-	bucket_encode(out, bucket_prefix(source), BUCKET_IN_QUERY);
-	if (fclose(out) == 0) {
-		*ret = url;
-		return 0;
-	}
-	free(url);
-	return error_no_memory(err);
+	bucket_encode(out, bucket_key(source), BUCKET_IN_QUERY);
+	return memstream_close(out, ret, err);
 }

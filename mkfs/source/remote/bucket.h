@@ -19,7 +19,8 @@ must_check int bucket_check_endpoint(const char *endpoint, struct error *err);
 must_check int bucket_check_region(const char *region, struct error *err);
 /* Returns whether the source, which bucket_is_named() knows, names all objects below a prefix: s3://BUCKET/PREFIX/. */
 bool bucket_is_prefix(const char *source);
-const char *bucket_prefix(const char *source); /* "" or PREFIX/ */
+/* Returns the key, or the prefix with its slash, or "". */
+const char *bucket_key(const char *source);
 /* Makes the URL of a page of the listing below the prefix. token: NULL for the first one. *ret: the caller frees it. */
 must_check int bucket_list_url(const struct bucket_setup *setup, const char *source, const char *token, char **ret,
 			       struct error *err);

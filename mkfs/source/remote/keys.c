@@ -248,7 +248,7 @@ static int keys_page(struct http *http, const struct keys_setup *setup, char **t
 		r = error_set(err, -EBADMSG, "'%.200s': the listing does not end: each page names itself as the next",
 			      setup->source);
 	if (r == 0)
-		r = keys_hand_over(&page, bucket_prefix(setup->source), err);
+		r = keys_hand_over(&page, bucket_key(setup->source), err);
 	free(*token);
 	*token = page.is_truncated ? take_ptr(&page.next) : NULL;
 	keys_close(&page);

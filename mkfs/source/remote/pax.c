@@ -81,10 +81,10 @@ static int pax_extended(const struct pax_entry *entry, pax_sink *sink, void *arg
 	snprintf(number, sizeof(number), "%" PRIu64, entry->size);
 	pax_record(out, "path", entry->path);
 	pax_record(out, "size", number);
-	if (fclose(out) != 0)
-		return error_no_memory(err);
+	r = memstream_close(out, &records, err);
 	extended.size = length;
-	r = pax_header(&extended, PAX_EXTENDED, sink, argument, err);
+	if (r == 0)
+		r = pax_header(&extended, PAX_EXTENDED, sink, argument, err);
 	if (r == 0)
 		r = sink(argument, records, length, err);
 	return r < 0 ? r : pax_pad(length, sink, argument, err);

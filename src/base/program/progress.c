@@ -92,7 +92,7 @@ static void progress_print_json(const struct progress_state *s)
 	json_number(&json, "total_bytes", s->total);
 	json_real(&json, "seconds", s->seconds);
 	json_end_object(&json);
-	if (fclose(out) == 0)
+	if (memstream_close(out, &line, NULL) == 0)
 		fprintf(stderr, "%s\n", line);
 	free(line);
 }

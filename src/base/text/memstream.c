@@ -45,7 +45,7 @@ static ssize_t memstream_write(void *cookie, const char *bytes, size_t size)
 	return (ssize_t)size;
 }
 
-static int memstream_close(void *cookie)
+static int memstream_end(void *cookie)
 {
 	struct memstream *stream = cookie;
 	bool has_failed = stream->has_failed;
@@ -58,7 +58,7 @@ static int memstream_close(void *cookie)
 
 FILE *memstream_open(char **text, size_t *length)
 {
-	const cookie_io_functions_t calls = { .write = memstream_write, .close = memstream_close };
+	const cookie_io_functions_t calls = { .write = memstream_write, .close = memstream_end };
 	struct memstream *stream = malloc(sizeof(*stream));
 	FILE *out = NULL;
 
@@ -75,4 +75,13 @@ FILE *memstream_open(char **text, size_t *length)
 	free(*text);
 	*text = NULL;
 	return NULL;
+}
+
+int memstream_close(FILE *stream, char **text, struct error *err)
+{
+	if (fclose(stream) == 0)
+		return 0;
+	free(*text);
+	*text = NULL;
+	return error_no_memory(err);
 }

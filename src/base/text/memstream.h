@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Sets *text, which ends with a NUL, and *length whenever the stream is flushed or closed; *text is for free(), also
- * after a failure. NULL: no memory, and *text is NULL. */
+#include "base/error.h"
+
+/* Sets *text, which ends with a NUL, and *length whenever the stream is flushed or closed; *text is for free(). NULL:
+ * no memory, and *text is NULL. */
 FILE *memstream_open(char **text, size_t *length);
+/* Closes the stream. On failure *text is freed, and NULL. */
+must_check int memstream_close(FILE *stream, char **text, struct error *err);

@@ -15,9 +15,7 @@
 
 int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *ret_length)
 {
-	char *text = NULL;
-	size_t length = 0;
-	struct json json = { .out = memstream_open(&text, &length) };
+	struct json json = { .out = memstream_open(ret, ret_length) };
 
 	if (!json.out)
 		return -ENOMEM;
@@ -30,13 +28,7 @@ int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *re
 	}
 	json_end_array(&json);
 	fputc('\n', json.out);
-	if (fclose(json.out) != 0) {
-		free(text);
-		return -ENOMEM;
-	}
-	*ret = text;
-	*ret_length = length;
-	return 0;
+	return memstream_close(json.out, ret, NULL);
 }
 
 static int describe_keep(struct worker *worker, const struct channel_request *request, enum snapshots_file file,

@@ -83,20 +83,12 @@ static const struct dotdir_file {
 
 static int dotdir_text(const struct dotdir_file *file, struct serve *serve, char **ret, size_t *ret_length)
 {
-	char *text = NULL;
-	size_t length = 0;
-	struct json json = { .out = memstream_open(&text, &length) };
+	struct json json = { .out = memstream_open(ret, ret_length) };
 
 	if (!json.out)
 		return -ENOMEM;
 	file->write(serve, &json);
-	if (fclose(json.out) != 0) {
-		free(text);
-		return -ENOMEM;
-	}
-	*ret = text;
-	*ret_length = length;
-	return 0;
+	return memstream_close(json.out, ret, NULL);
 }
 
 static void dotdir_folder_attr(const struct worker *worker, uint64_t nodeid, struct fuse_attr *attr)

@@ -65,7 +65,7 @@ int devices_write(const struct mounts_entry *mount, int to)
 	if (!out)
 		return r < 0 ? -r : ENOMEM;
 	devices_print(&view, out);
-	if (fclose(out) != 0)
+	if (memstream_close(out, &text, NULL) < 0)
 		return ENOMEM;
 	return transfer_write(to, text, length) < 0 ? errno : 0;
 }

@@ -189,11 +189,7 @@ static struct MHD_Response *server_write(const struct exposition *exposition)
 	if (!out)
 		return NULL;
 	exposition_write(exposition, out);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return server_response(text, length, SERVER_TEXT);
+	return memstream_close(out, &text, NULL) < 0 ? NULL : server_response(text, length, SERVER_TEXT);
 }
 
 static struct MHD_Response *server_refuse(const struct error *err)
